@@ -1,0 +1,44 @@
+// Thread: built on the JS thread, then owned by the engine thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace chasqui {
+
+using TokenId = int32_t;
+
+// Added to a token's logit before anything else; minus infinity bans the token.
+struct LogitBias {
+    TokenId token;
+    float   bias;
+};
+
+// How the next token is chosen; `ts/engine/job.ts` documents each field.
+struct SamplingSettings {
+    float    temperature       = 1.0f;
+    int32_t  top_k             = 0;
+    float    top_p             = 1.0f;
+    float    min_p             = 0.0f;
+    float    repeat_penalty    = 1.0f;
+    int32_t  repeat_last_n     = 64;
+    float    presence_penalty  = 0.0f;
+    float    frequency_penalty = 0.0f;
+    uint32_t seed              = 0;
+
+    std::vector<LogitBias> logit_bias;
+};
+
+// A valid request. Whoever builds one has checked it: nothing after this point refuses a job for its form.
+struct Job {
+    uint32_t                 id = 0;
+    std::vector<TokenId>     prompt;             // never empty
+    int32_t                  max_tokens   = -1;  // -1: until the end of text or of the context
+    int32_t                  top_logprobs = -1;  // -1: no log-probabilities at all
+    bool                     ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
+    std::vector<std::string> stop;               // none of them empty
+    SamplingSettings         sampling;
+};
+
+}  // namespace chasqui

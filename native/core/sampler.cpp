@@ -1,0 +1,256 @@
+#include "sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace chasqui {
+
+namespace {
+
+// Eight running maxima: the compiler keeps them in one vector register, where a single one would be a chain of
+// dependent comparisons.
+float largest(const float* logits, int32_t n_vocab) {
+    constexpr int32_t kLanes = 8;
+    float             lanes[kLanes];
+    std::fill(lanes, lanes + kLanes, -std::numeric_limits<float>::infinity());
+    int32_t i = 0;
+    for (; i + kLanes <= n_vocab; i += kLanes) {
+        for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = std::max(lanes[lane], logits[i + lane]);
+    }
+    for (; i < n_vocab; ++i) lanes[0] = std::max(lanes[0], logits[i]);
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
+}  // namespace
+
+void RecentTokens::add(TokenId token) {
+    if (capacity_ == 0) return;
+    ++counts_[token];
+    order_.push_back(token);
+    if (capacity_ < 0 || order_.size() <= static_cast<size_t>(capacity_)) return;
+    const auto oldest = counts_.find(order_.front());
+    if (--oldest->second == 0) counts_.erase(oldest);
+    order_.pop_front();
+}
+
+Sampler::Sampler(const SamplingSettings& settings)
+    : settings_(settings),
+      has_penalties_(settings.repeat_penalty != 1.0f || settings.presence_penalty != 0.0f ||
+                     settings.frequency_penalty != 0.0f),
+      recent_(has_penalties_ ? settings.repeat_last_n : 0),
+      random_(settings.seed) {}
+
+void Sampler::accept(TokenId token) { recent_.add(token); }
+
+TokenId Sampler::sample(float* logits, int32_t n_vocab) {
+    adjust(logits, n_vocab);
+    const TokenId token = choose(logits, n_vocab);
+    restore(logits);
+    return token;
+}
+
+// Biases and penalties touch few tokens, so they are written into the logits in place and taken back afterwards.
+void Sampler::adjust(float* logits, int32_t n_vocab) {
+    for (const auto& [token, bias] : settings_.logit_bias) {
+        if (token < 0 || token >= n_vocab) continue;
+        remember(token, logits);
+        logits[token] += bias;
+    }
+    if (has_penalties_) penalise(logits, n_vocab);
+}
+
+void Sampler::penalise(float* logits, int32_t n_vocab) {
+    for (const auto& [token, count] : recent_.counts()) {
+        if (token < 0 || token >= n_vocab) continue;
+        remember(token, logits);
+        float& logit = logits[token];
+        // Dividing a negative logit would make the token more likely.
+        logit = logit <= 0 ? logit * settings_.repeat_penalty : logit / settings_.repeat_penalty;
+        logit -= static_cast<float>(count) * settings_.frequency_penalty + settings_.presence_penalty;
+    }
+}
+
+// Backwards: a token that was changed twice gets its first value back.
+void Sampler::restore(float* logits) {
+    for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) logits[change->id] = change->logit;
+    changed_.clear();
+}
+
+TokenId Sampler::choose(const float* logits, int32_t n_vocab) {
+    if (settings_.temperature <= 0.0f || settings_.top_k == 1) return argmax(logits, n_vocab);
+    const bool all = (settings_.top_k <= 0 || settings_.top_k >= n_vocab) && settings_.top_p >= 1.0f &&
+                     settings_.min_p <= 0.0f;
+    if (all) return draw_from_all(logits, n_vocab);
+    collect_candidates(logits, n_vocab);
+    if (candidates_.empty()) return 0;  // nothing but NaN: any token is as good
+    return draw_from_candidates();
+}
+
+// Fills candidates_ with what top_k, top_p and min_p leave over, most probable first unless only min_p is at work.
+void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
+    if (settings_.top_k > 0 && settings_.top_k < n_vocab) {
+        select_largest(logits, n_vocab, static_cast<size_t>(settings_.top_k));
+        keep_top_p();
+    } else if (settings_.top_p < 1.0f) {
+        collect_nucleus(logits, n_vocab);
+    } else {
+        candidates_.clear();
+        const float least = largest(logits, n_vocab) + std::log(settings_.min_p);
+        for (TokenId id = 0; id < n_vocab; ++id) {
+            if (logits[id] >= least) candidates_.push_back({id, logits[id]});
+        }
+        return;
+    }
+    keep_min_p();
+}
+
+// The k largest logits, largest first. A candidate enters only by beating the k-th largest seen so far, so almost all
+// of the vocabulary costs one comparison; the pool is cut back to k whenever it has doubled.
+void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
+    const auto larger = [](const Candidate& a, const Candidate& b) {
+        return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+    };
+    const size_t limit = 2 * k + 64;
+    float        least = -std::numeric_limits<float>::infinity();
+    candidates_.clear();
+    candidates_.reserve(limit);
+    for (TokenId id = 0; id < n_vocab; ++id) {
+        if (std::isnan(logits[id]) || (!(logits[id] > least) && candidates_.size() >= k)) continue;
+        candidates_.push_back({id, logits[id]});
+        if (candidates_.size() < limit) continue;
+        std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(k) - 1, candidates_.end(),
+                         larger);
+        candidates_.resize(k);
+        least = candidates_.back().logit;
+    }
+    const size_t keep = std::min(k, candidates_.size());
+    std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(keep), candidates_.end(),
+                      larger);
+    candidates_.resize(keep);
+}
+
+// top_p over candidates that are sorted: the shortest beginning whose probabilities add up to top_p.
+void Sampler::keep_top_p() {
+    if (settings_.top_p >= 1.0f || candidates_.empty()) return;
+    const float max = candidates_.front().logit;
+    weights_.clear();
+    float sum = 0;
+    for (const Candidate& candidate : candidates_) {
+        weights_.push_back(std::exp(candidate.logit - max));
+        sum += weights_.back();
+    }
+    float  covered = 0;
+    size_t keep    = 0;
+    while (keep < candidates_.size()) {
+        covered += weights_[keep++] / sum;
+        if (covered >= settings_.top_p) break;
+    }
+    candidates_.resize(keep);
+}
+
+// top_p over the whole vocabulary: the nucleus is nearly always a handful of tokens, so larger and larger heads are
+// selected until one holds it, instead of sorting everything.
+void Sampler::collect_nucleus(const float* logits, int32_t n_vocab) {
+    const float max = largest(logits, n_vocab);
+    double      sum = 0;
+    for (TokenId id = 0; id < n_vocab; ++id) sum += std::exp(logits[id] - max);
+
+    for (size_t k = 256;; k *= 16) {
+        k = std::min(k, static_cast<size_t>(n_vocab));
+        select_largest(logits, n_vocab, k);
+        double covered = 0;
+        for (size_t keep = 0; keep < candidates_.size(); ++keep) {
+            covered += std::exp(candidates_[keep].logit - max) / sum;
+            if (covered >= settings_.top_p) {
+                candidates_.resize(keep + 1);
+                return;
+            }
+        }
+        if (k == static_cast<size_t>(n_vocab)) return;
+    }
+}
+
+void Sampler::keep_min_p() {
+    if (settings_.min_p <= 0.0f || candidates_.empty()) return;
+    const float least = candidates_.front().logit + std::log(settings_.min_p);
+    size_t      keep  = 1;
+    while (keep < candidates_.size() && candidates_[keep].logit >= least) ++keep;
+    candidates_.resize(keep);
+}
+
+// Draws as llama.cpp's `dist` sampler does, number for number: one double from mt19937 against the running sum.
+TokenId Sampler::draw_from_candidates() {
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    const double                           draw = uniform(random_);
+    if (candidates_.size() == 1) return candidates_.front().id;
+
+    float max = candidates_.front().logit;
+    for (const Candidate& candidate : candidates_) max = std::max(max, candidate.logit);
+    max /= settings_.temperature;
+    weights_.clear();
+    double sum = 0;
+    for (const Candidate& candidate : candidates_) {
+        weights_.push_back(std::exp(candidate.logit / settings_.temperature - max));
+        sum += weights_.back();
+    }
+    const double target  = sum * draw;
+    double       running = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        running += weights_[i];
+        if (running >= target) return candidates_[i].id;
+    }
+    return candidates_.back().id;
+}
+
+TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
+    const float max = largest(logits, n_vocab) / settings_.temperature;
+    weights_.resize(static_cast<size_t>(n_vocab));
+    double sum = 0;
+    for (TokenId id = 0; id < n_vocab; ++id) {
+        const float weight                 = std::exp(logits[id] / settings_.temperature - max);
+        weights_[static_cast<size_t>(id)] = weight;
+        sum += weight;
+    }
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    const double                           target  = sum * uniform(random_);
+    double                                 running = 0;
+    for (TokenId id = 0; id < n_vocab; ++id) {
+        running += weights_[static_cast<size_t>(id)];
+        if (running >= target) return id;
+    }
+    return n_vocab - 1;
+}
+
+TokenId argmax(const float* logits, int32_t n_vocab) {
+    const float max = largest(logits, n_vocab);
+    for (TokenId id = 0; id < n_vocab; ++id) {
+        if (logits[id] == max) return id;
+    }
+    return 0;  // only NaN is equal to nothing: any token is as good
+}
+
+Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top) {
+    const float max = largest(logits, n_vocab);
+    double      sum = 0;
+    for (TokenId id = 0; id < n_vocab; ++id) sum += std::exp(logits[id] - max);
+    const double normaliser = static_cast<double>(max) + std::log(sum);
+    const auto   logprob    = [&](TokenId id) { return static_cast<float>(logits[id] - normaliser); };
+
+    std::vector<TokenId> order(static_cast<size_t>(n_vocab));
+    for (TokenId id = 0; id < n_vocab; ++id) order[static_cast<size_t>(id)] = id;
+    const auto n = static_cast<ptrdiff_t>(std::min(n_top, n_vocab));
+    std::partial_sort(order.begin(), order.begin() + n, order.end(), [&](TokenId a, TokenId b) {
+        return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+    });
+
+    Logprobs result;
+    result.chosen = {chosen, logprob(chosen), {}};
+    for (ptrdiff_t i = 0; i < n; ++i) {
+        const TokenId id = order[static_cast<size_t>(i)];
+        result.top.push_back({id, logprob(id), {}});
+    }
+    return result;
+}
+
+}  // namespace chasqui

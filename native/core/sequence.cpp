@@ -1,0 +1,52 @@
+#include "sequence.h"
+
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+double milliseconds_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+}  // namespace
+
+Sequence::Sequence(Job job)
+    : tokens(job.prompt), sampler(job.sampling), submitted_at(Clock::now()), job_(std::move(job)), stop_(job_.stop) {
+    for (const TokenId token : tokens) sampler.accept(token);
+}
+
+std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end, size_t context_length) {
+    last_token_at = Clock::now();
+    if (n_sampled() == 0) first_token_at = last_token_at;
+    tokens.push_back(token);
+    sampler.accept(token);
+    status = SequenceStatus::decoding;
+
+    std::string text = is_end ? std::string() : stop_.push(utf8_.push(piece));
+    if (!stop_.matched().empty() || is_end) {
+        status = SequenceStatus::stopped;
+    } else if (static_cast<int32_t>(n_sampled()) == job_.max_tokens || tokens.size() >= context_length) {
+        status = SequenceStatus::length_reached;
+    }
+    if (is_over(status) && stop_.matched().empty()) {
+        text += stop_.push(utf8_.flush());
+        text += stop_.flush();
+    }
+    return text;
+}
+
+Finish Sequence::finish() const {
+    Finish finish;
+    finish.status            = status;
+    finish.stop_string       = stop_.matched();
+    finish.prompt_tokens     = static_cast<int32_t>(n_prompt());
+    finish.completion_tokens = static_cast<int32_t>(n_sampled());
+    finish.timings           = {milliseconds_between(submitted_at, scheduled_at),
+                                milliseconds_between(scheduled_at, first_token_at),
+                                milliseconds_between(first_token_at, last_token_at)};
+    return finish;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,54 @@
+// Thread: engine, once submitted.
+#pragma once
+
+#include "event.h"
+#include "job.h"
+#include "sampler.h"
+#include "status.h"
+#include "stop-matcher.h"
+#include "utf8-buffer.h"
+
+#include <chrono>
+#include <vector>
+
+namespace chasqui {
+
+using Clock = std::chrono::steady_clock;
+
+// One job on its way through the engine. There is no separate prefill and decode phase: `n_computed` catches up with
+// `tokens.size()`, and each time it has, the next token is sampled and appended.
+//
+//   tokens   │ p p p p p p p p │ s s s s s │          p: prompt, s: sampled
+//            └─ n_computed ──────────────▶│
+class Sequence {
+public:
+    static constexpr int32_t kNoSlot = -1;
+
+    explicit Sequence(Job job);
+
+    uint32_t id() const { return job_.id; }
+    const Job& job() const { return job_; }
+    size_t n_prompt() const { return job_.prompt.size(); }
+    size_t n_sampled() const { return tokens.size() - n_prompt(); }
+    size_t n_pending() const { return tokens.size() - n_computed; }
+
+    // Takes the sampled token. `piece` is its text (empty for an end-of-generation token), `context_length` the
+    // tokens this sequence may hold. Returns the text that became certain; may end the sequence.
+    std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
+    // Counts and timings of a sequence that is over.
+    Finish finish() const;
+
+    std::vector<TokenId> tokens;          // the prompt, then what was sampled
+    size_t               n_computed = 0;  // tokens[0, n_computed) have KV cells
+    int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
+    SequenceStatus       status     = SequenceStatus::queued;
+    Sampler              sampler;
+    Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
+
+private:
+    Job         job_;
+    Utf8Buffer  utf8_;
+    StopMatcher stop_;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,31 @@
+// Thread: any.
+#pragma once
+
+namespace chasqui {
+
+// The life of a sequence. Ordered: whatever comes after `decoding` is over.
+//
+//   queued ──▶ prefilling ──▶ decoding ──▶ stopped | length_reached
+//      └───────────┴─────────────┴───────▶ cancelled | failed
+enum class SequenceStatus {
+    queued,
+    prefilling,
+    decoding,
+    stopped,
+    length_reached,
+    cancelled,
+    failed,
+};
+
+inline bool is_over(SequenceStatus status) { return status > SequenceStatus::decoding; }
+
+// OpenAI's finish reason of a sequence that ended well; nullptr for every other status.
+inline const char* finish_reason(SequenceStatus status) {
+    switch (status) {
+        case SequenceStatus::stopped: return "stop";
+        case SequenceStatus::length_reached: return "length";
+        default: return nullptr;
+    }
+}
+
+}  // namespace chasqui

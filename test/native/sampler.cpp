@@ -1,0 +1,222 @@
+#include "check.h"
+
+#include "core/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+std::vector<float> random_logits(size_t n, uint32_t seed) {
+    std::mt19937                    random(seed);
+    std::normal_distribution<float> normal(0.0f, 3.0f);
+    std::vector<float>              logits(n);
+    for (float& logit : logits) logit = normal(random);
+    return logits;
+}
+
+int32_t size_of(const std::vector<float>& logits) { return static_cast<int32_t>(logits.size()); }
+
+std::map<TokenId, int> draw_many(const SamplingSettings& settings, std::vector<float> logits, int n) {
+    Sampler                sampler(settings);
+    std::map<TokenId, int> drawn;
+    for (int i = 0; i < n; ++i) ++drawn[sampler.sample(logits.data(), size_of(logits))];
+    return drawn;
+}
+
+std::vector<TokenId> by_logit(const std::vector<float>& logits) {
+    std::vector<TokenId> order(logits.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<TokenId>(i);
+    std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) {
+        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+    });
+    return order;
+}
+
+const Test greedy("sampler: temperature 0 takes the first of the most probable tokens", [] {
+    SamplingSettings settings;
+    settings.temperature     = 0;
+    std::vector<float> logits{1, 5, 3, 5, 2, 5, 0, 0, 0, 0, 5};
+    Sampler            sampler(settings);
+    expect_equal(sampler.sample(logits.data(), size_of(logits)), 1);
+});
+
+const Test seeded("sampler: the same seed draws the same tokens, another seed others", [] {
+    const auto draw = [](uint32_t seed) {
+        SamplingSettings settings;
+        settings.seed   = seed;
+        auto    logits  = random_logits(1000, 1);
+        Sampler sampler(settings);
+        std::vector<TokenId> tokens;
+        for (int i = 0; i < 50; ++i) tokens.push_back(sampler.sample(logits.data(), size_of(logits)));
+        return tokens;
+    };
+    expect(draw(3) == draw(3), "equal tokens for equal seeds");
+    expect(draw(3) != draw(4), "different tokens for different seeds");
+});
+
+const Test top_k("sampler: top_k draws all of the k most probable tokens and none of the others", [] {
+    for (const int32_t k : {2, 5, 40}) {
+        const auto       logits = random_logits(5000, 2);
+        SamplingSettings settings;
+        settings.top_k       = k;
+        settings.temperature = 5;
+        const auto drawn     = draw_many(settings, logits, 20000);
+        const auto order     = by_logit(logits);
+        expect_equal(drawn.size(), static_cast<size_t>(k));
+        for (int32_t i = 0; i < k; ++i) expect(drawn.count(order[static_cast<size_t>(i)]) == 1, "token drawn");
+    }
+});
+
+const Test nucleus("sampler: top_p draws from the shortest head that holds that much probability", [] {
+    // 0.5, 0.25, 0.125, ...: a head of two holds 0.75.
+    std::vector<float> logits;
+    for (int i = 0; i < 20; ++i) logits.push_back(static_cast<float>(-i * std::log(2.0)));
+    for (const int32_t k : {0, 10}) {
+        SamplingSettings settings;
+        settings.top_p = 0.74f;
+        settings.top_k = k;
+        const auto drawn = draw_many(settings, logits, 5000);
+        expect_equal(drawn.size(), size_t{2});
+        expect(drawn.count(0) == 1 && drawn.count(1) == 1, "the two most probable");
+    }
+});
+
+const Test wide_nucleus("sampler: a nucleus wider than the first selection is found as well", [] {
+    const std::vector<float> logits(3000, 1.0f);
+    SamplingSettings         settings;
+    settings.top_p   = 0.5f;
+    const auto drawn = draw_many(settings, logits, 60000);
+    expect(drawn.size() > 1450 && drawn.size() <= 1501, "about half of the tokens");
+});
+
+const Test min_p("sampler: min_p drops what is too improbable beside the most probable token", [] {
+    const std::vector<float> logits{0.0f, std::log(0.5f), std::log(0.11f), std::log(0.09f)};
+    for (const int32_t k : {0, 4}) {
+        SamplingSettings settings;
+        settings.min_p       = 0.1f;
+        settings.top_k       = k;
+        settings.temperature = 3;
+        const auto drawn     = draw_many(settings, logits, 2000);
+        expect_equal(drawn.size(), size_t{3});
+        expect(drawn.count(3) == 0, "token 3 dropped");
+    }
+});
+
+const Test frequencies("sampler: tokens are drawn as often as the softmax says", [] {
+    const std::vector<float> logits{2.0f, 1.0f, 0.0f, -1.0f};
+    for (const float temperature : {0.5f, 1.0f, 2.0f}) {
+        SamplingSettings settings;
+        settings.temperature = temperature;
+        const int n          = 40000;
+        auto      drawn      = draw_many(settings, logits, n);
+        double    sum        = 0;
+        for (const float logit : logits) sum += std::exp(logit / temperature);
+        double chi_squared = 0;
+        for (size_t id = 0; id < logits.size(); ++id) {
+            const double expected = n * std::exp(logits[id] / temperature) / sum;
+            const double off      = drawn[static_cast<TokenId>(id)] - expected;
+            chi_squared += off * off / expected;
+        }
+        expect(chi_squared < 16.3, "chi squared below its 99.9th percentile for three degrees of freedom");
+    }
+});
+
+const Test penalties("sampler: penalties lower recent tokens, within their window, and leave the logits as they were", [] {
+    SamplingSettings settings;
+    settings.temperature    = 0;
+    settings.repeat_penalty = 2.0f;
+    settings.repeat_last_n  = 2;
+    std::vector<float> logits{4.0f, 3.0f, 1.0f};
+    const auto         before = logits;
+    Sampler            sampler(settings);
+    sampler.accept(0);
+    expect_equal(sampler.sample(logits.data(), 3), 1);
+    sampler.accept(1);
+    expect_equal(sampler.sample(logits.data(), 3), 0);
+    sampler.accept(2);
+    sampler.accept(2);
+    expect_equal(sampler.sample(logits.data(), 3), 0);
+    expect(logits == before, "unchanged logits");
+});
+
+const Test negative_logits("sampler: a repeat penalty makes negative logits smaller too", [] {
+    SamplingSettings settings;
+    settings.temperature    = 0;
+    settings.repeat_penalty = 3.0f;
+    std::vector<float> logits{-1.0f, -2.0f};
+    Sampler            sampler(settings);
+    sampler.accept(0);
+    expect_equal(sampler.sample(logits.data(), 2), 1);
+});
+
+const Test counts("sampler: frequency counts every occurrence, presence counts once", [] {
+    SamplingSettings settings;
+    settings.temperature       = 0;
+    settings.frequency_penalty = 1.0f;
+    std::vector<float> logits{5.0f, 3.5f};
+    Sampler            by_frequency(settings);
+    by_frequency.accept(0);
+    expect_equal(by_frequency.sample(logits.data(), 2), 0);
+    by_frequency.accept(0);
+    expect_equal(by_frequency.sample(logits.data(), 2), 1);
+
+    settings.frequency_penalty = 0.0f;
+    settings.presence_penalty  = 1.0f;
+    Sampler by_presence(settings);
+    for (int i = 0; i < 9; ++i) by_presence.accept(0);
+    expect_equal(by_presence.sample(logits.data(), 2), 0);
+});
+
+const Test bias("sampler: logit_bias comes before penalties, bans with minus infinity, and is taken back", [] {
+    SamplingSettings settings;
+    settings.temperature    = 0;
+    settings.repeat_penalty = 2.0f;
+    settings.logit_bias     = {{0, 3.0f}, {2, -std::numeric_limits<float>::infinity()}};
+    std::vector<float> logits{1.0f, 3.0f, 9.0f};
+    const auto         before = logits;
+    Sampler            sampler(settings);
+    expect_equal(sampler.sample(logits.data(), 3), 0);
+    sampler.accept(0);  // (1 + 3) / 2 is less than 3
+    expect_equal(sampler.sample(logits.data(), 3), 1);
+    expect(logits == before, "unchanged logits");
+});
+
+const Test not_a_number("sampler: rows of NaN and of minus infinity yield some token of the vocabulary", [] {
+    for (const float value : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+        for (const int32_t k : {0, 1, 3}) {
+            for (const float p : {0.5f, 1.0f}) {
+                SamplingSettings settings;
+                settings.top_k = k;
+                settings.top_p = p;
+                settings.min_p = 0.1f;
+                std::vector<float> logits(10, value);
+                Sampler            sampler(settings);
+                const TokenId      token = sampler.sample(logits.data(), 10);
+                expect(token >= 0 && token < 10, "a token of the vocabulary");
+            }
+        }
+    }
+});
+
+const Test logprobs("sampler: log-probabilities are the model's own and add up to one", [] {
+    const auto     logits = random_logits(100, 5);
+    const Logprobs result = logprobs_of(logits.data(), 100, 7, 100);
+    double         sum    = 0;
+    for (const TokenLogprob& each : result.top) sum += std::exp(each.logprob);
+    expect(std::abs(sum - 1) < 1e-5, "probabilities that add up to one");
+    expect_equal(result.top.front().id, by_logit(logits).front());
+    expect_equal(result.chosen.id, 7);
+    for (const TokenLogprob& each : result.top) {
+        if (each.id == 7) expect_equal(each.logprob, result.chosen.logprob);
+    }
+});
+
+}  // namespace

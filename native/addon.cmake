@@ -1,0 +1,31 @@
+file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/engine.cpp)
+add_library(engine STATIC ${engine_sources})
+# PRIVATE keeps llama.cpp's headers out of native/napi.
+target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd)
+set_warnings(engine)
+
+file(GLOB addon_sources CONFIGURE_DEPENDS native/napi/*.cpp native/addon.cpp)
+add_library(addon SHARED ${addon_sources} ${CMAKE_JS_SRC})
+set_target_properties(addon PROPERTIES PREFIX "" OUTPUT_NAME chasqui SUFFIX .node)
+target_include_directories(addon SYSTEM PRIVATE ${CMAKE_JS_INC})
+target_compile_definitions(addon PRIVATE
+  NAPI_VERSION=8 NODE_ADDON_API_CPP_EXCEPTIONS NODE_ADDON_API_DISABLE_DEPRECATED NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED)
+target_link_libraries(addon PRIVATE engine ${CMAKE_JS_LIB})
+set_warnings(addon)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(exports "${CMAKE_CURRENT_SOURCE_DIR}/native/exports.map")
+  target_link_options(addon PRIVATE "LINKER:--version-script=${exports}" LINKER:--gc-sections)
+  set_target_properties(addon PROPERTIES LINK_DEPENDS "${exports}")
+elseif(APPLE)
+  target_link_options(addon PRIVATE LINKER:-dead_strip
+    LINKER:-exported_symbol,_napi_register_module_v1 LINKER:-exported_symbol,_node_api_module_get_api_version_v1)
+elseif(MSVC AND CMAKE_JS_NODELIB_DEF AND CMAKE_JS_NODELIB_TARGET)
+  execute_process(COMMAND ${CMAKE_AR} /def:${CMAKE_JS_NODELIB_DEF} /out:${CMAKE_JS_NODELIB_TARGET} ${CMAKE_STATIC_LINKER_FLAGS})
+endif()
+
+if(CHASQUI_BENCH)
+  file(GLOB bench_sources CONFIGURE_DEPENDS bench/native/*.cpp)
+  add_executable(bare-loop EXCLUDE_FROM_ALL ${bench_sources})
+  target_link_libraries(bare-loop PRIVATE llama llama-common)
+  set_warnings(bare-loop)
+endif()

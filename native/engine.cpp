@@ -1,0 +1,207 @@
+#include "engine.h"
+
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <utility>
+
+namespace chasqui {
+
+Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
+    : model_(path, progress),
+      tokenizer_(model_),
+      chat_template_(model_),
+      decoder_(model_, options.decoder),
+      context_length_(decoder_.context_length()),
+      parallel_(decoder_.parallel()),
+      scheduler_({decoder_.parallel(), decoder_.n_batch(), options.target_step_ms}) {
+    count();
+    thread_ = std::thread([this] { run(); });
+}
+
+Engine::~Engine() { close(); }
+
+void Engine::set_on_events(std::function<void()> on_events) {
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    on_events_ = std::move(on_events);
+}
+
+EventBatch Engine::take_events() {
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    return std::exchange(pending_events_, {});
+}
+
+EngineStats Engine::stats() const {
+    const std::lock_guard<std::mutex> lock(stats_mutex_);
+    return stats_;
+}
+
+std::vector<TokenId> Engine::tokenize_prompt(const std::string& prompt) const {
+    const size_t fewest = tokenizer_.fewest_tokens(prompt.size());
+    if (fewest >= context_length_) refuse_length("at least " + std::to_string(fewest));
+    return tokenizer_.tokenize(prompt, true, true);
+}
+
+void Engine::check_token(TokenId token, const char* where) const {
+    if (tokenizer_.is_valid(token)) return;
+    throw Error(ErrorCode::invalid_job, std::string(where) + " holds token " + std::to_string(token) +
+                                            ", but the vocabulary goes from 0 to " +
+                                            std::to_string(tokenizer_.vocabulary_size() - 1) + ".");
+}
+
+void Engine::refuse_length(const std::string& n_tokens) const {
+    throw Error(ErrorCode::context_length_exceeded,
+                "The prompt has " + n_tokens + " tokens, but the context holds " + std::to_string(context_length_) +
+                    " for prompt and answer together. Shorten the prompt or serve with a larger --ctx-size.");
+}
+
+void Engine::submit(Job job) {
+    if (job.prompt.empty()) throw Error(ErrorCode::invalid_job, "The prompt is empty.");
+    for (const TokenId token : job.prompt) check_token(token, "The prompt");
+    for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
+    if (job.prompt.size() >= context_length_) refuse_length(std::to_string(job.prompt.size()));
+    if (job.ignore_eos) {
+        for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
+            job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+        }
+    }
+    mailbox_.put(std::make_unique<Sequence>(std::move(job)));
+}
+
+void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
+
+void Engine::close() {
+    const std::lock_guard<std::mutex> lock(close_mutex_);
+    if (!thread_.joinable()) return;
+    decoder_.abort();
+    mailbox_.put(Close{});
+    thread_.join();
+}
+
+void Engine::run() noexcept {
+    bool open = true;
+    while (open) {
+        try {
+            open = receive();
+            step();
+        } catch (const std::exception& error) {
+            fail_all(ErrorCode::decode_failed, std::string("The engine failed: ") + error.what());
+        }
+        publish();
+    }
+}
+
+void Engine::step() {
+    const Plan plan = scheduler_.plan(Clock::now());
+    if (decode(plan)) sample(plan);
+}
+
+// Takes in what has arrived; sleeps while there is nothing to compute. False once the engine is to close.
+bool Engine::receive() {
+    for (Command& command : mailbox_.take(scheduler_.idle())) handle(std::move(command));
+    if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
+    return !closing_;
+}
+
+void Engine::handle(Command command) {
+    if (auto* submitted = std::get_if<std::unique_ptr<Sequence>>(&command)) {
+        scheduler_.submit(std::move(*submitted));
+    } else if (const auto* cancelled = std::get_if<Cancel>(&command)) {
+        if (Sequence* sequence = scheduler_.find(cancelled->job_id)) {
+            sequence->status = SequenceStatus::cancelled;
+            ++counts_.jobs_cancelled;
+            end(sequence);
+        }
+    } else {
+        closing_ = true;
+    }
+}
+
+// False when the step came to nothing: its sequences have been failed.
+bool Engine::decode(const Plan& plan) {
+    if (plan.empty()) return false;
+    try {
+        const auto started = Clock::now();
+        decoder_.decode(plan);
+        scheduler_.observe(plan, std::chrono::duration<double, std::milli>(Clock::now() - started).count());
+        ++counts_.decode_steps;
+        return true;
+    } catch (const Error& error) {
+        for (const PlanRow& row : plan) fail(row.sequence, error.code(), error.what());
+    } catch (const std::exception& error) {
+        for (const PlanRow& row : plan) fail(row.sequence, ErrorCode::decode_failed, error.what());
+    }
+    return false;
+}
+
+void Engine::sample(const Plan& plan) {
+    for (size_t i = 0; i < plan.size(); ++i) {
+        Sequence& sequence = *plan[i].sequence;
+        sequence.n_computed += plan[i].n_tokens;
+        float* logits = decoder_.logits(i);
+        if (logits == nullptr) continue;
+        const TokenId     token  = sequence.sampler.sample(logits, tokenizer_.vocabulary_size());
+        const bool        is_end = tokenizer_.is_end_of_generation(token);
+        const std::string text   = sequence.accept(token, tokenizer_.piece(token), is_end, context_length_);
+        emit(sequence, token, text, logits);
+        if (is_over(sequence.status)) end(&sequence);
+    }
+}
+
+void Engine::emit(const Sequence& sequence, TokenId token, const std::string& text, const float* logits) {
+    uint32_t flags = 0;
+    if (const int32_t n_top = sequence.job().top_logprobs; n_top >= 0) {
+        flags |= EventBatch::has_logprobs;
+        Logprobs logprobs     = logprobs_of(logits, tokenizer_.vocabulary_size(), token, n_top);
+        logprobs.chosen.bytes = tokenizer_.piece(token);
+        for (TokenLogprob& each : logprobs.top) each.bytes = tokenizer_.piece(each.id);
+        step_events_.logprobs.push_back(std::move(logprobs));
+    }
+    if (is_over(sequence.status)) {
+        flags |= EventBatch::has_finish;
+        step_events_.finishes.push_back(sequence.finish());
+        ++counts_.jobs_finished;
+        counts_.prompt_tokens += sequence.n_prompt();
+        counts_.completion_tokens += sequence.n_sampled();
+    }
+    step_events_.records.push_back({sequence.id(), token, utf16_length(text), flags});
+    step_events_.text += text;
+}
+
+void Engine::end(Sequence* sequence) {
+    if (sequence->slot != Sequence::kNoSlot) decoder_.clear(sequence->slot);
+    scheduler_.remove(sequence);
+}
+
+void Engine::fail(Sequence* sequence, ErrorCode code, const std::string& message) {
+    sequence->status = SequenceStatus::failed;
+    step_events_.records.push_back({sequence->id(), 0, 0, EventBatch::has_failure});
+    step_events_.failures.push_back({code, message});
+    end(sequence);
+}
+
+void Engine::fail_all(ErrorCode code, const std::string& message) {
+    for (Sequence* sequence : scheduler_.all()) fail(sequence, code, message);
+}
+
+void Engine::count() {
+    EngineStats stats    = counts_;
+    stats.active         = scheduler_.n_running();
+    stats.queued         = scheduler_.n_waiting();
+    stats.kv_cells_total = static_cast<uint64_t>(context_length_) * parallel_;
+    for (const Sequence* sequence : scheduler_.all()) stats.kv_cells_used += sequence->n_computed;
+    const std::lock_guard<std::mutex> lock(stats_mutex_);
+    stats_ = stats;
+}
+
+// Hands over what the step produced: one wake, however many sequences and tokens.
+void Engine::publish() {
+    count();
+    if (step_events_.empty()) return;
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    const bool                        wake = pending_events_.empty();
+    pending_events_.append(std::exchange(step_events_, {}));
+    if (wake && on_events_) on_events_();
+}
+
+}  // namespace chasqui

@@ -1,0 +1,119 @@
+// Thread: the public functions are for any thread; everything below `private` is the engine thread's.
+#pragma once
+
+#include "core/event.h"
+#include "core/job.h"
+#include "core/mailbox.h"
+#include "core/scheduler.h"
+#include "llama/chat-template.h"
+#include "llama/decoder.h"
+#include "llama/model.h"
+#include "llama/tokenizer.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace chasqui {
+
+struct EngineOptions {
+    DecoderOptions decoder;
+    double         target_step_ms = 100.0;
+};
+
+// Counts at one moment, taken between two steps.
+struct EngineStats {
+    size_t   active = 0, queued = 0;
+    uint64_t kv_cells_used = 0, kv_cells_total = 0;
+    uint64_t jobs_finished = 0, jobs_cancelled = 0;
+    uint64_t prompt_tokens = 0, completion_tokens = 0;
+    uint64_t decode_steps = 0;
+};
+
+// A model, its context, and the one thread that owns the context.
+//
+//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ decode ▸ sample ▸ publish ──▶ pending events ──▶ take_events
+//                                  └────────────── one step ──────────────┘  └─ on_events, once ─┘
+class Engine {
+public:
+    // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
+    Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress);
+    // close(), then frees context and model.
+    ~Engine();
+
+    // Called on the engine thread when events are pending that were not before. Set it before the first submit.
+    void set_on_events(std::function<void()> on_events);
+    // Everything that happened since the last call.
+    EventBatch take_events();
+
+    // The tokens of a rendered prompt, special tokens parsed. Throws `context_length_exceeded` before doing the work
+    // when the text cannot possibly fit. Any thread; slow for long texts.
+    std::vector<TokenId> tokenize_prompt(const std::string& prompt) const;
+    // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
+    void submit(Job job);
+    // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.
+    void cancel(uint32_t job_id);
+    // Ends all jobs with `engine_closed` and joins the thread. Any number of times, from any thread but its own.
+    void close();
+
+    EngineStats stats() const;
+
+    const Model&        model() const { return model_; }
+    const Tokenizer&    tokenizer() const { return tokenizer_; }
+    const ChatTemplate& chat_template() const { return chat_template_; }
+    uint32_t            context_length() const { return context_length_; }
+    uint32_t            parallel() const { return parallel_; }
+
+private:
+    struct Cancel {
+        uint32_t job_id;
+    };
+    struct Close {};
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Close>;
+
+    void run() noexcept;
+    bool receive();
+    void step();
+    bool decode(const Plan& plan);
+    void sample(const Plan& plan);
+    void publish();
+
+    void              check_token(TokenId token, const char* where) const;
+    [[noreturn]] void refuse_length(const std::string& n_tokens) const;
+
+    void handle(Command command);
+    void emit(const Sequence& sequence, TokenId token, const std::string& text, const float* logits);
+    void end(Sequence* sequence);
+    void fail(Sequence* sequence, ErrorCode code, const std::string& message);
+    void fail_all(ErrorCode code, const std::string& message);
+    void count();
+
+    Model          model_;
+    Tokenizer      tokenizer_;
+    ChatTemplate   chat_template_;
+    Decoder        decoder_;
+    const uint32_t context_length_, parallel_;
+
+    Mailbox<Command> mailbox_;
+    Scheduler        scheduler_;
+    EventBatch       step_events_;
+    EngineStats      counts_;
+    bool             closing_ = false;
+
+    std::function<void()> on_events_;
+    std::mutex            pending_mutex_;
+    EventBatch            pending_events_;
+    mutable std::mutex    stats_mutex_;
+    EngineStats           stats_;
+
+    std::mutex  close_mutex_;
+    std::thread thread_;  // last: it uses everything above
+};
+
+}  // namespace chasqui

@@ -1,0 +1,101 @@
+# llama.cpp in two stages. First ggml as shared libraries with loadable modules, so that the CPU's best instructions and
+# the GPU's driver are chosen when a model loads. Then llama, common and mtmd as static libraries with hidden symbols,
+# which end up inside the addon.
+
+if(NOT EXISTS "${CHASQUI_LLAMA_DIR}/CMakeLists.txt")
+  message(FATAL_ERROR "${CHASQUI_LLAMA_DIR} holds no llama.cpp. Run: node vendor/llama-source.mjs")
+endif()
+
+# Everything lies in one folder, the one where node-gyp-build looks. cmake-js names it, except on Windows, where it
+# names a folder that Visual Studio completes with the configuration.
+if(NOT WIN32)
+  if(NOT CMAKE_LIBRARY_OUTPUT_DIRECTORY)
+    set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${CMAKE_BUILD_TYPE}")
+  endif()
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+endif()
+if(APPLE)
+  set(CMAKE_INSTALL_RPATH "@loader_path")
+else()
+  set(CMAKE_INSTALL_RPATH "$ORIGIN")
+endif()
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH OFF)
+# npm packages cannot hold the symbolic links of versioned libraries.
+set(CMAKE_PLATFORM_NO_VERSIONED_SONAME ON)
+if(MSVC)
+  # cmake-js asks for /MT, which gives every DLL a heap of its own.
+  set(CMAKE_MSVC_RUNTIME_LIBRARY "MultiThreaded$<$<CONFIG:Debug>:Debug>DLL" CACHE STRING "" FORCE)
+endif()
+# ggml asks git for a commit in its own folder. Without this it finds ours, and is rebuilt whenever that changes.
+set(ENV{GIT_CEILING_DIRECTORIES} "${CMAKE_CURRENT_SOURCE_DIR}")
+
+set(BUILD_SHARED_LIBS ON)
+set(GGML_BACKEND_DL ON)
+set(GGML_NATIVE OFF)
+set(GGML_OPENMP OFF) # ggml's own thread pool does the same without another library to ship
+set(GGML_CCACHE OFF)
+set(GGML_CUDA_NCCL OFF)
+set(GGML_METAL_EMBED_LIBRARY ON)
+if(MSVC AND CMAKE_SYSTEM_PROCESSOR MATCHES "ARM64|aarch64")
+  set(GGML_CPU_ALL_VARIANTS OFF)
+else()
+  set(GGML_CPU_ALL_VARIANTS ON)
+endif()
+
+# ggml makes itself depend on every CPU module. A local build wants the few that this machine can use, so the others'
+# dependency is not recorded, and below they leave the default target.
+string(REPLACE "," ";" wanted_variants "${CHASQUI_CPU_VARIANTS}")
+function(is_unwanted_variant target result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(NOT wanted_variants STREQUAL "all" AND target MATCHES "^ggml-cpu-(.+)$" AND NOT CMAKE_MATCH_1 IN_LIST wanted_variants)
+    set(${result} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+function(add_dependencies target)
+  foreach(dependency IN LISTS ARGN)
+    is_unwanted_variant(${dependency} unwanted)
+    if(NOT unwanted)
+      _add_dependencies(${target} ${dependency})
+    endif()
+  endforeach()
+endfunction()
+
+add_subdirectory("${CHASQUI_LLAMA_DIR}/ggml" ggml)
+
+get_property(ggml_targets DIRECTORY "${CHASQUI_LLAMA_DIR}/ggml/src" PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target IN LISTS ggml_targets)
+  is_unwanted_variant(${target} unwanted)
+  if(unwanted)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endforeach()
+foreach(target ggml ggml-base)
+  # Two addons in one process would silently share a library of the same name, whatever its version.
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${target}-chasqui-${package_version}")
+endforeach()
+
+set(BUILD_SHARED_LIBS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+if(NOT MSVC)
+  add_compile_options(-ffunction-sections -fdata-sections)
+endif()
+set(LLAMA_BUILD_COMMON ON)
+set(LLAMA_BUILD_MTMD ON)
+set(LLAMA_BUILD_IS_DEV OFF)
+foreach(part TESTS TOOLS EXAMPLES SERVER APP UI)
+  set(LLAMA_BUILD_${part} OFF)
+endforeach()
+set(LLAMA_OPENSSL OFF) # Node exports OpenSSL's symbols, of another version
+set(LLAMA_SUBPROCESS OFF)
+set(LLAMA_LLGUIDANCE OFF)
+set(MTMD_VIDEO OFF CACHE BOOL "" FORCE)
+file(READ "${CMAKE_CURRENT_SOURCE_DIR}/vendor/llama.json" llama_manifest)
+string(JSON llama_commit GET "${llama_manifest}" commit)
+string(SUBSTRING "${llama_commit}" 0 8 LLAMA_BUILD_COMMIT)
+set(LLAMA_BUILD_NUMBER 0)
+
+add_subdirectory("${CHASQUI_LLAMA_DIR}" llama.cpp EXCLUDE_FROM_ALL)
+set_target_properties(ggml ggml-base llama llama-common mtmd PROPERTIES SYSTEM ON)

@@ -1,0 +1,66 @@
+// Thread: engine, except abort() and the constructor.
+#pragma once
+
+#include "../core/scheduler.h"
+#include "model.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+struct llama_context;
+struct llama_batch;
+struct ggml_threadpool;
+
+namespace chasqui {
+
+struct DecoderOptions {
+    uint32_t context_length = 0;  // tokens one sequence can hold; 0: the trained length, at most 4096
+    uint32_t parallel       = 4;  // sequences that hold KV cells at a time
+    uint32_t n_batch        = 2048;
+    uint32_t n_ubatch       = 512;
+    int32_t  threads        = 0;  // 0: one per physical core, as llama.cpp counts them
+};
+
+// A plan in, rows of logits out. The only caller of llama_decode and of the KV memory functions; llama.cpp ends the
+// process when these are misused, so every condition is checked here before the call.
+class Decoder {
+public:
+    // Throws `invalid_options` or `out_of_memory`.
+    Decoder(const Model& model, const DecoderOptions& options);
+    ~Decoder();
+
+    // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
+    // sequences are undefined then.
+    void decode(const Plan& plan);
+    // The logits after the last token of the plan's row, or nullptr when its sequence has more to compute. Valid
+    // until the next decode().
+    float* logits(size_t plan_row) const;
+    // Frees the KV cells of a slot.
+    void clear(int32_t slot);
+    // Any thread: makes a running decode() return early where the backend can (the CPU does).
+    void abort() { aborted_.store(true, std::memory_order_relaxed); }
+
+    uint32_t context_length() const;
+    uint32_t parallel() const;
+    uint32_t n_batch() const;
+
+private:
+    struct FreeContext {
+        void operator()(llama_context* context) const;
+    };
+    struct FreeThreadpool {
+        void operator()(ggml_threadpool* threadpool) const;
+    };
+
+    void create_threadpool(int32_t threads);
+    void add_row(const PlanRow& row);
+
+    std::atomic<bool>                                aborted_{false};
+    std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
+    std::unique_ptr<llama_context, FreeContext>      context_;
+    std::unique_ptr<llama_batch>                     batch_;
+    std::vector<int32_t>                             output_rows_;  // by plan row: index in the batch, or -1
+};
+
+}  // namespace chasqui

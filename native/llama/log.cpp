@@ -1,0 +1,44 @@
+#include "log.h"
+
+#include <ggml.h>
+#include <llama.h>
+#include <log.h>
+#include <mtmd-helper.h>
+
+#include <atomic>
+#include <cstdio>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+constexpr size_t kKept = 1000;  // bytes of error text
+
+std::atomic<bool> g_verbose{false};
+// llama.cpp logs the reason on the thread that made the failing call, so one buffer per thread keeps them apart.
+thread_local std::string t_errors;
+
+void on_log(ggml_log_level level, const char* text, void*) {
+    if (g_verbose.load(std::memory_order_relaxed)) std::fputs(text, stderr);
+    if (level != GGML_LOG_LEVEL_ERROR) return;
+    std::string line(text);
+    while (!line.empty() && line.back() == '\n') line.pop_back();
+    if (line.empty() || t_errors.size() > kKept) return;
+    if (!t_errors.empty()) t_errors += "; ";
+    t_errors += line;
+}
+
+}  // namespace
+
+void capture_log(bool verbose) {
+    g_verbose = verbose;
+    llama_log_set(on_log, nullptr);
+    mtmd_helper_log_set(on_log, nullptr);
+    // llama-common has a logger of its own, with a thread that writes to standard error.
+    common_log_pause(common_log_main());
+}
+
+std::string take_last_errors() { return std::exchange(t_errors, {}); }
+
+}  // namespace chasqui

@@ -1,0 +1,101 @@
+#include "model.h"
+
+#include "../core/error-code.h"
+#include "log.h"
+
+#include <llama.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace chasqui {
+
+namespace {
+
+// llama.cpp reports all of these alike, as a model that does not load; people need to know which it is.
+void check_file(const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) {
+        throw Error(ErrorCode::model_file_missing, "There is no readable file at " + path + " (" +
+                                                       std::strerror(errno) + "). Check the path of the model.");
+    }
+    if ((info.st_mode & S_IFMT) == S_IFDIR) {
+        throw Error(ErrorCode::model_file_invalid, path + " is a folder. Name the .gguf file in it.");
+    }
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        throw Error(ErrorCode::model_file_missing, path + " cannot be read. Check the file's permissions.");
+    }
+    char magic[4] = {};
+    file.read(magic, sizeof magic);
+    if (file.gcount() != sizeof magic || std::memcmp(magic, "GGUF", sizeof magic) != 0) {
+        throw Error(ErrorCode::model_file_invalid,
+                    path + " is not a GGUF file. chasqui serves models in llama.cpp's GGUF format.");
+    }
+}
+
+// llama.cpp has no code for it: gguf.cpp complains while it reads the header, the loader when a tensor ends after the
+// file does.
+bool is_about_the_file(const std::string& reason) {
+    for (const char* phrase : {"gguf_init", "file bounds", "corrupted"}) {
+        if (reason.find(phrase) != std::string::npos) return true;
+    }
+    return false;
+}
+
+[[noreturn]] void report_load_failure(const std::string& path) {
+    const std::string reason = take_last_errors();
+    if (is_about_the_file(reason)) {
+        throw Error(ErrorCode::model_file_invalid,
+                    path + " is incomplete or damaged; download it again. llama.cpp says: " + reason);
+    }
+    throw Error(ErrorCode::model_load_failed,
+                "llama.cpp could not load " + path + (reason.empty() ? std::string(".") : ": " + reason));
+}
+
+struct ProgressCall {
+    const Model::Progress& progress;
+    bool                   aborted = false;
+};
+
+}  // namespace
+
+void Model::Free::operator()(llama_model* model) const { llama_model_free(model); }
+
+Model::Model(const std::string& path, const Progress& progress) : path_(path) {
+    check_file(path);
+    take_last_errors();
+    ProgressCall       call{progress};
+    llama_model_params params          = llama_model_default_params();
+    params.progress_callback_user_data = &call;
+    params.progress_callback           = [](float fraction, void* data) {
+        auto* to     = static_cast<ProgressCall*>(data);
+        to->aborted |= !to->progress(fraction);
+        return !to->aborted;
+    };
+    model_.reset(llama_model_load_from_file(path.c_str(), params));
+    if (call.aborted) throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
+    if (!model_) report_load_failure(path);
+    if (!llama_model_has_decoder(model_.get()) || llama_model_has_encoder(model_.get()) ||
+        llama_model_is_diffusion(model_.get())) {
+        throw Error(ErrorCode::model_load_failed, path + " (" + description() + ") does not generate text token by " +
+                                                      "token. chasqui serves decoder-only language models.");
+    }
+    vocab_ = llama_model_get_vocab(model_.get());
+}
+
+std::string Model::description() const {
+    char buffer[128] = {};
+    llama_model_desc(model_.get(), buffer, sizeof buffer);
+    return buffer;
+}
+
+uint64_t Model::size_bytes() const { return llama_model_size(model_.get()); }
+uint64_t Model::parameter_count() const { return llama_model_n_params(model_.get()); }
+int32_t  Model::vocabulary_size() const { return llama_vocab_n_tokens(vocab_); }
+int32_t  Model::trained_context_length() const { return llama_model_n_ctx_train(model_.get()); }
+bool     Model::has_chat_template() const { return llama_model_chat_template(model_.get(), nullptr) != nullptr; }
+
+}  // namespace chasqui

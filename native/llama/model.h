@@ -1,0 +1,46 @@
+// Thread: loaded on a worker; read-only afterwards, so any.
+#pragma once
+
+#include "../core/job.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+struct llama_model;
+struct llama_vocab;
+
+namespace chasqui {
+
+// A loaded GGUF: weights and vocabulary.
+class Model {
+public:
+    // Progress from 0 to 1; returning false aborts the load.
+    using Progress = std::function<bool(float)>;
+
+    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` when aborted.
+    Model(const std::string& path, const Progress& progress);
+
+    llama_model*       handle() const { return model_.get(); }
+    const llama_vocab* vocab() const { return vocab_; }
+
+    const std::string& path() const { return path_; }
+    std::string        description() const;
+    uint64_t           size_bytes() const;
+    uint64_t           parameter_count() const;
+    int32_t            vocabulary_size() const;
+    int32_t            trained_context_length() const;
+    bool               has_chat_template() const;
+
+private:
+    struct Free {
+        void operator()(llama_model* model) const;
+    };
+
+    std::string                        path_;
+    std::unique_ptr<llama_model, Free> model_;
+    const llama_vocab*                 vocab_ = nullptr;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,70 @@
+#include "tokenizer.h"
+
+#include "../core/error-code.h"
+
+#include <llama.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace chasqui {
+
+namespace {
+
+void append_piece(const llama_vocab* vocab, TokenId token, bool special, std::string& to) {
+    const size_t before = to.size();
+    to.resize(before + 32);
+    int32_t length = llama_token_to_piece(vocab, token, to.data() + before, 32, 0, special);
+    if (length < 0) {
+        to.resize(before + static_cast<size_t>(-length));
+        length = llama_token_to_piece(vocab, token, to.data() + before, -length, 0, special);
+    }
+    to.resize(before + static_cast<size_t>(std::max(length, 0)));
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(const Model& model) : vocab_(model.vocab()) {
+    const int32_t n_vocab = model.vocabulary_size();
+    std::string   spelled;
+    for (TokenId token = 0; token < n_vocab; ++token) {
+        offsets_.push_back(pieces_.size());
+        append_piece(vocab_, token, false, pieces_);
+        ends_generation_.push_back(llama_vocab_is_eog(vocab_, token));
+        if (ends_generation_.back()) end_tokens_.push_back(token);
+        spelled.clear();
+        append_piece(vocab_, token, true, spelled);
+        longest_piece_ = std::max(longest_piece_, spelled.size());
+    }
+    offsets_.push_back(pieces_.size());
+}
+
+std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special, bool parse_special) const {
+    if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
+        throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
+    }
+    const auto           length = static_cast<int32_t>(text.size());
+    std::vector<TokenId> tokens(text.size() / 3 + 16);
+    const auto           fill = [&] {
+        return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),
+                                        add_special, parse_special);
+    };
+    int32_t n_tokens = fill();
+    if (n_tokens < 0) {
+        tokens.resize(static_cast<size_t>(-n_tokens));
+        n_tokens = fill();
+    }
+    tokens.resize(static_cast<size_t>(std::max(n_tokens, 0)));
+    return tokens;
+}
+
+std::string_view Tokenizer::piece(TokenId token) const {
+    const auto at = static_cast<size_t>(token);
+    return std::string_view(pieces_).substr(offsets_[at], offsets_[at + 1] - offsets_[at]);
+}
+
+bool Tokenizer::is_end_of_generation(TokenId token) const { return ends_generation_[static_cast<size_t>(token)]; }
+
+bool Tokenizer::is_valid(TokenId token) const { return token >= 0 && token < vocabulary_size(); }
+
+}  // namespace chasqui

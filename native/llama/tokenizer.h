@@ -1,0 +1,39 @@
+// Thread: any.
+#pragma once
+
+#include "model.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chasqui {
+
+// Text ↔ tokens of one model.
+class Tokenizer {
+public:
+    explicit Tokenizer(const Model& model);
+
+    // `add_special` adds the tokens that begin (or end) every text of this model; `parse_special` reads the names of
+    // special tokens in the text as those tokens.
+    std::vector<TokenId> tokenize(std::string_view text, bool add_special, bool parse_special) const;
+    // A text of this many bytes has at least this many tokens, since no token is longer than the longest one.
+    size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
+
+    // The bytes that the token adds to a text; control tokens add none.
+    std::string_view piece(TokenId token) const;
+    bool             is_end_of_generation(TokenId token) const;
+    const std::vector<TokenId>& end_of_generation_tokens() const { return end_tokens_; }
+    bool             is_valid(TokenId token) const;
+    int32_t          vocabulary_size() const { return static_cast<int32_t>(offsets_.size()) - 1; }
+
+private:
+    const llama_vocab*  vocab_;
+    std::string         pieces_;   // of all tokens, one after another
+    std::vector<size_t> offsets_;  // where each begins, and the end
+    std::vector<bool>   ends_generation_;
+    std::vector<TokenId> end_tokens_;
+    size_t              longest_piece_ = 1;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,186 @@
+#include "engine-wrap.h"
+
+#include "addon-state.h"
+#include "error.h"
+#include "from-js.h"
+#include "pool-task.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+// Rendering and tokenizing may still be under way on Node's thread pool; they let go of the engine as they end.
+void wait_for_last_owner(const std::shared_ptr<Engine>& engine) {
+    while (engine.use_count() > 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+std::string string_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
+    if (!call[index].IsString()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a string.");
+    return call[index].As<Napi::String>().Utf8Value();
+}
+
+Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
+    Napi::Array stops = Napi::Array::New(env, rendered.additional_stops.size());
+    for (uint32_t i = 0; i < stops.Length(); ++i) stops.Set(i, rendered.additional_stops[i]);
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("prompt", rendered.text);
+    result.Set("additionalStops", stops);
+    return result;
+}
+
+Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
+    Napi::Int32Array result = Napi::Int32Array::New(env, tokens.size());
+    std::copy(tokens.begin(), tokens.end(), result.Data());
+    return result;
+}
+
+uint32_t job_id_argument(const Napi::CallbackInfo& call) {
+    if (!call[0].IsNumber()) throw Napi::TypeError::New(call.Env(), "jobId must be a number.");
+    return call[0].As<Napi::Number>().Uint32Value();
+}
+
+}  // namespace
+
+Napi::Function EngineWrap::define(Napi::Env env) {
+    return DefineClass(env, "Engine",
+                       {InstanceMethod<&EngineWrap::info>("info"), InstanceMethod<&EngineWrap::render>("render"),
+                        InstanceMethod<&EngineWrap::tokenize>("tokenize"),
+                        InstanceMethod<&EngineWrap::tokenize_prompt>("tokenizePrompt"),
+                        InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::cancel>("cancel"),
+                        InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
+}
+
+Napi::Object EngineWrap::wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events) {
+    AddonState&  state  = AddonState::of(env);
+    Napi::Object object = state.engine_constructor.New({});
+    EngineWrap*  self   = Unwrap(object);
+    self->pump_         = std::make_unique<EventPump>(env, on_events, engine);
+    self->engine_       = std::move(engine);
+    state.engines.insert(self);
+    return object;
+}
+
+EngineWrap::EngineWrap(const Napi::CallbackInfo& info)
+    : ObjectWrap<EngineWrap>(info), state_(&AddonState::of(info.Env())) {}
+
+EngineWrap::~EngineWrap() { shutdown(); }
+
+void EngineWrap::shutdown() {
+    if (!engine_) return;
+    engine_->close();
+    pump_->stop();
+    wait_for_last_owner(engine_);
+    forget();
+}
+
+void EngineWrap::forget() {
+    state_->engines.erase(this);
+    pump_.reset();
+    engine_.reset();
+}
+
+const std::shared_ptr<Engine>& EngineWrap::engine(Napi::Env env) const {
+    if (!engine_) throw to_js_error(env, {ErrorCode::engine_closed, "The engine was closed."});
+    return engine_;
+}
+
+Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
+    const Napi::Env env    = call.Env();
+    const Engine&   engine = *this->engine(env);
+    const Model&    model  = engine.model();
+    Napi::Object    result = Napi::Object::New(env);
+    result.Set("description", model.description());
+    result.Set("sizeBytes", static_cast<double>(model.size_bytes()));
+    result.Set("parameterCount", static_cast<double>(model.parameter_count()));
+    result.Set("vocabularySize", model.vocabulary_size());
+    result.Set("trainedContextLength", model.trained_context_length());
+    result.Set("contextLength", engine.context_length());
+    result.Set("parallel", engine.parallel());
+    result.Set("hasChatTemplate", Napi::Boolean::New(env, model.has_chat_template()));
+    return result;
+}
+
+Napi::Value EngineWrap::render(const Napi::CallbackInfo& call) {
+    const std::string messages = string_argument(call, 0, "messagesJson");
+    return PoolTask<RenderedPrompt>::start(
+        call.Env(), engine(call.Env()), [messages](Engine& engine) { return engine.chat_template().render(messages); },
+        rendered_to_js);
+}
+
+Napi::Value EngineWrap::tokenize(const Napi::CallbackInfo& call) {
+    const std::string text        = string_argument(call, 0, "text");
+    const bool        add_special = call[1].ToBoolean(), parse_special = call[2].ToBoolean();
+    return PoolTask<std::vector<TokenId>>::start(
+        call.Env(), engine(call.Env()),
+        [=](Engine& engine) { return engine.tokenizer().tokenize(text, add_special, parse_special); }, tokens_to_js);
+}
+
+Napi::Value EngineWrap::tokenize_prompt(const Napi::CallbackInfo& call) {
+    const std::string prompt = string_argument(call, 0, "prompt");
+    return PoolTask<std::vector<TokenId>>::start(
+        call.Env(), engine(call.Env()), [prompt](Engine& engine) { return engine.tokenize_prompt(prompt); },
+        tokens_to_js);
+}
+
+void EngineWrap::submit(const Napi::CallbackInfo& call) {
+    guarded(call.Env(), [&] {
+        const std::shared_ptr<Engine>& engine = this->engine(call.Env());
+        Job                            job    = job_from_js(call[0]);
+        const uint32_t                 id     = job.id;
+        engine->submit(std::move(job));
+        pump_->job_started(call.Env(), id);
+    });
+}
+
+void EngineWrap::cancel(const Napi::CallbackInfo& call) {
+    guarded(call.Env(), [&] {
+        if (!engine_) return;
+        const uint32_t id = job_id_argument(call);
+        engine_->cancel(id);
+        pump_->job_ended(call.Env(), id);
+    });
+}
+
+Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
+    const Napi::Env   env   = call.Env();
+    const EngineStats stats = engine(env)->stats();
+    const auto        count = [&](uint64_t value) { return Napi::Number::New(env, static_cast<double>(value)); };
+    Napi::Object      result = Napi::Object::New(env);
+    result.Set("active", count(stats.active));
+    result.Set("queued", count(stats.queued));
+    result.Set("kvCellsUsed", count(stats.kv_cells_used));
+    result.Set("kvCellsTotal", count(stats.kv_cells_total));
+    result.Set("jobsFinished", count(stats.jobs_finished));
+    result.Set("jobsCancelled", count(stats.jobs_cancelled));
+    result.Set("promptTokens", count(stats.prompt_tokens));
+    result.Set("completionTokens", count(stats.completion_tokens));
+    result.Set("decodeSteps", count(stats.decode_steps));
+    return result;
+}
+
+// Resolves when the thread has ended and all memory is free.
+Napi::Value EngineWrap::close(const Napi::CallbackInfo& call) {
+    if (!engine_) {
+        const auto deferred = Napi::Promise::Deferred::New(call.Env());
+        deferred.Resolve(call.Env().Undefined());
+        return deferred.Promise();
+    }
+    std::shared_ptr<Engine> engine = engine_;
+    pump_->stop();
+    forget();
+    state_->closing.push_back(engine);
+    return PoolTask<bool>::start(
+        call.Env(), std::move(engine),
+        [](Engine& closing) {
+            closing.close();
+            return true;
+        },
+        [](Napi::Env env, const bool&) { return env.Undefined(); });
+}
+
+}  // namespace chasqui

@@ -1,0 +1,48 @@
+// Thread: JS.
+#pragma once
+
+#include "event-pump.h"
+
+#include "../engine.h"
+
+#include <napi.h>
+
+#include <memory>
+
+namespace chasqui {
+
+struct AddonState;
+
+// An engine as JavaScript sees it; `ts/native/addon.ts` has the types. Made by open(), never by `new`.
+class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
+public:
+    static Napi::Function define(Napi::Env env);
+    // Takes over an engine that has just been opened.
+    static Napi::Object wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events);
+
+    explicit EngineWrap(const Napi::CallbackInfo& info);
+    ~EngineWrap() override;
+
+    // Ends the engine thread and frees the model, now. Blocks.
+    void shutdown();
+
+private:
+    Napi::Value info(const Napi::CallbackInfo& call);
+    Napi::Value render(const Napi::CallbackInfo& call);
+    Napi::Value tokenize(const Napi::CallbackInfo& call);
+    Napi::Value tokenize_prompt(const Napi::CallbackInfo& call);
+    void        submit(const Napi::CallbackInfo& call);
+    void        cancel(const Napi::CallbackInfo& call);
+    Napi::Value stats(const Napi::CallbackInfo& call);
+    Napi::Value close(const Napi::CallbackInfo& call);
+
+    // Throws `engine_closed` once it has been.
+    const std::shared_ptr<Engine>& engine(Napi::Env env) const;
+    void                           forget();
+
+    AddonState*                state_;
+    std::shared_ptr<Engine>    engine_;  // empty once closed
+    std::unique_ptr<EventPump> pump_;
+};
+
+}  // namespace chasqui

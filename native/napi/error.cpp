@@ -1,0 +1,27 @@
+#include "error.h"
+
+#include <new>
+
+namespace chasqui {
+
+CaughtError CaughtError::current() {
+    try {
+        throw;
+    } catch (const Error& error) {
+        return {error.code(), error.what()};
+    } catch (const std::bad_alloc&) {
+        return {ErrorCode::out_of_memory, "There is not enough memory."};
+    } catch (const std::exception& error) {
+        return {std::nullopt, error.what()};
+    } catch (...) {
+        return {std::nullopt, "An unknown error was thrown in native code."};
+    }
+}
+
+Napi::Error to_js_error(Napi::Env env, const CaughtError& error) {
+    Napi::Error result = Napi::Error::New(env, error.message);
+    if (error.code) result.Set("code", Napi::String::New(env, to_string(*error.code)));
+    return result;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,37 @@
+// Thread: JS.
+#pragma once
+
+#include "../core/error-code.h"
+
+#include <napi.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+
+namespace chasqui {
+
+// What went wrong on another thread, kept until it can be told to JavaScript.
+struct CaughtError {
+    std::optional<ErrorCode> code;
+    std::string              message;
+
+    static CaughtError current();
+};
+
+// A JavaScript Error whose `code` is the catalogue's.
+Napi::Error to_js_error(Napi::Env env, const CaughtError& error);
+
+// Runs `function`; whatever it throws becomes a JavaScript exception.
+template <typename Function>
+auto guarded(Napi::Env env, Function&& function) {
+    try {
+        return function();
+    } catch (const Napi::Error&) {
+        throw;
+    } catch (...) {
+        throw to_js_error(env, CaughtError::current());
+    }
+}
+
+}  // namespace chasqui

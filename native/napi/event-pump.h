@@ -1,0 +1,47 @@
+// Thread: JS, except wake().
+#pragma once
+
+#include "../engine.h"
+
+#include <napi.h>
+
+#include <memory>
+#include <unordered_set>
+
+namespace chasqui {
+
+// Carries an engine's events into JavaScript: one call of `on_events(records, count, text, extras)` for all that has
+// happened since the last.
+//
+//   records  Int32Array, `count` times four: job id, token id, length of its text in UTF-16 units, flags (event.h)
+//   text     all texts, one after another
+//   extras   for each record in order: its log-probabilities, its finish, its failure, as far as the flags say
+//
+// Keeps the process alive while a job is live, and only then.
+class EventPump {
+public:
+    EventPump(Napi::Env env, Napi::Function on_events, std::shared_ptr<Engine> engine);
+    ~EventPump();
+
+    // Engine thread: schedules a call.
+    void wake();
+    void job_started(Napi::Env env, uint32_t job_id);
+    void job_ended(Napi::Env env, uint32_t job_id);
+    // No call after this one.
+    void stop();
+
+private:
+    static void call_js(Napi::Env env, Napi::Function on_events, EventPump* pump, std::nullptr_t* data);
+    using Function = Napi::TypedThreadSafeFunction<EventPump, std::nullptr_t, call_js>;
+
+    void drain(Napi::Env env, Napi::Function on_events);
+    void write_records(Napi::Env env, const EventBatch& batch);
+
+    std::shared_ptr<Engine>                 engine_;
+    Function                                function_;
+    Napi::Reference<Napi::Int32Array>       records_;  // reused: JavaScript reads it before the call returns
+    std::unordered_set<uint32_t>            live_jobs_;
+    bool                                    stopped_ = false;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,117 @@
+#include "from-js.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace chasqui {
+
+namespace {
+
+Napi::Object as_object(const Napi::Value& value, const char* name) {
+    if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), std::string(name) + " must be an object.");
+    return value.As<Napi::Object>();
+}
+
+double number_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsNumber()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a number.");
+    return value.As<Napi::Number>().DoubleValue();
+}
+
+float float_field(const Napi::Object& from, const char* name) {
+    const double value = number_field(from, name);
+    if (!std::isfinite(value)) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be finite.");
+    return static_cast<float>(value);
+}
+
+template <typename Integer>
+Integer integer_field(const Napi::Object& from, const char* name) {
+    const double value = number_field(from, name);
+    if (value != std::floor(value) || value < static_cast<double>(std::numeric_limits<Integer>::min()) ||
+        value > static_cast<double>(std::numeric_limits<Integer>::max())) {
+        throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a whole number in range.");
+    }
+    return static_cast<Integer>(value);
+}
+
+std::vector<TokenId> tokens_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
+        throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an Int32Array.");
+    }
+    const auto array = value.As<Napi::Int32Array>();
+    return std::vector<TokenId>(array.Data(), array.Data() + array.ElementLength());
+}
+
+std::vector<std::string> strings_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsArray()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an array.");
+    const auto               array = value.As<Napi::Array>();
+    std::vector<std::string> strings;
+    for (uint32_t i = 0; i < array.Length(); ++i) {
+        const Napi::Value each = array.Get(i);
+        if (!each.IsString() || each.As<Napi::String>().Utf8Value().empty()) {
+            throw Napi::TypeError::New(from.Env(), std::string(name) + " must hold non-empty strings.");
+        }
+        strings.push_back(each.As<Napi::String>().Utf8Value());
+    }
+    return strings;
+}
+
+// As two arrays of the same length: tokens, and what to add to their logits.
+std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
+    const std::vector<TokenId> tokens = tokens_field(from, "logitBiasTokens");
+    const Napi::Value          biases = from.Get("logitBiasValues");
+    if (!biases.IsTypedArray() || biases.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array ||
+        biases.As<Napi::TypedArray>().ElementLength() != tokens.size()) {
+        throw Napi::TypeError::New(from.Env(), "logitBiasValues must be a Float32Array, one for each token.");
+    }
+    std::vector<LogitBias> result;
+    for (size_t i = 0; i < tokens.size(); ++i) result.push_back({tokens[i], biases.As<Napi::Float32Array>()[i]});
+    return result;
+}
+
+SamplingSettings sampling_from_js(const Napi::Object& from) {
+    SamplingSettings sampling;
+    sampling.temperature       = float_field(from, "temperature");
+    sampling.top_k             = integer_field<int32_t>(from, "topK");
+    sampling.top_p             = float_field(from, "topP");
+    sampling.min_p             = float_field(from, "minP");
+    sampling.repeat_penalty    = float_field(from, "repeatPenalty");
+    sampling.repeat_last_n     = integer_field<int32_t>(from, "repeatLastN");
+    sampling.presence_penalty  = float_field(from, "presencePenalty");
+    sampling.frequency_penalty = float_field(from, "frequencyPenalty");
+    sampling.seed              = integer_field<uint32_t>(from, "seed");
+    sampling.logit_bias        = logit_bias_from_js(from);
+    return sampling;
+}
+
+}  // namespace
+
+Job job_from_js(const Napi::Value& value) {
+    const Napi::Object from = as_object(value, "job");
+    Job                job;
+    job.id           = integer_field<uint32_t>(from, "id");
+    job.prompt       = tokens_field(from, "prompt");
+    job.max_tokens   = integer_field<int32_t>(from, "maxTokens");
+    job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
+    job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
+    job.stop         = strings_field(from, "stop");
+    job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
+    return job;
+}
+
+EngineOptions engine_options_from_js(const Napi::Value& value) {
+    const Napi::Object from = as_object(value, "options");
+    EngineOptions      options;
+    options.decoder.context_length = integer_field<uint32_t>(from, "contextLength");
+    options.decoder.parallel       = integer_field<uint32_t>(from, "parallel");
+    options.decoder.threads        = integer_field<int32_t>(from, "threads");
+    options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
+    options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
+    options.target_step_ms         = number_field(from, "targetStepMs");
+    return options;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,77 @@
+#include "open-worker.h"
+
+#include "../llama/backends.h"
+#include "addon-state.h"
+#include "engine-wrap.h"
+
+#include <utility>
+
+namespace chasqui {
+
+void Opening::abort_and_wait() {
+    aborted = true;
+    std::unique_lock<std::mutex> lock(mutex);
+    ended_changed.wait(lock, [this] { return ended; });
+}
+
+void Opening::mark_ended() {
+    {
+        const std::lock_guard<std::mutex> lock(mutex);
+        ended = true;
+    }
+    ended_changed.notify_all();
+}
+
+OpenWorker::Started OpenWorker::start(Napi::Env env, OpenRequest request, Napi::Function on_progress,
+                                      Napi::Function on_events) {
+    auto* worker = new OpenWorker(env, std::move(request), on_progress, on_events);  // deletes itself when done
+    AddonState::of(env).openings.insert(worker->opening_);
+    Started started{worker->deferred_.Promise(), worker->opening_};
+    worker->Queue();
+    return started;
+}
+
+OpenWorker::OpenWorker(Napi::Env env, OpenRequest request, Napi::Function on_progress, Napi::Function on_events)
+    : AsyncProgressWorker<float>(env),
+      request_(std::move(request)),
+      on_events_(Napi::Persistent(on_events)),
+      deferred_(env) {
+    if (!on_progress.IsEmpty()) on_progress_ = Napi::Persistent(on_progress);
+}
+
+void OpenWorker::Execute(const ExecutionProgress& progress) {
+    try {
+        load_backends(request_.backend_directory, request_.verbose);
+        const auto report = [&](float fraction) {
+            progress.Send(&fraction, 1);
+            return !opening_->aborted;
+        };
+        engine_ = std::make_shared<Engine>(request_.path, request_.options, report);
+        // Aborted after the last progress call: nobody wants the engine any more.
+        if (opening_->aborted) {
+            engine_.reset();
+            throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
+        }
+    } catch (...) {
+        error_ = CaughtError::current();
+        SetError(error_.message);
+    }
+    opening_->mark_ended();
+}
+
+void OpenWorker::OnProgress(const float* fraction, size_t count) {
+    if (count == 0 || on_progress_.IsEmpty()) return;
+    on_progress_.Call({Napi::Number::New(Env(), *fraction)});
+}
+
+void OpenWorker::OnOK() {
+    AddonState::of(Env()).openings.erase(opening_);
+    deferred_.Resolve(EngineWrap::wrap(Env(), std::move(engine_), on_events_.Value()));
+}
+
+void OpenWorker::OnError(const Napi::Error&) {
+    AddonState::of(Env()).openings.erase(opening_);
+    deferred_.Reject(to_js_error(Env(), error_).Value());
+}
+
+}  // namespace chasqui

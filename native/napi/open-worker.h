@@ -1,0 +1,63 @@
+// Thread: start() on JS, loading on Node's thread pool.
+#pragma once
+
+#include "../engine.h"
+#include "error.h"
+
+#include <napi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace chasqui {
+
+// A load under way, as seen by whoever wants it to stop.
+struct Opening {
+    std::atomic<bool>       aborted{false};
+    std::mutex              mutex;
+    std::condition_variable ended_changed;
+    bool                    ended = false;
+
+    void abort_and_wait();
+    void mark_ended();
+};
+
+// What open() was asked to do.
+struct OpenRequest {
+    std::string   backend_directory;
+    bool          verbose = false;
+    std::string   path;
+    EngineOptions options;
+};
+
+// Loads a model and starts its engine off the JS thread.
+class OpenWorker : public Napi::AsyncProgressWorker<float> {
+public:
+    struct Started {
+        Napi::Promise            promise;  // of an Engine object
+        std::shared_ptr<Opening> opening;
+    };
+    // `on_progress(fraction)` may be empty; `on_events` is the engine's (event-pump.h).
+    static Started start(Napi::Env env, OpenRequest request, Napi::Function on_progress, Napi::Function on_events);
+
+private:
+    OpenWorker(Napi::Env env, OpenRequest request, Napi::Function on_progress, Napi::Function on_events);
+
+    void Execute(const ExecutionProgress& progress) override;
+    void OnProgress(const float* fraction, size_t count) override;
+    void OnOK() override;
+    void OnError(const Napi::Error& error) override;
+
+    OpenRequest              request_;
+    std::shared_ptr<Opening> opening_ = std::make_shared<Opening>();
+    std::shared_ptr<Engine>  engine_;
+    CaughtError              error_;
+    Napi::FunctionReference  on_progress_;
+    Napi::FunctionReference  on_events_;
+    Napi::Promise::Deferred  deferred_;
+};
+
+}  // namespace chasqui

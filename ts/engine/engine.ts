@@ -1,0 +1,137 @@
+/**
+ * The engine as the rest of the TypeScript sees it. One interface with two homes: in this process, and (later) in a
+ * child process; everything that crosses it is therefore a plain value or a promise.
+ */
+import type { Job } from './job.js';
+
+/** What is known about a loaded model. Sizes in bytes, lengths in tokens. */
+export interface ModelInfo {
+  /** The name requests use: the alias if one was given, else the file's name without `.gguf`. */
+  id: string;
+  path: string;
+  /** Unix seconds; when the model was loaded. */
+  created: number;
+  /** llama.cpp's one-line description, e.g. `llama 0.5B Q4_K - Medium`. */
+  description: string;
+  sizeBytes: number;
+  parameterCount: number;
+  vocabularySize: number;
+  /** The longest context the model was trained for. */
+  trainedContextLength: number;
+  /** The longest prompt plus answer that one sequence can hold here. */
+  contextLength: number;
+  /** How many sequences decode at the same time. */
+  parallel: number;
+  /** What message parts the model takes. */
+  inputModalities: readonly ('text' | 'image')[];
+  /** False when the file carries no chat template. */
+  hasChatTemplate: boolean;
+}
+
+/** One chat message, reduced to what a template can use. */
+export interface ChatMessage {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  content: string;
+  name?: string;
+  toolCallId?: string;
+}
+
+export interface RenderedPrompt {
+  /** The prompt with the model's own special tokens spelled out. */
+  prompt: string;
+  /** Stop strings that this template needs besides the end-of-generation tokens. */
+  additionalStops: readonly string[];
+}
+
+export type FinishReason = 'stop' | 'length';
+
+/** Milliseconds, as measured by the engine thread. */
+export interface Timings {
+  /** From submission until the sequence was first scheduled. */
+  queuedMs: number;
+  /** From first being scheduled until the first token was sampled. */
+  promptMs: number;
+  /** From the first sampled token until the last. */
+  predictedMs: number;
+}
+
+export interface Finish {
+  reason: FinishReason;
+  /** The stop string that ended the text, if one did. */
+  stopString: string | null;
+  promptTokens: number;
+  /** Of the prompt's tokens, how many were found in the cache and not computed again. */
+  cachedTokens: number;
+  /** Every sampled token counts, the end-of-generation token included. */
+  completionTokens: number;
+  timings: Timings;
+}
+
+export interface TokenLogprob {
+  id: number;
+  /** The token's own bytes; one character may be spread over several tokens. */
+  bytes: Uint8Array;
+  logprob: number;
+}
+
+export interface TokenLogprobs extends TokenLogprob {
+  /** The most probable alternatives, most probable first; as many as the job asked for. */
+  top: readonly TokenLogprob[];
+}
+
+/** One sampled token. */
+export interface Token {
+  id: number;
+  /**
+   * The text that became certain with this token. Empty while a character is incomplete or a stop string may be
+   * starting; the concatenation over all tokens is the exact answer.
+   */
+  text: string;
+  logprobs?: TokenLogprobs;
+  /** On the last token only. */
+  finish?: Finish;
+}
+
+/**
+ * The tokens of one job. Iterate it once. `break`, `return()` and the job's AbortSignal free the sequence within one
+ * engine step. A failure rejects `next()` with a `ChasquiError`; an abort rejects it with the signal's reason.
+ */
+export interface TokenStream extends AsyncIterableIterator<Token> {
+  return(): Promise<IteratorResult<Token>>;
+  /** The same tokens, all that are ready at a time: one array per wake of the engine. */
+  batches(): AsyncIterableIterator<Token[]>;
+}
+
+/** Counts at one moment. */
+export interface EngineStats {
+  /** Sequences that hold KV cells: in prefill, decoding, or paused for a slow reader. */
+  active: number;
+  /** Jobs waiting for a sequence. */
+  queued: number;
+  kvCellsUsed: number;
+  kvCellsTotal: number;
+  /** Since the engine started. */
+  jobsFinished: number;
+  jobsCancelled: number;
+  promptTokens: number;
+  completionTokens: number;
+  decodeSteps: number;
+}
+
+export interface Engine {
+  readonly model: ModelInfo;
+  /**
+   * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation.
+   * A trailing assistant message is continued.
+   */
+  render(messages: readonly ChatMessage[]): Promise<RenderedPrompt>;
+  tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
+  /**
+   * Starts a job. Never throws: what is wrong with the job (`context_length_exceeded`, `invalid_job`,
+   * `engine_closed` ...) rejects the stream's first `next()`.
+   */
+  submit(job: Job, options?: { signal?: AbortSignal }): TokenStream;
+  stats(): Promise<EngineStats>;
+  /** Cancels what runs (streams reject with `engine_closed`), frees everything. Safe in every state, any number of times. */
+  close(): Promise<void>;
+}

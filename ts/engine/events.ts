@@ -1,0 +1,39 @@
+import { ChasquiError, type ErrorCode } from '../errors.js';
+import {
+  FIELDS_PER_RECORD,
+  type NativeFailure,
+  type NativeFinish,
+  type NativeLogprobs,
+  RECORD_FLAGS,
+} from '../native/addon.js';
+import type { Token } from './engine.js';
+import type { JobStream } from './token-stream.js';
+
+/** Sorts one wake's events into the streams they belong to, then wakes each reader once. */
+export function deliver(
+  streams: ReadonlyMap<number, JobStream>,
+  records: Int32Array,
+  count: number,
+  text: string,
+  extras: unknown[],
+): void {
+  const touched = new Set<JobStream>();
+  let textAt = 0;
+  let extraAt = 0;
+  for (let at = 0; at < count * FIELDS_PER_RECORD; at += FIELDS_PER_RECORD) {
+    const textEnd = textAt + (records[at + 2] as number);
+    const flags = records[at + 3] as number;
+    const token: Token = { id: records[at + 1] as number, text: text.slice(textAt, textEnd) };
+    textAt = textEnd;
+    if (flags & RECORD_FLAGS.logprobs) token.logprobs = extras[extraAt++] as NativeLogprobs;
+    if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as NativeFinish;
+    const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
+    // A stream that its reader has left is gone, while the engine may have produced a last token for it.
+    const stream = streams.get(records[at] as number);
+    if (stream === undefined) continue;
+    if (failure === null) stream.push(token);
+    else stream.fail(new ChasquiError(failure.code as ErrorCode, failure.message));
+    touched.add(stream);
+  }
+  for (const stream of touched) stream.flush();
+}

@@ -1,0 +1,83 @@
+/**
+ * A job: everything the engine needs to know about one generation. Mirror of `native/core/job.h`.
+ *
+ * `GenerateOptions` is what callers write (everything optional), `Job` is what the engine takes (nothing left open).
+ * `completeJob` is the only place where defaults are applied.
+ */
+
+/** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
+export interface SamplingSettings {
+  /** 0 is greedy (the most probable token, always); 1 samples from the model's own distribution. */
+  temperature: number;
+  /** Keep the k most probable tokens; 0 keeps all. */
+  topK: number;
+  /** Keep the smallest set of tokens whose probabilities add up to at least this; 1 keeps all. */
+  topP: number;
+  /** Keep tokens at least this probable relative to the most probable one; 0 keeps all. */
+  minP: number;
+  /** Divides (or multiplies, when negative) the logit of tokens seen in the last `repeatLastN`; 1 is off. */
+  repeatPenalty: number;
+  /** How many of the latest tokens, prompt included, the penalties look at; 0 is off, -1 the whole context. */
+  repeatLastN: number;
+  /** Subtracted from the logit of every token seen in the last `repeatLastN`; 0 is off. */
+  presencePenalty: number;
+  /** Subtracted once for each time the token was seen in the last `repeatLastN`; 0 is off. */
+  frequencyPenalty: number;
+  /** Token id → what is added to its logit before anything else; -Infinity bans the token. */
+  logitBias: Readonly<Record<number, number>>;
+  /** 32 bits; the same seed, prompt and settings give the same text. `null` draws a fresh one. */
+  seed: number | null;
+}
+
+export interface Job {
+  /** Rendered text (special tokens are parsed) or token ids. */
+  prompt: string | readonly number[];
+  /** `null`: until the end of text or of the context. */
+  maxTokens: number | null;
+  /** Generation ends before the first of these that would appear in the text; at most 16 non-empty strings. */
+  stop: readonly string[];
+  sampling: SamplingSettings;
+  /** Goes on past the end of text, until `maxTokens` or the end of the context. For measuring. */
+  ignoreEos: boolean;
+  /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
+  topLogprobs: number | null;
+}
+
+/** What a caller may leave out, it leaves out. */
+export type GenerateOptions = Partial<Omit<Job, 'sampling'>> & Partial<SamplingSettings> & Pick<Job, 'prompt'>;
+
+export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repeatPenalty: 1,
+  repeatLastN: 64,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  logitBias: {},
+  seed: null,
+};
+
+/** Fills in what `options` leaves open from `defaults`. */
+export function completeJob(options: GenerateOptions, defaults: Readonly<SamplingSettings> = NEUTRAL_SAMPLING): Job {
+  return {
+    prompt: options.prompt,
+    maxTokens: options.maxTokens ?? null,
+    stop: options.stop ?? [],
+    ignoreEos: options.ignoreEos ?? false,
+    topLogprobs: options.topLogprobs ?? null,
+    sampling: {
+      temperature: options.temperature ?? defaults.temperature,
+      topK: options.topK ?? defaults.topK,
+      topP: options.topP ?? defaults.topP,
+      minP: options.minP ?? defaults.minP,
+      repeatPenalty: options.repeatPenalty ?? defaults.repeatPenalty,
+      repeatLastN: options.repeatLastN ?? defaults.repeatLastN,
+      presencePenalty: options.presencePenalty ?? defaults.presencePenalty,
+      frequencyPenalty: options.frequencyPenalty ?? defaults.frequencyPenalty,
+      logitBias: options.logitBias ?? defaults.logitBias,
+      seed: options.seed ?? defaults.seed,
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { basename, resolve } from 'node:path';
+import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import type { NativeEngine, NativeJob } from '../native/addon.js';
+import { loadAddon } from '../native/load-addon.js';
+import type { ChatMessage, Engine, EngineStats, ModelInfo, RenderedPrompt, TokenStream } from './engine.js';
+import { deliver } from './events.js';
+import { completeJob, type GenerateOptions, type Job } from './job.js';
+import { JobStream } from './token-stream.js';
+
+export interface LoadOptions {
+  /** The name requests use; default: the file's name without `.gguf`. */
+  alias?: string;
+  /** Tokens that one conversation can hold, prompt plus answer; default: what the model was trained for, at most 4096. */
+  contextSize?: number;
+  /** How many sequences decode at the same time; each reserves `contextSize` tokens of memory. Default 4. */
+  parallel?: number;
+  /** Compute threads; default: one per physical core. */
+  threads?: number;
+  /** Tokens in one step, at most; default 2048. */
+  batchSize?: number;
+  /** How long a step may take while anyone decodes, in milliseconds: longer prompts are sliced. Default 100. */
+  targetStepMs?: number;
+  /** Writes llama.cpp's log to standard error. Default false. */
+  verbose?: boolean;
+  /** Called with the fraction loaded, 0 to 1. */
+  onProgress?: (fraction: number) => void;
+  /** Aborts the load. */
+  signal?: AbortSignal;
+}
+
+/** A conversation or a prompt, and how to go on from it. */
+export type GenerateRequest =
+  | GenerateOptions
+  | (Omit<GenerateOptions, 'prompt'> & { messages: readonly ChatMessage[] });
+
+/** A loaded model with an engine thread of its own, in this process. */
+export class Model implements Engine {
+  readonly model: ModelInfo;
+  readonly #native: NativeEngine;
+  readonly #streams: Map<number, JobStream>;
+  #lastJobId = 0;
+  #closed: Promise<void> | null = null;
+
+  /** Made by `loadModel`. */
+  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo) {
+    this.#native = native;
+    this.#streams = streams;
+    this.model = info;
+  }
+
+  /**
+   * Generates from `prompt` (as it is) or from `messages` (through the model's chat template).
+   * The stream rejects with a `ChasquiError`, or with the signal's reason.
+   */
+  generate(request: GenerateRequest, options: { signal?: AbortSignal } = {}): TokenStream {
+    if ('prompt' in request) return this.submit(completeJob(request), options);
+    const { messages, ...rest } = request;
+    return this.#start(options.signal, async () => {
+      const rendered = await this.render(messages);
+      const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
+      return completeJob({ ...rest, prompt: rendered.prompt, stop });
+    });
+  }
+
+  submit(job: Job, options: { signal?: AbortSignal } = {}): TokenStream {
+    return this.#start(options.signal, async () => job);
+  }
+
+  async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
+    const wire = messages.map(({ toolCallId, ...message }) =>
+      toolCallId === undefined ? message : { ...message, tool_call_id: toolCallId },
+    );
+    return catalogued(this.#native.render(JSON.stringify(wire)));
+  }
+
+  async tokenize(text: string, options: { addSpecial?: boolean; parseSpecial?: boolean } = {}): Promise<Int32Array> {
+    return catalogued(this.#native.tokenize(text, options.addSpecial ?? false, options.parseSpecial ?? false));
+  }
+
+  async stats(): Promise<EngineStats> {
+    if (this.#closed !== null) throw engineClosed();
+    return this.#native.stats();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const closing = this.#native.close();
+    for (const stream of [...this.#streams.values()]) stream.fail(engineClosed());
+    await closing;
+  }
+
+  #start(signal: AbortSignal | undefined, makeJob: () => Promise<Job>): TokenStream {
+    const id = this.#nextJobId();
+    const onAbort = () => stream.abort(signal?.reason);
+    const stream = new JobStream((left) => {
+      signal?.removeEventListener('abort', onAbort);
+      this.#streams.delete(id);
+      // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
+      if (left && this.#closed === null) this.#native.cancel(id);
+    });
+    this.#streams.set(id, stream);
+    if (this.#closed !== null) stream.fail(engineClosed());
+    else if (signal?.aborted) stream.abort(signal.reason);
+    else {
+      signal?.addEventListener('abort', onAbort);
+      this.#submitWhenReady(id, stream, makeJob).catch((error) => stream.fail(withCatalogueCode(error)));
+    }
+    return stream;
+  }
+
+  async #submitWhenReady(id: number, stream: JobStream, makeJob: () => Promise<Job>): Promise<void> {
+    const job = await makeJob();
+    if (stream.ended) return;
+    const prompt =
+      typeof job.prompt === 'string' ? await this.#native.tokenizePrompt(job.prompt) : Int32Array.from(job.prompt);
+    if (!stream.ended) this.#native.submit(toNative(id, prompt, job));
+  }
+
+  #nextJobId(): number {
+    this.#lastJobId = (this.#lastJobId + 1) % 2 ** 31;
+    return this.#lastJobId;
+  }
+}
+
+/**
+ * Loads a GGUF file and starts its engine.
+ * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options`,
+ * `out_of_memory`, `addon_missing`; or the signal's reason.
+ */
+export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
+  options.signal?.throwIfAborted();
+  const { addon, directory } = loadAddon();
+  const streams = new Map<number, JobStream>();
+  const absolutePath = resolve(path);
+  const opening = addon.open(
+    {
+      backendDirectory: directory,
+      verbose: options.verbose ?? false,
+      path: absolutePath,
+      options: {
+        contextLength: options.contextSize ?? 0,
+        parallel: options.parallel ?? 4,
+        threads: options.threads ?? 0,
+        batchSize: options.batchSize ?? 2048,
+        ubatchSize: Math.min(options.batchSize ?? 512, 512),
+        targetStepMs: options.targetStepMs ?? 100,
+      },
+    },
+    (records, count, text, extras) => deliver(streams, records, count, text, extras),
+    options.onProgress,
+  );
+  const onAbort = () => opening.abort();
+  options.signal?.addEventListener('abort', onAbort);
+  try {
+    const native = await catalogued(opening.engine);
+    return new Model(native, streams, describe(native, absolutePath, options));
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function describe(native: NativeEngine, path: string, options: LoadOptions): ModelInfo {
+  return {
+    ...native.info(),
+    id: options.alias ?? basename(path).replace(/\.gguf$/i, ''),
+    path,
+    created: Math.floor(Date.now() / 1000),
+    inputModalities: ['text'],
+  };
+}
+
+function toNative(id: number, prompt: Int32Array, job: Job): NativeJob {
+  const { logitBias, ...sampling } = job.sampling;
+  const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
+  return {
+    id,
+    prompt,
+    maxTokens: job.maxTokens ?? -1,
+    topLogprobs: job.topLogprobs ?? -1,
+    ignoreEos: job.ignoreEos,
+    stop: job.stop,
+    sampling: {
+      ...sampling,
+      seed,
+      logitBiasTokens: Int32Array.from(Object.keys(logitBias), Number),
+      logitBiasValues: Float32Array.from(Object.values(logitBias)),
+    },
+  };
+}
+
+function engineClosed(): ChasquiError {
+  return new ChasquiError('engine_closed', 'The engine was closed.');
+}
+
+async function catalogued<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw withCatalogueCode(error);
+  }
+}
+
+/** Native errors carry a code of the catalogue; here they become its class. */
+function withCatalogueCode(error: unknown): unknown {
+  const code = (error as { code?: string }).code;
+  if (error instanceof ChasquiError || code === undefined || !(code in ERRORS)) return error;
+  return new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
+}

@@ -1,0 +1,87 @@
+/**
+ * Every failure chasqui reports, in one place. The native code throws the same codes; nothing decides by message text.
+ */
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'rate_limit_error'
+  | 'server_error';
+
+export interface CatalogueRow {
+  status: number;
+  type: ErrorType;
+  /** What it means, for the documentation. */
+  meaning: string;
+  /** The request field at fault, where the code alone tells and whoever throws knows no requests. */
+  param?: string;
+}
+
+function badRequest(meaning: string, status = 400): CatalogueRow {
+  return { status, type: 'invalid_request_error', meaning };
+}
+
+function notFound(meaning: string, status = 404): CatalogueRow {
+  return { status, type: 'not_found_error', meaning };
+}
+
+function serverFault(meaning: string, status = 500): CatalogueRow {
+  return { status, type: 'server_error', meaning };
+}
+
+export const ERRORS = {
+  // The request as HTTP
+  bad_request: badRequest('The request is not valid HTTP, or its body is not as long as it says.'),
+  request_too_large: badRequest('The body is larger than the limit.', 413),
+  headers_too_large: badRequest('The request line and headers are larger than the limit.', 431),
+  request_timeout: badRequest('The request did not arrive in time.', 408),
+  unsupported_media_type: badRequest('The body was not sent as `Content-Type: application/json`.', 415),
+  unknown_url: notFound('There is nothing at this path.'),
+  method_not_allowed: badRequest('The path is known, but not with this method.', 405),
+  client_closed_request: badRequest('The client went away before the answer. Seen in logs only.', 499),
+
+  // The request's body
+  invalid_json: badRequest('The body is not JSON, or has a key that JSON objects here may not have.'),
+  missing_required_parameter: badRequest('A required field is absent.'),
+  invalid_type: badRequest('A field has the wrong type.'),
+  invalid_value: badRequest('A field has the right type and an impossible value.'),
+  unknown_parameter: badRequest('With `--strict` only: a field that this mode does not know.'),
+  unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
+  unsupported_value: badRequest('A valid value that this server cannot obey.'),
+  model_not_found: notFound('The request names a model that is not served here.'),
+  image_not_supported: badRequest('An image was sent to a model that takes text only.'),
+  template_failed: { ...badRequest("The model's chat template refused the conversation."), param: 'messages' },
+  context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), param: 'messages' },
+  invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
+
+  // The server
+  engine_closed: serverFault('The server is shutting down.', 503),
+  out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
+  decode_failed: serverFault('The model could not be evaluated.'),
+  internal_error: serverFault('A fault of the server itself. Its log has the details.'),
+
+  // Loading a model; never the answer to a request
+  model_file_missing: notFound('There is no file at the path of the model.'),
+  model_file_invalid: badRequest('The file is not a complete GGUF model.'),
+  model_load_failed: serverFault('The file is a GGUF model that could not be loaded.'),
+  addon_missing: serverFault('The native part of chasqui could not be loaded.'),
+  invalid_options: badRequest('An option given when loading the model is out of its range.'),
+} as const satisfies Record<string, CatalogueRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The one error class. `message` says what was wrong, where, and what to do. */
+export class ChasquiError extends Error {
+  override readonly name = 'ChasquiError';
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    /** The request field at fault, as a path: `messages[0].content`. */
+    readonly param: string | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

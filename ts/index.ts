@@ -1,0 +1,18 @@
+/** chasqui as a library: `import { loadModel } from 'chasqui'`. */
+export type {
+  ChatMessage,
+  Engine,
+  EngineStats,
+  Finish,
+  FinishReason,
+  ModelInfo,
+  RenderedPrompt,
+  Timings,
+  Token,
+  TokenLogprob,
+  TokenLogprobs,
+  TokenStream,
+} from './engine/engine.js';
+export type { GenerateOptions, Job, SamplingSettings } from './engine/job.js';
+export { type GenerateRequest, type LoadOptions, loadModel, Model } from './engine/model.js';
+export { ChasquiError, type ErrorCode } from './errors.js';

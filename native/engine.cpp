@@ -14,7 +14,10 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       decoder_(model_, options.decoder),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
-      scheduler_({decoder_.parallel(), decoder_.n_batch(), options.target_step_ms}) {
+      scheduler_({decoder_.n_batch(),
+                  options.target_step_ms,
+                  {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
+                   decoder_.state_is_exact_only()}}) {
     count();
     thread_ = std::thread([this] { run(); });
 }
@@ -93,6 +96,7 @@ void Engine::run() noexcept {
 
 void Engine::step() {
     const Plan plan = scheduler_.plan(Clock::now());
+    place(plan);
     if (decode(plan)) sample(plan);
 }
 
@@ -117,27 +121,33 @@ void Engine::handle(Command command) {
     }
 }
 
+// Brings what is cached into the slots of those who were admitted.
+void Engine::place(const Plan& plan) {
+    for (const Placement& placement : plan.placements) {
+        if (!decoder_.place(placement)) scheduler_.placement_failed(placement.slot);
+    }
+}
+
 // False when the step came to nothing: its sequences have been failed.
 bool Engine::decode(const Plan& plan) {
-    if (plan.empty()) return false;
+    if (plan.rows.empty()) return false;
     try {
         const auto started = Clock::now();
-        decoder_.decode(plan);
-        scheduler_.observe(plan, std::chrono::duration<double, std::milli>(Clock::now() - started).count());
+        decoder_.decode(plan.rows);
+        scheduler_.computed(plan, std::chrono::duration<double, std::milli>(Clock::now() - started).count());
         ++counts_.decode_steps;
         return true;
     } catch (const Error& error) {
-        for (const PlanRow& row : plan) fail(row.sequence, error.code(), error.what());
+        for (const PlanRow& row : plan.rows) fail(row.sequence, error.code(), error.what());
     } catch (const std::exception& error) {
-        for (const PlanRow& row : plan) fail(row.sequence, ErrorCode::decode_failed, error.what());
+        for (const PlanRow& row : plan.rows) fail(row.sequence, ErrorCode::decode_failed, error.what());
     }
     return false;
 }
 
 void Engine::sample(const Plan& plan) {
-    for (size_t i = 0; i < plan.size(); ++i) {
-        Sequence& sequence = *plan[i].sequence;
-        sequence.n_computed += plan[i].n_tokens;
+    for (size_t i = 0; i < plan.rows.size(); ++i) {
+        Sequence& sequence = *plan.rows[i].sequence;
         float* logits = decoder_.logits(i);
         if (logits == nullptr) continue;
         const TokenId     token  = sequence.sampler.sample(logits, tokenizer_.vocabulary_size());
@@ -168,16 +178,13 @@ void Engine::emit(const Sequence& sequence, TokenId token, const std::string& te
     step_events_.text += text;
 }
 
-void Engine::end(Sequence* sequence) {
-    if (sequence->slot != Sequence::kNoSlot) decoder_.clear(sequence->slot);
-    scheduler_.remove(sequence);
-}
+void Engine::end(Sequence* sequence, bool spoilt) { scheduler_.remove(sequence, spoilt); }
 
 void Engine::fail(Sequence* sequence, ErrorCode code, const std::string& message) {
     sequence->status = SequenceStatus::failed;
     step_events_.records.push_back({sequence->id(), 0, 0, EventBatch::has_failure});
     step_events_.failures.push_back({code, message});
-    end(sequence);
+    end(sequence, true);
 }
 
 void Engine::fail_all(ErrorCode code, const std::string& message) {
@@ -189,7 +196,8 @@ void Engine::count() {
     stats.active         = scheduler_.n_running();
     stats.queued         = scheduler_.n_waiting();
     stats.kv_cells_total = static_cast<uint64_t>(context_length_) * parallel_;
-    for (const Sequence* sequence : scheduler_.all()) stats.kv_cells_used += sequence->n_computed;
+    stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
+    stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;
     const std::lock_guard<std::mutex> lock(stats_mutex_);
     stats_ = stats;
 }

@@ -24,13 +24,14 @@ namespace chasqui {
 
 struct EngineOptions {
     DecoderOptions decoder;
-    double         target_step_ms = 100.0;
+    double         target_step_ms  = 100.0;
+    size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
 };
 
 // Counts at one moment, taken between two steps.
 struct EngineStats {
     size_t   active = 0, queued = 0;
-    uint64_t kv_cells_used = 0, kv_cells_total = 0;
+    uint64_t kv_cells_used = 0, kv_cells_cached = 0, kv_cells_total = 0;
     uint64_t jobs_finished = 0, jobs_cancelled = 0;
     uint64_t prompt_tokens = 0, completion_tokens = 0;
     uint64_t decode_steps = 0;
@@ -80,6 +81,7 @@ private:
     void run() noexcept;
     bool receive();
     void step();
+    void place(const Plan& plan);
     bool decode(const Plan& plan);
     void sample(const Plan& plan);
     void publish();
@@ -89,7 +91,7 @@ private:
 
     void handle(Command command);
     void emit(const Sequence& sequence, TokenId token, const std::string& text, const float* logits);
-    void end(Sequence* sequence);
+    void end(Sequence* sequence, bool spoilt = false);
     void fail(Sequence* sequence, ErrorCode code, const std::string& message);
     void fail_all(ErrorCode code, const std::string& message);
     void count();

@@ -35,7 +35,9 @@ struct Job {
     uint32_t                 id = 0;
     std::vector<TokenId>     prompt;             // never empty
     int32_t                  max_tokens   = -1;  // -1: until the end of text or of the context
+    int32_t                  priority     = 0;   // higher ones first
     int32_t                  top_logprobs = -1;  // -1: no log-probabilities at all
+    bool                     cache_prompt = true;   // start from a beginning that is computed already
     bool                     ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
     std::vector<std::string> stop;               // none of them empty
     SamplingSettings         sampling;

@@ -13,59 +13,86 @@ constexpr size_t kFirstSlice = 64;
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
 constexpr double kNewest = 0.2;
+// Waiting this long is worth one level of priority.
+constexpr double kSecondsPerLevel = 10.0;
 
 void update_average(double& average, double value) {
     average = average == 0 ? value : average + kNewest * (value - average);
 }
 
+double effective_priority(const Sequence& sequence, Clock::time_point now) {
+    const double waited = std::chrono::duration<double>(now - sequence.submitted_at).count();
+    return sequence.job().priority + std::max(0.0, waited) / kSecondsPerLevel;
+}
+
 template <typename Container>
-std::unique_ptr<Sequence> take(Container& from, Sequence* sequence) {
-    const auto found = std::find_if(from.begin(), from.end(), [&](const auto& each) { return each.get() == sequence; });
-    if (found == from.end()) return nullptr;
-    auto taken = std::move(*found);
-    from.erase(found);
-    return taken;
+auto position_of(Container& container, const Sequence* sequence) {
+    return std::find_if(container.begin(), container.end(), [&](const auto& each) { return each.get() == sequence; });
 }
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerOptions options) : options_(options) {
-    for (size_t slot = options_.n_slots; slot > 0; --slot) free_slots_.push_back(static_cast<int32_t>(slot - 1));
-}
+Scheduler::Scheduler(SchedulerOptions options) : options_(options), cache_(options.cache) {}
 
 void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
 
-void Scheduler::admit(Clock::time_point now) {
-    while (!waiting_.empty() && !free_slots_.empty()) {
-        auto sequence = std::move(waiting_.front());
-        waiting_.pop_front();
-        sequence->slot = free_slots_.back();
-        free_slots_.pop_back();
-        sequence->status       = SequenceStatus::prefilling;
-        sequence->scheduled_at = now;
-        running_.push_back(std::move(sequence));
+void Scheduler::admit(Clock::time_point now, Plan& plan) {
+    std::vector<Sequence*> in_order;
+    for (const auto& sequence : waiting_) in_order.push_back(sequence.get());
+    std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
+        return effective_priority(*a, now) > effective_priority(*b, now);
+    });
+    for (Sequence* sequence : in_order) {
+        const bool reuse  = sequence->job().cache_prompt;
+        auto       answer = cache_.place(sequence->tokens, reuse);
+        if (answer.verdict == PrefixCache::Verdict::no_slot) {
+            if (!preempt_for(*sequence, plan)) return;
+            answer = cache_.place(sequence->tokens, reuse);
+        }
+        if (answer.verdict != PrefixCache::Verdict::placed) continue;
+        sequence->admit(answer.placement.slot, answer.placement.n_keep, now);
+        plan.placements.push_back(std::move(answer.placement));
+        running_.splice(running_.end(), waiting_, position_of(waiting_, sequence));
     }
 }
 
-Plan Scheduler::plan(Clock::time_point now) {
-    admit(now);
-    Plan plan;
-    for (const auto& sequence : running_) {
-        if (sequence->status == SequenceStatus::decoding) plan.push_back({sequence.get(), 1});
+// Frees a slot for a sequence of higher priority. Nobody is preempted in the step that admitted them.
+bool Scheduler::preempt_for(const Sequence& sequence, const Plan& plan) {
+    Sequence* victim = nullptr;
+    for (const auto& each : running_) {  // the youngest of the lowest priority: later ones win ties
+        if (victim == nullptr || each->job().priority <= victim->job().priority) victim = each.get();
     }
-    size_t budget = prompt_budget(plan.size());
+    if (victim == nullptr || victim->job().priority >= sequence.job().priority) return false;
+    const auto is_victims = [&](const Placement& placement) { return placement.slot == victim->slot; };
+    if (std::any_of(plan.placements.begin(), plan.placements.end(), is_victims)) return false;
+    cache_.release(victim->slot, victim->tokens, victim->n_computed);
+    victim->preempt();
+    waiting_.splice(waiting_.begin(), running_, position_of(running_, victim));
+    return true;
+}
+
+Plan Scheduler::plan(Clock::time_point now) {
+    Plan plan;
+    admit(now, plan);
+    for (const auto& sequence : running_) {
+        if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
+    }
+    size_t budget = prompt_budget(plan.rows.size());
     for (const auto& sequence : running_) {
         if (budget == 0) break;
-        if (sequence->status != SequenceStatus::prefilling) continue;
+        if (sequence->n_pending() <= 1) continue;
         const size_t n_tokens = std::min(budget, sequence->n_pending());
-        plan.push_back({sequence.get(), n_tokens});
+        plan.rows.push_back({sequence.get(), n_tokens});
         budget -= n_tokens;
     }
+    // llama.cpp computes sequences together only while their ids follow one another.
+    std::sort(plan.rows.begin(), plan.rows.end(),
+              [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
     return plan;
 }
 
 size_t Scheduler::prompt_budget(size_t n_decoding) const {
-    const size_t room = options_.n_batch - n_decoding;
+    const size_t room = options_.n_batch - std::min(options_.n_batch, n_decoding);
     if (n_decoding == 0) return room;
     if (ms_per_prompt_token_ == 0) return std::min(room, kFirstSlice);
     const double left  = options_.target_step_ms - ms_per_decode_step_;
@@ -73,10 +100,19 @@ size_t Scheduler::prompt_budget(size_t n_decoding) const {
     return std::min(room, std::max(slice, kSmallestSlice));
 }
 
-void Scheduler::observe(const Plan& plan, double milliseconds) {
+void Scheduler::placement_failed(int32_t slot) {
+    for (const auto& sequence : running_) {
+        if (sequence->slot == slot) sequence->n_computed = 0;
+    }
+    cache_.progress(slot, 0);
+}
+
+void Scheduler::computed(const Plan& plan, double milliseconds) {
     size_t n_decoding = 0, n_prompt = 0;
-    for (const PlanRow& row : plan) {
-        (row.sequence->status == SequenceStatus::decoding ? n_decoding : n_prompt) += row.n_tokens;
+    for (const PlanRow& row : plan.rows) {
+        (row.sequence->n_pending() == 1 ? n_decoding : n_prompt) += row.n_tokens;
+        row.sequence->n_computed += row.n_tokens;
+        cache_.progress(row.sequence->slot, row.sequence->n_computed);
     }
     if (n_prompt == 0) {
         update_average(ms_per_decode_step_, milliseconds);
@@ -86,19 +122,21 @@ void Scheduler::observe(const Plan& plan, double milliseconds) {
     }
 }
 
-std::unique_ptr<Sequence> Scheduler::remove(Sequence* sequence) {
-    if (auto taken = take(waiting_, sequence)) return taken;
-    auto taken = take(running_, sequence);
-    if (taken) free_slots_.push_back(taken->slot);
+std::unique_ptr<Sequence> Scheduler::remove(Sequence* sequence, bool spoilt) {
+    Owned&     owner = sequence->slot == Sequence::kNoSlot ? waiting_ : running_;
+    const auto found = position_of(owner, sequence);
+    auto       taken = std::move(*found);
+    owner.erase(found);
+    if (taken->slot != Sequence::kNoSlot) {
+        if (spoilt) cache_.release_spoilt(taken->slot);
+        else cache_.release(taken->slot, taken->tokens, taken->n_computed);
+    }
     return taken;
 }
 
 Sequence* Scheduler::find(uint32_t job_id) const {
-    for (const auto& sequence : running_) {
-        if (sequence->id() == job_id) return sequence.get();
-    }
-    for (const auto& sequence : waiting_) {
-        if (sequence->id() == job_id) return sequence.get();
+    for (Sequence* sequence : all()) {
+        if (sequence->id() == job_id) return sequence;
     }
     return nullptr;
 }

@@ -1,18 +1,19 @@
 // Thread: engine.
 #pragma once
 
+#include "prefix-cache.h"
 #include "sequence.h"
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
 namespace chasqui {
 
 struct SchedulerOptions {
-    size_t n_slots        = 4;      // sequences that hold KV cells at a time
-    size_t n_batch        = 2048;   // tokens in one step, at most
-    double target_step_ms = 100.0;  // how long a step may take while anyone decodes
+    size_t             n_batch        = 2048;   // tokens in one step, at most
+    double             target_step_ms = 100.0;  // how long a step may take while anyone decodes
+    PrefixCacheOptions cache;                   // its slots are the sequences that run at a time
 };
 
 // One line of a step's plan: compute the next `n_tokens` of `sequence`.
@@ -20,26 +21,39 @@ struct PlanRow {
     Sequence* sequence;
     size_t    n_tokens;
 };
-using Plan = std::vector<PlanRow>;
+
+// What one step does: first the placements, in order, then all rows together.
+struct Plan {
+    std::vector<Placement> placements;
+    std::vector<PlanRow>   rows;
+};
 
 // Decides who is computed in the next step. Owns every sequence from submission to its end.
 //
-//   waiting (arrival order) ──admit──▶ running (one slot each) ──remove──▶ over
+//   waiting ──admit──▶ running (one slot each) ──remove──▶ over
+//      ▲                  │
+//      └─────preempt──────┘
 //
-// A step takes one token of every sequence that is decoding, then as much of the waiting prompts, in arrival order,
-// as the budget allows: the whole batch when nobody decodes, else what is expected to fit into the target time, learnt
-// from the steps before.
+// Who waits is admitted by priority, then in order of arrival; waiting raises the priority, so nobody waits for ever. A
+// prompt whose beginning somebody else is computing is passed over until that is done. When all slots are taken, a
+// higher priority preempts the youngest sequence of the lowest one.
+//
+// A step takes one token of every sequence that is decoding, then as much of the prompts, in the same order, as the
+// budget allows: the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from
+// the steps before.
 class Scheduler {
 public:
     explicit Scheduler(SchedulerOptions options);
 
     void submit(std::unique_ptr<Sequence> sequence);
-    // Moves waiting sequences into free slots and plans the step. Empty when there is nothing to compute.
+    // Gives slots to whoever can have one and plans the step. Without rows there is nothing to compute.
     Plan plan(Clock::time_point now);
-    // What the planned step took, in milliseconds.
-    void observe(const Plan& plan, double milliseconds);
-    // Takes out a sequence and frees its slot. Its KV cells are the caller's to remove.
-    std::unique_ptr<Sequence> remove(Sequence* sequence);
+    // What was to be kept in the slot could not be brought there: its sequence computes all of its tokens.
+    void placement_failed(int32_t slot);
+    // The planned rows have been computed, which took this many milliseconds.
+    void computed(const Plan& plan, double milliseconds);
+    // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
+    std::unique_ptr<Sequence> remove(Sequence* sequence, bool spoilt = false);
 
     Sequence* find(uint32_t job_id) const;
     bool      idle() const { return waiting_.empty() && running_.empty(); }
@@ -47,17 +61,21 @@ public:
     size_t    n_waiting() const { return waiting_.size(); }
     // Every sequence, running ones first: to end them all.
     std::vector<Sequence*> all() const;
+    const PrefixCache&     cache() const { return cache_; }
 
 private:
-    void   admit(Clock::time_point now);
+    using Owned = std::list<std::unique_ptr<Sequence>>;
+
+    void   admit(Clock::time_point now, Plan& plan);
+    bool   preempt_for(const Sequence& sequence, const Plan& plan);
     size_t prompt_budget(size_t n_decoding) const;
 
-    SchedulerOptions                       options_;
-    std::deque<std::unique_ptr<Sequence>>  waiting_;
-    std::vector<std::unique_ptr<Sequence>> running_;  // in order of admission, which is order of arrival
-    std::vector<int32_t>                   free_slots_;
-    double                                 ms_per_prompt_token_ = 0;  // 0: not known yet
-    double                                 ms_per_decode_step_  = 0;
+    SchedulerOptions options_;
+    PrefixCache      cache_;
+    Owned            waiting_;  // in order of arrival
+    Owned            running_;  // in order of admission
+    double           ms_per_prompt_token_ = 0;  // 0: not known yet
+    double           ms_per_decode_step_  = 0;
 };
 
 }  // namespace chasqui

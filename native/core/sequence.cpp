@@ -17,6 +17,22 @@ Sequence::Sequence(Job job)
     for (const TokenId token : tokens) sampler.accept(token);
 }
 
+void Sequence::admit(int32_t to_slot, size_t n_kept, Clock::time_point now) {
+    slot       = to_slot;
+    n_computed = n_kept;
+    status     = n_sampled() == 0 ? SequenceStatus::prefilling : SequenceStatus::decoding;
+    if (was_admitted_) return;
+    was_admitted_ = true;
+    scheduled_at  = now;
+    n_cached_     = n_kept;
+}
+
+void Sequence::preempt() {
+    slot       = kNoSlot;
+    n_computed = 0;
+    status     = SequenceStatus::queued;
+}
+
 std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end, size_t context_length) {
     last_token_at = Clock::now();
     if (n_sampled() == 0) first_token_at = last_token_at;
@@ -42,6 +58,7 @@ Finish Sequence::finish() const {
     finish.status            = status;
     finish.stop_string       = stop_.matched();
     finish.prompt_tokens     = static_cast<int32_t>(n_prompt());
+    finish.cached_tokens     = static_cast<int32_t>(n_cached_);
     finish.completion_tokens = static_cast<int32_t>(n_sampled());
     finish.timings           = {milliseconds_between(submitted_at, scheduled_at),
                                 milliseconds_between(scheduled_at, first_token_at),

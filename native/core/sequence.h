@@ -32,6 +32,10 @@ public:
     size_t n_sampled() const { return tokens.size() - n_prompt(); }
     size_t n_pending() const { return tokens.size() - n_computed; }
 
+    // Gets a slot, in whose KV cells the first `n_kept` tokens are already.
+    void admit(int32_t to_slot, size_t n_kept, Clock::time_point now);
+    // Gives its slot up; what it has computed may be found again when it is admitted next.
+    void preempt();
     // Takes the sampled token. `piece` is its text (empty for an end-of-generation token), `context_length` the
     // tokens this sequence may hold. Returns the text that became certain; may end the sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
@@ -47,6 +51,8 @@ public:
 
 private:
     Job         job_;
+    size_t      n_cached_     = 0;  // of the prompt, found in the cache when first admitted
+    bool        was_admitted_ = false;
     Utf8Buffer  utf8_;
     StopMatcher stop_;
 };

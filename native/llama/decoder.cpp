@@ -49,6 +49,14 @@ uint32_t padded_context_length(const Model& model, const DecoderOptions& options
     return (length + kCellPadding - 1) / kCellPadding * kCellPadding;
 }
 
+// K and V of all layers in half precision.
+size_t estimate_bytes_per_token(const llama_model* model) {
+    const auto n_head  = static_cast<size_t>(std::max(1, llama_model_n_head(model)));
+    const auto n_layer = static_cast<size_t>(llama_model_n_layer(model));
+    const auto n_embd  = static_cast<size_t>(llama_model_n_embd(model));
+    return 2 * 2 * n_layer * (n_embd / n_head) * static_cast<size_t>(llama_model_n_head_kv(model));
+}
+
 }  // namespace
 
 void Decoder::FreeContext::operator()(llama_context* context) const { llama_free(context); }
@@ -65,6 +73,8 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
     params.n_ctx               = padded_context_length(model, options) * options.parallel;
     params.n_seq_max           = options.parallel;
     params.kv_unified          = false;
+    // With a window of cells, sliding-window layers could not go back to an earlier token.
+    params.swa_full            = true;
     params.n_batch             = std::max(options.n_batch, options.parallel);
     params.n_ubatch            = std::max(options.n_ubatch, options.parallel);
     params.n_outputs_max       = options.parallel;
@@ -80,6 +90,8 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
                                                   std::to_string(params.n_ctx) + " cells: " + take_last_errors() +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
+    exact_only_      = llama_model_is_recurrent(model.handle()) || llama_model_is_hybrid(model.handle());
+    bytes_per_token_ = estimate_bytes_per_token(model.handle());
     create_threadpool(threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
 }
@@ -111,11 +123,12 @@ void Decoder::add_row(const PlanRow& row) {
     output_rows_.push_back(reaches_end ? batch_->n_tokens - 1 : -1);
 }
 
-void Decoder::decode(const Plan& plan) {
+void Decoder::decode(const std::vector<PlanRow>& rows) {
     batch_->n_tokens = 0;
+    last_copied_     = {-1, {}};
     output_rows_.clear();
     size_t n_tokens = 0;
-    for (const PlanRow& row : plan) {
+    for (const PlanRow& row : rows) {
         n_tokens += row.n_tokens;
         if (n_tokens > n_batch() || row.sequence->n_computed + row.n_tokens > context_length()) {
             throw Error(ErrorCode::decode_failed, "The step's plan is larger than the batch or the context.");
@@ -138,7 +151,46 @@ float* Decoder::logits(size_t plan_row) const {
     return row < 0 ? nullptr : llama_get_logits_ith(context_.get(), row);
 }
 
-void Decoder::clear(int32_t slot) { llama_memory_seq_rm(llama_get_memory(context_.get()), slot, -1, -1); }
+bool Decoder::place(const Placement& placement) {
+    for (const int32_t id : placement.drop) snapshots_.erase(id);
+    if (placement.save_as >= 0) snapshots_[placement.save_as] = save(placement.slot);
+    bool loaded = true;
+    switch (placement.source) {
+        case Placement::Source::none:
+        case Placement::Source::in_place: break;
+        case Placement::Source::slot: loaded = load_copy(placement.slot, placement.source_id); break;
+        case Placement::Source::snapshot: loaded = load(placement.slot, snapshots_[placement.source_id]); break;
+    }
+    if (loaded && trim(placement.slot, placement.n_keep)) return true;
+    trim(placement.slot, 0);
+    return false;
+}
+
+Decoder::State Decoder::save(int32_t slot) {
+    State        state(llama_state_seq_get_size(context_.get(), slot));
+    const size_t written = llama_state_seq_get_data(context_.get(), state.data(), state.size(), slot);
+    state.resize(written);
+    return state;
+}
+
+bool Decoder::load(int32_t slot, const State& state) {
+    return !state.empty() && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
+}
+
+// By way of main memory: llama_memory_seq_cp would copy the cells of the whole context, however few are in use.
+bool Decoder::load_copy(int32_t slot, int32_t source) {
+    if (last_copied_.first != source) last_copied_ = {source, save(source)};
+    return load(slot, last_copied_.second);
+}
+
+bool Decoder::trim(int32_t slot, size_t n_keep) {
+    llama_memory_t  memory = llama_get_memory(context_.get());
+    const llama_pos end    = llama_memory_seq_pos_max(memory, slot) + 1;
+    if (end < static_cast<llama_pos>(n_keep)) return false;
+    if (end == static_cast<llama_pos>(n_keep)) return true;
+    // Removing everything never fails; part of a recurrent state cannot be removed.
+    return llama_memory_seq_rm(memory, slot, n_keep == 0 ? -1 : static_cast<llama_pos>(n_keep), -1);
+}
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }

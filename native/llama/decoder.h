@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 struct llama_context;
 struct llama_batch;
@@ -32,15 +35,19 @@ public:
 
     // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
     // sequences are undefined then.
-    void decode(const Plan& plan);
+    void decode(const std::vector<PlanRow>& rows);
     // The logits after the last token of the plan's row, or nullptr when its sequence has more to compute. Valid
     // until the next decode().
     float* logits(size_t plan_row) const;
-    // Frees the KV cells of a slot.
-    void clear(int32_t slot);
+    // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
+    bool place(const Placement& placement);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
+    // Roughly what a snapshot takes.
+    size_t bytes_per_token() const { return bytes_per_token_; }
+    // True for models whose state cannot be cut back to an earlier token: recurrent and hybrid ones.
+    bool     state_is_exact_only() const { return exact_only_; }
     uint32_t context_length() const;
     uint32_t parallel() const;
     uint32_t n_batch() const;
@@ -55,11 +62,20 @@ private:
 
     void create_threadpool(int32_t threads);
     void add_row(const PlanRow& row);
+    using State = std::vector<uint8_t>;
+    State save(int32_t slot);
+    bool  load(int32_t slot, const State& state);
+    bool  load_copy(int32_t slot, int32_t source);
+    bool  trim(int32_t slot, size_t n_keep);
 
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<llama_batch>                     batch_;
+    std::map<int32_t, State>                         snapshots_;
+    std::pair<int32_t, State>                        last_copied_{-1, {}};  // slot and state, until the next decode
+    size_t                                           bytes_per_token_ = 0;
+    bool                                             exact_only_      = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: index in the batch, or -1
 };
 

@@ -154,6 +154,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("active", count(stats.active));
     result.Set("queued", count(stats.queued));
     result.Set("kvCellsUsed", count(stats.kv_cells_used));
+    result.Set("kvCellsCached", count(stats.kv_cells_cached));
     result.Set("kvCellsTotal", count(stats.kv_cells_total));
     result.Set("jobsFinished", count(stats.jobs_finished));
     result.Set("jobsCancelled", count(stats.jobs_cancelled));

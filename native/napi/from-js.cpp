@@ -96,7 +96,9 @@ Job job_from_js(const Napi::Value& value) {
     job.prompt       = tokens_field(from, "prompt");
     job.max_tokens   = integer_field<int32_t>(from, "maxTokens");
     job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
+    job.cache_prompt = from.Get("cachePrompt").ToBoolean();
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
+    job.priority     = integer_field<int32_t>(from, "priority");
     job.stop         = strings_field(from, "stop");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
     return job;
@@ -110,6 +112,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.decoder.threads        = integer_field<int32_t>(from, "threads");
     options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
+    options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
     options.target_step_ms         = number_field(from, "targetStepMs");
     return options;
 }

@@ -45,7 +45,11 @@ test('sequences share decode steps', async () => {
 });
 
 test('batches bring the same tokens as single steps', async () => {
-  const request = { messages: [{ role: 'user' as const, content: 'Count from 1 to 9.' }], temperature: 0, maxTokens: 40 };
+  const request = {
+    messages: [{ role: 'user' as const, content: 'Count from 1 to 9.' }],
+    temperature: 0,
+    maxTokens: 40,
+  };
   let text = '';
   for await (const batch of model.generate(request).batches()) {
     assert.ok(batch.length > 0);

@@ -2,53 +2,68 @@
 
 #include "core/scheduler.h"
 
+#include <map>
 #include <memory>
+#include <random>
 #include <set>
+#include <string>
 
 using namespace chasqui;
 using namespace chasqui::test;
 
 namespace {
 
-std::unique_ptr<Sequence> sequence(uint32_t id, size_t n_prompt) {
+SchedulerOptions options(size_t n_slots, size_t n_batch, double target_step_ms = 100) {
+    return {n_batch, target_step_ms, {n_slots, 1, 0, false}};
+}
+
+std::unique_ptr<Sequence> sequence(uint32_t id, std::vector<TokenId> prompt, int32_t priority = 0) {
     Job job;
-    job.id     = id;
-    job.prompt = std::vector<TokenId>(n_prompt, 1);
+    job.id       = id;
+    job.prompt   = std::move(prompt);
+    job.priority = priority;
     return std::make_unique<Sequence>(std::move(job));
 }
 
+// A prompt that shares nothing with those of other ids.
+std::unique_ptr<Sequence> sequence(uint32_t id, size_t n_prompt, int32_t priority = 0) {
+    return sequence(id, std::vector<TokenId>(n_prompt, static_cast<TokenId>(1000 + id)), priority);
+}
+
 // What the engine does with a plan, without a model: everything planned is computed, and token 2 is sampled.
-void compute(const Plan& plan) {
-    for (const PlanRow& row : plan) {
-        row.sequence->n_computed += row.n_tokens;
+void compute(Scheduler& scheduler, const Plan& plan, double milliseconds = 10) {
+    scheduler.computed(plan, milliseconds);
+    for (const PlanRow& row : plan.rows) {
         if (row.sequence->n_pending() == 0) row.sequence->accept(2, "x", false, 1000000);
     }
 }
 
+void step(Scheduler& scheduler) { compute(scheduler, scheduler.plan(Clock::now())); }
+
 size_t tokens_of(const Plan& plan, uint32_t id) {
-    for (const PlanRow& row : plan) {
+    for (const PlanRow& row : plan.rows) {
         if (row.sequence->id() == id) return row.n_tokens;
     }
     return 0;
 }
 
+bool runs(const Scheduler& scheduler, uint32_t id) { return scheduler.find(id)->slot != Sequence::kNoSlot; }
+
 const Test nothing("scheduler: with nothing submitted it plans nothing", [] {
-    Scheduler scheduler({});
+    Scheduler scheduler(options(4, 100));
     expect(scheduler.idle(), "idle");
-    expect(scheduler.plan(Clock::now()).empty(), "an empty plan");
+    expect(scheduler.plan(Clock::now()).rows.empty(), "an empty plan");
 });
 
 const Test full_batch("scheduler: a prompt takes the whole batch while nobody decodes", [] {
-    Scheduler scheduler({4, 512, 100});
+    Scheduler scheduler(options(4, 512));
     scheduler.submit(sequence(1, 1200));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{512});
 });
 
 const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
-    Scheduler scheduler({4, 100, 100});
-    scheduler.submit(sequence(1, 60));
-    scheduler.submit(sequence(2, 60));
-    scheduler.submit(sequence(3, 60));
+    Scheduler scheduler(options(4, 100));
+    for (uint32_t id = 1; id <= 3; ++id) scheduler.submit(sequence(id, 60));
     const Plan plan = scheduler.plan(Clock::now());
     expect_equal(tokens_of(plan, 1), size_t{60});
     expect_equal(tokens_of(plan, 2), size_t{40});
@@ -56,10 +71,10 @@ const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
 });
 
 const Test decode_first("scheduler: every decoding sequence gets its token, whatever prompts arrive", [] {
-    Scheduler scheduler({4, 128, 100});
+    Scheduler scheduler(options(4, 128));
     scheduler.submit(sequence(1, 10));
     scheduler.submit(sequence(2, 10));
-    compute(scheduler.plan(Clock::now()));
+    step(scheduler);
     scheduler.submit(sequence(3, 5000));
     const Plan plan = scheduler.plan(Clock::now());
     expect_equal(tokens_of(plan, 1), size_t{1});
@@ -68,57 +83,170 @@ const Test decode_first("scheduler: every decoding sequence gets its token, what
 });
 
 const Test learns("scheduler: beside decoding, prompt slices are as long as the target time allows", [] {
-    Scheduler scheduler({4, 2048, 100});
+    Scheduler scheduler(options(4, 2048));
     scheduler.submit(sequence(1, 1000));
-    Plan plan = scheduler.plan(Clock::now());
-    scheduler.observe(plan, 2000);  // 2 ms a prompt token
-    compute(plan);
-    plan = scheduler.plan(Clock::now());
-    scheduler.observe(plan, 20);  // a decode step of 20 ms leaves 80 for prompts
-    compute(plan);
+    compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 2 ms a prompt token
+    compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{40});
 });
 
 const Test progress("scheduler: prompts progress even when decoding alone takes longer than the target", [] {
-    Scheduler scheduler({4, 2048, 10});
+    Scheduler scheduler(options(4, 2048, 10));
     scheduler.submit(sequence(1, 100));
-    Plan plan = scheduler.plan(Clock::now());
-    scheduler.observe(plan, 1000);
-    compute(plan);
-    plan = scheduler.plan(Clock::now());
-    scheduler.observe(plan, 500);
-    compute(plan);
+    compute(scheduler, scheduler.plan(Clock::now()), 1000);
+    compute(scheduler, scheduler.plan(Clock::now()), 500);
     scheduler.submit(sequence(2, 1000));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{16});
 });
 
-const Test slots("scheduler: no two running sequences share a slot, and freed slots are used again", [] {
-    Scheduler scheduler({2, 100, 100});
+const Test slot_order("scheduler: rows are in order of their slots, which stay close together", [] {
+    Scheduler scheduler(options(4, 100));
     for (uint32_t id = 1; id <= 4; ++id) scheduler.submit(sequence(id, 5));
-    compute(scheduler.plan(Clock::now()));
-    expect_equal(scheduler.n_running(), size_t{2});
-    expect_equal(scheduler.n_waiting(), size_t{2});
-    for (uint32_t id = 1; id <= 2; ++id) {
-        scheduler.remove(scheduler.find(id));
-        compute(scheduler.plan(Clock::now()));
-        std::set<int32_t> in_use;
-        for (const Sequence* each : scheduler.all()) {
-            if (each->slot != Sequence::kNoSlot) in_use.insert(each->slot);
-        }
-        expect_equal(in_use.size(), size_t{2});
+    step(scheduler);
+    scheduler.remove(scheduler.find(2));
+    scheduler.remove(scheduler.find(3));
+    scheduler.submit(sequence(5, 5));
+    const Plan plan = scheduler.plan(Clock::now());
+    for (size_t i = 1; i < plan.rows.size(); ++i) {
+        expect(plan.rows[i - 1].sequence->slot < plan.rows[i].sequence->slot, "ascending slots");
     }
 });
 
 const Test cancel_waiting("scheduler: a sequence can be removed while it waits", [] {
-    Scheduler scheduler({1, 100, 100});
+    Scheduler scheduler(options(1, 100));
     scheduler.submit(sequence(1, 5));
     scheduler.submit(sequence(2, 5));
-    compute(scheduler.plan(Clock::now()));
-    expect(scheduler.remove(scheduler.find(2)) != nullptr, "sequence 2");
+    step(scheduler);
+    expect_equal(scheduler.n_waiting(), size_t{1});
+    scheduler.remove(scheduler.find(2));
     expect(scheduler.find(2) == nullptr, "no sequence 2");
     scheduler.remove(scheduler.find(1));
     expect(scheduler.idle(), "idle");
+});
+
+const Test shared_prefill("scheduler: a beginning that several share is computed once", [] {
+    Scheduler scheduler(options(4, 100));
+    for (uint32_t id = 1; id <= 3; ++id) {
+        std::vector<TokenId> prompt(300, 7);
+        prompt.insert(prompt.end(), 10, static_cast<TokenId>(100 + id));
+        scheduler.submit(sequence(id, prompt));
+    }
+    size_t n_computed = 0;
+    for (int i = 0; i < 10; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        for (const PlanRow& row : plan.rows) {
+            if (row.sequence->n_sampled() == 0) n_computed += row.n_tokens;
+        }
+        compute(scheduler, plan);
+    }
+    expect_equal(scheduler.n_running(), size_t{3});
+    expect_equal(n_computed, size_t{300 + 3 * 10});
+    expect_equal(scheduler.find(1)->finish().cached_tokens, 0);
+    expect_equal(scheduler.find(3)->finish().cached_tokens, 300);
+});
+
+const Test priorities("scheduler: of those who wait, the higher priority is admitted first", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 5));
+    step(scheduler);
+    scheduler.submit(sequence(2, 5, -1));
+    scheduler.submit(sequence(3, 5, 0));
+    scheduler.remove(scheduler.find(1));
+    step(scheduler);
+    expect(runs(scheduler, 3) && !runs(scheduler, 2), "3 before 2");
+});
+
+const Test aging("scheduler: who waits long enough comes before a higher priority that has just arrived", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 0));
+    scheduler.submit(sequence(2, 5, 2));
+    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
+    scheduler.find(2)->submitted_at = now;
+    scheduler.plan(now);
+    expect(runs(scheduler, 1), "the one that waited");
+});
+
+const Test preempts("scheduler: a higher priority preempts the youngest of the lowest, which goes on later", [] {
+    Scheduler scheduler(options(2, 100));
+    scheduler.submit(sequence(1, 40));
+    scheduler.submit(sequence(2, 40));
+    step(scheduler);
+    step(scheduler);
+    const auto before = scheduler.find(2)->tokens;
+    scheduler.submit(sequence(3, 40, 5));
+    step(scheduler);
+    expect(runs(scheduler, 1) && runs(scheduler, 3) && !runs(scheduler, 2), "2 gave way");
+    scheduler.remove(scheduler.find(1));
+    step(scheduler);
+    expect(runs(scheduler, 2), "2 runs again");
+    const auto& after = scheduler.find(2)->tokens;
+    expect(std::equal(before.begin(), before.end(), after.begin()), "and has kept its tokens");
+    expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
+});
+
+const Test equal_priority("scheduler: equal priorities do not preempt each other", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 40, 3));
+    step(scheduler);
+    scheduler.submit(sequence(2, 40, 3));
+    step(scheduler);
+    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
+});
+
+// Everybody gets through, in whatever order things happen, and the books are right all the while.
+void random_rounds(uint32_t seed) {
+    std::mt19937              random(seed);
+    const auto                below = [&](size_t n) { return random() % n; };
+    Scheduler                 scheduler({64, 100, {4, 10, 5000, false}});
+    std::map<uint32_t, size_t> to_sample;
+    uint32_t                  next_id = 1;
+    for (int round = 0; round < 10000; ++round) {
+        if (to_sample.size() < 12 && below(3) == 0) {
+            std::vector<TokenId> prompt(1 + 50 * below(3) + below(20));
+            for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = i < 100 ? 0 : static_cast<TokenId>(below(2));
+            to_sample[next_id] = 1 + below(20);
+            scheduler.submit(sequence(next_id++, prompt, static_cast<int32_t>(below(3))));
+        }
+        if (!to_sample.empty() && below(10) == 0) {
+            const auto victim = std::next(to_sample.begin(), static_cast<std::ptrdiff_t>(below(to_sample.size())));
+            scheduler.remove(scheduler.find(victim->first), below(4) == 0);
+            to_sample.erase(victim);
+        }
+        const Plan plan = scheduler.plan(Clock::now());
+        expect(!plan.rows.empty() || scheduler.n_running() == 0, "who runs is computed");
+        expect(scheduler.n_running() > 0 || scheduler.idle(), "nobody waits while nobody runs");
+        compute(scheduler, plan);
+        for (const PlanRow& row : plan.rows) {
+            if (row.sequence->n_sampled() < to_sample.at(row.sequence->id())) continue;
+            to_sample.erase(row.sequence->id());
+            scheduler.remove(row.sequence);
+        }
+        if (round % 11 == 0) scheduler.cache().check_invariants();
+        expect_equal(scheduler.cache().n_in_use(), scheduler.n_running());
+    }
+    for (int round = 0; round < 10000 && !to_sample.empty(); ++round) {
+        const Plan plan = scheduler.plan(Clock::now());
+        compute(scheduler, plan);
+        for (const PlanRow& row : plan.rows) {
+            if (row.sequence->n_sampled() < to_sample.at(row.sequence->id())) continue;
+            to_sample.erase(row.sequence->id());
+            scheduler.remove(row.sequence);
+        }
+    }
+    expect(scheduler.idle(), "all are through");
+    expect_equal(scheduler.cache().n_tokens_in_use(), size_t{0});
+}
+
+const Test random_scheduler("scheduler: 10,000 random rounds of submit, cancel, preempt, finish leave nothing behind", [] {
+    for (uint32_t seed = 1; seed <= 3; ++seed) {
+        try {
+            random_rounds(seed);
+        } catch (const std::exception& error) {
+            fail("seed " + std::to_string(seed) + ": " + error.what());
+        }
+    }
 });
 
 }  // namespace

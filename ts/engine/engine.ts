@@ -108,7 +108,10 @@ export interface EngineStats {
   active: number;
   /** Jobs waiting for a sequence. */
   queued: number;
+  /** KV cells of active sequences. */
   kvCellsUsed: number;
+  /** KV cells whose sequences are over, kept for prompts that begin alike; given up when room is needed. */
+  kvCellsCached: number;
   kvCellsTotal: number;
   /** Since the engine started. */
   jobsFinished: number;

@@ -37,6 +37,10 @@ export interface Job {
   /** Generation ends before the first of these that would appear in the text; at most 16 non-empty strings. */
   stop: readonly string[];
   sampling: SamplingSettings;
+  /** Higher ones are served first; waiting ten seconds is worth one level. */
+  priority: number;
+  /** Starts from a beginning of the prompt that is computed already, if there is one. */
+  cachePrompt: boolean;
   /** Goes on past the end of text, until `maxTokens` or the end of the context. For measuring. */
   ignoreEos: boolean;
   /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
@@ -65,6 +69,8 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     prompt: options.prompt,
     maxTokens: options.maxTokens ?? null,
     stop: options.stop ?? [],
+    priority: options.priority ?? 0,
+    cachePrompt: options.cachePrompt ?? true,
     ignoreEos: options.ignoreEos ?? false,
     topLogprobs: options.topLogprobs ?? null,
     sampling: {

@@ -20,6 +20,8 @@ export interface LoadOptions {
   batchSize?: number;
   /** How long a step may take while anyone decodes, in milliseconds: longer prompts are sliced. Default 100. */
   targetStepMs?: number;
+  /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
+  cacheRamMiB?: number;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -148,6 +150,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         batchSize: options.batchSize ?? 2048,
         ubatchSize: Math.min(options.batchSize ?? 512, 512),
         targetStepMs: options.targetStepMs ?? 100,
+        cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
       },
     },
     (records, count, text, extras) => deliver(streams, records, count, text, extras),
@@ -184,6 +187,8 @@ function toNative(id: number, prompt: Int32Array, job: Job): NativeJob {
     prompt,
     maxTokens: job.maxTokens ?? -1,
     topLogprobs: job.topLogprobs ?? -1,
+    priority: job.priority,
+    cachePrompt: job.cachePrompt,
     ignoreEos: job.ignoreEos,
     stop: job.stop,
     sampling: {

@@ -12,6 +12,8 @@ export interface NativeJob {
   prompt: Int32Array;
   maxTokens: number;
   topLogprobs: number;
+  priority: number;
+  cachePrompt: boolean;
   ignoreEos: boolean;
   stop: readonly string[];
   sampling: {
@@ -64,6 +66,7 @@ export interface NativeStats {
   active: number;
   queued: number;
   kvCellsUsed: number;
+  kvCellsCached: number;
   kvCellsTotal: number;
   jobsFinished: number;
   jobsCancelled: number;
@@ -107,6 +110,7 @@ export interface OpenRequest {
     batchSize: number;
     ubatchSize: number;
     targetStepMs: number;
+    cacheRamBytes: number;
   };
 }
 

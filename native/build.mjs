@@ -1,0 +1,220 @@
+// Builds the addon: node native/build.mjs [options]. Does nothing when nothing has changed.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ensureLlamaSource } from '../vendor/llama-source.mjs';
+import { withSetupLock } from '../vendor/lock.mjs';
+import { clearLine, runScript, SetupError, say, showProgress } from '../vendor/progress.mjs';
+import { chooseVariants } from './cpu-variants.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const buildDir = path.join(root, 'build');
+const addon = path.join(buildDir, 'Release', 'chasqui.node');
+const stampFile = path.join(buildDir, 'stamp');
+const optionsFile = path.join(buildDir, 'options.json');
+const configuredFile = path.join(buildDir, 'configured');
+const logFile = path.join(buildDir, 'build.log');
+const backends = ['cuda', 'vulkan'];
+
+const help = `Usage: node native/build.mjs [options]
+
+  --backend <name>   build a GPU module as well: ${backends.join(', ')} (repeatable)
+  --all-variants     build every CPU module, not only those this machine can use
+  --define <N=V>     pass a definition to CMake (repeatable)
+  --bench            build the bench's bare-loop as well
+  --jobs <n>         run n compilers at a time
+  --defaults         forget the options of the last build
+
+Options other than --bench and --jobs are remembered for the next build, that of npm start included.
+CHASQUI_LLAMA_DIR=<folder> builds against another llama.cpp checkout; CHASQUI_WERROR=1 makes warnings in our own
+sources errors.`;
+
+export function showHelp() {
+  console.log(help);
+}
+
+const argumentTypes = {
+  backend: { type: 'string', multiple: true, default: [] },
+  'all-variants': { type: 'boolean', default: false },
+  define: { type: 'string', multiple: true, default: [] },
+  bench: { type: 'boolean', default: false },
+  jobs: { type: 'string' },
+  defaults: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+};
+
+/** Builds what is out of date; without options, with those of the last build. */
+export async function buildNative(args = []) {
+  const options = readOptions(args);
+  const llama = ensureLlamaSource();
+  const definitions = cmakeDefinitions(options, llama.dir);
+  const stamp = sourceStamp(definitions, llama.stamp);
+  if (isUpToDate(stamp) && !options.bench) return;
+  checkPrerequisites();
+  fs.mkdirSync(buildDir, { recursive: true });
+  if (!isUpToDate(stamp)) await compile({ definitions, options, stamp, llamaStamp: llama.stamp });
+  if (options.bench) await runCmakeJs(['build', '--target', 'bare-loop'], options, 'Building bare-loop');
+}
+
+function readOptions(args) {
+  let values;
+  try {
+    ({ values } = parseArgs({ args, options: argumentTypes }));
+  } catch (error) {
+    throw new SetupError(`${error.message}\n\n${help}`);
+  }
+  const unknown = values.backend.find((name) => !backends.includes(name));
+  if (unknown) throw new SetupError(`--backend ${unknown} is unknown; there are ${backends.join(' and ')}`);
+  const { bench, jobs, defaults, help: _, ...kept } = values;
+  const given = kept.backend.length + kept.define.length > 0 || kept['all-variants'];
+  const remembered = given || defaults ? kept : { ...kept, ...readJson(optionsFile) };
+  return { ...remembered, bench, jobs };
+}
+
+function cmakeDefinitions(options, llamaDir) {
+  const variants = options['all-variants'] ? 'all' : chooseVariants(llamaDir);
+  const definitions = [`CHASQUI_LLAMA_DIR=${llamaDir}`, `CHASQUI_CPU_VARIANTS=${variants}`];
+  for (const name of options.backend) definitions.push(`GGML_${name.toUpperCase()}=ON`);
+  if (process.env.CHASQUI_WERROR) definitions.push('CHASQUI_WERROR=ON');
+  if (fs.existsSync(path.join(root, 'bench', 'native'))) definitions.push('CHASQUI_BENCH=ON');
+  return [...definitions, ...options.define];
+}
+
+function sourceStamp(definitions, llamaStamp) {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([process.platform, process.arch, packageVersion(), definitions, llamaStamp]));
+  const native = fs
+    .readdirSync(path.join(root, 'native'), { recursive: true })
+    .map((name) => path.join('native', name));
+  for (const name of [...native, 'CMakeLists.txt'].sort()) {
+    const file = path.join(root, name);
+    if (/\.(cpp|h|cmake|map|txt)$/.test(name)) hash.update(`${name}\0`).update(fs.readFileSync(file));
+  }
+  return hash.digest('hex');
+}
+
+function packageVersion() {
+  return JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).version;
+}
+
+function isUpToDate(stamp) {
+  // Someone else's checkout may have changed in ways that no stamp of ours sees; the build tool sees them.
+  if (process.env.CHASQUI_LLAMA_DIR) return false;
+  return fs.existsSync(addon) && readText(stampFile) === stamp;
+}
+
+async function compile({ definitions, options, stamp, llamaStamp }) {
+  const started = Date.now();
+  fs.rmSync(stampFile, { force: true });
+  fs.writeFileSync(logFile, '');
+  const { bench, jobs, ...remembered } = options;
+  fs.writeFileSync(optionsFile, JSON.stringify(remembered));
+  const first = !fs.existsSync(addon);
+  const configuration = JSON.stringify([root, packageVersion(), llamaStamp, definitions]);
+  if (readText(configuredFile) !== configuration) {
+    // A definition that is no longer given would live on in CMake's cache, and a CPU module that is no longer built
+    // beside the addon, where ggml would load it whatever its version. Objects stay, so this costs seconds.
+    fs.rmSync(path.join(buildDir, 'CMakeCache.txt'), { force: true });
+    fs.rmSync(path.dirname(addon), { recursive: true, force: true });
+    await runCmakeJs(['configure', ...definitions.map((definition) => `--CD${definition}`)], options, 'Configuring');
+    fs.writeFileSync(configuredFile, configuration);
+  }
+  say(`Building the native addon${first ? ' (the first time takes minutes)' : ''} ...`);
+  await runCmakeJs(['build'], options, 'Building the native addon');
+  fs.writeFileSync(stampFile, stamp);
+  say(`Built the native addon in ${Math.round((Date.now() - started) / 1000)} s`);
+}
+
+async function runCmakeJs(args, options, title) {
+  const script = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
+  const jobs = options.jobs ? ['--parallel', options.jobs] : [];
+  const child = spawn(process.execPath, [script, ...args, ...jobs, '--log-level', 'warn'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = fs.createWriteStream(logFile, { flags: 'a' });
+  let tail = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    forEachLine(stream, (line) => {
+      log.write(`${line}\n`);
+      tail = keepTail(tail, line);
+      const progress = describe(line);
+      if (progress) showProgress(`${title} ${progress}`);
+    });
+  }
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  clearLine();
+  log.end();
+  if (code !== 0)
+    throw new SetupError(`${title}: failed. The whole log is in ${logFile}, its end:\n\n${tail.join('\n')}`);
+}
+
+function forEachLine(stream, visit) {
+  let rest = '';
+  stream.setEncoding('utf8').on('data', (text) => {
+    const lines = (rest + text).split(/\r?\n/);
+    rest = lines.pop();
+    lines.forEach(visit);
+  });
+  stream.on('end', () => rest && visit(rest));
+}
+
+/** The last lines, but from the first failed command on: others may still print theirs after it. */
+function keepTail(tail, line) {
+  // The compiler's command line and cmake-js's own last word say nothing that the error does not.
+  if (line.startsWith('ERROR OMG') || /^\S*(cmake|ccache|c\+\+|g\+\+|clang\+\+)\S* .* -c /.test(line)) return tail;
+  const failed = tail.findIndex((kept) => kept.startsWith('FAILED:'));
+  if (failed >= 0 && tail.length - failed > 60) return tail;
+  return [...tail, line].slice(failed >= 0 ? failed : -40);
+}
+
+function describe(line) {
+  const ninja = /^\[(\d+)\/(\d+)\] (?!Re-checking).*?([^/\s]+?)(?:\.o|\.obj)?$/.exec(line);
+  if (ninja) return `[${ninja[1]}/${ninja[2]}] ${ninja[3]}`;
+  return /^\[ *\d+%\]/.exec(line)?.[0];
+}
+
+function checkPrerequisites() {
+  const missing = [];
+  const cmake = /cmake version (\d+)\.(\d+)/.exec(spawnSync('cmake', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+  if (!cmake || Number(cmake[1]) * 1000 + Number(cmake[2]) < 3021) {
+    missing.push(`CMake 3.21 or newer (found ${cmake ? `${cmake[1]}.${cmake[2]}` : 'none'})`);
+  }
+  if (process.platform !== 'win32') {
+    const compilers = [process.env.CXX, 'c++', 'g++', 'clang++'].filter(Boolean);
+    if (!compilers.some(answers)) missing.push('a C++17 compiler');
+    if (!['ninja', 'make'].some(answers)) missing.push('ninja or make');
+  }
+  if (missing.length > 0) {
+    throw new SetupError(`to build the native addon, please install ${missing.join(', ')}. ${installAdvice()}`);
+  }
+}
+
+function answers(command) {
+  return spawnSync(command.split(' ')[0], ['--version']).status === 0;
+}
+
+function installAdvice() {
+  if (process.platform === 'darwin') return 'On macOS: xcode-select --install, and brew install cmake ninja';
+  if (process.platform === 'win32')
+    return 'On Windows: winget install Kitware.CMake, and the Visual Studio Build Tools';
+  return 'On Debian or Ubuntu: sudo apt install cmake ninja-build g++';
+}
+
+function readText(file) {
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined;
+}
+
+function readJson(file) {
+  return JSON.parse(readText(file) ?? '{}');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const args = process.argv.slice(2);
+  await runScript(() => (args.includes('--help') ? showHelp() : withSetupLock(() => buildNative(args))));
+}

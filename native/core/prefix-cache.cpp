@@ -1,0 +1,196 @@
+#include "prefix-cache.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+// Moving fewer tokens than this costs more than computing them.
+constexpr size_t kSmallestCopy = 16;
+// Waiting for somebody else's prompt, or saving what would be lost, pays from this many tokens on.
+constexpr size_t kWorthIt = 32;
+
+}  // namespace
+
+PrefixCache::PrefixCache(const PrefixCacheOptions& options)
+    : options_(options), next_snapshot_(static_cast<Id>(options.n_slots)) {
+    for (Id slot = 0; is_slot(slot); ++slot) holdings_[slot] = {};
+}
+
+PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse) {
+    if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
+    const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
+    const Hit  hit     = best_ready(tokens, matches);
+    if (somebody_computes_more(tokens, matches, hit.n_tokens)) return {Verdict::wait, {}};
+
+    Placement placement;
+    placement.slot = choose_slot(hit);
+    const bool in_place = hit.id == placement.slot;
+    if (hit.n_tokens > 0 && (in_place || hit.n_tokens >= kSmallestCopy)) {
+        placement.n_keep    = hit.n_tokens;
+        placement.source_id = hit.id;
+        placement.source    = in_place          ? Placement::Source::in_place
+                              : is_slot(hit.id) ? Placement::Source::slot
+                                                : Placement::Source::snapshot;
+        holdings_[hit.id].last_used = ++clock_;
+    }
+    save_if_lost(placement.slot, in_place ? placement.n_keep : 0, placement);
+    forget(placement.slot);
+    hold(placement.slot, tokens, placement.n_keep, true);
+    return {Verdict::placed, placement};
+}
+
+// Whoever has most of the tokens computed. At least one is always left: its logits are what the sequence needs.
+PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            tokens,
+                                         const std::vector<PrefixTree::Match>& matches) const {
+    Hit best;
+    int best_rank = 0;
+    for (const auto& [id, length] : matches) {
+        const Holding& holding = holdings_.at(id);
+        size_t         usable  = std::min({length, holding.n_ready, tokens.size() - 1});
+        if (options_.exact_only && usable != holding.tokens.size()) usable = 0;
+        // Among equals: what can be used where it is, then what is on the device, then the rest.
+        const int rank = is_slot(id) ? (holding.in_use ? 1 : 2) : 0;
+        if (usable > best.n_tokens || (usable > 0 && usable == best.n_tokens && rank > best_rank)) {
+            best      = {id, usable};
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+bool PrefixCache::somebody_computes_more(const std::vector<TokenId>&            tokens,
+                                         const std::vector<PrefixTree::Match>& matches, size_t n_ready) const {
+    if (options_.exact_only) return false;
+    for (const auto& [id, length] : matches) {
+        const Holding& holding = holdings_.at(id);
+        const size_t   common  = std::min(length, tokens.size() - 1);
+        if (holding.in_use && holding.n_ready < common && common >= n_ready + kWorthIt) return true;
+    }
+    return false;
+}
+
+// The free slot that leaves the slots in use most closely together: llama.cpp reads all weights anew for every gap
+// between them. Then, where the tokens are already; then an empty one; then the least recently used.
+PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
+    using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
+    Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
+    for (Id slot = 0; is_slot(slot); ++slot) {
+        const Holding& holding = holdings_.at(slot);
+        if (holding.in_use) continue;
+        best = std::min(best, {n_runs_with(slot), slot != hit.id, !holding.tokens.empty(), holding.last_used, slot});
+    }
+    return std::get<Id>(best);
+}
+
+// How many unbroken runs the slots in use would make up together with `slot`.
+size_t PrefixCache::n_runs_with(Id slot) const {
+    size_t n_runs   = 0;
+    bool   previous = false;
+    for (Id each = 0; is_slot(each); ++each) {
+        const bool in_use = each == slot || holdings_.at(each).in_use;
+        n_runs += in_use && !previous ? 1 : 0;
+        previous = in_use;
+    }
+    return n_runs;
+}
+
+// Plans a snapshot of what `slot` holds beyond `n_keep`, unless somebody else holds that too.
+void PrefixCache::save_if_lost(Id slot, size_t n_keep, Placement& placement) {
+    const Holding& lost = holdings_.at(slot);
+    if (lost.n_ready < n_keep + kWorthIt) return;
+    for (const auto& [id, length] : tree_.find(lost.tokens)) {
+        const size_t elsewhere = id == slot ? 0 : std::min(length, holdings_.at(id).n_ready);
+        if (elsewhere + kWorthIt > lost.n_ready) return;
+    }
+    if (!make_room(lost.n_ready * options_.bytes_per_token, placement.source_id, placement)) return;
+    placement.save_as = next_snapshot_++;
+    snapshot_bytes_ += lost.n_ready * options_.bytes_per_token;
+    hold(placement.save_as, lost.tokens, lost.n_ready, false);
+}
+
+bool PrefixCache::make_room(size_t bytes, Id except, Placement& placement) {
+    if (bytes == 0 || bytes > options_.max_snapshot_bytes) return false;
+    while (snapshot_bytes_ + bytes > options_.max_snapshot_bytes) {
+        auto oldest = holdings_.end();
+        for (auto each = holdings_.lower_bound(static_cast<Id>(options_.n_slots)); each != holdings_.end(); ++each) {
+            if (each->first == except) continue;
+            if (oldest == holdings_.end() || each->second.last_used < oldest->second.last_used) oldest = each;
+        }
+        if (oldest == holdings_.end()) return false;
+        const Id id = oldest->first;
+        snapshot_bytes_ -= oldest->second.n_ready * options_.bytes_per_token;
+        placement.drop.push_back(id);
+        forget(id);
+        holdings_.erase(id);
+    }
+    return true;
+}
+
+void PrefixCache::progress(int32_t slot, size_t n_ready) { holdings_.at(slot).n_ready = n_ready; }
+
+void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready) {
+    forget(slot);
+    hold(slot, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_ready)}, n_ready, false);
+}
+
+void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
+
+void PrefixCache::hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use) {
+    tree_.insert(id, tokens);
+    holdings_[id] = {std::move(tokens), n_ready, in_use, ++clock_};
+}
+
+void PrefixCache::forget(Id id) {
+    Holding& holding = holdings_.at(id);
+    tree_.remove(id, holding.tokens);
+    holding = {};
+}
+
+size_t PrefixCache::n_in_use() const {
+    return static_cast<size_t>(
+        std::count_if(holdings_.begin(), holdings_.end(), [](const auto& each) { return each.second.in_use; }));
+}
+
+size_t PrefixCache::n_tokens_held() const {
+    size_t n_tokens = 0;
+    for (Id slot = 0; is_slot(slot); ++slot) n_tokens += holdings_.at(slot).n_ready;
+    return n_tokens;
+}
+
+size_t PrefixCache::n_tokens_in_use() const {
+    size_t n_tokens = 0;
+    for (Id slot = 0; is_slot(slot); ++slot) {
+        if (holdings_.at(slot).in_use) n_tokens += holdings_.at(slot).n_ready;
+    }
+    return n_tokens;
+}
+
+void PrefixCache::check_invariants() const {
+    const auto require = [](bool holds, const char* what) {
+        if (!holds) throw std::logic_error(std::string("prefix cache: ") + what);
+    };
+    tree_.check_invariants();
+    size_t bytes = 0;
+    for (const auto& [id, holding] : holdings_) {
+        if (!is_slot(id)) bytes += holding.n_ready * options_.bytes_per_token;
+        require(is_slot(id) || (!holding.in_use && holding.n_ready == holding.tokens.size()), "a snapshot changed");
+        if (holding.tokens.empty()) continue;
+        bool filed = false;
+        for (const auto& [other, length] : tree_.find(holding.tokens)) {
+            require(holdings_.count(other) == 1, "the tree knows somebody who is gone");
+            filed |= other == id && length == holding.tokens.size();
+        }
+        require(filed, "a holding is not in the tree");
+    }
+    require(bytes == snapshot_bytes_, "the bytes of the snapshots do not add up");
+    require(snapshot_bytes_ <= options_.max_snapshot_bytes, "the snapshots are over their limit");
+}
+
+}  // namespace chasqui

@@ -1,0 +1,107 @@
+// Thread: engine.
+#pragma once
+
+#include "job.h"
+#include "prefix-tree.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace chasqui {
+
+struct PrefixCacheOptions {
+    size_t n_slots            = 4;  // KV sequences, each with cells of its own
+    size_t bytes_per_token    = 0;  // of a snapshot
+    size_t max_snapshot_bytes = 0;  // 0: what is evicted is lost
+    // Recurrent models cannot forget: their state is of use only where all of it is a beginning of the new prompt.
+    bool   exact_only         = false;
+};
+
+// How a sequence gets its slot. The steps, in this order: save what the slot holds as snapshot `save_as`; load what the
+// source holds into the slot; keep its first `n_keep` tokens and drop the rest.
+struct Placement {
+    enum class Source { none, in_place, slot, snapshot };
+
+    int32_t            slot   = -1;
+    Source             source = Source::none;
+    int32_t            source_id = -1;  // of the slot or snapshot
+    size_t             n_keep    = 0;
+    int32_t            save_as   = -1;
+    std::vector<int32_t> drop;  // snapshots that had to make room
+};
+
+// Keeps book of what the KV cells hold, so that nobody computes a beginning that is there already. It decides; the
+// decoder moves the bytes.
+//
+// Every slot and every snapshot (a slot's cells, saved to memory when the slot was given to somebody else) holds a
+// token sequence, of which the first `n_ready` are computed. A running sequence's slot is in use; others are parked
+// until they are evicted, least recently used first.
+class PrefixCache {
+public:
+    explicit PrefixCache(const PrefixCacheOptions& options);
+
+    enum class Verdict {
+        placed,
+        no_slot,   // all slots are in use
+        wait,      // a running prompt is computing the same beginning right now: better wait for it
+    };
+    struct Answer {
+        Verdict   verdict;
+        Placement placement;
+    };
+    // Finds a slot for a sequence with these tokens, at least one of which is left to compute. Without `reuse`, all
+    // of them are.
+    Answer place(const std::vector<TokenId>& tokens, bool reuse = true);
+
+    // The first `n_ready` tokens of the slot in use are computed now.
+    void progress(int32_t slot, size_t n_ready);
+    // The slot's sequence is over or preempted: tokens[0, n_ready) stay there, parked.
+    void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready);
+    // The slot's sequence is over, and what its cells hold is unknown.
+    void release_spoilt(int32_t slot);
+
+    size_t n_in_use() const;
+    // Tokens with cells: all, and those of sequences that run.
+    size_t n_tokens_held() const;
+    size_t n_tokens_in_use() const;
+    size_t n_snapshots() const { return holdings_.size() - options_.n_slots; }
+    // Throws std::logic_error when the books are wrong. For tests.
+    void check_invariants() const;
+
+private:
+    struct Holding {
+        std::vector<TokenId> tokens;
+        size_t               n_ready   = 0;
+        bool                 in_use    = false;
+        uint64_t             last_used = 0;
+    };
+    // Slots are 0 ... n_slots - 1, snapshots have ids above.
+    using Id = PrefixTree::Holder;
+
+    struct Hit {
+        Id     id       = -1;
+        size_t n_tokens = 0;
+    };
+
+    bool    is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
+    Hit     best_ready(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches) const;
+    bool    somebody_computes_more(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                                   size_t n_ready) const;
+    Id      choose_slot(const Hit& hit) const;
+    size_t  n_runs_with(Id slot) const;
+    void    save_if_lost(Id slot, size_t n_keep, Placement& placement);
+    bool    make_room(size_t bytes, Id except, Placement& placement);
+    void    hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use);
+    void    forget(Id id);
+
+    PrefixCacheOptions    options_;
+    std::map<Id, Holding> holdings_;
+    PrefixTree            tree_;
+    Id                    next_snapshot_;
+    uint64_t              clock_          = 0;
+    size_t                snapshot_bytes_ = 0;
+};
+
+}  // namespace chasqui

@@ -1,0 +1,54 @@
+// Thread: engine.
+#pragma once
+
+#include "job.h"
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace chasqui {
+
+// A radix tree over token sequences: who holds which beginning. Common beginnings are stored once.
+//
+//   insert(1, a b c d)        ┌ c d      {1}
+//   insert(2, a b x)     a b ─┤
+//                      {1, 2} └ x        {2}        find(a b c z) → (1, 3), (2, 2)
+//
+// Invariants: a node's holders are those whose tokens pass through or end at it, so children's holders are subsets of
+// it; each holder ends at a node; no node is without holders; no node could be merged with its only child.
+class PrefixTree {
+public:
+    using Holder = int32_t;
+
+    struct Match {
+        Holder holder;
+        size_t length;  // of the common beginning
+    };
+
+    PrefixTree();
+    ~PrefixTree();
+
+    // `holder` must not be in the tree.
+    void insert(Holder holder, const std::vector<TokenId>& tokens);
+    // `tokens` must be those it was inserted with.
+    void remove(Holder holder, const std::vector<TokenId>& tokens);
+    // Everyone who shares at least the first token, longest common beginning first.
+    std::vector<Match> find(const std::vector<TokenId>& tokens) const;
+
+    // Tokens stored, common ones once.
+    size_t n_tokens() const;
+    // Throws std::logic_error when an invariant does not hold. For tests.
+    void check_invariants() const;
+
+private:
+    struct Node;
+
+    static void split(Node& node, size_t length);
+    static void merge_with_only_child(Node& node);
+
+    std::unique_ptr<Node> root_;
+};
+
+}  // namespace chasqui

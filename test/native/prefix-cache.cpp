@@ -1,0 +1,257 @@
+#include "check.h"
+
+#include "core/prefix-cache.h"
+#include "core/prefix-tree.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+using Tokens = std::vector<TokenId>;
+
+size_t common_length(const Tokens& a, const Tokens& b) {
+    const auto end = a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+    return static_cast<size_t>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
+}
+
+const Test splits("prefix-tree: finds everyone who shares a beginning, longest first", [] {
+    PrefixTree tree;
+    tree.insert(1, {1, 2, 3, 4});
+    tree.insert(2, {1, 2, 9});
+    tree.insert(3, {7});
+    tree.check_invariants();
+    expect_equal(tree.n_tokens(), size_t{6});
+    const auto matches = tree.find({1, 2, 3, 8});
+    expect_equal(matches.size(), size_t{2});
+    expect_equal(matches[0].holder, 1);
+    expect_equal(matches[0].length, size_t{3});
+    expect_equal(matches[1].holder, 2);
+    expect_equal(matches[1].length, size_t{2});
+    tree.remove(2, {1, 2, 9});
+    tree.check_invariants();
+    expect_equal(tree.n_tokens(), size_t{5});
+});
+
+const Test random_tree("prefix-tree: 10,000 random insertions and removals keep its invariants and find the truth", [] {
+    std::mt19937          random(5);
+    PrefixTree            tree;
+    std::map<int, Tokens> truth;
+    const auto            letters = [&] {
+        Tokens tokens(1 + random() % 12);
+        for (TokenId& token : tokens) token = static_cast<TokenId>(random() % 2);
+        return tokens;
+    };
+    for (int round = 0; round < 10000; ++round) {
+        if (truth.size() < 20 && random() % 2 == 0) {
+            truth[round] = letters();
+            tree.insert(round, truth[round]);
+        } else if (!truth.empty()) {
+            const auto victim = std::next(truth.begin(), static_cast<std::ptrdiff_t>(random() % truth.size()));
+            tree.remove(victim->first, victim->second);
+            truth.erase(victim);
+        }
+        tree.check_invariants();
+        const Tokens wanted = letters();
+        size_t       found  = 0, last = wanted.size();
+        for (const auto& match : tree.find(wanted)) {
+            expect_equal(match.length, common_length(wanted, truth.at(match.holder)));
+            expect(match.length <= last, "longest first");
+            last = match.length;
+            ++found;
+        }
+        const auto shares = [&](const auto& each) { return each.second.front() == wanted.front(); };
+        expect_equal(found, static_cast<size_t>(std::count_if(truth.begin(), truth.end(), shares)));
+    }
+});
+
+Tokens count_up(TokenId from, size_t n) {
+    Tokens tokens(n);
+    for (TokenId& token : tokens) token = from++;
+    return tokens;
+}
+
+Tokens join(Tokens a, const Tokens& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+const Test next_turn("prefix-cache: the next turn of a conversation goes on where the last one ended", [] {
+    PrefixCache  cache({4, 1, 0, false});
+    const Tokens first = count_up(0, 100);
+    const auto   one   = cache.place(first).placement;
+    expect_equal(one.n_keep, size_t{0});
+    const Tokens with_answer = join(first, count_up(500, 20));
+    cache.release(one.slot, with_answer, 119);
+    const auto two = cache.place(join(with_answer, count_up(900, 30))).placement;
+    expect(two.source == Placement::Source::in_place, "in place");
+    expect_equal(two.slot, one.slot);
+    expect_equal(two.n_keep, size_t{119});
+});
+
+const Test same_prompt("prefix-cache: of a prompt that is all there, the last token is computed again", [] {
+    PrefixCache  cache({2, 1, 0, false});
+    const Tokens prompt = count_up(0, 100);
+    const auto   one    = cache.place(prompt).placement;
+    cache.release(one.slot, prompt, 100);
+    expect_equal(cache.place(prompt).placement.n_keep, size_t{99});
+});
+
+const Test together("prefix-cache: of prompts that arrive together, one computes the common beginning, the others wait", [] {
+    PrefixCache  cache({4, 1, 0, false});
+    const Tokens common = count_up(0, 200);
+    const auto   one    = cache.place(join(common, {1000, 1001})).placement;
+    const Tokens second = join(common, {2000, 2001});
+    expect(cache.place(second).verdict == PrefixCache::Verdict::wait, "wait");
+    cache.progress(one.slot, 150);
+    expect(cache.place(second).verdict == PrefixCache::Verdict::wait, "still wait");
+    cache.progress(one.slot, 200);
+    const auto answer = cache.place(second);
+    expect(answer.verdict == PrefixCache::Verdict::placed, "placed");
+    expect(answer.placement.source == Placement::Source::slot, "copied from the running slot");
+    expect_equal(answer.placement.source_id, one.slot);
+    expect_equal(answer.placement.n_keep, size_t{200});
+});
+
+const Test unrelated("prefix-cache: who shares little does not wait", [] {
+    PrefixCache cache({4, 1, 0, false});
+    cache.place(join(count_up(0, 20), count_up(500, 100)));
+    expect(cache.place(join(count_up(0, 20), count_up(900, 100))).verdict == PrefixCache::Verdict::placed, "placed");
+});
+
+const Test close_together("prefix-cache: slots in use stay together", [] {
+    PrefixCache          cache({6, 1, 0, false});
+    std::vector<int32_t> slots;
+    for (TokenId i = 0; i < 3; ++i) slots.push_back(cache.place(count_up(1000 * i, 50)).placement.slot);
+    cache.release(slots[1], count_up(1000, 50), 50);
+    expect_equal(cache.place(count_up(7000, 50)).placement.slot, slots[1]);
+});
+
+const Test evicts("prefix-cache: without gaps to fill, the least recently used slot is given away", [] {
+    PrefixCache cache({3, 1, 0, false});
+    for (TokenId i = 0; i < 3; ++i) {
+        const auto placement = cache.place(count_up(1000 * i, 50)).placement;
+        cache.release(placement.slot, count_up(1000 * i, 50), 50);
+    }
+    const auto again = cache.place(count_up(0, 60)).placement;  // uses the first once more
+    expect_equal(again.n_keep, size_t{50});
+    cache.release(again.slot, count_up(0, 60), 60);
+    cache.place(count_up(9000, 50));
+    expect_equal(cache.place(count_up(0, 70)).placement.n_keep, size_t{60});
+});
+
+const Test snapshots("prefix-cache: what is evicted is saved, and found again", [] {
+    PrefixCache  cache({1, 10, 10000, false});
+    const Tokens mine = count_up(0, 100);
+    cache.place(mine);
+    cache.release(0, mine, 100);
+    const auto other = cache.place(count_up(5000, 100)).placement;
+    expect(other.save_as >= 1, "saved");
+    cache.release(0, count_up(5000, 100), 100);
+    const auto back = cache.place(join(mine, {7})).placement;
+    expect(back.source == Placement::Source::snapshot, "from the snapshot");
+    expect_equal(back.source_id, other.save_as);
+    expect_equal(back.n_keep, size_t{100});
+    cache.check_invariants();
+});
+
+const Test exact("prefix-cache: a state that cannot be shortened is used as a whole or not at all", [] {
+    PrefixCache  cache({2, 1, 0, true});
+    const Tokens prompt = count_up(0, 100);
+    cache.place(prompt);
+    cache.release(0, prompt, 100);
+    const auto shorter = cache.place(count_up(0, 90)).placement;
+    expect_equal(shorter.n_keep, size_t{0});
+    cache.release_spoilt(shorter.slot);
+    expect_equal(cache.place(count_up(0, 120)).placement.n_keep, size_t{100});
+});
+
+// The cells, as the decoder would have them: what each slot and each snapshot really holds.
+struct Cells {
+    std::map<int32_t, Tokens> slots, snapshots;
+
+    void apply(const Placement& placement) {
+        for (const int32_t id : placement.drop) expect_equal(snapshots.erase(id), size_t{1});
+        Tokens& slot = slots[placement.slot];
+        if (placement.save_as >= 0) snapshots[placement.save_as] = slot;
+        switch (placement.source) {
+            case Placement::Source::none: slot.clear(); break;
+            case Placement::Source::in_place: break;
+            case Placement::Source::slot: slot = slots.at(placement.source_id); break;
+            case Placement::Source::snapshot: slot = snapshots.at(placement.source_id); break;
+        }
+        expect(slot.size() >= placement.n_keep, "as many cells as are to be kept");
+        slot.resize(placement.n_keep);
+    }
+};
+
+struct Running {
+    Tokens tokens;
+    size_t n_ready = 0;
+};
+
+void random_rounds(uint32_t seed, bool exact_only) {
+    std::mt19937               random(seed);
+    PrefixCache                cache({4, 10, 3000, exact_only});
+    Cells                      cells;
+    std::map<int32_t, Running> running;
+    for (int round = 0; round < 10000; ++round) {
+        const auto below = [&](size_t n) { return random() % n; };
+        const auto kind  = below(4);
+        if (kind == 0) {  // submit: a few beginnings, so that much is shared
+            Tokens tokens(20 + 40 * below(3), static_cast<TokenId>(below(2)));
+            for (size_t i = below(40); i > 0; --i) tokens.push_back(static_cast<TokenId>(below(2)));
+            const auto answer = cache.place(tokens);
+            if (answer.verdict != PrefixCache::Verdict::placed) {
+                expect(!running.empty(), "nobody is refused by an idle cache");
+                continue;
+            }
+            const Placement& placement = answer.placement;
+            expect(running.count(placement.slot) == 0, "a slot of its own");
+            cells.apply(placement);
+            expect(placement.n_keep < tokens.size(), "at least one token to compute");
+            expect_equal(common_length(cells.slots[placement.slot], tokens), placement.n_keep);
+            running[placement.slot] = {tokens, placement.n_keep};
+        } else if (!running.empty()) {
+            const auto   each = std::next(running.begin(), static_cast<std::ptrdiff_t>(below(running.size())));
+            Running&     sequence = each->second;
+            const auto   slot     = each->first;
+            if (kind <= 2) {  // grow: compute what is pending, or sample a token
+                if (sequence.n_ready == sequence.tokens.size()) sequence.tokens.push_back(static_cast<TokenId>(below(2)));
+                sequence.n_ready += 1 + below(sequence.tokens.size() - sequence.n_ready);
+                const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(sequence.n_ready);
+                cells.slots[slot].assign(sequence.tokens.begin(), end);
+                cache.progress(slot, sequence.n_ready);
+            } else {  // finish, cancel or be preempted
+                if (below(10) == 0) {
+                    cache.release_spoilt(slot);
+                    cells.slots[slot].clear();
+                } else {
+                    cache.release(slot, sequence.tokens, sequence.n_ready);
+                }
+                running.erase(each);
+            }
+        }
+        if (round % 7 == 0) cache.check_invariants();
+        expect_equal(cache.n_in_use(), running.size());
+    }
+}
+
+const Test random_cache("prefix-cache: 10,000 random rounds of submit, grow, finish: cells hold what the books say", [] {
+    for (uint32_t seed = 1; seed <= 3; ++seed) {
+        try {
+            random_rounds(seed, false);
+            random_rounds(seed, true);
+        } catch (const std::exception& error) {
+            fail("seed " + std::to_string(seed) + ": " + error.what());
+        }
+    }
+});
+
+}  // namespace

@@ -1,0 +1,74 @@
+// The import rule: ts/http -> ts/chat -> ts/engine -> ts/native, each importing rightwards only.
+import path from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { files, offences } from './source-tree.ts';
+
+const sources = files('ts', /\.ts$/);
+const stages = ['http', 'chat', 'engine', 'native'];
+
+function imported(line: string): string | undefined {
+  return /(?:^|[\s})*])(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/.exec(line)?.[1];
+}
+
+/** The folder under ts/ that a file or an import of it lies in; undefined for ts/*.ts and for packages. */
+function folder(name: string): string | undefined {
+  const parts = name.split('/');
+  return parts[0] === 'ts' && parts.length > 2 ? parts[1] : undefined;
+}
+
+function target(specifier: string, file: string): string | undefined {
+  return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : undefined;
+}
+
+function importsBackwards(line: string, file: string): boolean {
+  const specifier = imported(line);
+  const from = folder(file);
+  const to = folder((specifier && target(specifier, file)) ?? '');
+  if (!from || !to || from === to) return false;
+  if (stages.includes(from) && stages.includes(to)) return stages.indexOf(to) < stages.indexOf(from);
+  // The stages may know what a profile is, but not which ones there are, nor how they are started.
+  return (stages.includes(from) || from === 'schemas') && (to === 'profiles' || to === 'cli') && !isTypeImport(line);
+}
+
+function isTypeImport(line: string): boolean {
+  return /^import type\b/.test(line);
+}
+
+test('there is something to check', () => assert.ok(sources.length > 0));
+
+test('the stages of a request import rightwards only', () => {
+  assert.equal(offences(sources, importsBackwards), []);
+});
+
+test('schemas import nothing but schemas and types', () => {
+  const broken = offences(sources, (line, file) => {
+    const to = folder(target(imported(line) ?? '', file) ?? '');
+    return folder(file) === 'schemas' && to !== undefined && to !== 'schemas' && !isTypeImport(line);
+  });
+  assert.equal(broken, []);
+});
+
+test('fastify is imported by ts/http only', () => {
+  const broken = offences(sources, (line, file) => {
+    return folder(file) !== 'http' && /^(@fastify\/|fastify)/.test(imported(line) ?? '');
+  });
+  assert.equal(broken, []);
+});
+
+test('the addon is loaded by ts/native only', () => {
+  const broken = offences(sources, (line, file) => folder(file) !== 'native' && /node-gyp-build|\.node['"]/.test(line));
+  assert.equal(broken, []);
+});
+
+const hosts = (file: string) => folder(file) === 'profiles' || folder(file) === 'cli' || file === 'ts/cli.ts';
+
+test('only a profile or the command line listens, reads the environment or ends the process', () => {
+  const broken = offences(sources, (line, file) => {
+    const code = line.replace(/^\s*(\/\/|\*|\/\*).*/, '');
+    return !hosts(file) && /\.listen\(|process\.env|process\.exit\(/.test(code);
+  });
+  assert.equal(broken, []);
+});
+
+test.run();

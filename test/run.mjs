@@ -1,0 +1,138 @@
+// Runs the tests: node test/run.mjs [tier ...]. Each tier is a process of its own, because uvu runs all files of one
+// command in one process, and a crash of the native code must cost one tier, not the whole run.
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const root = path.dirname(here);
+const minute = 60_000;
+
+// In this order: what fails fastest comes first. A tier that only some machines can run gets a `when`; a single test
+// that skips itself fails the run.
+const tiers = [
+  { name: 'house', limit: minute },
+  { name: 'unit', limit: 2 * minute },
+  { name: 'setup', limit: 2 * minute },
+  { name: 'http', limit: 5 * minute },
+  { name: 'native', limit: 5 * minute },
+  { name: 'cli', limit: 5 * minute },
+  { name: 'addon', limit: 5 * minute },
+  { name: 'model', limit: 20 * minute },
+  { name: 'model-cli', limit: 20 * minute },
+];
+
+let running;
+process.once('SIGTERM', () => {
+  running?.kill('SIGKILL');
+  process.exit(143);
+});
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(wanted) {
+  const present = fs.readdirSync(here).filter(hasTests);
+  const unlisted = present.filter((name) => !tiers.some((tier) => tier.name === name));
+  if (unlisted.length > 0) return complain(`test/${unlisted[0]} has tests but is not listed in test/run.mjs`);
+  const absent = wanted.filter((name) => !present.includes(name));
+  if (absent.length > 0) return complain(`there is no tier ${absent[0]}; there are ${present.join(', ')}`);
+
+  const results = [];
+  for (const tier of tiers.filter(({ name }) => present.includes(name))) {
+    if (wanted.length > 0 && !wanted.includes(tier.name)) continue;
+    results.push(await runTier(tier));
+  }
+  return summarise(results);
+}
+
+function hasTests(name) {
+  const dir = path.join(here, name);
+  if (!fs.statSync(dir).isDirectory()) return false;
+  return fs.readdirSync(dir, { recursive: true }).some((file) => String(file).endsWith('.test.ts'));
+}
+
+function complain(message) {
+  console.error(message);
+  return 2;
+}
+
+async function runTier(tier) {
+  const reason = tier.when?.();
+  if (reason) return { name: tier.name, passed: 0, failed: 0, problem: '', note: `not on this machine: ${reason}` };
+  console.log(`\n${tier.name}`);
+  const started = Date.now();
+  const { output, end } = await runUvu(tier);
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  return { name: tier.name, note: `${seconds} s`, ...judge(output, end) };
+}
+
+function runUvu({ name, limit }) {
+  const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
+  const color = process.stdout.isTTY ? '--color' : '--no-color';
+  const args = ['--import', 'tsx', uvu, path.join('test', name), String.raw`\.test\.ts$`, color];
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    running = child;
+    let output = '';
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, limit);
+    child.stdout.on('data', (data) => {
+      output += data;
+      process.stdout.write(data);
+    });
+    child.stderr.pipe(process.stderr, { end: false });
+    let grace;
+    const finish = (code, signal) => {
+      clearTimeout(timer);
+      clearTimeout(grace);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve({ output, end: { code, signal, timedOut, limit } });
+    };
+    // "close" waits for everyone who holds the pipes: a child that a test forgot would hold up the run.
+    child.once('exit', (code, signal) => {
+      grace = setTimeout(finish, 2000, code, signal);
+    });
+    child.once('close', finish);
+  });
+}
+
+/** uvu prints its totals at the very end: a process that printed none did not come that far. */
+function judge(output, { code, signal, timedOut, limit }) {
+  const plain = stripVTControlCharacters(output);
+  const [, total, passed, skipped] = (
+    /Total:\s+(\d+)\s+Passed:\s+(\d+)\s+Skipped:\s+(\d+)/.exec(plain) ?? ['', 0, 0, 0]
+  ).map(Number);
+  const counts = { passed, failed: total - passed };
+  if (timedOut) return crashed(counts, `was still running after ${limit / minute} minutes`);
+  if (signal) return crashed(counts, `was ended by ${signal}`);
+  if (total === 0) return crashed(counts, `ran no test (exit code ${code})`);
+  if (skipped > 0) {
+    const problem = `${skipped} skipped, counted as failed: only a whole tier may be left out, by its "when"`;
+    return { passed, failed: counts.failed + skipped, problem };
+  }
+  if (code !== 0 && total === passed) return crashed(counts, `ended with exit code ${code}`);
+  return { ...counts, problem: '' };
+}
+
+function crashed(counts, problem) {
+  return { passed: counts.passed, failed: counts.failed + 1, problem };
+}
+
+function summarise(results) {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  console.log('');
+  for (const { name, passed, failed, problem, note } of results) {
+    const counts = `${passed} passed, ${failed} failed`.padEnd(24);
+    console.log(`  ${name.padEnd(width)}  ${counts}  ${[note, problem].filter(Boolean).join('; ')}`);
+  }
+  const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+  const failed = sum('failed');
+  console.log(`\n${sum('passed')} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}

@@ -1,0 +1,119 @@
+// Everything that a fresh clone needs before it can run: npm's packages, llama.cpp's source, the native addon, the
+// compiled TypeScript. Each step is skipped when it is up to date. npm start and npm test begin with this, so it uses
+// nothing but Node itself.
+//
+//   node vendor/setup.mjs [build options] [--then <script> [arguments]]
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { withSetupLock } from './lock.mjs';
+import { runScript, SetupError, say } from './progress.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const oldestNode = [20, 19];
+
+const at = process.argv.indexOf('--then');
+const buildArguments = process.argv.slice(2, at < 0 ? undefined : at);
+const [script, ...scriptArguments] = at < 0 ? [] : process.argv.slice(at + 1);
+
+await runScript(async () => {
+  checkNode();
+  if (buildArguments.includes('--help')) return (await importBuild()).showHelp();
+  await withSetupLock(async () => {
+    installPackages();
+    await (await importBuild()).buildNative(buildArguments);
+    compileTypeScript();
+  });
+});
+
+if (script && !process.exitCode) {
+  endWithShell();
+  process.argv = [process.execPath, path.resolve(root, script), ...scriptArguments];
+  await import(pathToFileURL(process.argv[1]).href);
+}
+
+/** npm passes a signal on to the shell that it starts us in. The shell ends of it, alone, so we watch for that. */
+function endWithShell() {
+  if (!process.env.npm_lifecycle_event) return;
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 250);
+  watch.unref();
+}
+
+/** Imported late, so that a Node too old for it still says so. */
+function importBuild() {
+  return import('../native/build.mjs');
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])) {
+    throw new SetupError(
+      `Node.js ${oldestNode.join('.')} or newer is needed; this is ${process.versions.node}. See https://nodejs.org`,
+    );
+  }
+}
+
+function installPackages() {
+  if (packagesAreUpToDate()) return;
+  say('Installing npm packages ...');
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const npm = process.env.npm_execpath;
+  const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
+  const result = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], options)
+    : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
+  if (result.status !== 0) {
+    throw new SetupError(`npm ci failed: ${result.error?.message ?? explain(result.stderr)}`);
+  }
+}
+
+/** npm's own words, without its page of help. */
+function explain(stderr) {
+  const lines = stderr.split('\n').map((line) => line.replace(/^npm error ?/, ''));
+  return lines.slice(0, 15).join('\n').trim();
+}
+
+/** npm leaves a list of what it installed, as its last act. */
+function packagesAreUpToDate() {
+  const wanted = readPackages('package-lock.json');
+  const installed = readPackages(path.join('node_modules', '.package-lock.json'));
+  return Object.entries(wanted).every(
+    ([name, { version, optional }]) => name === '' || optional || installed[name]?.version === version,
+  );
+}
+
+function readPackages(name) {
+  const file = path.join(root, name);
+  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')).packages : {};
+}
+
+function compileTypeScript() {
+  const stampFile = path.join(root, 'dist', '.stamp');
+  const stamp = typeScriptStamp();
+  if (fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === stamp) return;
+  say('Compiling TypeScript ...');
+  // What a removed source left behind would still be importable.
+  fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true });
+  const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root, encoding: 'utf8' });
+  if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
+  fs.writeFileSync(stampFile, stamp);
+}
+
+function typeScriptStamp() {
+  const hash = createHash('sha256');
+  const names = fs.readdirSync(path.join(root, 'ts'), { recursive: true }).sort();
+  for (const name of names.filter((entry) => /\.(ts|json)$/.test(entry))) {
+    hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
+  }
+  hash.update(JSON.stringify(readPackages('package-lock.json')['node_modules/typescript']));
+  return hash.digest('hex');
+}

@@ -1,0 +1,63 @@
+import net from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
+
+const test = suite('cli: arguments');
+
+const REFUSED: [args: string[], says: RegExp][] = [
+  [['serve', '--port', 'abc'], /--port.*'abc' is invalid.*from 0 to 65535/],
+  [['serve', '--port', '65536'], /--port.*from 0 to 65535/],
+  [['serve', '--port', '-1'], /--port.*from 0 to 65535/],
+  [['serve', '--ctx-size', '0'], /--ctx-size.*whole number of at least 1/],
+  [['serve', '--parallel', '1.5'], /--parallel.*whole number of at least 1/],
+  [['serve', '--threads', '1e3'], /--threads.*whole number of at least 1/],
+  [['serve', '--body-limit', '64MB'], /--body-limit.*whole number of at least 1/],
+  [['serve', '--model'], /--model <path>.*missing/],
+  [['serve', '--modl', 'x'], /unknown option '--modl'/],
+  [['serve', 'model.gguf'], /too many arguments/],
+  [['server'], /unknown command 'server'/],
+  [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
+];
+
+for (const [args, says] of REFUSED) {
+  test(`refuses: ${args.join(' ')}`, async () => {
+    const { code, stdout, stderr } = await runCli(args);
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, says);
+    assert.not.match(stderr, /^\s+at /m);
+  });
+}
+
+test('a port in use is said before any model is loaded', async () => {
+  const holder = net.createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const { port } = holder.address() as net.AddressInfo;
+  const { code, stderr } = await runCli(['serve', '--port', String(port), '--model', '/nowhere.gguf']);
+  holder.close();
+  assert.is(code, 1);
+  assert.is(stderr, `chasqui: port ${port} at 127.0.0.1 is in use; stop what uses it, or choose another with --port\n`);
+});
+
+test('help explains every option, with its default', async () => {
+  const { code, stdout } = await runCli(['serve', '--help']);
+  assert.is(code, 0);
+  const text = stdout.replace(/\s+/g, ' ');
+  const options = ['model', 'host', 'port', 'ctx-size', 'parallel', 'threads', 'alias', 'strict', 'body-limit'];
+  for (const option of options) assert.match(text, new RegExp(`--${option} [^(]*\\(default: `), option);
+});
+
+test('the commands are listed', async () => {
+  const { code, stdout } = await runCli(['--help']);
+  assert.is(code, 0);
+  assert.match(stdout, /serve \[options\]/);
+});
+
+test('version is the package’s', async () => {
+  const { code, stdout } = await runCli(['--version']);
+  assert.is(code, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test.run();

@@ -1,0 +1,75 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CHAT_PATH, chatBody } from '../support/build-app.js';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { readJson } from '../support/read-json.js';
+import { readSse } from '../support/read-sse.js';
+import { until } from '../support/until.js';
+
+const test = suite('cli: signals');
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} lets a running answer finish, then exits with 0`, async () => {
+    const { child, url } = await startServer(60_000);
+    const reply = await startChat(child, url);
+    child.process.kill(signal);
+    await untilWritten(child, /stopping/);
+    child.process.stdin?.write('\n');
+    const { events, done } = readSse(await reply.text());
+    assert.ok(done);
+    assert.is(events.at(-1).choices[0].finish_reason, 'stop');
+    assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
+  });
+}
+
+test('an answer that does not finish in time ends with an error', async () => {
+  const { child, url } = await startServer(1);
+  const reply = await startChat(child, url);
+  child.process.kill('SIGTERM');
+  const { events, done } = readSse(await reply.text());
+  assert.not.ok(done);
+  assert.is(events.at(-1).error.code, 'engine_closed');
+  assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
+});
+
+test('a second signal ends it at once', async () => {
+  const { child, url } = await startServer(60_000, 0);
+  const reply = await startChat(child, url);
+  child.process.kill('SIGINT');
+  await untilWritten(child, /stopping/);
+  child.process.kill('SIGINT');
+  assert.equal(await child.exited, { code: 130, signal: null });
+  assert.is(await reply.text().catch(() => 'broken off'), 'broken off');
+});
+
+test('the echo of the first signal is no second one', async () => {
+  const { child, url } = await startServer(60_000, 60_000);
+  const reply = await startChat(child, url);
+  child.process.kill('SIGINT');
+  await untilWritten(child, /stopping/);
+  child.process.kill('SIGINT');
+  child.process.stdin?.write('\n');
+  assert.ok(readSse(await reply.text()).done);
+  assert.equal(await child.exited, { code: 0, signal: null });
+});
+
+async function startServer(drainMs: number, echoMs = 60_000): Promise<{ child: Child; url: string }> {
+  const child = startChild('test/support/serve-fake.ts', [String(drainMs), String(echoMs)]);
+  const [url] = await untilWritten(child, /http:\S+/);
+  return { child, url };
+}
+
+/** The first of the two batches comes at once. */
+async function startChat(child: Child, url: string): Promise<Response> {
+  const body = JSON.stringify(chatBody({ stream: true }));
+  const reply = fetch(url + CHAT_PATH, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  await until(() => isActive(url), 'the job is submitted');
+  child.process.stdin?.write('\n');
+  return reply;
+}
+
+async function isActive(url: string): Promise<boolean> {
+  return (await readJson(await fetch(`${url}/health`))).active === 1;
+}
+
+test.run();

@@ -1,0 +1,181 @@
+import net from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ChasquiError } from '../../ts/errors.js';
+import { CHAT_PATH, chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+
+const test = suite('http: failures outside the body');
+
+test.after.each(closeApps);
+
+for (const contentType of [
+  undefined,
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'application/jsonp',
+  'json',
+  '',
+]) {
+  test(`Content-Type ${contentType} is refused`, async () => {
+    const { post, engine } = testApp();
+    const reply = await post(
+      JSON.stringify(chatBody()),
+      contentType === undefined ? {} : { 'content-type': contentType },
+    );
+    expectError(reply, { status: 415, code: 'unsupported_media_type', says: /Content-Type: application\/json/ });
+    assert.is(engine.jobs.length, 0);
+  });
+}
+
+for (const contentType of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="utf-8"']) {
+  test(`Content-Type ${contentType} is accepted`, async () => {
+    const { post } = testApp();
+    const reply = await post(JSON.stringify(chatBody()), { 'content-type': contentType });
+    assert.is(reply.statusCode, 200, reply.body);
+  });
+}
+
+test('no body at all', async () => {
+  const { post } = testApp();
+  expectError(await post(undefined, {}), { status: 400, code: 'invalid_json', says: /empty/ });
+});
+
+test('a body over the limit, announced or not', async () => {
+  const { post, chat } = testApp({}, { bodyLimit: 1000 });
+  const tooLarge = { status: 413, code: 'request_too_large', says: /limit, 1000 bytes/ };
+  expectError(await chat({ user: 'x'.repeat(1000) }), tooLarge);
+  expectError(
+    await post('x'.repeat(1001), { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }),
+    tooLarge,
+  );
+  assert.is((await chat({ user: 'x'.repeat(800) })).statusCode, 200);
+});
+
+test('a body of some megabytes is within the default limit', async () => {
+  const { chat } = testApp();
+  assert.is((await chat({ user: 'x'.repeat(20_000_000) })).statusCode, 200);
+});
+
+test('a prompt longer than the context, whole and streamed', async () => {
+  for (const stream of [false, true]) {
+    const { chat, engine } = testApp({ model: { contextLength: 100 } });
+    const reply = await chat({ stream, messages: [{ role: 'user', content: 'x'.repeat(200) }] });
+    expectError(reply, { status: 400, code: 'context_length_exceeded', param: 'messages', says: /206.*100/ });
+    assert.is(engine.running.size, 0);
+  }
+});
+
+test('an unknown model', async () => {
+  const { chat } = testApp();
+  const unknown = {
+    status: 404,
+    type: 'not_found_error',
+    code: 'model_not_found',
+    says: /`gpt-4o` is not served.*`fake`/,
+  };
+  expectError(await chat({ model: 'gpt-4o' }), { ...unknown, param: 'model' });
+});
+
+test('a template that refuses', async () => {
+  const { chat } = testApp({
+    renderWith: () => {
+      throw new ChasquiError('template_failed', 'Roles must alternate.');
+    },
+  });
+  expectError(await chat(), { status: 400, code: 'template_failed', param: 'messages', says: /alternate/ });
+});
+
+const UNKNOWN: [method: 'GET' | 'POST', path: string, says: RegExp][] = [
+  ['GET', '/nowhere', /`GET \/nowhere`.*POST \/v1\/chat\/completions/],
+  ['POST', '/v1/completions', /no `POST \/v1\/completions`/],
+  ['POST', '/chat/completions', /mean `\/v1\/chat\/completions`\?.*must end in `\/v1`/],
+  ['POST', '/v1/v1/chat/completions?x=1', /mean `\/v1\/chat\/completions`\?.*already ends in `\/v1`/],
+  ['GET', '/models', /mean `\/v1\/models`\?/],
+  ['GET', '//v1/models', /mean `\/v1\/models`\?$/],
+  ['GET', '/v1/v1/models/org/name', /mean `\/v1\/models\/org\/name`\?/],
+];
+
+for (const [method, path, says] of UNKNOWN) {
+  test(`nothing at ${method} ${path}`, async () => {
+    const { app } = testApp();
+    const headers = { 'content-type': 'text/plain' };
+    const reply = await app.inject({ method, url: path, headers, ...(method === 'POST' ? { payload: '{' } : {}) });
+    expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url', says });
+  });
+}
+
+const WRONG_METHOD: [method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS', path: string, allow: string][] = [
+  ['GET', CHAT_PATH, 'POST'],
+  ['OPTIONS', CHAT_PATH, 'POST'],
+  ['POST', '/v1/models', 'GET, HEAD'],
+  ['DELETE', '/v1/models/fake', 'GET, HEAD'],
+  ['POST', '/health', 'GET, HEAD'],
+];
+
+for (const [method, url, allow] of WRONG_METHOD) {
+  test(`${method} ${url} is not allowed`, async () => {
+    const { app } = testApp();
+    const reply = await app.inject({ method, url, ...(method === 'POST' ? { payload: 'x' } : {}) });
+    expectError(reply, { status: 405, code: 'method_not_allowed', says: new RegExp(method) });
+    assert.is(reply.headers.allow, allow);
+  });
+}
+
+test('a path that cannot be decoded', async () => {
+  const { app } = testApp();
+  expectError(await app.inject('/v1/models/%E0%A4%A'), { status: 400, code: 'bad_request', says: /valid url/ });
+});
+
+test('a fault of our own is reported in full, and told in brief', async () => {
+  for (const stream of [false, true]) {
+    const failWith = new TypeError('secret detail');
+    const { chat, faults } = testApp({ failAt: 0, failWith });
+    const reply = await chat({ stream });
+    expectError(reply, { status: 500, type: 'server_error', code: 'internal_error', says: /^(?!.*secret)/ });
+    assert.equal(faults, [failWith]);
+  }
+});
+
+const BROKEN: [name: string, bytes: string, status: number, code: string][] = [
+  ['no HTTP', 'hello\r\n\r\n', 400, 'bad_request'],
+  ['headers without end', `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+  ['a length that is none', `POST ${CHAT_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: abc\r\n\r\n`, 400, 'bad_request'],
+];
+
+for (const [name, bytes, status, code] of BROKEN) {
+  test(`bytes that are ${name}`, async () => {
+    const { url } = await listeningApp();
+    expectError(parseReply(await exchange(url, bytes)), { status, code });
+  });
+}
+
+test('a request that takes too long to arrive', async () => {
+  const { app, url } = await listeningApp();
+  assert.ok(app.server.requestTimeout > 0);
+  app.server.once('connection', (socket) => {
+    app.server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+  });
+  expectError(parseReply(await exchange(url, 'POST ')), { status: 408, code: 'request_timeout' });
+});
+
+/** Sends bytes, reads until the other side closes. */
+function exchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let reply = '';
+    const socket = net.connect(Number(port), hostname, () => socket.write(bytes));
+    socket.on('data', (data) => (reply += data));
+    socket.on('close', () => resolve(reply));
+    socket.on('error', reject);
+  });
+}
+
+function parseReply(reply: string): Parameters<typeof expectError>[0] {
+  const [head = '', body = ''] = reply.split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+  return { statusCode: Number(statusLine.split(' ')[1]), headers, body };
+}
+
+test.run();

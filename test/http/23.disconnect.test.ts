@@ -1,0 +1,114 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
+import { HELLO } from '../support/fake-engine.js';
+import { openConnections, sendChat } from '../support/raw-client.js';
+import { readJson } from '../support/read-json.js';
+import { until, untilAtRest } from '../support/until.js';
+
+const test = suite('http: clients that go away');
+
+test.after.each(closeApps);
+
+for (const stream of [false, true]) {
+  const kind = stream ? 'streamed' : 'whole';
+
+  test(`${kind}: gone before the first token`, async () => {
+    const { engine, url, faults } = await listeningApp({ manual: true });
+    const socket = sendChat(url, { stream });
+    await until(() => engine.running.size === 1, 'the job is submitted');
+    socket.destroy();
+    await until(() => engine.running.size === 0, 'the sequence is freed');
+    assert.is(engine.cancelled, 1);
+    assert.equal(faults, []);
+  });
+
+  test(`${kind}: gone between tokens`, async () => {
+    const { engine, url, faults } = await listeningApp({ manual: true });
+    const socket = sendChat(url, { stream });
+    await until(() => engine.running.size === 1, 'the job is submitted');
+    engine.step();
+    if (stream) await until(() => socket.bytesRead > 0, 'the first chunk arrives');
+    socket.destroy();
+    await until(() => engine.running.size === 0, 'the sequence is freed');
+    assert.is(engine.cancelled, 1);
+    assert.equal(faults, []);
+  });
+
+  test(`${kind}: gone while the prompt is rendered`, async () => {
+    let rendering = false;
+    let release = (): void => undefined;
+    const { app, engine, url } = await listeningApp({ manual: true });
+    engine.render = () => {
+      rendering = true;
+      return new Promise((resolve) => (release = () => resolve({ prompt: 'x', additionalStops: [] })));
+    };
+    const socket = sendChat(url, { stream });
+    await until(() => rendering, 'the template runs');
+    socket.destroy();
+    await until(async () => (await openConnections(app.server)) === 0, 'the server sees it');
+    release();
+    await until(() => engine.running.size === 0, 'no sequence is held');
+    assert.is(engine.finished, 0);
+  });
+}
+
+test('a client that stays is not taken for gone', async () => {
+  const { engine, url } = await listeningApp({ manual: true });
+  const reply = fetch(url + CHAT_PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(chatBody()),
+  });
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.is(engine.running.size, 1);
+  for (const _ of HELLO) engine.step();
+  assert.is((await readJson(await reply)).choices[0].message.content, 'Hello!');
+  assert.is(engine.cancelled, 0);
+});
+
+const PAGES = 400;
+const manyPages = { batches: () => Array.from({ length: PAGES }, () => [{ text: 'x'.repeat(100_000) }]) };
+
+test('a client that does not read stops the pulling, not the server', async () => {
+  const { engine, url } = await listeningApp(manyPages);
+  const socket = sendChat(url, { stream: true });
+  socket.pause();
+  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  assert.ok(engine.pulled < PAGES, `pulled ${engine.pulled} of ${PAGES} batches for a client that reads nothing`);
+
+  assert.is((await fetch(`${url}/health`)).status, 200);
+  socket.resume();
+  await until(() => engine.finished === 1, 'the rest is pulled once it reads');
+  assert.is(engine.pulled, PAGES);
+  socket.destroy();
+});
+
+test('a client that does not read and then goes frees its sequence', async () => {
+  const { engine, url } = await listeningApp(manyPages);
+  const socket = sendChat(url, { stream: true });
+  socket.pause();
+  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  assert.is(engine.running.size, 1);
+  socket.destroy();
+  await until(() => engine.running.size === 0, 'the sequence is freed');
+  assert.is(engine.cancelled, 1);
+});
+
+test('100 clients that drop at any moment leave nothing behind', async () => {
+  const { app, engine, url, faults } = await listeningApp({
+    batches: () => Array.from({ length: 20 }, (_, i) => [{ text: `${i} ` }]),
+  });
+  for (let i = 0; i < 100; i++) {
+    const socket = sendChat(url, { stream: i % 2 === 0 });
+    if (i % 3 === 0) socket.once('data', () => socket.destroy());
+    else setTimeout(() => socket.destroy(), i % 10);
+  }
+  await until(async () => (await openConnections(app.server)) === 0 && engine.jobs.length >= 34, 'all are gone');
+  await until(() => engine.running.size === 0, 'no sequence is held');
+  assert.equal(faults, []);
+  assert.is((await fetch(`${url}/health`)).status, 200);
+});
+
+test.run();

@@ -1,0 +1,123 @@
+import OpenAI, { APIError } from 'openai';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { closeApps, listeningApp, type TestApp } from '../support/build-app.js';
+import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../support/logprob-tokens.js';
+import { until } from '../support/until.js';
+
+const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hi' }];
+
+interface Context {
+  server: TestApp & { url: string };
+  client: OpenAI;
+}
+
+const test = suite<Context>('http: the openai client');
+
+test.before.each(async (context) => {
+  context.server = await listeningApp();
+  context.client = new OpenAI({ baseURL: `${context.server.url}/v1`, apiKey: 'not-needed', maxRetries: 0 });
+});
+
+test.after.each(closeApps);
+
+test('completes', async ({ client }) => {
+  const { data, request_id } = await client.chat.completions.create({ model: 'fake', messages }).withResponse();
+  assert.is(data.choices[0]?.message.content, 'Hello!');
+  assert.is(data.usage?.total_tokens, 12);
+  assert.match(String(request_id), /^req_/);
+});
+
+test('streams', async ({ client }) => {
+  const stream = await client.chat.completions.create({
+    model: 'fake',
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let text = '';
+  let usage: OpenAI.CompletionUsage | null | undefined;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta.content ?? '';
+    usage = chunk.usage;
+  }
+  assert.is(text, 'Hello!');
+  assert.is(usage?.total_tokens, 12);
+});
+
+test('puts a stream together again', async ({ client, server }) => {
+  server.engine.play({ batches: () => LOGPROB_BATCHES });
+  const completion = await client.chat.completions
+    .stream({ model: 'fake', messages, logprobs: true, top_logprobs: 2 })
+    .finalChatCompletion();
+  assert.is(completion.choices[0]?.message.content, 'hé');
+  assert.is(completion.choices[0]?.finish_reason, 'stop');
+  assert.equal(completion.choices[0]?.logprobs?.content, LOGPROB_ENTRIES);
+});
+
+test('aborts a stream, and the sequence is freed', async ({ client, server: { engine } }) => {
+  engine.play({ manual: true });
+  const pending = client.chat.completions.create({ model: 'fake', messages, stream: true });
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  engine.step();
+  const stream = await pending;
+  for await (const _ of stream) break;
+  stream.controller.abort();
+  await until(() => engine.running.size === 0, 'the sequence is freed');
+  assert.is(engine.cancelled, 1);
+});
+
+test('aborts a whole reply, and the sequence is freed', async ({ client, server: { engine } }) => {
+  engine.play({ manual: true });
+  const controller = new AbortController();
+  const reply = client.chat.completions.create({ model: 'fake', messages }, { signal: controller.signal });
+  const outcome = reply.catch((error: unknown) => error);
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  controller.abort();
+  assert.instance(await outcome, OpenAI.APIUserAbortError);
+  await until(() => engine.running.size === 0, 'the sequence is freed');
+  assert.is(engine.cancelled, 1);
+});
+
+test('gets typed errors', async ({ client: { chat, models, embeddings } }) => {
+  const failures: [() => Promise<unknown>, new (...args: never[]) => Error, string, string | null][] = [
+    [
+      () => chat.completions.create({ model: 'fake', messages, temperature: -1 }),
+      OpenAI.BadRequestError,
+      'invalid_value',
+      'temperature',
+    ],
+    [() => chat.completions.create({ model: 'other', messages }), OpenAI.NotFoundError, 'model_not_found', 'model'],
+    [() => models.retrieve('other'), OpenAI.NotFoundError, 'model_not_found', null],
+    [() => embeddings.create({ model: 'fake', input: 'x' }), OpenAI.NotFoundError, 'unknown_url', null],
+  ];
+  for (const [request, type, code, param] of failures) {
+    const error = await request().catch((thrown: unknown) => thrown);
+    assert.instance(error, type);
+    assert.equal([(error as APIError).code, (error as APIError).param], [code, param]);
+  }
+});
+
+test('gets an error in the middle of a stream as an error', async ({ client, server }) => {
+  server.engine.play({ failAt: 1, failWith: new Error('broken') });
+  const stream = await client.chat.completions.create({ model: 'fake', messages, stream: true });
+  let text = '';
+  let failure: unknown;
+  try {
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+  } catch (error) {
+    failure = error;
+  }
+  assert.is(text, 'Hel');
+  assert.instance(failure, APIError);
+  assert.is((failure as APIError).code, 'internal_error');
+});
+
+test('lists and retrieves models', async ({ client }) => {
+  const ids: string[] = [];
+  for await (const model of client.models.list()) ids.push(model.id);
+  assert.equal(ids, ['fake']);
+  assert.is((await client.models.retrieve('fake')).owned_by, 'chasqui');
+});
+
+test.run();

@@ -1,0 +1,52 @@
+/** The application around a fake engine, and the requests that tests send to it. */
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import { type AppOptions, buildApp } from '../../ts/http/app.js';
+import type { Profile } from '../../ts/profiles/profile.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { FakeEngine, type FakeScript } from './fake-engine.js';
+
+export interface TestApp {
+  app: FastifyInstance;
+  engine: FakeEngine;
+  /** What `onFault` was told. */
+  faults: unknown[];
+  /** Sends a chat request; `model` and `messages` are there unless `body` has others. */
+  chat(body?: Record<string, unknown>): Promise<LightMyRequestResponse>;
+  /** Sends `payload` as it is. */
+  post(payload: string | undefined, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
+}
+
+export const CHAT_PATH = '/v1/chat/completions';
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+export function chatBody(body: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'fake', messages: [{ role: 'user', content: 'Hi' }], ...body };
+}
+
+export function testApp(script: FakeScript = {}, options: AppOptions = {}, profile: Profile = runtime): TestApp {
+  const engine = new FakeEngine(script);
+  const faults: unknown[] = [];
+  const app = buildApp(engine, profile, { onFault: (fault) => faults.push(fault), ...options });
+  const post: TestApp['post'] = (payload, headers = JSON_HEADERS) =>
+    app.inject({ method: 'POST', url: CHAT_PATH, headers, ...(payload === undefined ? {} : { payload }) });
+  return { app, engine, faults, post, chat: (body) => post(JSON.stringify(chatBody(body))) };
+}
+
+const listening = new Set<FastifyInstance>();
+
+/** The same, on a port of its own. For suites that close what is left open with `test.after.each(closeApps)`. */
+export async function listeningApp(
+  script: FakeScript = {},
+  options: AppOptions = {},
+): Promise<TestApp & { url: string }> {
+  const test = testApp(script, options);
+  const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
+  listening.add(test.app);
+  return { ...test, url };
+}
+
+/** A server that a failed test left open would keep the whole run from ending. */
+export async function closeApps(): Promise<void> {
+  for (const app of listening) await app.close();
+  listening.clear();
+}

@@ -1,0 +1,53 @@
+/** Runs parts of this project in processes of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Child {
+  process: ChildProcess;
+  /** What it has written so far. */
+  output: { stdout: string; stderr: string };
+  exited: Promise<Exit>;
+}
+
+/** Starts a TypeScript file, `ts/cli.ts` for one. */
+export function startChild(file: string, args: readonly string[] = []): Child {
+  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args], { cwd: ROOT });
+  const output = { stdout: '', stderr: '' };
+  process_.stdout.on('data', (data) => {
+    output.stdout += data;
+  });
+  process_.stderr.on('data', (data) => {
+    output.stderr += data;
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    process_.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  return { process: process_, output, exited };
+}
+
+/** Runs the command line to its end. */
+export async function runCli(args: readonly string[]): Promise<Exit & { stdout: string; stderr: string }> {
+  const child = startChild('ts/cli.ts', args);
+  const exit = await child.exited;
+  return { ...exit, ...child.output };
+}
+
+/** Waits until the child has written something to its standard output. */
+export async function untilWritten(child: Child, pattern: RegExp): Promise<RegExpExecArray> {
+  let match: RegExpExecArray | null = null;
+  const written = (): boolean => {
+    match = pattern.exec(child.output.stdout);
+    if (!match && child.process.exitCode !== null) throw new Error(`It ended: ${child.output.stderr}`);
+    return match !== null;
+  };
+  await until(written, `${pattern} in the output`, 60_000);
+  return match as unknown as RegExpExecArray;
+}

@@ -1,0 +1,154 @@
+/** An engine without a model: it obeys the interface and answers by a script. */
+import type {
+  ChatMessage,
+  Engine,
+  EngineStats,
+  Finish,
+  ModelInfo,
+  RenderedPrompt,
+  Token,
+} from '../../ts/engine/engine.js';
+import type { Job } from '../../ts/engine/job.js';
+import { ChasquiError } from '../../ts/errors.js';
+import { FakeStream } from './fake-stream.js';
+
+export interface FakeScript {
+  /** The batches of tokens, one for each wake; the last token gets a `finish` unless it has one ... */
+  batches?: (job: Job) => Partial<Token>[][];
+  /** ... or unless this is set: a stream that just stops. */
+  unfinished?: boolean;
+  /** Thrown instead of the batch with this number. */
+  failAt?: number;
+  failWith?: unknown;
+  renderWith?: (messages: readonly ChatMessage[]) => RenderedPrompt;
+  model?: Partial<ModelInfo>;
+  /** With this, a batch comes only when `step()` is called. */
+  manual?: boolean;
+}
+
+export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { text: '' }, { text: '!' }]];
+
+export class FakeEngine implements Engine {
+  readonly model: ModelInfo;
+  /** Every job submitted, in order. */
+  readonly jobs: Job[] = [];
+  /** Every conversation rendered, in order. */
+  readonly conversations: (readonly ChatMessage[])[] = [];
+  readonly running = new Set<FakeStream>();
+  /** Batches handed out. */
+  pulled = 0;
+  finished = 0;
+  cancelled = 0;
+  closed = false;
+  #script: FakeScript;
+
+  constructor(script: FakeScript = {}) {
+    this.#script = script;
+    this.model = { ...MODEL, ...script.model };
+  }
+
+  /** Changes what later jobs do. */
+  play(script: FakeScript): void {
+    this.#script = { ...this.#script, ...script };
+  }
+
+  async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
+    this.conversations.push(messages);
+    if (this.#script.renderWith) return this.#script.renderWith(messages);
+    return { prompt: messages.map(({ role, content }) => `<${role}>${content}`).join(''), additionalStops: [] };
+  }
+
+  async tokenize(text: string): Promise<Int32Array> {
+    return Int32Array.from(Buffer.from(text));
+  }
+
+  submit(job: Job, { signal }: { signal?: AbortSignal } = {}): FakeStream {
+    this.jobs.push(job);
+    const script = this.#script;
+    const stream = new FakeStream({
+      batches: complete(script, job),
+      failAt: this.#refusal(job) ? 0 : script.failAt,
+      failWith: this.#refusal(job) ?? script.failWith,
+      manual: script.manual ?? false,
+      signal,
+      onBatch: () => {
+        this.pulled += 1;
+      },
+      onEnd: (cancelled) => {
+        this.running.delete(stream);
+        if (cancelled) this.cancelled += 1;
+        else this.finished += 1;
+      },
+    });
+    this.running.add(stream);
+    return stream;
+  }
+
+  /** Lets every running stream have its next batch. */
+  step(): void {
+    for (const stream of this.running) stream.step();
+  }
+
+  async stats(): Promise<EngineStats> {
+    return {
+      active: this.running.size,
+      queued: 0,
+      kvCellsUsed: 0,
+      kvCellsCached: 0,
+      kvCellsTotal: this.model.contextLength,
+      jobsFinished: this.finished,
+      jobsCancelled: this.cancelled,
+      promptTokens: 0,
+      completionTokens: 0,
+      decodeSteps: 0,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const stream of this.running) stream.fail(new ChasquiError('engine_closed', 'The engine was closed.'));
+  }
+
+  /** One token per character of the prompt. */
+  #refusal(job: Job): ChasquiError | undefined {
+    if (job.prompt.length < this.model.contextLength) return undefined;
+    return new ChasquiError(
+      'context_length_exceeded',
+      `The prompt is ${job.prompt.length} tokens long, but the context holds ${this.model.contextLength}.`,
+    );
+  }
+}
+
+function complete({ batches, unfinished }: FakeScript, job: Job): Token[][] {
+  const tokens = (batches?.(job) ?? HELLO).map((batch) => batch.map((token) => ({ id: 1, text: '', ...token })));
+  const last = tokens.at(-1)?.at(-1);
+  if (last && !unfinished) last.finish ??= finishOf(job.prompt.length, tokens.flat().length);
+  return tokens;
+}
+
+export function finishOf(promptTokens: number, completionTokens: number, changes: Partial<Finish> = {}): Finish {
+  return {
+    reason: 'stop',
+    stopString: null,
+    promptTokens,
+    cachedTokens: 0,
+    completionTokens,
+    timings: { queuedMs: 0, promptMs: 0, predictedMs: 0 },
+    ...changes,
+  };
+}
+
+const MODEL: ModelInfo = {
+  id: 'fake',
+  path: '/models/fake.gguf',
+  created: 1_700_000_000,
+  description: 'fake 0B',
+  sizeBytes: 0,
+  parameterCount: 0,
+  vocabularySize: 256,
+  trainedContextLength: 4096,
+  contextLength: 4096,
+  parallel: 4,
+  inputModalities: ['text'],
+  hasChatTemplate: true,
+};

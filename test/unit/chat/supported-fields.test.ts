@@ -1,0 +1,37 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { nearestParameter, pickSupported } from '../../../ts/chat/supported-fields.js';
+import { runtime } from '../../../ts/profiles/runtime.js';
+
+const test = suite('unit: supported fields');
+
+test('keeps what is supported, drops nulls, names the rest in order', () => {
+  const sent = { zeta: 1, model: 'm', temperature: null, alpha: false, seed: 0, beta: null };
+  assert.equal(pickSupported(sent, runtime.parameters), { body: { model: 'm', seed: 0 }, ignored: ['zeta', 'alpha'] });
+});
+
+test('names that every object has are not taken for parameters', () => {
+  const sent = { constructor: 1, toString: 2, hasOwnProperty: 3 };
+  assert.equal(pickSupported(sent, runtime.parameters).ignored, ['constructor', 'toString', 'hasOwnProperty']);
+});
+
+const NEAR: [name: string, nearest: string | null][] = [
+  ['temprature', 'temperature'],
+  ['Temperature', 'temperature'],
+  ['maxTokens', 'max_tokens'],
+  ['max_token', 'max_tokens'],
+  ['topk', 'top_k'],
+  ['repeat_penalty', 'repetition_penalty'],
+  ['n_predict', 'max_tokens'],
+  ['user', null],
+  ['store', null],
+  ['x'.repeat(1_000_000), null],
+];
+
+for (const [name, nearest] of NEAR) {
+  test(`${name.slice(0, 20)} is near ${nearest}`, () => {
+    assert.is(nearestParameter(name, runtime.parameters), nearest);
+  });
+}
+
+test.run();

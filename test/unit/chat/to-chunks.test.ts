@@ -1,0 +1,61 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ChunkEncoder } from '../../../ts/chat/to-chunks.js';
+import type { ChatCompletionChunk } from '../../../ts/schemas/chat-response.js';
+import { finishOf } from '../../support/fake-engine.js';
+import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
+
+const test = suite('unit: tokens → chunks');
+
+const head = { id: 'chatcmpl-"quoted"', created: 5, model: 'a "model" \\ of\nmine' };
+
+function chunks(encoder: ChunkEncoder, tokens: Parameters<ChunkEncoder['encode']>[0]): ChatCompletionChunk[] {
+  return encoder.encode(tokens).map((json) => JSON.parse(json));
+}
+
+test('only the first call adds the role', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  assert.is(chunks(encoder, [{ id: 1, text: 'a' }]).length, 2);
+  assert.is(chunks(encoder, [{ id: 1, text: 'b' }]).length, 1);
+});
+
+test('any head and any text make valid JSON, on one line', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: true });
+  for (const text of ['"', '\\', '\n', '\r\n\r\n', '\u2028', '\u0000', '\ud800', '}],"x":[{']) {
+    const [json = ''] = encoder.encode([{ id: 1, text }]).slice(-1);
+    assert.not.match(json, /[\r\n]/);
+    const { choices, ...rest } = JSON.parse(json);
+    assert.is(choices[0].delta.content, text);
+    assert.equal(rest, { ...head, object: 'chat.completion.chunk', usage: null });
+  }
+});
+
+test('a token without text makes no chunk', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  encoder.encode([]);
+  assert.equal(encoder.encode([{ id: 1, text: '' }]), []);
+});
+
+test('entries that no text follows come with the finish reason', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  const [, half] = LOGPROB_BATCHES.flat();
+  if (!half) throw new Error('no such token');
+  const last = { ...half, finish: finishOf(1, 1, { reason: 'length' }) };
+  const made = chunks(encoder, [last]);
+  assert.equal(made.at(-1)?.choices[0], {
+    index: 0,
+    delta: {},
+    logprobs: { content: LOGPROB_ENTRIES.slice(1, 2), refusal: null },
+    finish_reason: 'length',
+  });
+});
+
+test('it knows whether the answer has ended', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  encoder.encode([{ id: 1, text: 'a' }]);
+  assert.throws(() => encoder.assertFinished(), /ended without saying why/);
+  encoder.encode([{ id: 1, text: '', finish: finishOf(1, 1) }]);
+  encoder.assertFinished();
+});
+
+test.run();

@@ -1,0 +1,72 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { toJob } from '../../../ts/chat/to-job.js';
+import { runtime } from '../../../ts/profiles/runtime.js';
+import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
+
+const test = suite('unit: request → job');
+
+function jobOf(body: Partial<ChatCompletionRequest>, additionalStops: string[] = []) {
+  return toJob({ model: 'm', messages: [], ...body }, { prompt: 'p', additionalStops }, runtime);
+}
+
+const samplingOf = (body: Partial<ChatCompletionRequest>) => jobOf(body).sampling;
+
+test('what is left open comes from the profile', () => {
+  assert.equal(samplingOf({}), runtime.sampling);
+  assert.equal(samplingOf({ temperature: 0, top_k: 0 }), { ...runtime.sampling, temperature: 0, topK: 0 });
+});
+
+test('max_completion_tokens wins over max_tokens', () => {
+  assert.is(jobOf({ max_tokens: 5 }).maxTokens, 5);
+  assert.is(jobOf({ max_completion_tokens: 6 }).maxTokens, 6);
+  assert.is(jobOf({ max_tokens: 5, max_completion_tokens: 6 }).maxTokens, 6);
+  assert.is(jobOf({}).maxTokens, null);
+});
+
+test('stop strings: one, several, and those of the template after them', () => {
+  assert.equal(jobOf({ stop: 'a' }).stop, ['a']);
+  assert.equal(jobOf({ stop: ['a', 'b'] }, ['<end>']).stop, ['a', 'b', '<end>']);
+  assert.equal(jobOf({}, ['<end>']).stop, ['<end>']);
+});
+
+test('log-probabilities: none, the token’s own, alternatives', () => {
+  assert.is(jobOf({}).topLogprobs, null);
+  assert.is(jobOf({ logprobs: false, top_logprobs: 0 }).topLogprobs, null);
+  assert.is(jobOf({ logprobs: true }).topLogprobs, 0);
+  assert.is(jobOf({ logprobs: true, top_logprobs: 5 }).topLogprobs, 5);
+});
+
+test('both words for the penalty mean the same', () => {
+  assert.is(samplingOf({ repetition_penalty: 1.3 }).repeatPenalty, 1.3);
+  assert.is(samplingOf({ repeat_penalty: 1.4 }).repeatPenalty, 1.4);
+});
+
+test('extreme values stay within what a float can hold', () => {
+  const { temperature, repeatPenalty, presencePenalty, frequencyPenalty, topK, logitBias } = samplingOf({
+    temperature: 1e300,
+    repetition_penalty: 1e-300,
+    presence_penalty: -1e300,
+    frequency_penalty: 1e300,
+    top_k: 1e300,
+    logit_bias: { 3: -1e300 },
+  });
+  assert.equal([temperature, repeatPenalty, presencePenalty, frequencyPenalty], [1e6, 1e-6, -1e6, 1e6]);
+  assert.is(topK, 2 ** 31 - 1);
+  assert.equal(logitBias, { 3: -1e6 });
+  assert.is(samplingOf({ temperature: 1e-300 }).temperature, 0);
+  assert.is(jobOf({ max_tokens: 1e300 }).maxTokens, 2 ** 31 - 1);
+});
+
+test('a seed of any size becomes 32 bits, and one of 32 bits stays', () => {
+  const fold = (seed: number) => samplingOf({ seed }).seed;
+  assert.equal([0, 42, 2 ** 32 - 1].map(fold), [0, 42, 2 ** 32 - 1]);
+  assert.is(fold(2 ** 40 + 7), 256 ^ 7);
+  for (const seed of [-1, -5, -(2 ** 63), 2 ** 64, Number.MAX_SAFE_INTEGER]) {
+    const folded = fold(seed) as number;
+    assert.ok(Number.isInteger(folded) && folded >= 0 && folded < 2 ** 32, `${seed} became ${folded}`);
+  }
+  assert.is.not(fold(2 ** 40), fold(2 ** 41));
+});
+
+test.run();

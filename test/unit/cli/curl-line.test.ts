@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { baseUrl, curlLine } from '../../../ts/cli/curl-line.js';
+
+const test = suite('unit: the curl line');
+
+test('the address is one that can be reached', () => {
+  assert.is(baseUrl('127.0.0.1', 8080), 'http://127.0.0.1:8080');
+  assert.is(baseUrl('0.0.0.0', 1), 'http://127.0.0.1:1');
+  assert.is(baseUrl('::', 1), 'http://[::1]:1');
+  assert.is(baseUrl('example.org', 1), 'http://example.org:1');
+});
+
+test('a plain one reads well', () => {
+  assert.is(
+    curlLine('http://127.0.0.1:8080', 'demo', 'linux'),
+    "curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' " +
+      '-d \'{"model":"demo","messages":[{"role":"user","content":"Hello!"}]}\'',
+  );
+});
+
+test('a shell hands on exactly what was meant', () => {
+  for (const model of ['demo', `it's "quoted" $HOME \`ls\` \\ *`, 'ñandú 🚀', '--data']) {
+    const line = curlLine('http://[::1]:8080', model, 'linux').replace(/^curl/, 'printf "%s\\0"');
+    const words = execFileSync('sh', ['-c', line], { encoding: 'utf8' }).split('\0').slice(0, -1);
+    assert.equal(words.slice(0, -1), [
+      'http://[::1]:8080/v1/chat/completions',
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+    ]);
+    assert.is(JSON.parse(words.at(-1) ?? '').model, model);
+  }
+});
+
+test('cmd.exe knows no single quotes', () => {
+  assert.match(curlLine('http://x', 'demo', 'win32'), /-d "\{\\"model\\":\\"demo\\",/);
+});
+
+test.run();

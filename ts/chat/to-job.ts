@@ -1,0 +1,68 @@
+/** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
+import type { RenderedPrompt } from '../engine/engine.js';
+import { completeJob, type GenerateOptions, type Job, type SamplingSettings } from '../engine/job.js';
+import type { Profile } from '../profiles/profile.js';
+import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
+
+export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, profile: Profile): Job {
+  const options: GenerateOptions = {
+    prompt: rendered.prompt,
+    stop: [...toStopStrings(body.stop), ...rendered.additionalStops],
+    maxTokens: toMaxTokens(body),
+    topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
+    ...toSampling(body),
+  };
+  return completeJob(options, profile.sampling);
+}
+
+/** The engine counts tokens in 32 bits; no context is that long. */
+const MOST_TOKENS = 2 ** 31 - 1;
+
+/**
+ * The engine samples in 32-bit floats, where extreme values would become infinite or zero and the probabilities NaN.
+ * Within these bounds nothing can be told from the extreme: 10^6 flattens any distribution, 10^-6 makes it greedy.
+ */
+const LARGEST = 1e6;
+const SMALLEST = 1e-6;
+
+function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
+  const sampling: Partial<SamplingSettings> = {};
+  const penalty = body.repetition_penalty ?? body.repeat_penalty;
+  if (body.temperature !== undefined) sampling.temperature = toTemperature(body.temperature);
+  if (body.top_k !== undefined) sampling.topK = Math.min(body.top_k, MOST_TOKENS);
+  if (body.top_p !== undefined) sampling.topP = body.top_p;
+  if (body.min_p !== undefined) sampling.minP = body.min_p;
+  if (penalty !== undefined) sampling.repeatPenalty = within(penalty, SMALLEST);
+  if (body.presence_penalty !== undefined) sampling.presencePenalty = within(body.presence_penalty, -LARGEST);
+  if (body.frequency_penalty !== undefined) sampling.frequencyPenalty = within(body.frequency_penalty, -LARGEST);
+  if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
+  if (body.seed !== undefined) sampling.seed = foldSeed(body.seed);
+  return sampling;
+}
+
+function within(value: number, smallest: number): number {
+  return Math.min(Math.max(value, smallest), LARGEST);
+}
+
+function toLogitBias(biases: Readonly<Record<string, number>>): Record<number, number> {
+  return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, within(bias, -LARGEST)]));
+}
+
+function toTemperature(temperature: number): number {
+  return temperature < SMALLEST ? 0 : Math.min(temperature, LARGEST);
+}
+
+function toMaxTokens(body: ChatCompletionRequest): number | null {
+  const limit = body.max_completion_tokens ?? body.max_tokens;
+  return limit === undefined ? null : Math.min(limit, MOST_TOKENS);
+}
+
+function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {
+  return typeof stop === 'string' ? [stop] : (stop ?? []);
+}
+
+/** Both halves of a 64-bit seed count, and a 32-bit one stays as it is. */
+function foldSeed(seed: number): number {
+  const bits = BigInt.asUintN(64, BigInt(seed));
+  return Number((bits >> 32n) ^ (bits & 0xffffffffn));
+}

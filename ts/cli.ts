@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+/** The command line: `chasqui <command>`. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { serveCommand } from './cli/serve.js';
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+await new Command('chasqui')
+  .description('Chat completions from local models, with an OpenAI-compatible interface.')
+  .version(manifest.version, '-v, --version', 'print the version')
+  .helpOption('-h, --help', 'explain the command')
+  .addCommand(serveCommand())
+  .parseAsync();

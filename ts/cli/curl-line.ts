@@ -1,0 +1,23 @@
+/** Where a server can be reached, and a command that tries it when pasted into a shell. */
+
+/** A server that listens at all addresses is reached at this machine's own. */
+export function baseUrl(host: string, port: number): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+export function curlLine(base: string, model: string, platform: NodeJS.Platform): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] });
+  const quote = platform === 'win32' ? quoteForCmd : quoteForShell;
+  const url = base.includes('[') ? quote(`${base}/v1/chat/completions`) : `${base}/v1/chat/completions`;
+  return `curl ${url} -H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
+}
+
+/** Between single quotes a shell leaves everything as it is; a single quote itself must stand outside them. */
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function quoteForCmd(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}

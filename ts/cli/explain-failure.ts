@@ -1,0 +1,27 @@
+/** Why a server did not start, in one line that says what to do. */
+import { ChasquiError } from '../errors.js';
+
+export function explainFailure(error: unknown, { host, port }: { host: string; port: number }): string {
+  if (error instanceof ChasquiError) return toOneLine(error.message);
+  if (!(error instanceof Error)) return toOneLine(String(error));
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `port ${port} at ${host} is in use; stop what uses it, or choose another with --port`;
+    case 'EACCES':
+      return `port ${port} may not be used by this account; choose one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine; choose one with --host, such as 127.0.0.1 or 0.0.0.0`;
+    default:
+      return toOneLine(process.env.CHASQUI_DEBUG ? (error.stack ?? error.message) : unexpected(error));
+  }
+}
+
+function unexpected(error: Error): string {
+  return `the server could not start: ${error.message} (CHASQUI_DEBUG=1 shows where it failed)`;
+}
+
+function toOneLine(text: string): string {
+  return process.env.CHASQUI_DEBUG ? text : text.replace(/\s*\n\s*/g, ' ');
+}

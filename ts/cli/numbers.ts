@@ -1,0 +1,21 @@
+/** Numbers on the command line. Commander puts the option's name before the message. */
+import { InvalidArgumentError } from 'commander';
+
+export function parsePort(text: string): number {
+  const port = parseWhole(text);
+  if (port === null || port > 65_535) throw new InvalidArgumentError('A port is a whole number from 0 to 65535.');
+  return port;
+}
+
+/** At least one, and not more than the native code can count. */
+export function parseCount(text: string): number {
+  const count = parseWhole(text);
+  if (count === null || count < 1 || count >= 2 ** 31) {
+    throw new InvalidArgumentError('It must be a whole number of at least 1.');
+  }
+  return count;
+}
+
+function parseWhole(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

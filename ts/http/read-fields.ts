@@ -1,0 +1,51 @@
+/** Before validation: keeps what the mode supports, names the rest in a header, or refuses it where that was asked for. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
+import { ChasquiError } from '../errors.js';
+import type { Profile } from '../profiles/profile.js';
+import type { ChatParameter } from '../schemas/chat-completion.js';
+import { emptyBody } from './json-body.js';
+
+/** The names of the ignored fields, percent-encoded and parted by `, `. */
+export const IGNORED_HEADER = 'x-chasqui-ignored';
+
+export function readFields(profile: Profile, strict: boolean) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (request.body === undefined) throw emptyBody();
+    if (!isObject(request.body)) return;
+    const { body, ignored } = pickSupported(request.body, profile.parameters);
+    request.body = body;
+    if (ignored[0] === undefined) return;
+    if (strict) throw unknownParameter(ignored[0], profile);
+    reply.header(IGNORED_HEADER, toHeader(ignored));
+  };
+}
+
+function isObject(body: unknown): body is Record<string, unknown> {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}
+
+/** Clients refuse replies whose headers are too long. */
+const MOST_NAMES = 32;
+const LONGEST_NAME = 64;
+
+function toHeader(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMES).map((name) => encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME))));
+  return names.length > MOST_NAMES ? `${shown.join(', ')}, ...` : shown.join(', ');
+}
+
+/** Half of a surrogate pair cannot be percent-encoded. */
+function wellFormed(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
+}
+
+function unknownParameter(name: string, profile: Profile): ChasquiError {
+  const shown = name.slice(0, LONGEST_NAME);
+  const nearest: ChatParameter | null = nearestParameter(name, profile.parameters);
+  const advice = nearest ? ` Did you mean \`${nearest}\`?` : '';
+  return new ChasquiError(
+    'unknown_parameter',
+    `\`${shown}\` is not a parameter that ${profile.mode} mode knows.${advice}`,
+    shown,
+  );
+}

@@ -1,0 +1,45 @@
+/** A chat request's way through the server, from valid body to answer. */
+import type { FastifyInstance } from 'fastify';
+import { newCompletionHead } from '../../chat/completion-head.js';
+import { refuseUnsupported } from '../../chat/refuse-unsupported.js';
+import { renderPrompt } from '../../chat/render-prompt.js';
+import { ChunkEncoder } from '../../chat/to-chunks.js';
+import { toCompletion } from '../../chat/to-completion.js';
+import { toJob } from '../../chat/to-job.js';
+import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
+import type { AppContext } from '../app.js';
+import { toChasquiError } from '../error-handler.js';
+import { unknownModel } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+import { sendChunks } from '../sse.js';
+
+const URL = '/v1/chat/completions';
+
+export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
+  const { engine, profile, options, running } = context;
+  const { keepAliveMs, onFault } = options;
+  const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
+  const preValidation = readFields(profile, options.strict);
+
+  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation }, async (request, reply) => {
+    const { body } = request;
+    if (profile.checksModelName && body.model !== engine.model.id) {
+      throw unknownModel(body.model, engine.model, 'model');
+    }
+    refuseUnsupported(body);
+
+    const signal = running.signalFor(reply.raw);
+    const rendered = await renderPrompt(engine, body.messages);
+    const stream = engine.submit(toJob(body, rendered, profile), { signal });
+    const head = newCompletionHead(engine.model.id);
+    if (!body.stream) return toCompletion(head, stream);
+
+    const chunks = new ChunkEncoder(head, { includeUsage: body.stream_options?.include_usage ?? false });
+    const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
+    await sendChunks(reply, stream, chunks, { signal, keepAliveMs, toError });
+    return reply;
+  });
+  refuseOtherMethods(app, URL, ['POST']);
+}

@@ -1,0 +1,31 @@
+/** What is served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
+import type { FastifyInstance } from 'fastify';
+import type { ModelInfo } from '../../engine/engine.js';
+import type { ModelEntry, ModelList } from '../../schemas/models.js';
+import type { AppContext } from '../app.js';
+import { unknownModel } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+
+export function modelsRoutes(app: FastifyInstance, { engine }: AppContext): void {
+  app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: [toModelEntry(engine.model)] }));
+
+  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ModelEntry> => {
+    const id = request.params['*'];
+    if (id !== engine.model.id) throw unknownModel(id, engine.model);
+    return toModelEntry(engine.model);
+  });
+
+  refuseOtherMethods(app, '/v1/models', ['GET', 'HEAD']);
+  refuseOtherMethods(app, '/v1/models/*', ['GET', 'HEAD']);
+}
+
+function toModelEntry(model: ModelInfo): ModelEntry {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.created,
+    owned_by: 'chasqui',
+    context_length: model.contextLength,
+    input_modalities: model.inputModalities,
+  };
+}

@@ -1,0 +1,104 @@
+/** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { ChunkEncoder } from '../chat/to-chunks.js';
+import type { TokenStream } from '../engine/engine.js';
+import type { ChasquiError } from '../errors.js';
+import { toErrorBody } from './error-handler.js';
+
+export interface EventOptions {
+  /** Aborted, among other reasons, when the client goes away. */
+  signal: AbortSignal;
+  /** Silence after which a comment goes out, so that no proxy takes the connection for dead. */
+  keepAliveMs: number;
+  /** What was thrown → what the caller is told. */
+  toError(thrown: unknown): ChasquiError;
+}
+
+/**
+ * Until the first event is there the reply is not begun, so that a failure is an ordinary error reply (this function
+ * rejects); only a long wait begins it, with a comment. After that a failure is an error event, then the end.
+ */
+export async function sendChunks(
+  reply: FastifyReply,
+  stream: TokenStream,
+  chunks: ChunkEncoder,
+  options: EventOptions,
+): Promise<void> {
+  const events = new EventWriter(reply, options.keepAliveMs);
+  try {
+    for await (const batch of stream.batches()) {
+      if (!events.write(chunks.encode(batch))) await drained(reply.raw, options.signal);
+    }
+    chunks.assertFinished();
+    events.write(['[DONE]']);
+  } catch (thrown) {
+    if (!events.begun) throw thrown;
+    events.write([JSON.stringify(toErrorBody(options.toError(thrown)))]);
+  } finally {
+    events.end();
+  }
+}
+
+class EventWriter {
+  readonly #reply: FastifyReply;
+  readonly #keepAlive: NodeJS.Timeout;
+  #begun = false;
+
+  constructor(reply: FastifyReply, keepAliveMs: number) {
+    this.#reply = reply;
+    this.#keepAlive = setTimeout(() => {
+      if (!reply.raw.writableNeedDrain) this.#send(': keep-alive\n\n');
+      this.#keepAlive.refresh();
+    }, keepAliveMs);
+  }
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** False when the client reads more slowly than this and `drain` should be waited for. */
+  write(events: readonly string[]): boolean {
+    if (events.length === 0) return true;
+    this.#keepAlive.refresh();
+    let frames = '';
+    for (const event of events) frames += `data: ${event}\n\n`;
+    return this.#send(frames);
+  }
+
+  end(): void {
+    clearTimeout(this.#keepAlive);
+    if (this.#begun) this.#reply.raw.end();
+  }
+
+  /** Once the client has gone, Node drops what is written, without an error. */
+  #send(text: string): boolean {
+    if (!this.#begun) this.#begin();
+    return this.#reply.raw.write(text);
+  }
+
+  #begin(): void {
+    this.#begun = true;
+    this.#reply.hijack();
+    this.#reply.raw.writeHead(200, {
+      ...(this.#reply.getHeaders() as OutgoingHttpHeaders),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
+  }
+}
+
+/** Resolves when more can be written, or when there is no longer any use in waiting. */
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.on('drain', done);
+    signal.addEventListener('abort', done);
+  });
+}

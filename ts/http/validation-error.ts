@@ -1,0 +1,120 @@
+/** What AJV found → the error that a caller reads: which field, what it must be, what it was. */
+import type { ErrorObject } from 'ajv';
+import { ChasquiError, type ErrorCode } from '../errors.js';
+
+/** Needs AJV's `verbose` option: the message shows the value at fault. */
+export function toValidationError(found: ErrorObject): ChasquiError {
+  const param = toParam(found.instancePath);
+  if (found.keyword === 'required') {
+    const missing = join(param, String(found.params.missingProperty));
+    return new ChasquiError('missing_required_parameter', `Missing required parameter: \`${missing}\`.`, missing);
+  }
+  if (found.propertyName !== undefined) {
+    const name = describe(found.propertyName);
+    return new ChasquiError('invalid_value', `The keys of \`${param}\` must be whole numbers, but got ${name}.`, param);
+  }
+  if (found.keyword === 'discriminator') return toVariantError(found, param);
+  const code: ErrorCode = found.keyword === 'type' ? 'invalid_type' : 'invalid_value';
+  const field = param === null ? 'The request body' : `\`${param}\``;
+  return new ChasquiError(code, `${field} ${toExpectation(found)}, but got ${describe(found.data)}.`, param);
+}
+
+/** `/messages/0/content` → `messages[0].content`; the body itself is null. */
+function toParam(instancePath: string): string | null {
+  if (instancePath === '') return null;
+  let param = '';
+  for (const segment of instancePath.slice(1).split('/')) {
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (/^\d+$/.test(name)) param += `[${name}]`;
+    else param += param === '' ? name : `.${name}`;
+  }
+  return param;
+}
+
+function join(parent: string | null, child: string): string {
+  return parent === null ? child : `${parent}.${child}`;
+}
+
+/** The field that says which variant an object is (`role`, `type`) is absent, no string, or unknown. */
+function toVariantError(found: ErrorObject, parent: string | null): ChasquiError {
+  const { tag, tagValue } = found.params as { tag: string; tagValue: unknown };
+  const param = join(parent, tag);
+  if (tagValue === undefined) {
+    return new ChasquiError('missing_required_parameter', `Missing required parameter: \`${param}\`.`, param);
+  }
+  if (typeof tagValue !== 'string') {
+    return new ChasquiError('invalid_type', `\`${param}\` must be a string, but got ${describe(tagValue)}.`, param);
+  }
+  const known = listOf(variantNames(found.parentSchema, tag));
+  return new ChasquiError('invalid_value', `\`${param}\` must be ${known}, but got ${describe(tagValue)}.`, param);
+}
+
+interface VariantSchema {
+  properties: Record<string, { const?: string; enum?: string[] }>;
+}
+
+function variantNames(schema: ErrorObject['parentSchema'], tag: string): string[] {
+  const variants = (schema?.oneOf ?? []) as VariantSchema[];
+  return variants.flatMap(({ properties }) => properties[tag]?.enum ?? [properties[tag]?.const ?? '']);
+}
+
+function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${listOf([params.type].flat().map(withArticle), String)}`;
+    case 'minimum':
+    case 'maximum':
+      return `must be ${toRange(parentSchema as RangeSchema)}`;
+    case 'exclusiveMinimum':
+      return `must be greater than ${params.limit}`;
+    case 'minLength':
+      return 'must not be an empty string';
+    case 'minItems':
+      return 'must not be an empty array';
+    case 'maxItems':
+      return `must have at most ${params.limit} items`;
+    default:
+      return `must be valid (${keyword})`;
+  }
+}
+
+interface RangeSchema {
+  minimum?: number;
+  maximum?: number;
+}
+
+function toRange(schema: RangeSchema): string {
+  if (schema.maximum === undefined) return `at least ${schema.minimum}`;
+  return `between ${schema.minimum} and ${schema.maximum}`;
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'a JSON object',
+};
+
+function withArticle(type: string): string {
+  return TYPE_NAMES[type] ?? type;
+}
+
+/** `a, b or c` */
+function listOf(names: readonly string[], show: (name: string) => string = JSON.stringify): string {
+  const shown = names.map(show);
+  const last = shown.pop();
+  return shown.length === 0 ? `${last}` : `${shown.join(', ')} or ${last}`;
+}
+
+const LONGEST_SHOWN = 40;
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') {
+    return `the string ${JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)}`;
+  }
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return String(value);
+}

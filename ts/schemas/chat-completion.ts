@@ -1,0 +1,81 @@
+/**
+ * The body of `POST /v1/chat/completions`. Only impossible values are refused; what is typical is the caller's choice.
+ * Every field may also be `null`, which means absent: nulls are dropped before the schema looks.
+ */
+import { type Message, messageSchema } from './message.js';
+
+export interface ChatCompletionRequest {
+  model: string;
+  messages: Message[];
+  stream?: boolean;
+  stream_options?: { include_usage?: boolean | null };
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  min_p?: number;
+  /** The runtime's word for the penalty on repeated tokens. */
+  repetition_penalty?: number;
+  /** The desktop's word for the same. */
+  repeat_penalty?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  max_tokens?: number;
+  /** OpenAI's newer name for `max_tokens`; it wins when both are there. */
+  max_completion_tokens?: number;
+  stop?: string | string[];
+  seed?: number;
+  n?: number;
+  logprobs?: boolean;
+  top_logprobs?: number;
+  /** Token id → what is added to its logit. */
+  logit_bias?: Record<string, number>;
+  response_format?: { type: string };
+  tools?: unknown[];
+  functions?: unknown[];
+}
+
+export type ChatParameter = keyof ChatCompletionRequest;
+
+export const MAX_STOP_STRINGS = 16;
+export const MAX_TOP_LOGPROBS = 20;
+
+const stopString = { type: 'string', minLength: 1 };
+
+const parameterSchemas: Record<ChatParameter, object> = {
+  model: { type: 'string' },
+  messages: { type: 'array', minItems: 1, items: messageSchema },
+  stream: { type: 'boolean' },
+  stream_options: { type: 'object', properties: { include_usage: { type: ['boolean', 'null'] } } },
+  temperature: { type: 'number', minimum: 0 },
+  top_p: { type: 'number', minimum: 0, maximum: 1 },
+  top_k: { type: 'integer', minimum: 0 },
+  min_p: { type: 'number', minimum: 0, maximum: 1 },
+  repetition_penalty: { type: 'number', exclusiveMinimum: 0 },
+  repeat_penalty: { type: 'number', exclusiveMinimum: 0 },
+  presence_penalty: { type: 'number' },
+  frequency_penalty: { type: 'number' },
+  max_tokens: { type: 'integer', minimum: 1 },
+  max_completion_tokens: { type: 'integer', minimum: 1 },
+  stop: { type: ['string', 'array'], minLength: 1, maxItems: MAX_STOP_STRINGS, items: stopString },
+  seed: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 64 },
+  n: { type: 'integer', minimum: 1 },
+  logprobs: { type: 'boolean' },
+  top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
+  logit_bias: {
+    type: 'object',
+    propertyNames: { type: 'string', pattern: '^[0-9]{1,9}$' },
+    additionalProperties: { type: 'number' },
+  },
+  response_format: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
+  tools: { type: 'array' },
+  functions: { type: 'array' },
+};
+
+/** The schema for a mode that supports `parameters`; what else a body holds, it does not look at. */
+export function chatCompletionSchema(parameters: readonly ChatParameter[]): object {
+  return {
+    type: 'object',
+    required: ['model', 'messages'],
+    properties: Object.fromEntries(parameters.map((name) => [name, parameterSchemas[name]])),
+  };
+}

@@ -73,6 +73,8 @@ void Engine::submit(Job job) {
 
 void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
 
+void Engine::pause(uint32_t job_id, bool paused) { mailbox_.put(Pause{job_id, paused}); }
+
 void Engine::close() {
     const std::lock_guard<std::mutex> lock(close_mutex_);
     if (!thread_.joinable()) return;
@@ -96,13 +98,15 @@ void Engine::run() noexcept {
 
 void Engine::step() {
     const Plan plan = scheduler_.plan(Clock::now());
+    has_work_       = !plan.rows.empty();
     place(plan);
     if (decode(plan)) sample(plan);
 }
 
-// Takes in what has arrived; sleeps while there is nothing to compute. False once the engine is to close.
+// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change. False once the
+// engine is to close.
 bool Engine::receive() {
-    for (Command& command : mailbox_.take(scheduler_.idle())) handle(std::move(command));
+    for (Command& command : mailbox_.take(!has_work_)) handle(std::move(command));
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
     return !closing_;
 }
@@ -116,6 +120,8 @@ void Engine::handle(Command command) {
             ++counts_.jobs_cancelled;
             end(sequence);
         }
+    } else if (const auto* pause = std::get_if<Pause>(&command)) {
+        if (Sequence* sequence = scheduler_.find(pause->job_id)) sequence->paused = pause->paused;
     } else {
         closing_ = true;
     }

@@ -60,6 +60,8 @@ public:
     void submit(Job job);
     // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.
     void cancel(uint32_t job_id);
+    // While paused, a job computes nothing and yields its slot to whoever waits: its reader is behind.
+    void pause(uint32_t job_id, bool paused);
     // Ends all jobs with `engine_closed` and joins the thread. Any number of times, from any thread but its own.
     void close();
 
@@ -75,8 +77,12 @@ private:
     struct Cancel {
         uint32_t job_id;
     };
+    struct Pause {
+        uint32_t job_id;
+        bool     paused;
+    };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Close>;
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Close>;
 
     void run() noexcept;
     bool receive();
@@ -106,7 +112,8 @@ private:
     Scheduler        scheduler_;
     EventBatch       step_events_;
     EngineStats      counts_;
-    bool             closing_ = false;
+    bool             has_work_ = false;  // the last plan had rows
+    bool             closing_  = false;
 
     std::function<void()> on_events_;
     std::mutex            pending_mutex_;

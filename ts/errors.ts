@@ -49,7 +49,6 @@ export const ERRORS = {
   invalid_value: badRequest('A field has the right type and an impossible value.'),
   unknown_parameter: badRequest('With `--strict` only: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
-  unsupported_value: badRequest('A valid value that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   template_failed: { ...badRequest("The model's chat template refused the conversation."), param: 'messages' },
@@ -57,6 +56,11 @@ export const ERRORS = {
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
   // The server
+  queue_full: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
+  },
   engine_closed: serverFault('The server is shutting down.', 503),
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
   decode_failed: serverFault('The model could not be evaluated.'),
@@ -75,6 +79,8 @@ export type ErrorCode = keyof typeof ERRORS;
 /** The one error class. `message` says what was wrong, where, and what to do. */
 export class ChasquiError extends Error {
   override readonly name = 'ChasquiError';
+  /** When trying again may help; only for what is temporary. */
+  retryAfterSeconds: number | undefined;
   constructor(
     readonly code: ErrorCode,
     message: string,

@@ -1,6 +1,7 @@
 #include "scheduler.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace chasqui {
@@ -38,7 +39,9 @@ void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
     std::vector<Sequence*> in_order;
-    for (const auto& sequence : waiting_) in_order.push_back(sequence.get());
+    for (const auto& sequence : waiting_) {
+        if (!sequence->paused) in_order.push_back(sequence.get());
+    }
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
@@ -56,13 +59,16 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     }
 }
 
-// Frees a slot for a sequence of higher priority. Nobody is preempted in the step that admitted them.
+// Frees a slot for a sequence. Nobody is preempted in the step that admitted them.
 bool Scheduler::preempt_for(const Sequence& sequence, const Plan& plan) {
+    const auto yields_before = [](const Sequence& a, const Sequence& b) {
+        return std::make_tuple(!a.paused, a.job().priority) <= std::make_tuple(!b.paused, b.job().priority);
+    };
     Sequence* victim = nullptr;
-    for (const auto& each : running_) {  // the youngest of the lowest priority: later ones win ties
-        if (victim == nullptr || each->job().priority <= victim->job().priority) victim = each.get();
+    for (const auto& each : running_) {  // the youngest of the lowest: later ones win ties
+        if (victim == nullptr || yields_before(*each, *victim)) victim = each.get();
     }
-    if (victim == nullptr || victim->job().priority >= sequence.job().priority) return false;
+    if (victim == nullptr || (!victim->paused && victim->job().priority >= sequence.job().priority)) return false;
     const auto is_victims = [&](const Placement& placement) { return placement.slot == victim->slot; };
     if (std::any_of(plan.placements.begin(), plan.placements.end(), is_victims)) return false;
     cache_.release(victim->slot, victim->tokens, victim->n_computed);
@@ -75,12 +81,12 @@ Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
     admit(now, plan);
     for (const auto& sequence : running_) {
-        if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
+        if (sequence->n_pending() == 1 && !sequence->paused) plan.rows.push_back({sequence.get(), 1});
     }
     size_t budget = prompt_budget(plan.rows.size());
     for (const auto& sequence : running_) {
         if (budget == 0) break;
-        if (sequence->n_pending() <= 1) continue;
+        if (sequence->n_pending() <= 1 || sequence->paused) continue;
         const size_t n_tokens = std::min(budget, sequence->n_pending());
         plan.rows.push_back({sequence.get(), n_tokens});
         budget -= n_tokens;

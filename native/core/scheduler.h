@@ -36,7 +36,7 @@ struct Plan {
 //
 // Who waits is admitted by priority, then in order of arrival; waiting raises the priority, so nobody waits for ever. A
 // prompt whose beginning somebody else is computing is passed over until that is done. When all slots are taken, a
-// higher priority preempts the youngest sequence of the lowest one.
+// paused sequence gives way, or else the youngest of the lowest priority does to a higher one.
 //
 // A step takes one token of every sequence that is decoding, then as much of the prompts, in the same order, as the
 // budget allows: the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from

@@ -46,6 +46,7 @@ public:
     size_t               n_computed = 0;  // tokens[0, n_computed) have KV cells
     int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
     SequenceStatus       status     = SequenceStatus::queued;
+    bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
     Sampler              sampler;
     Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
 

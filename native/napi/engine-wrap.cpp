@@ -51,7 +51,8 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                        {InstanceMethod<&EngineWrap::info>("info"), InstanceMethod<&EngineWrap::render>("render"),
                         InstanceMethod<&EngineWrap::tokenize>("tokenize"),
                         InstanceMethod<&EngineWrap::tokenize_prompt>("tokenizePrompt"),
-                        InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::cancel>("cancel"),
+                        InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
+                        InstanceMethod<&EngineWrap::cancel>("cancel"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
 }
 
@@ -134,6 +135,12 @@ void EngineWrap::submit(const Napi::CallbackInfo& call) {
         const uint32_t                 id     = job.id;
         engine->submit(std::move(job));
         pump_->job_started(call.Env(), id);
+    });
+}
+
+void EngineWrap::pause(const Napi::CallbackInfo& call) {
+    guarded(call.Env(), [&] {
+        if (engine_) engine_->pause(job_id_argument(call), call[1].ToBoolean());
     });
 }
 

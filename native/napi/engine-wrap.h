@@ -32,6 +32,7 @@ private:
     Napi::Value tokenize(const Napi::CallbackInfo& call);
     Napi::Value tokenize_prompt(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
+    void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);
     Napi::Value stats(const Napi::CallbackInfo& call);
     Napi::Value close(const Napi::CallbackInfo& call);

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadModel, type Model } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { until } from '../support/until.js';
 
 let model: Model;
 test.before(async () => {
@@ -56,6 +57,45 @@ test('batches bring the same tokens as single steps', async () => {
     for (const token of batch) text += token.text;
   }
   assert.is(text, await answer('Count from 1 to 9.'));
+});
+
+test('a reader that stops reading pauses only itself, and gives its place to others', async () => {
+  const endless = { prompt: 'The', ignoreEos: true };
+  const small = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1 });
+  const stalled = small.generate(endless);
+  await stalled.next();
+  const steps = async () => (await small.stats()).decodeSteps;
+  let before = -1;
+  await until(async () => {
+    const now = await steps();
+    const still = now === before;
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return still;
+  }, 'the stalled job is paused');
+  let n = 0;
+  for await (const _ of small.generate({ ...endless, maxTokens: 30 })) n++;
+  assert.is(n, 30);
+  let read = 1;
+  for await (const _ of stalled) read++;
+  assert.ok(read > 1024, `${read} tokens`);
+  await small.close();
+});
+
+test('more jobs than the queue takes are refused, and the others are served', async () => {
+  const small = await loadModel(demoModelPath, { contextSize: 256, parallel: 1, threads: 1, maxQueue: 2 });
+  const results = await Promise.allSettled(
+    Array.from({ length: 6 }, async () => {
+      for await (const _ of small.generate({ prompt: 'The', maxTokens: 5 }));
+    }),
+  );
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  assert.is(refused.length, 3);
+  for (const error of refused) {
+    assert.is(error.code, 'queue_full');
+    assert.ok(error.retryAfterSeconds >= 1);
+  }
+  await small.close();
 });
 
 test.run();

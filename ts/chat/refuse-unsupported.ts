@@ -7,13 +7,6 @@ import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import type { Message } from '../schemas/message.js';
 
 export function refuseUnsupported(body: ChatCompletionRequest): void {
-  if ((body.n ?? 1) > 1) {
-    throw new ChasquiError(
-      'unsupported_value',
-      `\`n\` may only be 1 on this server, but got ${body.n}. Send the request ${body.n} times instead.`,
-      'n',
-    );
-  }
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     throw new ChasquiError('invalid_value', '`top_logprobs` needs `logprobs: true` beside it.', 'top_logprobs');
   }

@@ -10,6 +10,9 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     stop: [...toStopStrings(body.stop), ...rendered.additionalStops],
     maxTokens: toMaxTokens(body),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
+    ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
+    ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
+    ...(body.priority !== undefined && { priority: body.priority }),
     ...toSampling(body),
   };
   return completeJob(options, profile.sampling);

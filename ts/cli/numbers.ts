@@ -7,6 +7,13 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** Zero is allowed: there may be none of it. */
+export function parseCountOrZero(text: string): number {
+  const count = parseWhole(text);
+  if (count === null || count >= 2 ** 31) throw new InvalidArgumentError('It must be a whole number.');
+  return count;
+}
+
 /** At least one, and not more than the native code can count. */
 export function parseCount(text: string): number {
   const count = parseWhole(text);

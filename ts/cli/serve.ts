@@ -7,7 +7,7 @@ import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { explainFailure } from './explain-failure.js';
-import { parseCount, parsePort } from './numbers.js';
+import { parseCount, parseCountOrZero, parsePort } from './numbers.js';
 import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
@@ -22,6 +22,9 @@ interface ServeOptions {
   parallel?: number;
   threads?: number;
   alias?: string;
+  maxQueue?: number;
+  targetStepMs?: number;
+  cacheRam?: number;
   strict?: boolean;
   bodyLimit: number;
 }
@@ -40,6 +43,17 @@ export function serveCommand(): Command {
     .option('-j, --parallel <n>', 'answers computed at the same time; each takes memory (default: 4)', parseCount)
     .option('-t, --threads <n>', 'threads to compute with (default: one per physical core)', parseCount)
     .option('-a, --alias <name>', "the model's name in requests (default: the file's name without .gguf)")
+    .option('--max-queue <n>', 'requests that may wait; one more is answered 429 (default: 256)', parseCountOrZero)
+    .option(
+      '--target-step-ms <n>',
+      'how long a step may take while answers are running, in ms; prompts are sliced to fit (default: 100)',
+      parseCount,
+    )
+    .option(
+      '--cache-ram <MiB>',
+      'memory for conversations that had to give up their place (default: 1024)',
+      parseCountOrZero,
+    )
     .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
     .option('--body-limit <MiB>', 'largest request body', parseCount, DEFAULT_BODY_LIMIT / MIB)
     .helpOption('-h, --help', 'explain the options')
@@ -64,7 +78,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias } = options;
+  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam } = options;
   return {
     modelPath: options.model ?? DEMO_MODEL,
     host: options.host,
@@ -75,6 +89,9 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(parallel !== undefined && { parallel }),
       ...(threads !== undefined && { threads }),
       ...(alias !== undefined && { alias }),
+      ...(maxQueue !== undefined && { maxQueue }),
+      ...(targetStepMs !== undefined && { targetStepMs }),
+      ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
     },
     app: {
       strict: options.strict ?? false,

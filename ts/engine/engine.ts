@@ -130,7 +130,7 @@ export interface Engine {
   render(messages: readonly ChatMessage[]): Promise<RenderedPrompt>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
   /**
-   * Starts a job. Never throws: what is wrong with the job (`context_length_exceeded`, `invalid_job`,
+   * Starts a job. Never throws: what is wrong (`context_length_exceeded`, `invalid_job`, `queue_full`,
    * `engine_closed` ...) rejects the stream's first `next()`.
    */
   submit(job: Job, options?: { signal?: AbortSignal }): TokenStream;

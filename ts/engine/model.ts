@@ -18,6 +18,8 @@ export interface LoadOptions {
   threads?: number;
   /** Tokens in one step, at most; default 2048. */
   batchSize?: number;
+  /** How many jobs may wait beside those that run; one more is refused with `queue_full`. Default 256. */
+  maxQueue?: number;
   /** How long a step may take while anyone decodes, in milliseconds: longer prompts are sliced. Default 100. */
   targetStepMs?: number;
   /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
@@ -40,13 +42,16 @@ export class Model implements Engine {
   readonly model: ModelInfo;
   readonly #native: NativeEngine;
   readonly #streams: Map<number, JobStream>;
+  readonly #maxQueue: number;
   #lastJobId = 0;
+  #averageJobMs = 0;
   #closed: Promise<void> | null = null;
 
   /** Made by `loadModel`. */
-  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo) {
+  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo, maxQueue: number) {
     this.#native = native;
     this.#streams = streams;
+    this.#maxQueue = maxQueue;
     this.model = info;
   }
 
@@ -98,14 +103,23 @@ export class Model implements Engine {
   #start(signal: AbortSignal | undefined, makeJob: () => Promise<Job>): TokenStream {
     const id = this.#nextJobId();
     const onAbort = () => stream.abort(signal?.reason);
-    const stream = new JobStream((left) => {
-      signal?.removeEventListener('abort', onAbort);
-      this.#streams.delete(id);
-      // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
-      if (left && this.#closed === null) this.#native.cancel(id);
+    const stream = new JobStream({
+      onEnd: (left) => {
+        signal?.removeEventListener('abort', onAbort);
+        this.#streams.delete(id);
+        // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
+        if (left && this.#closed === null) this.#native.cancel(id);
+      },
+      onFinish: ({ timings }) => {
+        const took = timings.promptMs + timings.predictedMs;
+        this.#averageJobMs += (took - this.#averageJobMs) / 8;
+      },
+      onBacklog: (paused) => this.#native.pause(id, paused),
     });
+    const isFull = this.#streams.size >= this.model.parallel + this.#maxQueue;
     this.#streams.set(id, stream);
     if (this.#closed !== null) stream.fail(engineClosed());
+    else if (isFull) stream.fail(this.#queueFull());
     else if (signal?.aborted) stream.abort(signal.reason);
     else {
       signal?.addEventListener('abort', onAbort);
@@ -120,6 +134,17 @@ export class Model implements Engine {
     const prompt =
       typeof job.prompt === 'string' ? await this.#native.tokenizePrompt(job.prompt) : Int32Array.from(job.prompt);
     if (!stream.ended) this.#native.submit(toNative(id, prompt, job));
+  }
+
+  #queueFull(): ChasquiError {
+    const error = new ChasquiError(
+      'queue_full',
+      `The server is busy: ${this.model.parallel} requests are running and ${this.#maxQueue} are waiting. Try again later.`,
+    );
+    // A waiting job moves up whenever a running one ends.
+    const secondsPerTurn = this.#averageJobMs / 1000 / this.model.parallel;
+    error.retryAfterSeconds = Math.min(60, Math.max(1, Math.ceil(secondsPerTurn)));
+    return error;
   }
 
   #nextJobId(): number {
@@ -160,7 +185,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
   options.signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
-    return new Model(native, streams, describe(native, absolutePath, options));
+    return new Model(native, streams, describe(native, absolutePath, options), options.maxQueue ?? 256);
   } catch (error) {
     options.signal?.throwIfAborted();
     throw error;

@@ -1,6 +1,20 @@
-import type { Token, TokenStream } from './engine.js';
+import type { Finish, Token, TokenStream } from './engine.js';
 
 type Settle = { resolve(result: IteratorResult<Token[]>): void; reject(error: unknown): void };
+
+/** A reader this many tokens behind pauses its job; once it has caught up to the lower mark the job goes on. */
+const PAUSE_AT = 1024;
+const RESUME_AT = 256;
+
+/** What a stream tells the engine. */
+export interface StreamListener {
+  /** Called once; `left` says that the reader went away before the engine was done. */
+  onEnd(left: boolean): void;
+  /** The job ended well. */
+  onFinish(finish: Finish): void;
+  /** The reader is behind, or has caught up. */
+  onBacklog(paused: boolean): void;
+}
 
 /**
  * The reading end of one job. The engine pushes tokens and says when a wake is over; whoever iterates takes them one by
@@ -12,11 +26,11 @@ export class JobStream implements TokenStream {
   #ended = false;
   #error: unknown;
   #waiting: Settle | null = null;
-  readonly #onEnd: (left: boolean) => void;
+  #paused = false;
+  readonly #listener: StreamListener;
 
-  /** `onEnd` is called once; `left` says that the reader went away before the engine was done. */
-  constructor(onEnd: (left: boolean) => void) {
-    this.#onEnd = onEnd;
+  constructor(listener: StreamListener) {
+    this.#listener = listener;
   }
 
   get ended(): boolean {
@@ -27,7 +41,12 @@ export class JobStream implements TokenStream {
   push(token: Token): void {
     if (this.#ended) return;
     this.#ready.push(token);
-    if (token.finish !== undefined) this.#end(false);
+    if (token.finish === undefined) {
+      this.#watchBacklog();
+    } else {
+      this.#listener.onFinish(token.finish);
+      this.#end(false);
+    }
   }
 
   /** Ends the stream: the reader gets what is there already, then `error`. */
@@ -59,6 +78,7 @@ export class JobStream implements TokenStream {
     const token = this.#ready[this.#position];
     if (token !== undefined) {
       this.#position += 1;
+      if (this.#paused) this.#watchBacklog();
       return { done: false, value: token };
     }
     const batch = await this.#nextBatch();
@@ -114,6 +134,7 @@ export class JobStream implements TokenStream {
     const tokens = this.#position === 0 ? this.#ready : this.#ready.slice(this.#position);
     this.#ready = [];
     this.#position = 0;
+    if (this.#paused) this.#watchBacklog();
     return tokens;
   }
 
@@ -134,6 +155,14 @@ export class JobStream implements TokenStream {
   #end(left: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#onEnd(left);
+    this.#listener.onEnd(left);
+  }
+
+  #watchBacklog(): void {
+    const unread = this.#ready.length - this.#position;
+    const pause = this.#paused ? unread > RESUME_AT : unread >= PAUSE_AT;
+    if (pause === this.#paused || this.#ended) return;
+    this.#paused = pause;
+    this.#listener.onBacklog(pause);
   }
 }

@@ -1,6 +1,7 @@
 /** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { choiceBatches } from '../chat/choices.js';
 import type { ChunkEncoder } from '../chat/to-chunks.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { ChasquiError } from '../errors.js';
@@ -21,13 +22,13 @@ export interface EventOptions {
  */
 export async function sendChunks(
   reply: FastifyReply,
-  stream: TokenStream,
+  streams: readonly TokenStream[],
   chunks: ChunkEncoder,
   options: EventOptions,
 ): Promise<void> {
   const events = new EventWriter(reply, options.keepAliveMs);
   try {
-    for await (const batch of stream.batches()) {
+    for await (const batch of choiceBatches(streams)) {
       if (!events.write(chunks.encode(batch))) await drained(reply.raw, options.signal);
     }
     chunks.assertFinished();

@@ -90,6 +90,7 @@ export interface NativeEngine {
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean): Promise<Int32Array>;
   tokenizePrompt(prompt: string): Promise<Int32Array>;
   submit(job: NativeJob): void;
+  pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
   stats(): NativeStats;
   close(): Promise<void>;

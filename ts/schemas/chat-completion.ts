@@ -29,6 +29,12 @@ export interface ChatCompletionRequest {
   top_logprobs?: number;
   /** Token id → what is added to its logit. */
   logit_bias?: Record<string, number>;
+  /** llama.cpp's: goes on past the end of text, for measuring. */
+  ignore_eos?: boolean;
+  /** llama.cpp's: false computes the whole prompt anew. */
+  cache_prompt?: boolean;
+  /** Higher ones are served first; the default is 0. */
+  priority?: number;
   response_format?: { type: string };
   tools?: unknown[];
   functions?: unknown[];
@@ -37,7 +43,9 @@ export interface ChatCompletionRequest {
 export type ChatParameter = keyof ChatCompletionRequest;
 
 export const MAX_STOP_STRINGS = 16;
+export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
+export const MOST_PRIORITY = 100;
 
 const stopString = { type: 'string', minLength: 1 };
 
@@ -58,7 +66,7 @@ const parameterSchemas: Record<ChatParameter, object> = {
   max_completion_tokens: { type: 'integer', minimum: 1 },
   stop: { type: ['string', 'array'], minLength: 1, maxItems: MAX_STOP_STRINGS, items: stopString },
   seed: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 64 },
-  n: { type: 'integer', minimum: 1 },
+  n: { type: 'integer', minimum: 1, maximum: MAX_CHOICES },
   logprobs: { type: 'boolean' },
   top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
   logit_bias: {
@@ -66,6 +74,9 @@ const parameterSchemas: Record<ChatParameter, object> = {
     propertyNames: { type: 'string', pattern: '^[0-9]{1,9}$' },
     additionalProperties: { type: 'number' },
   },
+  ignore_eos: { type: 'boolean' },
+  cache_prompt: { type: 'boolean' },
+  priority: { type: 'integer', minimum: -MOST_PRIORITY, maximum: MOST_PRIORITY },
   response_format: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
   tools: { type: 'array' },
   functions: { type: 'array' },

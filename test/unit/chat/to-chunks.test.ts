@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChunkEncoder } from '../../../ts/chat/to-chunks.js';
+import type { Token } from '../../../ts/engine/engine.js';
 import type { ChatCompletionChunk } from '../../../ts/schemas/chat-response.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
@@ -9,20 +10,20 @@ const test = suite('unit: tokens → chunks');
 
 const head = { id: 'chatcmpl-"quoted"', created: 5, model: 'a "model" \\ of\nmine' };
 
-function chunks(encoder: ChunkEncoder, tokens: Parameters<ChunkEncoder['encode']>[0]): ChatCompletionChunk[] {
-  return encoder.encode(tokens).map((json) => JSON.parse(json));
+function chunks(encoder: ChunkEncoder, tokens: readonly Token[], index = 0): ChatCompletionChunk[] {
+  return encoder.encode({ index, tokens }).map((json) => JSON.parse(json));
 }
 
 test('only the first call adds the role', () => {
-  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
   assert.is(chunks(encoder, [{ id: 1, text: 'a' }]).length, 2);
   assert.is(chunks(encoder, [{ id: 1, text: 'b' }]).length, 1);
 });
 
 test('any head and any text make valid JSON, on one line', () => {
-  const encoder = new ChunkEncoder(head, { includeUsage: true });
+  const encoder = new ChunkEncoder(head, { includeUsage: true, choices: 1 });
   for (const text of ['"', '\\', '\n', '\r\n\r\n', '\u2028', '\u0000', '\ud800', '}],"x":[{']) {
-    const [json = ''] = encoder.encode([{ id: 1, text }]).slice(-1);
+    const [json = ''] = encoder.encode({ index: 0, tokens: [{ id: 1, text }] }).slice(-1);
     assert.not.match(json, /[\r\n]/);
     const { choices, ...rest } = JSON.parse(json);
     assert.is(choices[0].delta.content, text);
@@ -31,13 +32,13 @@ test('any head and any text make valid JSON, on one line', () => {
 });
 
 test('a token without text makes no chunk', () => {
-  const encoder = new ChunkEncoder(head, { includeUsage: false });
-  encoder.encode([]);
-  assert.equal(encoder.encode([{ id: 1, text: '' }]), []);
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
+  encoder.encode({ index: 0, tokens: [] });
+  assert.equal(encoder.encode({ index: 0, tokens: [{ id: 1, text: '' }] }), []);
 });
 
 test('entries that no text follows come with the finish reason', () => {
-  const encoder = new ChunkEncoder(head, { includeUsage: false });
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
   const [, half] = LOGPROB_BATCHES.flat();
   if (!half) throw new Error('no such token');
   const last = { ...half, finish: finishOf(1, 1, { reason: 'length' }) };
@@ -50,11 +51,27 @@ test('entries that no text follows come with the finish reason', () => {
   });
 });
 
-test('it knows whether the answer has ended', () => {
-  const encoder = new ChunkEncoder(head, { includeUsage: false });
-  encoder.encode([{ id: 1, text: 'a' }]);
+test('choices carry their index, and the usage of all comes once, after the last', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: true, choices: 2 });
+  const first = chunks(encoder, [{ id: 1, text: 'a', finish: finishOf(7, 1) }], 1);
+  assert.equal(
+    first.map(({ choices }) => choices[0]?.index),
+    [1, 1, 1],
+  );
+  encoder.encode({ index: 0, tokens: [{ id: 1, text: 'b' }] });
   assert.throws(() => encoder.assertFinished(), /ended without saying why/);
-  encoder.encode([{ id: 1, text: '', finish: finishOf(1, 1) }]);
+  const last = chunks(encoder, [{ id: 1, text: '', finish: finishOf(7, 3) }], 0).at(-1);
+  assert.equal(last?.choices, []);
+  assert.is(last?.usage?.prompt_tokens, 7);
+  assert.is(last?.usage?.completion_tokens, 4);
+  encoder.assertFinished();
+});
+
+test('it knows whether the answer has ended', () => {
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
+  encoder.encode({ index: 0, tokens: [{ id: 1, text: 'a' }] });
+  assert.throws(() => encoder.assertFinished(), /ended without saying why/);
+  encoder.encode({ index: 0, tokens: [{ id: 1, text: '', finish: finishOf(1, 1) }] });
   encoder.assertFinished();
 });
 

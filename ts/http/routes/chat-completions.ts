@@ -1,5 +1,6 @@
 /** A chat request's way through the server, from valid body to answer. */
 import type { FastifyInstance } from 'fastify';
+import { submitChoices } from '../../chat/choices.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { refuseUnsupported } from '../../chat/refuse-unsupported.js';
 import { renderPrompt } from '../../chat/render-prompt.js';
@@ -32,13 +33,14 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
 
     const signal = running.signalFor(reply.raw);
     const rendered = await renderPrompt(engine, body.messages);
-    const stream = engine.submit(toJob(body, rendered, profile), { signal });
+    const streams = submitChoices(engine, toJob(body, rendered, profile), body.n ?? 1, signal);
     const head = newCompletionHead(engine.model.id);
-    if (!body.stream) return toCompletion(head, stream);
+    if (!body.stream) return toCompletion(head, streams);
 
-    const chunks = new ChunkEncoder(head, { includeUsage: body.stream_options?.include_usage ?? false });
+    const includeUsage = body.stream_options?.include_usage ?? false;
+    const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length });
     const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
-    await sendChunks(reply, stream, chunks, { signal, keepAliveMs, toError });
+    await sendChunks(reply, streams, chunks, { signal, keepAliveMs, toError });
     return reply;
   });
   refuseOtherMethods(app, URL, ['POST']);

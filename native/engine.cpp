@@ -1,5 +1,6 @@
 #include "engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -7,17 +8,36 @@
 
 namespace chasqui {
 
+namespace {
+
+// Guessing pays while rows are cheap, that is while few of them share the step.
+constexpr size_t kMostGuessing = 2;
+// The tokens whose repetition is taken as a sign that what followed will be repeated as well.
+constexpr size_t kLookupGram = 3;
+// Below this many logits a step is sampled faster by one thread than others are woken.
+constexpr size_t kWorthSharing = size_t{1} << 19;
+
+DecoderOptions with_guesses(const EngineOptions& options) {
+    DecoderOptions decoder = options.decoder;
+    decoder.n_guesses      = static_cast<uint32_t>(kMostGuessing * options.n_draft_max);
+    return decoder;
+}
+
+}  // namespace
+
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
     : model_(path, progress),
       tokenizer_(model_),
       chat_template_(model_),
-      decoder_(model_, options.decoder),
+      decoder_(model_, with_guesses(options)),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
+      n_draft_max_(decoder_.state_is_exact_only() ? 0 : options.n_draft_max),
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
-                   decoder_.state_is_exact_only()}}) {
+                   decoder_.state_is_exact_only()}}),
+      samplers_(static_cast<size_t>(decoder_.threads()) - 1) {
     count();
     thread_ = std::thread([this] { run(); });
 }
@@ -68,7 +88,7 @@ void Engine::submit(Job job) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
         }
     }
-    mailbox_.put(std::make_unique<Sequence>(std::move(job)));
+    mailbox_.put(std::make_unique<Sequence>(std::move(job), n_draft_max_));
 }
 
 void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
@@ -97,9 +117,10 @@ void Engine::run() noexcept {
 }
 
 void Engine::step() {
-    const Plan plan = scheduler_.plan(Clock::now());
-    has_work_       = !plan.rows.empty();
+    Plan plan = scheduler_.plan(Clock::now());
+    has_work_ = !plan.rows.empty();
     place(plan);
+    draft(plan);
     if (decode(plan)) sample(plan);
 }
 
@@ -151,37 +172,93 @@ bool Engine::decode(const Plan& plan) {
     return false;
 }
 
+// Guesses how the texts go on, for the decoder to check along with the step.
+void Engine::draft(Plan& plan) const {
+    if (n_draft_max_ == 0 || plan.rows.size() > kMostGuessing) return;
+    const auto decodes = [](const PlanRow& row) { return row.sequence->n_pending() == 1; };
+    if (!std::all_of(plan.rows.begin(), plan.rows.end(), decodes)) return;
+    for (PlanRow& row : plan.rows) {
+        Sequence&    sequence = *row.sequence;
+        const size_t room     = context_length_ - sequence.tokens.size();
+        const size_t n_max    = std::min(sequence.draft_length.next(), room);
+        row.draft             = look_up(sequence.tokens, kLookupGram, n_max);
+        sequence.n_drafted += row.draft.size();
+    }
+}
+
 void Engine::sample(const Plan& plan) {
+    std::vector<std::vector<Produced>> produced(plan.rows.size());
+    std::vector<std::string>           errors(plan.rows.size());
+    const auto                         produce_row = [&](size_t i) {
+        try {
+            produce(plan.rows[i], i, produced[i]);
+        } catch (const std::exception& error) {
+            errors[i] = error.what();
+        }
+    };
+    const auto n_logits    = plan.rows.size() * static_cast<size_t>(tokenizer_.vocabulary_size());
+    if (n_logits >= kWorthSharing) {
+        samplers_.run(plan.rows.size(), produce_row);
+    } else {
+        for (size_t i = 0; i < plan.rows.size(); ++i) produce_row(i);
+    }
     for (size_t i = 0; i < plan.rows.size(); ++i) {
         Sequence& sequence = *plan.rows[i].sequence;
-        float* logits = decoder_.logits(i);
-        if (logits == nullptr) continue;
-        const TokenId     token  = sequence.sampler.sample(logits, tokenizer_.vocabulary_size());
-        const bool        is_end = tokenizer_.is_end_of_generation(token);
-        const std::string text   = sequence.accept(token, tokenizer_.piece(token), is_end, context_length_);
-        emit(sequence, token, text, logits);
+        for (size_t j = 0; j < produced[i].size(); ++j) {
+            emit(sequence, std::move(produced[i][j]), j + 1 == produced[i].size());
+        }
+        if (!errors[i].empty()) {
+            fail(&sequence, ErrorCode::decode_failed, errors[i]);
+            continue;
+        }
+        if (!plan.rows[i].draft.empty()) decoder_.trim(sequence.slot, sequence.n_computed);
         if (is_over(sequence.status)) end(&sequence);
     }
 }
 
-void Engine::emit(const Sequence& sequence, TokenId token, const std::string& text, const float* logits) {
+// Samples the row's next token, and goes on for as long as the guesses come true: the logits after a guess are those
+// that would have been computed in the next step. Touches nothing but its own sequence.
+void Engine::produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced) {
+    Sequence& sequence = *row.sequence;
+    if (decoder_.logits(plan_row) == nullptr) return;
+    const int32_t n_vocab = tokenizer_.vocabulary_size(), n_top = sequence.job().top_logprobs;
+    for (size_t n_right = 0;; ++n_right) {
+        float*        logits = decoder_.logits(plan_row, n_right);
+        Produced      next;
+        next.token = sequence.sampler.sample(logits, n_vocab);
+        if (n_top >= 0) next.logprobs = logprobs_of(logits, n_vocab, next.token, n_top);
+        const bool is_end = tokenizer_.is_end_of_generation(next.token);
+        next.text         = sequence.accept(next.token, tokenizer_.piece(next.token), is_end, context_length_);
+        produced.push_back(std::move(next));
+        const bool goes_on = n_right < row.draft.size() && row.draft[n_right] == produced.back().token;
+        if (goes_on && !is_over(sequence.status)) continue;
+        sequence.n_accepted += n_right;
+        sequence.n_computed += n_right;
+        sequence.draft_length.observe(row.draft.size(), n_right);
+        return;
+    }
+}
+
+void Engine::emit(const Sequence& sequence, Produced produced, bool is_last) {
     uint32_t flags = 0;
-    if (const int32_t n_top = sequence.job().top_logprobs; n_top >= 0) {
+    if (produced.logprobs) {
         flags |= EventBatch::has_logprobs;
-        Logprobs logprobs     = logprobs_of(logits, tokenizer_.vocabulary_size(), token, n_top);
-        logprobs.chosen.bytes = tokenizer_.piece(token);
+        Logprobs& logprobs    = *produced.logprobs;
+        logprobs.chosen.bytes = tokenizer_.piece(produced.token);
         for (TokenLogprob& each : logprobs.top) each.bytes = tokenizer_.piece(each.id);
         step_events_.logprobs.push_back(std::move(logprobs));
     }
-    if (is_over(sequence.status)) {
+    if (is_last && is_over(sequence.status)) {
         flags |= EventBatch::has_finish;
         step_events_.finishes.push_back(sequence.finish());
         ++counts_.jobs_finished;
         counts_.prompt_tokens += sequence.n_prompt();
         counts_.completion_tokens += sequence.n_sampled();
+        counts_.drafted_tokens += sequence.n_drafted;
+        counts_.accepted_tokens += sequence.n_accepted;
     }
-    step_events_.records.push_back({sequence.id(), token, utf16_length(text), flags});
-    step_events_.text += text;
+    step_events_.records.push_back({sequence.id(), produced.token, utf16_length(produced.text), flags});
+    step_events_.text += produced.text;
 }
 
 void Engine::end(Sequence* sequence, bool spoilt) { scheduler_.remove(sequence, spoilt); }

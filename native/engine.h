@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "core/mailbox.h"
 #include "core/scheduler.h"
+#include "core/worker-pool.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
 #include "llama/model.h"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -26,6 +28,7 @@ struct EngineOptions {
     DecoderOptions decoder;
     double         target_step_ms  = 100.0;
     size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
+    size_t         n_draft_max     = 0;                // tokens to guess at a time by prompt lookup; 0: none
 };
 
 // Counts at one moment, taken between two steps.
@@ -34,13 +37,14 @@ struct EngineStats {
     uint64_t kv_cells_used = 0, kv_cells_cached = 0, kv_cells_total = 0;
     uint64_t jobs_finished = 0, jobs_cancelled = 0;
     uint64_t prompt_tokens = 0, completion_tokens = 0;
+    uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps = 0;
 };
 
 // A model, its context, and the one thread that owns the context.
 //
-//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ decode ▸ sample ▸ publish ──▶ pending events ──▶ take_events
-//                                  └────────────── one step ──────────────┘  └─ on_events, once ─┘
+//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ decode ▸ sample ▸ publish ──▶ pending ──▶ take_events
+//                                  └────────────── one step ─────────────────────┘ └─ on_events, once ─┘
 class Engine {
 public:
     // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
@@ -74,6 +78,13 @@ public:
     uint32_t            parallel() const { return parallel_; }
 
 private:
+    // A sampled token, before it is told to anyone.
+    struct Produced {
+        TokenId                 token;
+        std::string             text;
+        std::optional<Logprobs> logprobs;
+    };
+
     struct Cancel {
         uint32_t job_id;
     };
@@ -90,13 +101,15 @@ private:
     void place(const Plan& plan);
     bool decode(const Plan& plan);
     void sample(const Plan& plan);
+    void produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced);
     void publish();
 
     void              check_token(TokenId token, const char* where) const;
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
 
     void handle(Command command);
-    void emit(const Sequence& sequence, TokenId token, const std::string& text, const float* logits);
+    void draft(Plan& plan) const;
+    void emit(const Sequence& sequence, Produced produced, bool is_last);
     void end(Sequence* sequence, bool spoilt = false);
     void fail(Sequence* sequence, ErrorCode code, const std::string& message);
     void fail_all(ErrorCode code, const std::string& message);
@@ -108,8 +121,11 @@ private:
     Decoder        decoder_;
     const uint32_t context_length_, parallel_;
 
+    const size_t n_draft_max_;
+
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;
+    WorkerPool       samplers_;  // sequences sample independently of each other
     EventBatch       step_events_;
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows

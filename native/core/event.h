@@ -30,6 +30,7 @@ struct Finish {
     SequenceStatus status = SequenceStatus::stopped;
     std::string    stop_string;  // empty: no stop string ended it
     int32_t        prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
+    int32_t        drafted_tokens = 0, accepted_tokens = 0;  // by speculative decoding
     Timings        timings;
 };
 

@@ -16,10 +16,11 @@ struct SchedulerOptions {
     PrefixCacheOptions cache;                   // its slots are the sequences that run at a time
 };
 
-// One line of a step's plan: compute the next `n_tokens` of `sequence`.
+// One line of a step's plan: compute the next `n_tokens` of `sequence`, and after them the guesses in `draft`.
 struct PlanRow {
-    Sequence* sequence;
-    size_t    n_tokens;
+    Sequence*            sequence;
+    size_t               n_tokens;
+    std::vector<TokenId> draft = {};
 };
 
 // What one step does: first the placements, in order, then all rows together.

@@ -12,8 +12,13 @@ double milliseconds_between(Clock::time_point from, Clock::time_point to) {
 
 }  // namespace
 
-Sequence::Sequence(Job job)
-    : tokens(job.prompt), sampler(job.sampling), submitted_at(Clock::now()), job_(std::move(job)), stop_(job_.stop) {
+Sequence::Sequence(Job job, size_t n_draft_max)
+    : tokens(job.prompt),
+      sampler(job.sampling),
+      draft_length(n_draft_max),
+      submitted_at(Clock::now()),
+      job_(std::move(job)),
+      stop_(job_.stop) {
     for (const TokenId token : tokens) sampler.accept(token);
 }
 
@@ -59,6 +64,8 @@ Finish Sequence::finish() const {
     finish.stop_string       = stop_.matched();
     finish.prompt_tokens     = static_cast<int32_t>(n_prompt());
     finish.cached_tokens     = static_cast<int32_t>(n_cached_);
+    finish.drafted_tokens    = static_cast<int32_t>(n_drafted);
+    finish.accepted_tokens   = static_cast<int32_t>(n_accepted);
     finish.completion_tokens = static_cast<int32_t>(n_sampled());
     finish.timings           = {milliseconds_between(submitted_at, scheduled_at),
                                 milliseconds_between(scheduled_at, first_token_at),

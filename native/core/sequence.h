@@ -3,6 +3,7 @@
 
 #include "event.h"
 #include "job.h"
+#include "prompt-lookup.h"
 #include "sampler.h"
 #include "status.h"
 #include "stop-matcher.h"
@@ -24,7 +25,8 @@ class Sequence {
 public:
     static constexpr int32_t kNoSlot = -1;
 
-    explicit Sequence(Job job);
+    // `n_draft_max`: tokens to guess at a time, at most.
+    explicit Sequence(Job job, size_t n_draft_max = 0);
 
     uint32_t id() const { return job_.id; }
     const Job& job() const { return job_; }
@@ -48,6 +50,8 @@ public:
     SequenceStatus       status     = SequenceStatus::queued;
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
     Sampler              sampler;
+    DraftLength          draft_length;
+    size_t               n_drafted = 0, n_accepted = 0;
     Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
 
 private:

@@ -75,9 +75,10 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
     params.kv_unified          = false;
     // With a window of cells, sliding-window layers could not go back to an earlier token.
     params.swa_full            = true;
-    params.n_batch             = std::max(options.n_batch, options.parallel);
+    params.n_batch             = std::max(options.n_batch, options.parallel + options.n_guesses);
     params.n_ubatch            = std::max(options.n_ubatch, options.parallel);
-    params.n_outputs_max       = options.parallel;
+    n_outputs_max_             = options.parallel + options.n_guesses;
+    params.n_outputs_max       = static_cast<uint32_t>(n_outputs_max_);
     params.n_threads           = threads;
     params.n_threads_batch     = threads;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
@@ -108,29 +109,37 @@ void Decoder::create_threadpool(int32_t threads) {
     llama_attach_threadpool(context_.get(), threadpool_.get(), nullptr);
 }
 
+void Decoder::add_token(TokenId token, size_t position, int32_t slot, bool output) {
+    const auto at         = static_cast<size_t>(batch_->n_tokens++);
+    batch_->token[at]     = token;
+    batch_->pos[at]       = static_cast<llama_pos>(position);
+    batch_->n_seq_id[at]  = 1;
+    batch_->seq_id[at][0] = slot;
+    batch_->logits[at]    = output;
+}
+
 void Decoder::add_row(const PlanRow& row) {
-    const Sequence& sequence = *row.sequence;
+    const Sequence& sequence    = *row.sequence;
     const bool      reaches_end = row.n_tokens == sequence.n_pending();
-    for (size_t i = 0; i < row.n_tokens; ++i) {
-        const auto   at     = static_cast<size_t>(batch_->n_tokens++);
-        const size_t source = sequence.n_computed + i;
-        batch_->token[at]     = sequence.tokens[source];
-        batch_->pos[at]       = static_cast<llama_pos>(source);
-        batch_->n_seq_id[at]  = 1;
-        batch_->seq_id[at][0] = sequence.slot;
-        batch_->logits[at]    = reaches_end && i + 1 == row.n_tokens;
+    size_t          position    = sequence.n_computed;
+    for (size_t i = 0; i < row.n_tokens; ++i, ++position) {
+        const bool is_last = i + 1 == row.n_tokens;
+        add_token(sequence.tokens[position], position, sequence.slot, reaches_end && is_last);
     }
     output_rows_.push_back(reaches_end ? batch_->n_tokens - 1 : -1);
+    for (const TokenId guess : row.draft) add_token(guess, position++, sequence.slot, true);
 }
 
 void Decoder::decode(const std::vector<PlanRow>& rows) {
     batch_->n_tokens = 0;
     last_copied_     = {-1, {}};
     output_rows_.clear();
-    size_t n_tokens = 0;
+    size_t n_tokens = 0, n_outputs = 0;
     for (const PlanRow& row : rows) {
-        n_tokens += row.n_tokens;
-        if (n_tokens > n_batch() || row.sequence->n_computed + row.n_tokens > context_length()) {
+        n_tokens += row.n_tokens + row.draft.size();
+        n_outputs += 1 + row.draft.size();
+        const size_t end = row.sequence->n_computed + row.n_tokens + row.draft.size();
+        if (n_tokens > n_batch() || n_outputs > n_outputs_max_ || end > context_length()) {
             throw Error(ErrorCode::decode_failed, "The step's plan is larger than the batch or the context.");
         }
         add_row(row);
@@ -146,9 +155,9 @@ void Decoder::decode(const std::vector<PlanRow>& rows) {
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
 }
 
-float* Decoder::logits(size_t plan_row) const {
+float* Decoder::logits(size_t plan_row, size_t n_guesses) const {
     const int32_t row = output_rows_[plan_row];
-    return row < 0 ? nullptr : llama_get_logits_ith(context_.get(), row);
+    return row < 0 ? nullptr : llama_get_logits_ith(context_.get(), row + static_cast<int32_t>(n_guesses));
 }
 
 bool Decoder::place(const Placement& placement) {
@@ -194,6 +203,7 @@ bool Decoder::trim(int32_t slot, size_t n_keep) {
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }
+int32_t Decoder::threads() const { return llama_n_threads(context_.get()); }
 uint32_t Decoder::n_batch() const { return llama_n_batch(context_.get()); }
 
 }  // namespace chasqui

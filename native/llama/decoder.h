@@ -23,6 +23,7 @@ struct DecoderOptions {
     uint32_t n_batch        = 2048;
     uint32_t n_ubatch       = 512;
     int32_t  threads        = 0;  // 0: one per physical core, as llama.cpp counts them
+    uint32_t n_guesses      = 0;  // outputs to allow for beside one per sequence
 };
 
 // A plan in, rows of logits out. The only caller of llama_decode and of the KV memory functions; llama.cpp ends the
@@ -36,9 +37,13 @@ public:
     // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
     // sequences are undefined then.
     void decode(const std::vector<PlanRow>& rows);
-    // The logits after the last token of the plan's row, or nullptr when its sequence has more to compute. Valid
-    // until the next decode().
-    float* logits(size_t plan_row) const;
+    // The logits after the last token of the plan's row, or after that many of its guesses; nullptr when its sequence
+    // has more to compute. Valid until the next decode().
+    float* logits(size_t plan_row, size_t n_guesses = 0) const;
+    // Drops the cells of a slot from that token on.
+    bool trim(int32_t slot, size_t n_keep);
+    // Outputs that one decode() can have, guesses included.
+    size_t n_outputs_max() const { return n_outputs_max_; }
     // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
     bool place(const Placement& placement);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
@@ -50,6 +55,7 @@ public:
     bool     state_is_exact_only() const { return exact_only_; }
     uint32_t context_length() const;
     uint32_t parallel() const;
+    int32_t  threads() const;
     uint32_t n_batch() const;
 
 private:
@@ -66,7 +72,7 @@ private:
     State save(int32_t slot);
     bool  load(int32_t slot, const State& state);
     bool  load_copy(int32_t slot, int32_t source);
-    bool  trim(int32_t slot, size_t n_keep);
+    void  add_token(TokenId token, size_t position, int32_t slot, bool output);
 
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
@@ -75,8 +81,9 @@ private:
     std::map<int32_t, State>                         snapshots_;
     std::pair<int32_t, State>                        last_copied_{-1, {}};  // slot and state, until the next decode
     size_t                                           bytes_per_token_ = 0;
+    size_t                                           n_outputs_max_   = 0;
     bool                                             exact_only_      = false;
-    std::vector<int32_t>                             output_rows_;  // by plan row: index in the batch, or -1
+    std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
 };
 
 }  // namespace chasqui

@@ -167,6 +167,8 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("jobsCancelled", count(stats.jobs_cancelled));
     result.Set("promptTokens", count(stats.prompt_tokens));
     result.Set("completionTokens", count(stats.completion_tokens));
+    result.Set("draftedTokens", count(stats.drafted_tokens));
+    result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
     return result;
 }

@@ -22,6 +22,8 @@ Napi::Object to_js(Napi::Env env, const Finish& finish) {
     result.Set("promptTokens", finish.prompt_tokens);
     result.Set("cachedTokens", finish.cached_tokens);
     result.Set("completionTokens", finish.completion_tokens);
+    result.Set("draftedTokens", finish.drafted_tokens);
+    result.Set("acceptedTokens", finish.accepted_tokens);
     result.Set("timings", timings);
     return result;
 }

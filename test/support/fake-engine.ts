@@ -100,6 +100,8 @@ export class FakeEngine implements Engine {
       jobsCancelled: this.cancelled,
       promptTokens: 0,
       completionTokens: 0,
+      draftedTokens: 0,
+      acceptedTokens: 0,
       decodeSteps: 0,
     };
   }
@@ -133,6 +135,8 @@ export function finishOf(promptTokens: number, completionTokens: number, changes
     promptTokens,
     cachedTokens: 0,
     completionTokens,
+    draftedTokens: 0,
+    acceptedTokens: 0,
     timings: { queuedMs: 0, promptMs: 0, predictedMs: 0 },
     ...changes,
   };

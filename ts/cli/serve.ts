@@ -25,6 +25,7 @@ interface ServeOptions {
   maxQueue?: number;
   targetStepMs?: number;
   cacheRam?: number;
+  draftMax?: number;
   strict?: boolean;
   bodyLimit: number;
 }
@@ -54,6 +55,12 @@ export function serveCommand(): Command {
       'memory for conversations that had to give up their place (default: 1024)',
       parseCountOrZero,
     )
+    .option(
+      '--draft-max <n>',
+      'tokens to guess at a time from the text so far while few answers are running; pays where answers quote ' +
+        'their prompts (default: 0, none)',
+      parseCountOrZero,
+    )
     .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
     .option('--body-limit <MiB>', 'largest request body', parseCount, DEFAULT_BODY_LIMIT / MIB)
     .helpOption('-h, --help', 'explain the options')
@@ -78,7 +85,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam } = options;
+  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, draftMax } = options;
   return {
     modelPath: options.model ?? DEMO_MODEL,
     host: options.host,
@@ -91,6 +98,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(alias !== undefined && { alias }),
       ...(maxQueue !== undefined && { maxQueue }),
       ...(targetStepMs !== undefined && { targetStepMs }),
+      ...(draftMax !== undefined && { draftMax }),
       ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
     },
     app: {

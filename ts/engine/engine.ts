@@ -64,6 +64,9 @@ export interface Finish {
   cachedTokens: number;
   /** Every sampled token counts, the end-of-generation token included. */
   completionTokens: number;
+  /** Tokens that speculative decoding guessed, and how many of them came true. */
+  draftedTokens: number;
+  acceptedTokens: number;
   timings: Timings;
 }
 
@@ -118,6 +121,8 @@ export interface EngineStats {
   jobsCancelled: number;
   promptTokens: number;
   completionTokens: number;
+  draftedTokens: number;
+  acceptedTokens: number;
   decodeSteps: number;
 }
 

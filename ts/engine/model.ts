@@ -24,6 +24,11 @@ export interface LoadOptions {
   targetStepMs?: number;
   /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
   cacheRamMiB?: number;
+  /**
+   * Speculative decoding by prompt lookup: tokens to guess at a time from the text so far, at most; 0 is off. Pays where
+   * answers quote their prompts, and only while one or two streams decode. Default 0.
+   */
+  draftMax?: number;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -175,6 +180,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         batchSize: options.batchSize ?? 2048,
         ubatchSize: Math.min(options.batchSize ?? 512, 512),
         targetStepMs: options.targetStepMs ?? 100,
+        draftMax: options.draftMax ?? 0,
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
       },
     },

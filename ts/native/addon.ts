@@ -49,6 +49,8 @@ export interface NativeFinish {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
+  draftedTokens: number;
+  acceptedTokens: number;
   timings: { queuedMs: number; promptMs: number; predictedMs: number };
 }
 
@@ -72,6 +74,8 @@ export interface NativeStats {
   jobsCancelled: number;
   promptTokens: number;
   completionTokens: number;
+  draftedTokens: number;
+  acceptedTokens: number;
   decodeSteps: number;
 }
 
@@ -112,6 +116,8 @@ export interface OpenRequest {
     ubatchSize: number;
     targetStepMs: number;
     cacheRamBytes: number;
+    /** Tokens to guess at a time by prompt lookup; 0: none. */
+    draftMax: number;
   };
 }
 

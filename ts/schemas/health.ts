@@ -12,5 +12,7 @@ export interface Health {
   jobs_cancelled: number;
   prompt_tokens: number;
   completion_tokens: number;
+  drafted_tokens: number;
+  accepted_tokens: number;
   decode_steps: number;
 }

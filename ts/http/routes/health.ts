@@ -23,6 +23,8 @@ function toHealth(model: string, stats: EngineStats): Health {
     jobs_cancelled: stats.jobsCancelled,
     prompt_tokens: stats.promptTokens,
     completion_tokens: stats.completionTokens,
+    drafted_tokens: stats.draftedTokens,
+    accepted_tokens: stats.acceptedTokens,
     decode_steps: stats.decodeSteps,
   };
 }

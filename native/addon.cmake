@@ -31,3 +31,10 @@ if(CHASQUI_BENCH)
   target_link_libraries(bare-loop PRIVATE llama llama-common)
   set_warnings(bare-loop)
 endif()
+
+# Comparisons with llama.cpp's own code, built when test/llama runs.
+file(GLOB parity_sources CONFIGURE_DEPENDS test/llama/*.cpp)
+add_executable(llama-tests EXCLUDE_FROM_ALL ${parity_sources} test/native/main.cpp)
+target_include_directories(llama-tests PRIVATE test/native)
+target_link_libraries(llama-tests PRIVATE engine-core llama)
+set_warnings(llama-tests)

@@ -19,6 +19,7 @@ const tiers = [
   { name: 'setup', limit: 2 * minute },
   { name: 'http', limit: 5 * minute },
   { name: 'native', limit: 5 * minute },
+  { name: 'llama', limit: 5 * minute },
   { name: 'cli', limit: 5 * minute },
   { name: 'addon', limit: 5 * minute },
   { name: 'model', limit: 20 * minute },

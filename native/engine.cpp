@@ -32,11 +32,12 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       decoder_(model_, with_guesses(options)),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
-      n_draft_max_(decoder_.state_is_exact_only() ? 0 : options.n_draft_max),
+      n_draft_max_(decoder_.state_is_exact_only() || options.deterministic ? 0 : options.n_draft_max),
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
-                   decoder_.state_is_exact_only()}}),
+                   decoder_.state_is_exact_only()},
+                  options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1) {
     count();
     thread_ = std::thread([this] { run(); });

@@ -28,6 +28,7 @@ struct EngineOptions {
     DecoderOptions decoder;
     double         target_step_ms  = 100.0;
     size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
+    bool           deterministic   = false;            // see SchedulerOptions
     size_t         n_draft_max     = 0;                // tokens to guess at a time by prompt lookup; 0: none
 };
 

@@ -46,7 +46,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
     for (Sequence* sequence : in_order) {
-        const bool reuse  = sequence->job().cache_prompt;
+        const bool reuse  = sequence->job().cache_prompt && !options_.deterministic;
         auto       answer = cache_.place(sequence->tokens, reuse);
         if (answer.verdict == PrefixCache::Verdict::no_slot) {
             if (!preempt_for(*sequence, plan)) return;
@@ -80,6 +80,21 @@ bool Scheduler::preempt_for(const Sequence& sequence, const Plan& plan) {
 Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
     admit(now, plan);
+    if (options_.deterministic) plan_one_row(plan);
+    else plan_rows(plan);
+    return plan;
+}
+
+// Everybody in turn.
+void Scheduler::plan_one_row(Plan& plan) {
+    const auto can_go_on = [](const auto& sequence) { return !sequence->paused && sequence->n_pending() > 0; };
+    const auto next      = std::find_if(running_.begin(), running_.end(), can_go_on);
+    if (next == running_.end()) return;
+    plan.rows.push_back({next->get(), std::min(options_.n_batch, (*next)->n_pending())});
+    running_.splice(running_.end(), running_, next);
+}
+
+void Scheduler::plan_rows(Plan& plan) const {
     for (const auto& sequence : running_) {
         if (sequence->n_pending() == 1 && !sequence->paused) plan.rows.push_back({sequence.get(), 1});
     }
@@ -94,7 +109,6 @@ Plan Scheduler::plan(Clock::time_point now) {
     // llama.cpp computes sequences together only while their ids follow one another.
     std::sort(plan.rows.begin(), plan.rows.end(),
               [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
-    return plan;
 }
 
 size_t Scheduler::prompt_budget(size_t n_decoding) const {

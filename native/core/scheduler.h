@@ -14,6 +14,9 @@ struct SchedulerOptions {
     size_t             n_batch        = 2048;   // tokens in one step, at most
     double             target_step_ms = 100.0;  // how long a step may take while anyone decodes
     PrefixCacheOptions cache;                   // its slots are the sequences that run at a time
+    // Every sequence is computed alone, in the same slices, from its first token: kernels round differently for other
+    // batch shapes, so this is what makes an answer independent of whatever else is going on.
+    bool               deterministic = false;
 };
 
 // One line of a step's plan: compute the next `n_tokens` of `sequence`, and after them the guesses in `draft`.
@@ -69,6 +72,8 @@ private:
 
     void   admit(Clock::time_point now, Plan& plan);
     bool   preempt_for(const Sequence& sequence, const Plan& plan);
+    void   plan_rows(Plan& plan) const;
+    void   plan_one_row(Plan& plan);
     size_t prompt_budget(size_t n_decoding) const;
 
     SchedulerOptions options_;

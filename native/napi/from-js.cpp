@@ -114,6 +114,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
     options.n_draft_max            = integer_field<uint16_t>(from, "draftMax");
+    options.deterministic          = from.Get("deterministic").ToBoolean();
     options.target_step_ms         = number_field(from, "targetStepMs");
     return options;
 }

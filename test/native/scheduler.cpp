@@ -195,6 +195,23 @@ const Test equal_priority("scheduler: equal priorities do not preempt each other
     expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
 });
 
+const Test one_at_a_time("scheduler: a deterministic step computes one sequence, everybody in turn, nothing cached", [] {
+    SchedulerOptions alone = options(3, 100);
+    alone.deterministic    = true;
+    Scheduler scheduler(alone);
+    for (uint32_t id = 1; id <= 3; ++id) scheduler.submit(sequence(id, std::vector<TokenId>(150, 7)));
+    std::map<uint32_t, size_t> turns;
+    for (int i = 0; i < 12; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        expect_equal(plan.rows.size(), size_t{1});
+        const size_t turn = turns[plan.rows[0].sequence->id()]++;
+        expect_equal(plan.rows[0].n_tokens, turn == 0 ? size_t{100} : turn == 1 ? size_t{50} : size_t{1});
+        compute(scheduler, plan);
+    }
+    for (const auto& [id, n] : turns) expect_equal(n, size_t{4});
+    expect_equal(turns.size(), size_t{3});
+});
+
 // Everybody gets through, in whatever order things happen, and the books are right all the while.
 void random_rounds(uint32_t seed) {
     std::mt19937              random(seed);

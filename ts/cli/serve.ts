@@ -26,6 +26,7 @@ interface ServeOptions {
   targetStepMs?: number;
   cacheRam?: number;
   draftMax?: number;
+  deterministic?: boolean;
   strict?: boolean;
   bodyLimit: number;
 }
@@ -61,6 +62,11 @@ export function serveCommand(): Command {
         'their prompts (default: 0, none)',
       parseCountOrZero,
     )
+    .option(
+      '--deterministic',
+      'compute every answer alone and from its first token, so that equal requests get equal answers to the last ' +
+        'bit of rounding; slow (default: share steps and prompt beginnings)',
+    )
     .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
     .option('--body-limit <MiB>', 'largest request body', parseCount, DEFAULT_BODY_LIMIT / MIB)
     .helpOption('-h, --help', 'explain the options')
@@ -85,7 +91,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, draftMax } = options;
+  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, draftMax, deterministic } = options;
   return {
     modelPath: options.model ?? DEMO_MODEL,
     host: options.host,
@@ -98,6 +104,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(alias !== undefined && { alias }),
       ...(maxQueue !== undefined && { maxQueue }),
       ...(targetStepMs !== undefined && { targetStepMs }),
+      ...(deterministic !== undefined && { deterministic }),
       ...(draftMax !== undefined && { draftMax }),
       ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
     },

@@ -25,6 +25,12 @@ export interface LoadOptions {
   /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
   cacheRamMiB?: number;
   /**
+   * Computes every sequence alone and from its first token. Kernels round differently for other batch shapes, so that
+   * two tokens of nearly equal probability may change places when others are served at the same time or a beginning is
+   * cached; this excludes it, at the price of batching, caching and guessing. Default false.
+   */
+  deterministic?: boolean;
+  /**
    * Speculative decoding by prompt lookup: tokens to guess at a time from the text so far, at most; 0 is off. Pays where
    * answers quote their prompts, and only while one or two streams decode. Default 0.
    */
@@ -180,6 +186,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         batchSize: options.batchSize ?? 2048,
         ubatchSize: Math.min(options.batchSize ?? 512, 512),
         targetStepMs: options.targetStepMs ?? 100,
+        deterministic: options.deterministic ?? false,
         draftMax: options.draftMax ?? 0,
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
       },

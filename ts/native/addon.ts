@@ -116,6 +116,7 @@ export interface OpenRequest {
     ubatchSize: number;
     targetStepMs: number;
     cacheRamBytes: number;
+    deterministic: boolean;
     /** Tokens to guess at a time by prompt lookup; 0: none. */
     draftMax: number;
   };

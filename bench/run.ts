@@ -22,7 +22,6 @@ const { values } = parseArgs({
   },
 });
 const threads = Number(values.threads);
-const port = 18080;
 
 const rows: Row[] = [
   {
@@ -41,20 +40,24 @@ function server(row: Row): Promise<Subject> {
   const { promptTokens, predictTokens, streams } = row.work;
   // The chat template and words of more than one token need room as well.
   const contextSize = 2 * promptTokens + predictTokens + 128;
-  const options = { port, 'ctx-size': contextSize, parallel: streams, threads, alias: 'bench', model: values.model };
+  const options = { 'ctx-size': contextSize, parallel: streams, threads, alias: 'bench', model: values.model };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return httpServer({
     name: 'over HTTP',
     command: process.execPath,
     args: [`${root}dist/cli.js`, 'serve', ...args],
-    port,
+    log: `${root}build/bench-server.log`,
   });
 }
 
 const lines: string[][] = [];
 let names: string[] = [];
 for (const row of rows) {
-  const subjects = [bareLoop(values.model, threads), await engine(values.model, threads, row.work), await server(row)];
+  const subjects = [
+    bareLoop(values.model, threads, row.work),
+    await engine(values.model, threads, row.work),
+    await server(row),
+  ];
   names = subjects.map((subject) => subject.name);
   lines.push(await measureRow(row, subjects, Number(values.rounds)));
   for (const subject of subjects) await subject.close();

@@ -27,6 +27,8 @@ export interface Figures {
 /** Something that can do the work: an engine, a server, or the bare loop. */
 export interface Subject {
   name: string;
+  /** Of the process that does the work, when that is not this one. */
+  pid?: number;
   run(work: Work, round: number): Promise<Figures>;
   close(): Promise<void>;
 }
@@ -47,6 +49,13 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+/** A seed for every text (FNV-1a). */
+export function seedOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash;
 }
 
 /** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */

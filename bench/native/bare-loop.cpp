@@ -1,9 +1,10 @@
 // llama_decode and an argmax with nothing around them: the limit that everything else is measured against.
 //
-//   bare-loop <modules> <model.gguf> <n_prompt> <n_predict> <n_streams> <n_threads> [rounds]
+//   bare-loop <modules> <model.gguf> <n_prompt> <n_predict> <n_streams> <n_threads>
 //
-// Prints one JSON line per round: seconds of the prompt phase and of the decode phase, and tokens of each. All streams
-// start together, each with its own random prompt, in KV streams of their own, as chasqui and llama-server set it up.
+// Runs a round for every line of standard input and prints one JSON line for it: seconds of the prompt phase and of the
+// decode phase, and tokens of each. All streams start together, each with its own random prompt, in KV streams of their
+// own, as chasqui and llama-server set it up.
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
 #include <llama.h>
@@ -13,8 +14,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace {
@@ -101,9 +104,8 @@ Function* cpu_function(const char* name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 7) fail("usage: bare-loop <modules> <model> <n_prompt> <n_predict> <n_streams> <n_threads> [rounds]");
+    if (argc < 7) fail("usage: bare-loop <modules> <model> <n_prompt> <n_predict> <n_streams> <n_threads>");
     const Shape shape{std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5]), std::atoi(argv[6])};
-    const int   rounds = argc > 7 ? std::atoi(argv[7]) : 1;
 
     llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
     ggml_backend_load_all_from_path(argv[1]);
@@ -124,10 +126,12 @@ int main(int argc, char** argv) {
     llama_attach_threadpool(context, pool, nullptr);
     llama_batch batch = llama_batch_init(static_cast<int32_t>(llama_n_batch(context)), 0, 1);
 
-    for (int round = 0; round < rounds; ++round) {
+    uint32_t    round = 0;
+    std::string line;
+    for (; std::getline(std::cin, line); ++round) {
         llama_memory_clear(llama_get_memory(context), false);
         const auto   start          = Clock::now();
-        auto         first          = prefill(context, batch, shape, static_cast<uint32_t>(round));
+        auto         first          = prefill(context, batch, shape, round);
         const double prompt_seconds = seconds_since(start);
         const auto   decode_start   = Clock::now();
         generate(context, batch, shape, std::move(first));

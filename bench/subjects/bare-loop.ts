@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { killAtExit } from '../kill-at-exit.js';
 import type { Figures, Subject, Work } from '../work.js';
 
 const modules = fileURLToPath(new URL('../../build/Release/', import.meta.url));
-const run = promisify(execFile);
 
 interface Line {
   promptTokens: number;
@@ -13,20 +13,33 @@ interface Line {
   decodeSeconds: number;
 }
 
-/** llama_decode and argmax with nothing around them, in a process of its own for each run; warmed up by a round. */
-export function bareLoop(modelPath: string, threads: number): Subject {
+/** llama_decode and argmax with nothing around them, in a process of its own that does this work and no other. */
+export function bareLoop(modelPath: string, threads: number, work: Work): Subject {
+  const shape = [work.promptTokens, work.predictTokens, work.streams, threads].map(String);
+  const child = spawn(`${modules}bare-loop`, [modules, modelPath, ...shape], { stdio: ['pipe', 'pipe', 'inherit'] });
+  killAtExit(child);
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
     name: 'bare loop',
-    async run(work: Work): Promise<Figures> {
-      const shape = [work.promptTokens, work.predictTokens, work.streams, threads].map(String);
-      const { stdout } = await run(`${modules}bare-loop`, [modules, modelPath, ...shape, '2']);
-      const line = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Line;
-      return {
-        decodeRate: line.decodeTokens / line.decodeSeconds,
-        totalRate: (work.predictTokens * work.streams) / (line.promptSeconds + line.decodeSeconds),
-        firstTokenMs: 1000 * line.promptSeconds,
-      };
+    pid: child.pid as number,
+    async run() {
+      child.stdin.write('\n');
+      const { value } = await lines.next();
+      if (value === undefined) throw new Error('the bare loop has ended');
+      return figuresOfLine(JSON.parse(value) as Line, work);
     },
-    close: async () => {},
+    async close() {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+function figuresOfLine(line: Line, work: Work): Figures {
+  return {
+    decodeRate: line.decodeTokens / line.decodeSeconds,
+    totalRate: (work.predictTokens * work.streams) / (line.promptSeconds + line.decodeSeconds),
+    firstTokenMs: 1000 * line.promptSeconds,
   };
 }

@@ -215,6 +215,7 @@ void random_rounds(uint32_t seed, bool exact_only) {
             const Placement& placement = answer.placement;
             expect(running.count(placement.slot) == 0, "a slot of its own");
             cells.apply(placement);
+            expect_equal(cells.snapshots.size(), cache.n_snapshots());
             expect(placement.n_keep < tokens.size(), "at least one token to compute");
             expect_equal(common_length(cells.slots[placement.slot], tokens), placement.n_keep);
             running[placement.slot] = {tokens, placement.n_keep};

@@ -2,6 +2,7 @@
  * The engine as the rest of the TypeScript sees it. One interface with two homes: in this process, and (later) in a
  * child process; everything that crosses it is therefore a plain value or a promise.
  */
+import type { NativeFinish, NativeStats } from '../native/addon.js';
 import type { Job } from './job.js';
 
 /** What is known about a loaded model. Sizes in bytes, lengths in tokens. */
@@ -43,32 +44,9 @@ export interface RenderedPrompt {
   additionalStops: readonly string[];
 }
 
-export type FinishReason = 'stop' | 'length';
-
-/** Milliseconds, as measured by the engine thread. */
-export interface Timings {
-  /** From submission until the sequence was first scheduled. */
-  queuedMs: number;
-  /** From first being scheduled until the first token was sampled. */
-  promptMs: number;
-  /** From the first sampled token until the last. */
-  predictedMs: number;
-}
-
-export interface Finish {
-  reason: FinishReason;
-  /** The stop string that ended the text, if one did. */
-  stopString: string | null;
-  promptTokens: number;
-  /** Of the prompt's tokens, how many were found in the cache and not computed again. */
-  cachedTokens: number;
-  /** Every sampled token counts, the end-of-generation token included. */
-  completionTokens: number;
-  /** Tokens that speculative decoding guessed, and how many of them came true. */
-  draftedTokens: number;
-  acceptedTokens: number;
-  timings: Timings;
-}
+export type Finish = NativeFinish;
+export type FinishReason = Finish['reason'];
+export type Timings = Finish['timings'];
 
 export interface TokenLogprob {
   id: number;
@@ -106,25 +84,7 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
 }
 
 /** Counts at one moment. */
-export interface EngineStats {
-  /** Sequences that hold KV cells: in prefill, decoding, or paused for a slow reader. */
-  active: number;
-  /** Jobs waiting for a sequence. */
-  queued: number;
-  /** KV cells of active sequences. */
-  kvCellsUsed: number;
-  /** KV cells whose sequences are over, kept for prompts that begin alike; given up when room is needed. */
-  kvCellsCached: number;
-  kvCellsTotal: number;
-  /** Since the engine started. */
-  jobsFinished: number;
-  jobsCancelled: number;
-  promptTokens: number;
-  completionTokens: number;
-  draftedTokens: number;
-  acceptedTokens: number;
-  decodeSteps: number;
-}
+export type EngineStats = NativeStats;
 
 export interface Engine {
   readonly model: ModelInfo;

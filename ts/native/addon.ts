@@ -43,15 +43,28 @@ export interface NativeModelInfo {
   hasChatTemplate: boolean;
 }
 
+/** How a job ended. */
 export interface NativeFinish {
   reason: 'stop' | 'length';
+  /** The stop string that ended the text, if one did. */
   stopString: string | null;
   promptTokens: number;
+  /** Of the prompt's tokens, how many were found in the cache and not computed again. */
   cachedTokens: number;
+  /** Every sampled token counts, the end-of-generation token included. */
   completionTokens: number;
+  /** Tokens that speculative decoding guessed, and how many of them came true. */
   draftedTokens: number;
   acceptedTokens: number;
-  timings: { queuedMs: number; promptMs: number; predictedMs: number };
+  /** Milliseconds, as measured by the engine thread. */
+  timings: {
+    /** From submission until the sequence was first scheduled. */
+    queuedMs: number;
+    /** From first being scheduled until the first token was sampled. */
+    promptMs: number;
+    /** From the first sampled token until the last. */
+    predictedMs: number;
+  };
 }
 
 export interface NativeTokenLogprob {
@@ -65,11 +78,16 @@ export interface NativeLogprobs extends NativeTokenLogprob {
 }
 
 export interface NativeStats {
+  /** Sequences that hold a slot: in prefill, decoding, or paused for a slow reader. */
   active: number;
+  /** Jobs waiting for a slot. */
   queued: number;
+  /** KV cells of active sequences. */
   kvCellsUsed: number;
+  /** KV cells whose sequences are over, kept for prompts that begin alike; given up when room is needed. */
   kvCellsCached: number;
   kvCellsTotal: number;
+  /** These and the following count since the engine started. */
   jobsFinished: number;
   jobsCancelled: number;
   promptTokens: number;

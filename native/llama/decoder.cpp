@@ -9,6 +9,8 @@
 #include <llama.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <string>
 
 namespace chasqui {
@@ -18,12 +20,21 @@ namespace {
 constexpr uint32_t kDefaultContextLength = 4096;
 constexpr uint32_t kCellPadding          = 256;  // llama.cpp rounds each sequence's cells up to this
 
+// Only steps shorter than this are tried with fewer threads, and fewer are taken when they need less than this share.
+constexpr double kSmallStepMs   = 5.0;
+constexpr double kClearlyFaster = 0.9;
+
 // CPU functions live in a module that is chosen at run time, so they are looked up rather than linked.
 template <typename Function>
 Function* cpu_function(const char* name) {
     ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     return reinterpret_cast<Function*>(
         ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), name));
+}
+
+TokenId first_token(const llama_vocab* vocab) {
+    const TokenId begin = llama_vocab_bos(vocab);
+    return begin >= 0 ? begin : 0;
 }
 
 void check(const DecoderOptions& options) {
@@ -95,6 +106,7 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
     bytes_per_token_ = estimate_bytes_per_token(model.handle());
     create_threadpool(threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
+    warm_up(first_token(model.vocab()), options.threads == 0);
 }
 
 Decoder::~Decoder() {
@@ -107,6 +119,35 @@ void Decoder::create_threadpool(int32_t threads) {
     threadpool_.reset(cpu_function<decltype(ggml_threadpool_new)>("ggml_threadpool_new")(&params));
     if (!threadpool_) throw Error(ErrorCode::out_of_memory, "The compute threads could not be started.");
     llama_attach_threadpool(context_.get(), threadpool_.get(), nullptr);
+}
+
+// Computes a token for nobody, so that the first request does not wait for the weights to come into memory. Where that
+// takes no time at all, threads spend more of it waiting for each other than computing, and fewer are faster.
+void Decoder::warm_up(TokenId token, bool choose_threads) {
+    const auto fastest_of = [&](int n_times) {
+        double fastest = std::numeric_limits<double>::infinity();
+        for (int i = 0; i < n_times; ++i) {
+            const auto started = Clock::now();
+            batch_->n_tokens   = 0;
+            add_token(token, 0, 0, true);
+            if (llama_decode(context_.get(), *batch_) != 0) return fastest;
+            llama_synchronize(context_.get());
+            fastest = std::min(fastest, std::chrono::duration<double, std::milli>(Clock::now() - started).count());
+            trim(0, 0);
+        }
+        return fastest;
+    };
+    const int32_t most    = threads();
+    int32_t       chosen  = most;
+    double        fastest = fastest_of(3);
+    for (int32_t fewer = most / 2; choose_threads && fewer >= 1 && fastest < kSmallStepMs; fewer /= 2) {
+        llama_set_n_threads(context_.get(), fewer, most);
+        const double milliseconds = fastest_of(5);
+        if (milliseconds > kClearlyFaster * fastest) break;
+        fastest = milliseconds;
+        chosen  = fewer;
+    }
+    llama_set_n_threads(context_.get(), chosen, most);
 }
 
 void Decoder::add_token(TokenId token, size_t position, int32_t slot, bool output) {
@@ -203,7 +244,7 @@ bool Decoder::trim(int32_t slot, size_t n_keep) {
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }
-int32_t Decoder::threads() const { return llama_n_threads(context_.get()); }
+int32_t Decoder::threads() const { return llama_n_threads_batch(context_.get()); }
 uint32_t Decoder::n_batch() const { return llama_n_batch(context_.get()); }
 
 }  // namespace chasqui

@@ -22,7 +22,7 @@ struct DecoderOptions {
     uint32_t parallel       = 4;  // sequences that hold KV cells at a time
     uint32_t n_batch        = 2048;
     uint32_t n_ubatch       = 512;
-    int32_t  threads        = 0;  // 0: one per physical core, as llama.cpp counts them
+    int32_t  threads        = 0;  // 0: one per physical core, or fewer for a model too small to share out
     uint32_t n_guesses      = 0;  // outputs to allow for beside one per sequence
 };
 
@@ -67,6 +67,7 @@ private:
     };
 
     void create_threadpool(int32_t threads);
+    void warm_up(TokenId token, bool choose_threads);
     void add_row(const PlanRow& row);
     using State = std::vector<uint8_t>;
     State save(int32_t slot);

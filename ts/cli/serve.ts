@@ -43,7 +43,11 @@ export function serveCommand(): Command {
       parseCount,
     )
     .option('-j, --parallel <n>', 'answers computed at the same time; each takes memory (default: 4)', parseCount)
-    .option('-t, --threads <n>', 'threads to compute with (default: one per physical core)', parseCount)
+    .option(
+      '-t, --threads <n>',
+      'threads to compute with (default: one per physical core, fewer for very small models)',
+      parseCount,
+    )
     .option('-a, --alias <name>', "the model's name in requests (default: the file's name without .gguf)")
     .option('--max-queue <n>', 'requests that may wait; one more is answered 429 (default: 256)', parseCountOrZero)
     .option(

@@ -14,7 +14,7 @@ export interface LoadOptions {
   contextSize?: number;
   /** How many sequences decode at the same time; each reserves `contextSize` tokens of memory. Default 4. */
   parallel?: number;
-  /** Compute threads; default: one per physical core. */
+  /** Compute threads; default: one per physical core, or fewer where the model is so small that they only wait. */
   threads?: number;
   /** Tokens in one step, at most; default 2048. */
   batchSize?: number;

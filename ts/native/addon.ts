@@ -128,7 +128,7 @@ export interface OpenRequest {
     /** Tokens; 0: the trained length, at most 4096. */
     contextLength: number;
     parallel: number;
-    /** 0: one per physical core. */
+    /** 0: one per physical core, or fewer for a model too small to share out. */
     threads: number;
     batchSize: number;
     ubatchSize: number;

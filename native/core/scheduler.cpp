@@ -10,7 +10,11 @@ namespace {
 
 // The first slice beside running decodes, before anything has been measured.
 constexpr size_t kFirstSlice = 64;
-// Prompts make progress even when the decoding alone exceeds the target.
+// A short slice reads all weights for few tokens, so a slice may have this many even where they exceed the target, as
+// long as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
+constexpr size_t kFairSlice    = 96;
+constexpr double kLongestSteps = 4.0;
+// Prompts make progress even when the decoding alone exceeds all that.
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
 constexpr double kNewest = 0.2;
@@ -98,13 +102,16 @@ void Scheduler::plan_rows(Plan& plan) const {
     for (const auto& sequence : running_) {
         if (sequence->n_pending() == 1 && !sequence->paused) plan.rows.push_back({sequence.get(), 1});
     }
-    size_t budget = prompt_budget(plan.rows.size());
+    std::vector<Sequence*> prompts;
     for (const auto& sequence : running_) {
-        if (budget == 0) break;
-        if (sequence->n_pending() <= 1 || sequence->paused) continue;
-        const size_t n_tokens = std::min(budget, sequence->n_pending());
-        plan.rows.push_back({sequence.get(), n_tokens});
-        budget -= n_tokens;
+        if (sequence->n_pending() > 1 && !sequence->paused) prompts.push_back(sequence.get());
+    }
+    // Everybody with a slot is given a token, since a slot that is left out parts the others; the rest goes in order.
+    size_t budget = std::max(prompt_budget(plan.rows.size()), prompts.size()) - prompts.size();
+    for (Sequence* sequence : prompts) {
+        const size_t n_tokens = std::min(1 + budget, sequence->n_pending());
+        plan.rows.push_back({sequence, n_tokens});
+        budget -= n_tokens - 1;
     }
     // llama.cpp computes sequences together only while their ids follow one another.
     std::sort(plan.rows.begin(), plan.rows.end(),
@@ -115,8 +122,11 @@ size_t Scheduler::prompt_budget(size_t n_decoding) const {
     const size_t room = options_.n_batch - std::min(options_.n_batch, n_decoding);
     if (n_decoding == 0) return room;
     if (ms_per_prompt_token_ == 0) return std::min(room, kFirstSlice);
-    const double left  = options_.target_step_ms - ms_per_decode_step_;
-    const auto   slice = static_cast<size_t>(std::max(0.0, left) / ms_per_prompt_token_);
+    const auto tokens_within = [&](double milliseconds) {
+        return static_cast<size_t>(std::max(0.0, milliseconds - ms_per_decode_step_) / ms_per_prompt_token_);
+    };
+    const size_t fair  = std::min(kFairSlice, tokens_within(kLongestSteps * options_.target_step_ms));
+    const size_t slice = std::max(tokens_within(options_.target_step_ms), fair);
     return std::min(room, std::max(slice, kSmallestSlice));
 }
 

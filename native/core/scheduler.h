@@ -42,9 +42,8 @@ struct Plan {
 // prompt whose beginning somebody else is computing is passed over until that is done. When all slots are taken, a
 // paused sequence gives way, or else the youngest of the lowest priority does to a higher one.
 //
-// A step takes one token of every sequence that is decoding, then as much of the prompts, in the same order, as the
-// budget allows: the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from
-// the steps before.
+// A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows:
+// the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from the steps before.
 class Scheduler {
 public:
     explicit Scheduler(SchedulerOptions options);

@@ -66,8 +66,8 @@ const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
     for (uint32_t id = 1; id <= 3; ++id) scheduler.submit(sequence(id, 60));
     const Plan plan = scheduler.plan(Clock::now());
     expect_equal(tokens_of(plan, 1), size_t{60});
-    expect_equal(tokens_of(plan, 2), size_t{40});
-    expect_equal(tokens_of(plan, 3), size_t{0});
+    expect_equal(tokens_of(plan, 2), size_t{39});
+    expect_equal(tokens_of(plan, 3), size_t{1});  // everybody with a slot gets a token
 });
 
 const Test decode_first("scheduler: every decoding sequence gets its token, whatever prompts arrive", [] {
@@ -88,7 +88,16 @@ const Test learns("scheduler: beside decoding, prompt slices are as long as the 
     compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 2 ms a prompt token
     compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
-    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{40});
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{96});  // 40 fit, but 96 take less than four times
+});
+
+const Test fits("scheduler: slices longer than the fair one fit the target time", [] {
+    Scheduler scheduler(options(4, 2048, 400));
+    scheduler.submit(sequence(1, 1000));
+    compute(scheduler, scheduler.plan(Clock::now()), 2000);
+    compute(scheduler, scheduler.plan(Clock::now()), 20);
+    scheduler.submit(sequence(2, 1000));
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{190});
 });
 
 const Test progress("scheduler: prompts progress even when decoding alone takes longer than the target", [] {

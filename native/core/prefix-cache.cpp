@@ -144,18 +144,15 @@ void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
 
 void PrefixCache::hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use) {
     tree_.insert(id, tokens);
+    n_in_use_ += in_use ? 1 : 0;
     holdings_[id] = {std::move(tokens), n_ready, in_use, ++clock_};
 }
 
 void PrefixCache::forget(Id id) {
     Holding& holding = holdings_.at(id);
     tree_.remove(id, holding.tokens);
+    n_in_use_ -= holding.in_use ? 1 : 0;
     holding = {};
-}
-
-size_t PrefixCache::n_in_use() const {
-    return static_cast<size_t>(
-        std::count_if(holdings_.begin(), holdings_.end(), [](const auto& each) { return each.second.in_use; }));
 }
 
 size_t PrefixCache::n_tokens_held() const {
@@ -177,8 +174,9 @@ void PrefixCache::check_invariants() const {
         if (!holds) throw std::logic_error(std::string("prefix cache: ") + what);
     };
     tree_.check_invariants();
-    size_t bytes = 0;
+    size_t bytes = 0, in_use = 0;
     for (const auto& [id, holding] : holdings_) {
+        in_use += holding.in_use ? 1 : 0;
         if (!is_slot(id)) bytes += holding.n_ready * options_.bytes_per_token;
         require(is_slot(id) || (!holding.in_use && holding.n_ready == holding.tokens.size()), "a snapshot changed");
         if (holding.tokens.empty()) continue;
@@ -189,6 +187,7 @@ void PrefixCache::check_invariants() const {
         }
         require(filed, "a holding is not in the tree");
     }
+    require(in_use == n_in_use_, "the slots in use are miscounted");
     require(bytes == snapshot_bytes_, "the bytes of the snapshots do not add up");
     require(snapshot_bytes_ <= options_.max_snapshot_bytes, "the snapshots are over their limit");
 }

@@ -62,7 +62,7 @@ public:
     // The slot's sequence is over, and what its cells hold is unknown.
     void release_spoilt(int32_t slot);
 
-    size_t n_in_use() const;
+    size_t n_in_use() const { return n_in_use_; }
     // Tokens with cells: all, and those of sequences that run.
     size_t n_tokens_held() const;
     size_t n_tokens_in_use() const;
@@ -101,6 +101,7 @@ private:
     PrefixTree            tree_;
     Id                    next_snapshot_;
     uint64_t              clock_          = 0;
+    size_t                n_in_use_       = 0;
     size_t                snapshot_bytes_ = 0;
 };
 

@@ -42,6 +42,7 @@ Scheduler::Scheduler(SchedulerOptions options) : options_(options), cache_(optio
 void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
+    if (waiting_.empty()) return;
     std::vector<Sequence*> in_order;
     for (const auto& sequence : waiting_) {
         if (!sequence->paused) in_order.push_back(sequence.get());
@@ -106,12 +107,16 @@ void Scheduler::plan_rows(Plan& plan) const {
     for (const auto& sequence : running_) {
         if (sequence->n_pending() > 1 && !sequence->paused) prompts.push_back(sequence.get());
     }
-    // Everybody with a slot is given a token, since a slot that is left out parts the others; the rest goes in order.
-    size_t budget = std::max(prompt_budget(plan.rows.size()), prompts.size()) - prompts.size();
+    // A slot that is left out parts those beside it, and each part costs a pass over the weights: beside decodes every
+    // prompt gets a token. The rest of the budget goes in order.
+    const size_t least  = plan.rows.empty() ? 0 : 1;
+    size_t       budget = prompt_budget(plan.rows.size());
+    budget -= std::min(budget, least * prompts.size());
     for (Sequence* sequence : prompts) {
-        const size_t n_tokens = std::min(1 + budget, sequence->n_pending());
+        const size_t n_tokens = std::min(least + budget, sequence->n_pending());
+        if (n_tokens == 0) break;
         plan.rows.push_back({sequence, n_tokens});
-        budget -= n_tokens - 1;
+        budget -= n_tokens - least;
     }
     // llama.cpp computes sequences together only while their ids follow one another.
     std::sort(plan.rows.begin(), plan.rows.end(),

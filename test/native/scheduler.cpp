@@ -66,8 +66,20 @@ const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
     for (uint32_t id = 1; id <= 3; ++id) scheduler.submit(sequence(id, 60));
     const Plan plan = scheduler.plan(Clock::now());
     expect_equal(tokens_of(plan, 1), size_t{60});
-    expect_equal(tokens_of(plan, 2), size_t{39});
-    expect_equal(tokens_of(plan, 3), size_t{1});  // everybody with a slot gets a token
+    expect_equal(tokens_of(plan, 2), size_t{40});
+    expect_equal(tokens_of(plan, 3), size_t{0});
+});
+
+const Test nobody_left_out("scheduler: beside decodes every prompt with a slot gets a token", [] {
+    Scheduler scheduler(options(4, 100));
+    scheduler.submit(sequence(1, 5));
+    step(scheduler);
+    for (uint32_t id = 2; id <= 4; ++id) scheduler.submit(sequence(id, 1000));
+    const Plan plan = scheduler.plan(Clock::now());
+    expect_equal(plan.rows.size(), size_t{4});
+    expect(tokens_of(plan, 2) > 1, "the budget for the first");
+    expect_equal(tokens_of(plan, 3), size_t{1});
+    expect_equal(tokens_of(plan, 4), size_t{1});
 });
 
 const Test decode_first("scheduler: every decoding sequence gets its token, whatever prompts arrive", [] {

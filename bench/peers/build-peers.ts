@@ -1,0 +1,105 @@
+/**
+ * Builds the programs that chasqui is compared with, from the llama.cpp commit that it contains: llama-server,
+ * llama-bench, llama-batched-bench, and llama-quantize for the models. None of them is ever shipped.
+ *
+ * They are built as their users get them: of our patches only the one without which quantised weights crash is
+ * applied. Compiler options and CPU instructions are those of chasqui's own module for this machine.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+// @ts-expect-error: plain JavaScript, because it runs before anything is installed.
+import { chooseVariants, listVariants } from '../../native/cpu-variants.mjs';
+// @ts-expect-error: the same.
+import { ensureLlamaSource, manifest } from '../../vendor/llama-source.mjs';
+import { killAtExit } from '../kill-at-exit.js';
+import { peersFolder, root } from './places.js';
+
+const targets = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;
+const neededPatch = path.join(root, 'vendor', 'patches', '0001-amx-tile-configuration.patch');
+const sourceFolder = path.join(peersFolder, 'llama.cpp');
+const buildFolder = path.join(peersFolder, 'build');
+
+export interface Peers {
+  /** How they were built, in words for the footer of a table. */
+  description: string;
+  pathOf(program: (typeof targets)[number]): string;
+}
+
+/** Builds what is missing or out of date. The first time takes minutes, at a low priority. */
+export async function buildPeers(): Promise<Peers> {
+  const vendored = ensureLlamaSource().dir as string;
+  const instructions = instructionSet(vendored);
+  const definitions = cmakeDefinitions(instructions);
+  const stampFile = path.join(peersFolder, 'stamp');
+  const stamp = stampOf(definitions);
+  const pathOf = (program: string) => path.join(buildFolder, 'bin', program);
+  if (readIfThere(stampFile) !== stamp || !targets.every((target) => fs.existsSync(pathOf(target)))) {
+    fs.rmSync(stampFile, { force: true });
+    materialiseSource();
+    await run('cmake', ['-S', sourceFolder, '-B', buildFolder, '-G', 'Ninja', ...definitions]);
+    await run('ninja', ['-C', buildFolder, ...targets]);
+    fs.writeFileSync(stampFile, stamp);
+  }
+  const description = `llama.cpp ${manifest.release} (${manifest.commit.slice(0, 8)}) with no patch but ${path.basename(neededPatch)}, -O3, ${instructions ? `CPU features ${instructions.join(' ')}` : 'GGML_NATIVE'}, no OpenMP`;
+  return { description, pathOf };
+}
+
+/** The CPU features of the module that chasqui chooses here; undefined where it cannot ask the CPU. */
+function instructionSet(llamaDir: string): string[] | undefined {
+  if (process.arch !== 'x64') return undefined;
+  const best = (chooseVariants(llamaDir) as string).split(',')[0];
+  const cmake = fs.readFileSync(path.join(llamaDir, 'ggml', 'src', 'CMakeLists.txt'), 'utf8');
+  const variants = listVariants(cmake, process.arch) as { name: string; needs: string[] }[];
+  return variants.find(({ name }) => name === best)?.needs;
+}
+
+function cmakeDefinitions(instructions: string[] | undefined): string[] {
+  const values: Record<string, string> = {
+    CMAKE_BUILD_TYPE: 'Release',
+    BUILD_SHARED_LIBS: 'OFF',
+    GGML_NATIVE: instructions ? 'OFF' : 'ON',
+    GGML_OPENMP: 'OFF',
+    LLAMA_OPENSSL: 'OFF',
+    LLAMA_USE_PREBUILT_UI: 'OFF',
+    LLAMA_BUILD_TESTS: 'OFF',
+    LLAMA_BUILD_EXAMPLES: 'OFF',
+    LLAMA_BUILD_APP: 'OFF',
+  };
+  for (const feature of instructions ?? []) values[`GGML_${feature}`] = 'ON';
+  return Object.entries(values).map(([name, value]) => `-D${name}=${value}`);
+}
+
+function stampOf(definitions: string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify([manifest.integrity, definitions]));
+  return hash.update(fs.readFileSync(neededPatch)).digest('hex');
+}
+
+/** Unpacks the same package again, because chasqui's copy is patched and lacks the server's page. */
+function materialiseSource(): void {
+  const archive = path.join(root, 'vendor', '.cache', `${manifest.package}-${manifest.version}.tgz`);
+  if (!fs.existsSync(archive)) {
+    throw new Error(`${archive} is gone: remove vendor/llama.cpp and run "npm run build" to fetch it again`);
+  }
+  fs.rmSync(sourceFolder, { recursive: true, force: true });
+  fs.mkdirSync(peersFolder, { recursive: true });
+  const member = `package/${manifest.bundle}`;
+  execFileSync('tar', ['-xzf', archive, member], { cwd: peersFolder });
+  const clone = ['-c', 'core.autocrlf=false', '-c', 'advice.detachedHead=false', 'clone', '--quiet'];
+  execFileSync('git', [...clone, member, sourceFolder], { cwd: peersFolder });
+  fs.rmSync(path.join(peersFolder, 'package'), { recursive: true });
+  execFileSync('git', ['apply', '--ignore-whitespace', neededPatch], { cwd: sourceFolder });
+}
+
+async function run(command: string, args: string[]): Promise<void> {
+  console.error(`${command} ${args.join(' ')}`);
+  const child = spawn('nice', ['-n', '10', command, ...args], { stdio: ['ignore', 2, 2] });
+  killAtExit(child);
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve));
+  if (code !== 0) throw new Error(`${command} ended with ${code}`);
+}
+
+function readIfThere(file: string): string | undefined {
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined;
+}

@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { bareLoop } from '../subjects/bare-loop.js';
+import { table } from '../table.js';
+import type { Work } from '../work.js';
+import type { Peers } from './build-peers.js';
+import { type ModelName, syntheticModel } from './models.js';
+
+const timeout = 240_000;
+const promptTokens = 80;
+const predictTokens = 128;
+
+/** The bare loop's decode rates beside those of llama.cpp's own tools, which choose no tokens: a Markdown table. */
+export async function checkLoop(peers: Peers, threads: number): Promise<string> {
+  const rows: string[][] = [];
+  for (const [name, streams] of [
+    ['0.5B', 1],
+    ['0.5B', 8],
+    ['tiny', 1],
+    ['tiny', 64],
+  ] as const) {
+    const model = modelPath(name, peers);
+    const own = await loopRates(model, threads, { promptTokens, predictTokens, streams });
+    const bench = streams === 1 ? llamaBench(peers, model, threads) : undefined;
+    const batched = batchedBench(peers, model, threads, streams);
+    rows.push([`${name}, ${streams}`, own.decode, bench ?? '', batched.decode, own.total, batched.total]);
+  }
+  const head = ['tokens/s; streams', 'loop: decode', 'llama-bench', 'batched-bench', 'loop: total', 'batched-bench'];
+  return table(head, rows);
+}
+
+function modelPath(name: ModelName, { pathOf }: Peers): string {
+  return syntheticModel(name, pathOf('llama-quantize'));
+}
+
+async function loopRates(model: string, threads: number, work: Work): Promise<{ decode: string; total: string }> {
+  const loop = bareLoop(model, threads, work);
+  await loop.run(work, 0);
+  const { decodeRate, totalRate } = await loop.run(work, 1);
+  await loop.close();
+  return { decode: decodeRate.toFixed(1), total: totalRate.toFixed(1) };
+}
+
+function llamaBench(peers: Peers, model: string, threads: number): string {
+  const args = ['-m', model, '-p', '0', '-n', String(predictTokens), '-t', String(threads), '-r', '3', '-o', 'json'];
+  const [result] = JSON.parse(run(peers.pathOf('llama-bench'), args)) as { avg_ts: number }[];
+  return (result?.avg_ts ?? Number.NaN).toFixed(1);
+}
+
+/** Its rates count the prompts as well; ours count new tokens alone. */
+function batchedBench(peers: Peers, model: string, threads: number, streams: number) {
+  const shape = ['-npp', String(promptTokens), '-ntg', String(predictTokens), '-npl', String(streams)];
+  const context = ['-c', String(256 * streams), '-t', String(threads), '--output-format', 'jsonl'];
+  const output = run(peers.pathOf('llama-batched-bench'), ['-m', model, ...shape, ...context]);
+  const line = output.split('\n').findLast((each) => each.startsWith('{')) ?? '{}';
+  const { speed_tg: decode = Number.NaN, t = Number.NaN } = JSON.parse(line) as { speed_tg?: number; t?: number };
+  return { decode: decode.toFixed(1), total: ((predictTokens * streams) / t).toFixed(1) };
+}
+
+function run(program: string, args: string[]): string {
+  return execFileSync(program, args, { encoding: 'utf8', timeout, stdio: ['ignore', 'pipe', 'ignore'] });
+}

@@ -1,0 +1,148 @@
+/** As much of the GGUF format (version 3, little-endian) as it takes to copy a vocabulary and to write a model. */
+import fs from 'node:fs';
+
+const magic = 0x46554747;
+const version = 3;
+const alignment = 32;
+const uint32 = 4;
+const float32 = 6;
+const text = 8;
+const array = 9;
+/** Bytes of each type of value whose size is fixed. */
+const sizes: Record<number, number> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
+
+/** A key, the type of its value and the value, as they stand in the file. */
+export interface Entry {
+  key: string;
+  bytes: Buffer;
+}
+
+export type ElementType = 'F32' | 'F16';
+const elementTypes = { F32: { code: 0, bytes: 4 }, F16: { code: 1, bytes: 2 } };
+
+export interface Tensor {
+  name: string;
+  /** The length of a row first. */
+  shape: number[];
+  type: ElementType;
+  /** The next so many elements, as they shall stand in the file. Called until the tensor is full. */
+  fill(elements: number): Buffer;
+}
+
+/** All metadata of a file. */
+export function readEntries(file: string): Entry[] {
+  const data = fs.readFileSync(file);
+  if (data.readUInt32LE(0) !== magic || data.readUInt32LE(4) !== version) throw new Error(`${file} is not GGUF 3`);
+  const count = Number(data.readBigUInt64LE(16));
+  let at = 24;
+  return Array.from({ length: count }, () => {
+    const start = at;
+    const keyLength = Number(data.readBigUInt64LE(at));
+    const key = data.toString('utf8', at + 8, at + 8 + keyLength);
+    at += 8 + keyLength;
+    at = endOfValue(data, data.readUInt32LE(at), at + 4);
+    return { key, bytes: data.subarray(start, at) };
+  });
+}
+
+function endOfValue(data: Buffer, type: number, at: number): number {
+  const size = sizes[type];
+  if (size !== undefined) return at + size;
+  if (type === text) return at + 8 + Number(data.readBigUInt64LE(at));
+  if (type !== array) throw new Error(`unknown type ${type} at ${at}`);
+  const elementType = data.readUInt32LE(at);
+  const count = Number(data.readBigUInt64LE(at + 4));
+  let end = at + 12;
+  for (let i = 0; i < count; i++) end = endOfValue(data, elementType, end);
+  return end;
+}
+
+/** How many elements an entry has whose value is an array. */
+export function arrayLength(entry: Entry): number {
+  return Number(entry.bytes.readBigUInt64LE(8 + Buffer.byteLength(entry.key) + 8));
+}
+
+export function textEntry(key: string, value: string): Entry {
+  return entry(key, text, withLength(value));
+}
+
+export function uint32Entry(key: string, value: number): Entry {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return entry(key, uint32, bytes);
+}
+
+export function float32Entry(key: string, value: number): Entry {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return entry(key, float32, bytes);
+}
+
+function entry(key: string, type: number, value: Buffer): Entry {
+  return { key, bytes: Buffer.concat([withLength(key), ofUint32(type), value]) };
+}
+
+function withLength(value: string): Buffer {
+  return Buffer.concat([ofUint64(Buffer.byteLength(value)), Buffer.from(value)]);
+}
+
+function ofUint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function ofUint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}
+
+/** The file appears under its name only when it is complete. */
+export function writeGguf(file: string, entries: readonly Entry[], tensors: readonly Tensor[]): void {
+  const unfinished = `${file}.${process.pid}`;
+  const out = fs.openSync(unfinished, 'w');
+  try {
+    const header = headerOf(entries, tensors);
+    fs.writeSync(out, header);
+    fs.writeSync(out, Buffer.alloc(padding(header.length)));
+    for (const tensor of tensors) writeTensor(out, tensor);
+    fs.closeSync(out);
+    fs.renameSync(unfinished, file);
+  } finally {
+    fs.rmSync(unfinished, { force: true });
+  }
+}
+
+function headerOf(entries: readonly Entry[], tensors: readonly Tensor[]): Buffer {
+  const parts = [ofUint32(magic), ofUint32(version), ofUint64(tensors.length), ofUint64(entries.length)];
+  for (const { bytes } of entries) parts.push(bytes);
+  let offset = 0;
+  for (const tensor of tensors) {
+    parts.push(withLength(tensor.name), ofUint32(tensor.shape.length), ...tensor.shape.map(ofUint64));
+    parts.push(ofUint32(elementTypes[tensor.type].code), ofUint64(offset));
+    offset += byteLength(tensor) + padding(byteLength(tensor));
+  }
+  return Buffer.concat(parts);
+}
+
+function writeTensor(out: number, tensor: Tensor): void {
+  const elementsAtOnce = 1 << 22;
+  const count = elementCount(tensor);
+  for (let done = 0; done < count; done += elementsAtOnce) {
+    fs.writeSync(out, tensor.fill(Math.min(elementsAtOnce, count - done)));
+  }
+  fs.writeSync(out, Buffer.alloc(padding(byteLength(tensor))));
+}
+
+function elementCount(tensor: Tensor): number {
+  return tensor.shape.reduce((product, length) => product * length, 1);
+}
+
+function byteLength(tensor: Tensor): number {
+  return elementCount(tensor) * elementTypes[tensor.type].bytes;
+}
+
+function padding(length: number): number {
+  return (alignment - (length % alignment)) % alignment;
+}

@@ -1,0 +1,32 @@
+/** A line's figures: medians over the rounds; a ratio is the median of each round's own. */
+export interface Measured {
+  loop?: number;
+  server: number;
+  ours: number;
+  oursToLoop?: number;
+  oursToServer: number;
+}
+
+export interface Goal {
+  text: string;
+  isReached(measured: Measured): boolean;
+}
+
+export function atLeastOfLoop(ratio: number): Goal {
+  return { text: `≥ ${ratio} × loop`, isReached: ({ oursToLoop }) => (oursToLoop ?? 0) >= ratio };
+}
+
+export function atMost(seconds: number): Goal {
+  return { text: `≤ ${seconds} s`, isReached: ({ ours }) => ours <= seconds };
+}
+
+export function atMostOfServer(ratio: number): Goal {
+  return { text: `≤ ${ratio} × llama-server`, isReached: ({ oursToServer }) => oursToServer <= ratio };
+}
+
+export function noMoreMemoryThan(ratio: number, extraMegabytes: number): Goal {
+  return {
+    text: `≤ ${ratio} × llama-server + ${extraMegabytes} MB`,
+    isReached: ({ ours, server }) => ours <= ratio * server + extraMegabytes,
+  };
+}

@@ -1,0 +1,107 @@
+import fs from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { median } from '../work.js';
+import type { Measured } from './goals.js';
+import { cpuSeconds, residentMegabytes, systemBusySeconds } from './process-usage.js';
+import type { Line, Scenario, SubjectName } from './scenarios.js';
+import { type Contestant, runTimeoutMs, type Setting, startContestant, subjectsOf } from './subjects.js';
+
+/** What a server took for one round, and the most memory it ever held. */
+export interface Usage {
+  cpuSeconds: number;
+  peakMegabytes: number;
+}
+
+export interface Outcome {
+  scenario: Scenario;
+  lines: { line: Line; measured: Measured }[];
+  usage: Map<SubjectName, Usage>;
+  /** The part of all CPU time that went to processes other than those measured and the bench; 0 to 1. */
+  takenByOthers: number;
+}
+
+interface Sample {
+  figures: Record<string, number>;
+  cpuSeconds: number;
+}
+
+type Samples = Map<SubjectName, Sample[]>;
+
+/**
+ * Runs the subjects in alternation (A B C A B C ...), after one round that does not count, so that a machine whose
+ * speed drifts is as kind to one as to the other.
+ */
+export async function measure(scenario: Scenario, setting: Setting, rounds: number): Promise<Outcome> {
+  const contestants: Contestant[] = [];
+  try {
+    for (const name of subjectsOf(scenario)) contestants.push(await startContestant(name, scenario, setting));
+    const samples: Samples = new Map(contestants.map(({ name }) => [name, []]));
+    for (const contestant of contestants) await sample(contestant, 0);
+    const watch = watchOthers(contestants);
+    for (let round = 1; round <= rounds; round++) {
+      for (const contestant of contestants) samples.get(contestant.name)?.push(await sample(contestant, round));
+    }
+    const takenByOthers = watch();
+    const lines = scenario.lines.map((line) => ({ line, measured: measuredOf(line, samples) }));
+    return { scenario, lines, usage: usageOf(contestants, samples), takenByOthers };
+  } finally {
+    await Promise.all(contestants.map((contestant) => contestant.close()));
+  }
+}
+
+async function sample(contestant: Contestant, round: number): Promise<Sample> {
+  const before = usedCpu(contestant);
+  const figures = await withTimeout(contestant.run(round), `${contestant.name} in round ${round}`);
+  return { figures, cpuSeconds: usedCpu(contestant) - before };
+}
+
+async function withTimeout<T>(work: Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took too long`)), runTimeoutMs + 5000);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function usedCpu({ pid }: Contestant): number {
+  return cpuSeconds(pid ?? process.pid);
+}
+
+/** @returns a function that says which part of the machine's CPU time others have taken since */
+function watchOthers(contestants: readonly Contestant[]): () => number {
+  const pids = new Set([process.pid, ...contestants.flatMap(({ pid }) => pid ?? [])]);
+  const now = () => {
+    const own = [...pids].reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+    return { others: systemBusySeconds() - own, time: performance.now() / 1000 };
+  };
+  const before = now();
+  return () => {
+    const after = now();
+    const available = (after.time - before.time) * availableParallelism();
+    return Math.max(0, (after.others - before.others) / available);
+  };
+}
+
+function measuredOf({ figure, ours }: Line, samples: Samples): Measured {
+  const figuresOf = (name: SubjectName) => samples.get(name)?.map(({ figures }) => figures[figure] ?? Number.NaN) ?? [];
+  const ratioTo = (name: SubjectName) => {
+    const others = figuresOf(name);
+    return median(figuresOf(ours).map((each, round) => each / (others[round] ?? Number.NaN)));
+  };
+  const compared = { server: median(figuresOf('llama-server')), ours: median(figuresOf(ours)) };
+  const loop = samples.has('loop') ? { loop: median(figuresOf('loop')), oursToLoop: ratioTo('loop') } : {};
+  return { ...compared, oursToServer: ratioTo('llama-server'), ...loop };
+}
+
+function usageOf(contestants: readonly Contestant[], samples: Samples): Map<SubjectName, Usage> {
+  const used = contestants.flatMap(({ name, pid }) => {
+    if (pid === undefined || !fs.existsSync(`/proc/${pid}`)) return [];
+    const seconds = median(samples.get(name)?.map((each) => each.cpuSeconds) ?? []);
+    return [[name, { cpuSeconds: seconds, peakMegabytes: residentMegabytes(pid).peak }] as const];
+  });
+  return new Map(used);
+}

@@ -1,0 +1,137 @@
+/**
+ * Models to measure speed with: the shapes and the vocabulary of real ones, weights drawn at random. They are written
+ * once and kept.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { seedOf } from '../work.js';
+import {
+  arrayLength,
+  type Entry,
+  float32Entry,
+  readEntries,
+  type Tensor,
+  textEntry,
+  uint32Entry,
+  writeGguf,
+} from './gguf.js';
+import { modelsFolder, root } from './places.js';
+import { RandomWeights } from './random-weights.js';
+
+interface Shape {
+  layers: number;
+  width: number;
+  hidden: number;
+  heads: number;
+  keyValueHeads: number;
+  /** How llama-quantize calls what the weights become; F16 stays as it is written. */
+  precision: 'F16' | 'Q4_K_M';
+}
+
+const shapes = {
+  /** Qwen2-0.5B's. */
+  '0.5B': { layers: 24, width: 896, hidden: 4864, heads: 14, keyValueHeads: 2, precision: 'Q4_K_M' },
+  /** So small that everything but the matrix work shows, with a vocabulary of full size. */
+  tiny: { layers: 2, width: 64, hidden: 256, heads: 2, keyValueHeads: 2, precision: 'F16' },
+} satisfies Record<string, Shape>;
+
+export type ModelName = keyof typeof shapes;
+
+const contextLength = 32_768;
+const vocabularyFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-qwen2.gguf');
+const chatTemplate =
+  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +
+  "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/** Makes the model unless it is there, and returns its path. */
+export function syntheticModel(name: ModelName, quantizer: string): string {
+  const shape: Shape = shapes[name];
+  const file = path.join(modelsFolder, `${name}-${shape.precision}-${recipeDigest(shape)}.gguf`);
+  if (fs.existsSync(file)) return file;
+  console.error(`Writing ${path.relative(root, file)} ...`);
+  fs.mkdirSync(modelsFolder, { recursive: true });
+  const entries = metadata(name, shape);
+  const vocabularySize = arrayLength(entries.find(({ key }) => key === 'tokenizer.ggml.tokens') as Entry);
+  if (shape.precision === 'F16') {
+    writeGguf(file, entries, tensors(shape, vocabularySize));
+    return file;
+  }
+  const unquantized = `${file}.f16`;
+  writeGguf(unquantized, entries, tensors(shape, vocabularySize));
+  quantize(quantizer, unquantized, file, shape.precision);
+  fs.rmSync(unquantized);
+  return file;
+}
+
+/** Whatever changes the model changes its file's name. */
+function recipeDigest(shape: Shape): string {
+  const hash = createHash('sha256').update(JSON.stringify(shape)).update(fs.readFileSync(vocabularyFile));
+  for (const source of ['models.ts', 'gguf.ts', 'random-weights.ts']) {
+    hash.update(fs.readFileSync(new URL(source, import.meta.url)));
+  }
+  return hash.digest('hex').slice(0, 8);
+}
+
+function metadata(name: ModelName, shape: Shape): Entry[] {
+  const copied = readEntries(vocabularyFile).filter(({ key }) => key.startsWith('tokenizer.ggml.'));
+  return [
+    textEntry('general.architecture', 'qwen2'),
+    textEntry('general.name', `${name}, random weights`),
+    uint32Entry('qwen2.context_length', contextLength),
+    uint32Entry('qwen2.embedding_length', shape.width),
+    uint32Entry('qwen2.block_count', shape.layers),
+    uint32Entry('qwen2.feed_forward_length', shape.hidden),
+    uint32Entry('qwen2.attention.head_count', shape.heads),
+    uint32Entry('qwen2.attention.head_count_kv', shape.keyValueHeads),
+    float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
+    float32Entry('qwen2.rope.freq_base', 1e6),
+    ...copied,
+    textEntry('tokenizer.chat_template', chatTemplate),
+  ];
+}
+
+function tensors(shape: Shape, vocabularySize: number): Tensor[] {
+  const { width, hidden, heads, keyValueHeads } = shape;
+  const keyValueWidth = (width / heads) * keyValueHeads;
+  // The embeddings are the output matrix as well. Small beside what the layers add to them, they let the next token
+  // differ from the last.
+  const all = [weights('token_embd', width, vocabularySize, 0.02)];
+  for (let layer = 0; layer < shape.layers; layer++) {
+    const block = (part: string) => `blk.${layer}.${part}`;
+    all.push(constant(block('attn_norm.weight'), width, 1), constant(block('ffn_norm.weight'), width, 1));
+    for (const [part, length] of [
+      ['attn_q', width],
+      ['attn_k', keyValueWidth],
+      ['attn_v', keyValueWidth],
+    ] as const) {
+      all.push(weights(block(part), width, length), constant(block(`${part}.bias`), length, 0));
+    }
+    all.push(weights(block('attn_output'), width, width), weights(block('ffn_gate'), width, hidden));
+    all.push(weights(block('ffn_up'), width, hidden), weights(block('ffn_down'), hidden, width));
+  }
+  all.push(constant('output_norm.weight', width, 1));
+  return all;
+}
+
+/** A matrix that keeps the size of the vectors that it is applied to, unless a deviation is given. */
+function weights(part: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Tensor {
+  const name = `${part}.weight`;
+  const random = new RandomWeights(seedOf(name), deviation);
+  return { name, shape: [columns, rows], type: 'F16', fill: (elements) => random.take(elements) };
+}
+
+function constant(name: string, length: number, value: number): Tensor {
+  return { name, shape: [length], type: 'F32', fill: (n) => Buffer.from(new Float32Array(n).fill(value).buffer) };
+}
+
+function quantize(quantizer: string, from: string, to: string, precision: string): void {
+  const unfinished = `${to}.unfinished`;
+  const { status, stderr } = spawnSync(quantizer, [from, unfinished, precision], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  if (status !== 0) throw new Error(`llama-quantize ended with ${status}:\n${stderr.slice(-2000)}`);
+  fs.renameSync(unfinished, to);
+}

@@ -1,0 +1,38 @@
+import { table } from '../table.js';
+import type { Measured } from './goals.js';
+import type { Outcome } from './measure.js';
+import type { Line } from './scenarios.js';
+
+/** Every line's figures beside what they have to reach. */
+export function figuresTable(outcomes: readonly Outcome[]): string {
+  const head = ['', 'unit', 'the loop', 'llama-server', 'chasqui', '÷ loop', '÷ llama-server', 'target', ''];
+  return table(
+    head,
+    outcomes.flatMap(({ lines }) => lines.map(({ line, measured }) => row(line, measured))),
+  );
+}
+
+function row({ name, unit, goal }: Line, measured: Measured): string[] {
+  const figure = (value?: number) => (value === undefined ? '' : digits(value));
+  const verdict = goal ? (goal.isReached(measured) ? 'reached' : 'short') : '';
+  const ratios = [measured.oursToLoop, measured.oursToServer].map((ratio) => ratio?.toFixed(2) ?? '');
+  const figures = [measured.loop, measured.server, measured.ours].map(figure);
+  return [name, unit, ...figures, ...ratios, goal?.text ?? '', verdict];
+}
+
+/** Three significant digits, or all before the point. */
+function digits(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+}
+
+/** What a round took: the servers' processor time and the most memory they held. */
+export function usageTable(outcomes: readonly Outcome[]): string {
+  const head = ['', 'llama-server, CPU s', 'chasqui, CPU s', 'llama-server, MB', 'chasqui, MB', "others' CPU"];
+  const rows = outcomes.map(({ scenario, usage, takenByOthers }) => {
+    const [server, ours] = [usage.get('llama-server'), usage.get('chasqui')];
+    const used = [server?.cpuSeconds.toFixed(2), ours?.cpuSeconds.toFixed(2)];
+    const peaks = [server?.peakMegabytes.toFixed(0), ours?.peakMegabytes.toFixed(0)];
+    return [scenario.id, ...[...used, ...peaks].map((cell) => cell ?? ''), `${(100 * takenByOthers).toFixed(0)} %`];
+  });
+  return table(head, rows);
+}

@@ -1,0 +1,96 @@
+/**
+ * chasqui beside llama-server and a bare llama_decode loop, on models of random weights: `npm run bench:peers`.
+ *
+ *   --rounds N      rounds that count, after one that does not (default 3)
+ *   --threads N     threads of each of them (default: all cores)
+ *   --rows A,B      only these: the names in the second table
+ *   --check-loop    only compare the loop with llama-bench and llama-batched-bench
+ */
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { buildPeers, type Peers } from './build-peers.js';
+import { checkLoop } from './check-loop.js';
+import { measure, type Outcome } from './measure.js';
+import { syntheticModel } from './models.js';
+import { logsFolder, modelsFolder, root } from './places.js';
+import { figuresTable, usageTable } from './report.js';
+import { type Scenario, scenarios } from './scenarios.js';
+import { ourArguments, peerArguments, type Setting } from './subjects.js';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    rows: { type: 'string', default: scenarios.map(({ id }) => id).join(',') },
+    'check-loop': { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(values.rounds);
+const threads = Number(values.threads);
+
+fs.mkdirSync(logsFolder, { recursive: true });
+const peers = await buildPeers();
+if (values['check-loop']) console.log(await checkLoop(peers, threads));
+else await comparePeers(selectScenarios());
+
+function selectScenarios(): Scenario[] {
+  const wanted = values.rows.split(',');
+  const unknown = wanted.filter((id) => !scenarios.some((scenario) => scenario.id === id));
+  const known = scenarios.map(({ id }) => id).join(', ');
+  if (unknown.length > 0) throw new Error(`--rows: ${unknown.join(', ')} is unknown; there are ${known}`);
+  return scenarios.filter(({ id }) => wanted.includes(id));
+}
+
+async function comparePeers(selected: readonly Scenario[]): Promise<void> {
+  const settings = new Map(selected.map((scenario) => [scenario, settingOf(scenario, peers)]));
+  const loadBefore = load();
+  const busy = (loadavg()[0] ?? 0) > 0.5;
+  if (busy) console.error(`The load average is ${loadBefore}: unless it falls, these figures say little.`);
+  const outcomes: Outcome[] = [];
+  for (const [scenario, setting] of settings) {
+    console.error(`${scenario.id} ...`);
+    try {
+      const outcome = await measure(scenario, setting, 'rounds' in scenario ? (scenario.rounds ?? rounds) : rounds);
+      outcomes.push(outcome);
+      console.error(figuresTable([outcome]));
+    } catch (error) {
+      // The other rows are worth having all the same.
+      console.error(`${scenario.id} failed:`, error);
+      process.exitCode = 1;
+    }
+  }
+  console.log(`${figuresTable(outcomes)}\n\n${usageTable(outcomes)}\n\n${footer(settings, loadBefore)}`);
+}
+
+function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
+  const modelPath = syntheticModel(scenario.model, pathOf('llama-quantize'));
+  return { modelPath, threads, llamaServer: pathOf('llama-server') };
+}
+
+function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  const changes = git('status', '--porcelain') === '' ? '' : ' with uncommitted changes';
+  const paragraphs = [
+    `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
+    `Medians of ${rounds} rounds in alternation after a round that does not count; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
+    'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
+    'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took.',
+    `llama-server is ${peers.description}. Flags of each row, ports aside:`,
+  ];
+  const flags = [...settings].flatMap(([scenario, setting]) => [
+    `- ${scenario.id}: \`llama-server ${commandLine(peerArguments(scenario, setting))}\`, \`chasqui ${commandLine(ourArguments(scenario, setting).slice(1))}\``,
+  ]);
+  return `${paragraphs.join('\n\n')}\n\n${flags.join('\n')}`;
+}
+
+function commandLine(args: readonly string[]): string {
+  return args.join(' ').replaceAll(`${modelsFolder}/`, '');
+}
+
+function load(): string {
+  return loadavg()
+    .map((average) => average.toFixed(2))
+    .join(' ');
+}

@@ -1,0 +1,144 @@
+/** What is measured, line by line of the table, and what has to be reached. */
+import type { Work } from '../work.js';
+import { atLeastOfLoop, atMost, atMostOfServer, type Goal, noMoreMemoryThan } from './goals.js';
+import type { ModelName } from './models.js';
+import { longPromptArrives } from './scenarios/long-prompt.js';
+import { residentSize } from './scenarios/resident-size.js';
+import { sharedSystemPrompt } from './scenarios/system-prompt.js';
+import type { ServedRun } from './subjects.js';
+
+export type SubjectName = 'loop' | 'llama-server' | 'in-process' | 'chasqui';
+
+export interface Line {
+  name: string;
+  /** The name that the run gives to the figure. */
+  figure: string;
+  unit: 'tokens/s' | 's' | 'MB';
+  ours: 'in-process' | 'chasqui';
+  goal?: Goal;
+}
+
+interface Shape {
+  id: string;
+  model: ModelName;
+  /** Tokens per sequence. */
+  contextSize: number;
+  parallel: number;
+  lines: Line[];
+}
+
+/** Independent streams, which the bare loop can do as well. */
+export interface StreamsScenario extends Shape {
+  work: Work;
+  subjects: SubjectName[];
+}
+
+/** Something that only servers do. */
+export interface ServedScenario extends Shape {
+  run: ServedRun;
+  /** Instead of the number asked for on the command line. */
+  rounds?: number;
+  /** Added to llama-server's. */
+  peerFlags?: string[];
+}
+
+export type Scenario = StreamsScenario | ServedScenario;
+
+const shortPrompt = { promptTokens: 80, predictTokens: 128 };
+const systemPromptTokens = 750;
+const longPromptTokens = 1600;
+
+export const scenarios: Scenario[] = [
+  {
+    id: 'one-stream',
+    model: '0.5B',
+    contextSize: 256,
+    parallel: 1,
+    work: { ...shortPrompt, streams: 1 },
+    subjects: ['loop', 'llama-server', 'chasqui'],
+    lines: [rate('0.5B, one stream, decoding', 'decodeRate', 'chasqui', atLeastOfLoop(0.97))],
+  },
+  {
+    id: '8-streams',
+    model: '0.5B',
+    contextSize: 256,
+    parallel: 8,
+    work: { ...shortPrompt, streams: 8 },
+    subjects: ['loop', 'llama-server', 'chasqui'],
+    lines: [rate('0.5B, 8 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
+  },
+  {
+    id: 'tiny-one-stream',
+    model: 'tiny',
+    contextSize: 256,
+    parallel: 1,
+    work: { ...shortPrompt, streams: 1 },
+    subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
+    lines: [
+      rate('tiny, one stream, decoding, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.92)),
+      rate('tiny, one stream, decoding, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.75)),
+    ],
+  },
+  {
+    id: 'tiny-64-streams',
+    model: 'tiny',
+    contextSize: 256,
+    parallel: 64,
+    work: { ...shortPrompt, streams: 64 },
+    subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
+    lines: [
+      rate('tiny, 64 streams, prompts included, in-process', 'totalRate', 'in-process', atLeastOfLoop(0.92)),
+      rate('tiny, 64 streams, prompts included, over HTTP', 'totalRate', 'chasqui', atLeastOfLoop(0.8)),
+    ],
+  },
+  {
+    id: 'system-prompt',
+    model: '0.5B',
+    contextSize: 1024,
+    parallel: 8,
+    run: sharedSystemPrompt({ users: 8, systemTokens: systemPromptTokens }),
+    lines: [
+      seconds('8 at once, system prompt of 750 tokens new to the server: median first token', 'cold', atMost(5)),
+      seconds('the same, system prompt used by one request before', 'warm', atMost(1.5)),
+      seconds('the same, system prompt used by 8 at once before', 'hot'),
+    ],
+  },
+  {
+    id: 'long-prompt',
+    model: '0.5B',
+    contextSize: 2048,
+    parallel: 4,
+    run: longPromptArrives({ streams: 2, promptTokens: longPromptTokens }),
+    lines: [
+      seconds('longest gap in 2 running streams while a prompt of 1,600 tokens arrives', 'gap', atMost(0.4)),
+      seconds("the newcomer's first token", 'firstToken', atMostOfServer(1.3)),
+    ],
+  },
+  {
+    id: 'resident-size',
+    model: '0.5B',
+    contextSize: 2048,
+    parallel: 8,
+    rounds: 1,
+    // What it keeps of earlier prompts in memory is a choice, and not what serving takes.
+    peerFlags: ['--cache-ram', '0'],
+    run: residentSize,
+    lines: [
+      {
+        name: '0.5B, 8 × 2,048 tokens of context: resident size after 8 answers',
+        figure: 'resident',
+        unit: 'MB',
+        ours: 'chasqui',
+        goal: noMoreMemoryThan(1.1, 80),
+      },
+    ],
+  },
+];
+
+function rate(name: string, figure: string, ours: Line['ours'], goal: Goal): Line {
+  return { name, figure, unit: 'tokens/s', ours, goal };
+}
+
+function seconds(name: string, figure: string, goal?: Goal): Line {
+  return { name, figure, unit: 's', ours: 'chasqui', ...(goal && { goal }) };
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
+import type { RunningServer } from '../../subjects/running-server.js';
+import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { Prompts } from './prompts.js';
+
+const runningPromptTokens = 80;
+/** More than can be generated before the newcomer has its first token; the streams are then ended. */
+const runningPredictTokens = 1900;
+const newcomerPredictTokens = 4;
+const piecesBefore = 8;
+const piecesAfter = 2;
+const pauseMs = 500;
+
+/** A long prompt arrives while others read. Seconds: their longest gap from then on, and the newcomer's first token. */
+export function longPromptArrives(work: { streams: number; promptTokens: number }): ServedRun {
+  return async (server, round) => {
+    const prompts = new Prompts('long-prompt', round);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
+    const readers = Array.from({ length: work.streams }, () => {
+      return new Reader(server, prompts.user(runningPromptTokens), signal);
+    });
+    try {
+      await Promise.all(readers.map((reader) => reader.untilPieces(piecesBefore)));
+      const arrival = performance.now();
+      const chat = { user: prompts.user(work.promptTokens), predictTokens: newcomerPredictTokens };
+      const newcomer = await streamChat(server, chat, { start: arrival, signal });
+      if (newcomer.promptTokens !== work.promptTokens) throw new Error(`a prompt of ${newcomer.promptTokens} tokens`);
+      await Promise.all(readers.map((reader) => reader.untilPieces(reader.pieces + piecesAfter)));
+      const gap = Math.max(...readers.map((reader) => reader.longestGapSince(arrival)));
+      return { gap: gap / 1000, firstToken: newcomer.firstTokenMs / 1000 };
+    } finally {
+      stop.abort();
+      await Promise.all(readers.map((reader) => reader.ended));
+      await sleep(pauseMs);
+    }
+  };
+}
+
+/** Reads one answer and notes when its pieces come. */
+class Reader {
+  /** Settles when the answer ends, for whatever reason. */
+  readonly ended: Promise<void>;
+  readonly #times: number[] = [];
+  #end: unknown;
+  #hasEnded = false;
+
+  constructor(server: RunningServer, user: string, signal: AbortSignal) {
+    const chat = { user, predictTokens: runningPredictTokens };
+    const options = { start: 0, signal, onText: (at: number) => this.#times.push(at) };
+    this.ended = streamChat(server, chat, options)
+      .then(
+        () => new Error('the answer ended before the newcomer had its first token'),
+        (error) => error,
+      )
+      .then((end) => {
+        this.#end = end;
+        this.#hasEnded = true;
+      });
+  }
+
+  get pieces(): number {
+    return this.#times.length;
+  }
+
+  async untilPieces(count: number): Promise<void> {
+    while (this.pieces < count) {
+      if (this.#hasEnded) throw this.#end;
+      await sleep(5);
+    }
+  }
+
+  /** @param moment by `performance.now()`; the gap that it falls into counts */
+  longestGapSince(moment: number): number {
+    const gaps = this.#times.map((time, i) => ({ time, gap: time - (this.#times[i - 1] ?? time) }));
+    return Math.max(...gaps.filter(({ time }) => time >= moment).map(({ gap }) => gap));
+  }
+}

@@ -1,0 +1,14 @@
+import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
+import type { RunningServer } from '../../subjects/running-server.js';
+import { residentMegabytes } from '../process-usage.js';
+import { runTimeoutMs } from '../subjects.js';
+import { Prompts } from './prompts.js';
+
+/** What a server holds in memory when it has answered as many as it can at a time. */
+export async function residentSize(server: RunningServer, round: number): Promise<{ resident: number }> {
+  const prompts = new Prompts('resident-size', round);
+  const options = { start: performance.now(), signal: timeLimit(runTimeoutMs) };
+  const users = Array.from({ length: 8 }, () => prompts.user(200));
+  await Promise.all(users.map((user) => streamChat(server, { user, predictTokens: 32 }, options)));
+  return { resident: residentMegabytes(server.pid).now };
+}

@@ -1,0 +1,80 @@
+/** Starts what is compared, each with the same model, threads, context per sequence and number of sequences. */
+import path from 'node:path';
+import { bareLoop } from '../subjects/bare-loop.js';
+import { engine } from '../subjects/engine.js';
+import { type HttpServer, httpServer } from '../subjects/http-server.js';
+import type { RunningServer } from '../subjects/running-server.js';
+import type { Figures, Subject, Work } from '../work.js';
+import { logsFolder, root } from './places.js';
+import { userTemplateTokens } from './scenarios/prompts.js';
+import type { Scenario, SubjectName } from './scenarios.js';
+
+/** Whatever takes longer has failed. */
+export const runTimeoutMs = 240_000;
+
+/** Uses a server and returns figures by name. The rounds of a run must not profit from each other. */
+export type ServedRun = (server: RunningServer, round: number) => Promise<Record<string, number>>;
+
+export interface Contestant {
+  name: SubjectName;
+  /** Whose CPU time and memory it takes; none when it is this process. */
+  pid?: number;
+  run(round: number): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+export interface Setting {
+  modelPath: string;
+  threads: number;
+  /** The path of llama-server. */
+  llamaServer: string;
+}
+
+export function subjectsOf(scenario: Scenario): SubjectName[] {
+  return 'work' in scenario ? scenario.subjects : ['llama-server', 'chasqui'];
+}
+
+export async function startContestant(name: SubjectName, scenario: Scenario, setting: Setting): Promise<Contestant> {
+  if (name === 'loop' || name === 'in-process') return startLocal(name, scenario, setting);
+  const isOurs = name === 'chasqui';
+  const args = isOurs ? ourArguments(scenario, setting) : peerArguments(scenario, setting);
+  const command = isOurs ? process.execPath : setting.llamaServer;
+  const log = path.join(logsFolder, `${scenario.id}-${name}.log`);
+  const subject = await httpServer({ name, command, args, log }, userTemplateTokens);
+  const { server, close } = subject;
+  const run = 'work' in scenario ? streamsRun(subject, scenario.work) : (round: number) => scenario.run(server, round);
+  return { name, pid: server.pid, run, close };
+}
+
+async function startLocal(name: 'loop' | 'in-process', scenario: Scenario, setting: Setting): Promise<Contestant> {
+  if (!('work' in scenario)) throw new Error(`${scenario.id} is for servers alone`);
+  const { modelPath, threads } = setting;
+  const subject =
+    name === 'loop' ? bareLoop(modelPath, threads, scenario.work) : await engine(modelPath, threads, scenario.work);
+  const pid = subject.pid === undefined ? {} : { pid: subject.pid };
+  return { name, ...pid, run: streamsRun(subject, scenario.work), close: () => subject.close() };
+}
+
+function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'] {
+  return async (round) => {
+    const { decodeRate, totalRate }: Figures = await subject.run(work, round);
+    return { decodeRate, totalRate };
+  };
+}
+
+export function ourArguments(scenario: Scenario, { modelPath, threads }: Setting): string[] {
+  const { contextSize, parallel } = scenario;
+  const options = { model: modelPath, 'ctx-size': contextSize, parallel, threads, alias: 'bench' };
+  return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options)];
+}
+
+/** llama-server counts the context of all sequences together, and divides it when their number is given. */
+export function peerArguments(scenario: Scenario, { modelPath, threads }: Setting): string[] {
+  const { contextSize, parallel } = scenario;
+  const options = { model: modelPath, 'ctx-size': contextSize * parallel, parallel, threads, alias: 'bench' };
+  return [...flags(options), '--no-webui', ...('peerFlags' in scenario ? (scenario.peerFlags ?? []) : [])];
+}
+
+function flags(options: Record<string, string | number>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}

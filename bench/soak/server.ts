@@ -1,0 +1,72 @@
+/** The server under test, in a process of its own, and what can be seen of it from outside. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Health } from '../../ts/schemas/health.js';
+
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<string>;
+  #log = '';
+  #end: string | null = null;
+  port = 0;
+
+  constructor(command: string, args: readonly string[]) {
+    this.#child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (data) => {
+        this.#log = `${this.#log}${data}`.slice(-4000);
+      });
+    }
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => {
+        this.#end = signal ? `signal ${signal}` : `exit code ${code}`;
+        resolve(this.#end);
+      });
+      this.#child.once('error', (error) => resolve(error.message));
+    });
+  }
+
+  /** How it ended, null while it runs. */
+  get end(): string | null {
+    return this.#end;
+  }
+
+  /** The end of what it has written. */
+  get log(): string {
+    return this.#log;
+  }
+
+  async untilItListens(): Promise<void> {
+    while (this.port === 0) {
+      if (this.#end) throw new Error(`the server did not start: ${this.#end}\n${this.#log}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      this.port = Number(/ at http:\/\/127\.0\.0\.1:(\d+)\/v1/.exec(this.#log)?.[1] ?? 0);
+    }
+  }
+
+  async health(): Promise<Health> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/health`);
+    if (!response.ok) throw new Error(`GET /health answered ${response.status}`);
+    return (await response.json()) as Health;
+  }
+
+  /** Resident memory in MiB; undefined where there is no /proc. */
+  memoryMiB(): number | undefined {
+    if (process.platform !== 'linux' || this.#end !== null) return undefined;
+    const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? [];
+    return kib === undefined ? undefined : Number(kib) / 1024;
+  }
+
+  /** Asks it to stop, and tells how it ended; kills it when it does not. */
+  async stop(patienceMs: number): Promise<string> {
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMs);
+    this.#child.kill('SIGTERM');
+    const end = await this.#exited;
+    clearTimeout(timer);
+    return end;
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import { Agent } from 'node:http';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { killAtExit } from '../kill-at-exit.js';
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 10_000;
+
+export interface ServerCommand {
+  name: string;
+  command: string;
+  /** Without the port. */
+  args: string[];
+  /** Where to write what the server says. */
+  log: string;
+}
+
+/** A server of its own process with an OpenAI-compatible interface. */
+export interface RunningServer {
+  name: string;
+  pid: number;
+  port: number;
+  agent: Agent;
+  close(): Promise<void>;
+}
+
+/** Starts a server at a free port and waits until it is ready. */
+export async function startServer(server: ServerCommand): Promise<RunningServer> {
+  const port = await freePort();
+  const log = fs.openSync(server.log, 'w');
+  const child = spawn(server.command, [...server.args, '--port', String(port)], { stdio: ['ignore', log, log] });
+  fs.closeSync(log);
+  killAtExit(child);
+  await untilHealthy(server, child, port);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1024 });
+  return { name: server.name, pid: child.pid as number, port, agent, close: () => stop(child, agent) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('there is no free port');
+  return address.port;
+}
+
+async function untilHealthy(server: ServerCommand, child: ChildProcess, port: number): Promise<void> {
+  const end = performance.now() + startTimeoutMs;
+  let failure: Error | undefined;
+  child.once('error', (error) => {
+    failure = error;
+  });
+  while (performance.now() < end) {
+    if (failure) throw failure;
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    const request = fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(1000) });
+    const healthy = await request.then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (healthy) return;
+    await sleep(50);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${server.name} did not start:\n${fs.readFileSync(server.log, 'utf8').slice(-2000)}`);
+}
+
+async function stop(child: ChildProcess, agent: Agent): Promise<void> {
+  agent.destroy();
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const impatience = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+  child.kill('SIGTERM');
+  await exited;
+  clearTimeout(impatience);
+}

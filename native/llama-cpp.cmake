@@ -35,6 +35,9 @@ set(GGML_BACKEND_DL ON)
 set(GGML_NATIVE OFF)
 set(GGML_OPENMP OFF) # ggml's own thread pool does the same without another library to ship
 set(GGML_CCACHE OFF)
+# llama.cpp turns these on for itself, but not for a ggml that is added before it. The first is a third of prefill.
+set(GGML_LLAMAFILE ON)
+set(GGML_CUDA_GRAPHS ON)
 set(GGML_CUDA_NCCL OFF)
 set(GGML_METAL_EMBED_LIBRARY ON)
 if(MSVC AND CMAKE_SYSTEM_PROCESSOR MATCHES "ARM64|aarch64")

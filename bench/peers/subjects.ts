@@ -9,8 +9,8 @@ import { logsFolder, root } from './places.js';
 import { userTemplateTokens } from './scenarios/prompts.js';
 import type { Scenario, SubjectName } from './scenarios.js';
 
-/** Whatever takes longer has failed. */
-export const runTimeoutMs = 240_000;
+/** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
+export const runTimeoutMs = 600_000;
 
 /** Uses a server and returns figures by name. The rounds of a run must not profit from each other. */
 export type ServedRun = (server: RunningServer, round: number) => Promise<Record<string, number>>;

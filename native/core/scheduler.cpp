@@ -13,7 +13,7 @@ constexpr size_t kFirstSlice = 64;
 // A short slice reads all weights for few tokens, so a slice may have this many even where they exceed the target, as
 // long as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
 constexpr size_t kFairSlice    = 96;
-constexpr double kLongestSteps = 3.3;
+constexpr double kLongestSteps = 4.0;
 // Prompts make progress even when the decoding alone exceeds all that.
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.

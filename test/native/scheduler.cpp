@@ -100,7 +100,7 @@ const Test learns("scheduler: beside decoding, prompt slices are as long as the 
     compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 2 ms a prompt token
     compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
-    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{96});  // 40 fit, but 96 take little more than twice as long
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{96});  // 40 fit, but 96 take less than four times as long
 });
 
 const Test fits("scheduler: slices longer than the fair one fit the target time", [] {

@@ -2,31 +2,18 @@
  * The engine as the rest of the TypeScript sees it. One interface with two homes: in this process, and (later) in a
  * child process; everything that crosses it is therefore a plain value or a promise.
  */
-import type { NativeFinish, NativeStats } from '../native/addon.js';
+import type { NativeFinish, NativeModelInfo, NativeStats } from '../native/addon.js';
 import type { Job } from './job.js';
 
-/** What is known about a loaded model. Sizes in bytes, lengths in tokens. */
-export interface ModelInfo {
+/** What is known about a loaded model. */
+export interface ModelInfo extends NativeModelInfo {
   /** The name requests use: the alias if one was given, else the file's name without `.gguf`. */
   id: string;
   path: string;
   /** Unix seconds; when the model was loaded. */
   created: number;
-  /** llama.cpp's one-line description, e.g. `llama 0.5B Q4_K - Medium`. */
-  description: string;
-  sizeBytes: number;
-  parameterCount: number;
-  vocabularySize: number;
-  /** The longest context the model was trained for. */
-  trainedContextLength: number;
-  /** The longest prompt plus answer that one sequence can hold here. */
-  contextLength: number;
-  /** How many sequences decode at the same time. */
-  parallel: number;
   /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];
-  /** False when the file carries no chat template. */
-  hasChatTemplate: boolean;
 }
 
 /** One chat message, reduced to what a template can use. */

@@ -32,14 +32,20 @@ export interface NativeJob {
   };
 }
 
+/** What the model's file and its context say. Sizes in bytes, lengths in tokens. */
 export interface NativeModelInfo {
+  /** llama.cpp's one-line description, e.g. `llama 0.5B Q4_K - Medium`. */
   description: string;
   sizeBytes: number;
   parameterCount: number;
   vocabularySize: number;
+  /** The longest context the model was trained for. */
   trainedContextLength: number;
+  /** The longest prompt plus answer that one sequence can hold here. */
   contextLength: number;
+  /** How many sequences decode at the same time. */
   parallel: number;
+  /** False when the file carries no chat template. */
   hasChatTemplate: boolean;
 }
 

@@ -10,10 +10,15 @@ namespace {
 
 // The first slice beside running decodes, before anything has been measured.
 constexpr size_t kFirstSlice = 64;
-// A short slice reads all weights for few tokens, so a slice may have this many even where they exceed the target, as
-// long as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
-constexpr size_t kFairSlice    = 96;
+// A short slice reads all weights for few tokens, and the CPU's attention takes rows by tiles of this many or else one
+// by one, at thrice the price. So a slice may have this many even where they exceed the target, as long as the step
+// does not exceed it this many times. bench/sim/README.md has what else was tried.
+constexpr size_t kFairSlice    = 64;
 constexpr double kLongestSteps = 4.0;
+// Kernels take the rows of a batch by fours; each odd one costs as much as three others.
+constexpr size_t kRowsAtOnce = 4;
+// So short a rest of a prompt comes along with the slice before it: it is not worth a step of its own.
+constexpr size_t kShortRest = 16;
 // Prompts make progress even when the decoding alone exceeds all that.
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
@@ -109,30 +114,36 @@ void Scheduler::plan_rows(Plan& plan) const {
     }
     // A slot that is left out parts those beside it, and each part costs a pass over the weights: beside decodes every
     // prompt gets a token. The rest of the budget goes in order.
-    const size_t least  = plan.rows.empty() ? 0 : 1;
-    size_t       budget = prompt_budget(plan.rows.size());
-    budget -= std::min(budget, least * prompts.size());
+    const size_t least   = plan.rows.empty() ? 0 : 1;
+    const size_t n_least = least * prompts.size();
+    size_t       room    = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_least);
+    size_t       budget  = std::min(room, prompt_budget(plan.rows.size(), n_least));
     for (Sequence* sequence : prompts) {
-        const size_t n_tokens = std::min(least + budget, sequence->n_pending());
-        if (n_tokens == 0) break;
-        plan.rows.push_back({sequence, n_tokens});
-        budget -= n_tokens - least;
+        const size_t wanted = sequence->n_pending() - least;
+        size_t       slice  = std::min(budget, wanted);
+        if (slice < wanted) slice -= slice % kRowsAtOnce;
+        if (slice >= kShortRest && wanted - slice <= kShortRest && wanted <= room) slice = wanted;
+        if (least + slice == 0) break;
+        plan.rows.push_back({sequence, least + slice});
+        budget -= std::min(budget, slice);
+        room -= slice;
     }
     // llama.cpp computes sequences together only while their ids follow one another.
     std::sort(plan.rows.begin(), plan.rows.end(),
               [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
 }
 
-size_t Scheduler::prompt_budget(size_t n_decoding) const {
-    const size_t room = options_.n_batch - std::min(options_.n_batch, n_decoding);
-    if (n_decoding == 0) return room;
-    if (ms_per_prompt_token_ == 0) return std::min(room, kFirstSlice);
+// What the prompts share beyond their least.
+size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
+    if (n_decoding == 0) return options_.n_batch;
+    if (ms_per_prompt_token_ == 0) return kFirstSlice;
     const auto tokens_within = [&](double milliseconds) {
-        return static_cast<size_t>(std::max(0.0, milliseconds - ms_per_decode_step_) / ms_per_prompt_token_);
+        const double for_prompts = milliseconds - ms_per_decode_step_ - ms_per_prompt_token_ * static_cast<double>(n_least);
+        return static_cast<size_t>(std::max(0.0, for_prompts) / ms_per_prompt_token_);
     };
     const size_t fair  = std::min(kFairSlice, tokens_within(kLongestSteps * options_.target_step_ms));
     const size_t slice = std::max(tokens_within(options_.target_step_ms), fair);
-    return std::min(room, std::max(slice, kSmallestSlice));
+    return std::max(slice, kSmallestSlice);
 }
 
 void Scheduler::placement_failed(int32_t slot) {

@@ -73,7 +73,7 @@ private:
     bool   preempt_for(const Sequence& sequence, const Plan& plan);
     void   plan_rows(Plan& plan) const;
     void   plan_one_row(Plan& plan);
-    size_t prompt_budget(size_t n_decoding) const;
+    size_t prompt_budget(size_t n_decoding, size_t n_least) const;
 
     SchedulerOptions options_;
     PrefixCache      cache_;

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../work.js';
 import type { Measured } from './goals.js';
 import { cpuSeconds, residentMegabytes, systemBusySeconds } from './process-usage.js';
@@ -27,6 +28,9 @@ interface Sample {
 
 type Samples = Map<SubjectName, Sample[]>;
 
+/** ggml's threads go on looking for work after the last answer, at the cost of whoever comes next. */
+const settleMs = 1000;
+
 /**
  * Runs the subjects in alternation (A B C A B C ...), after one round that does not count, so that a machine whose
  * speed drifts is as kind to one as to the other.
@@ -52,6 +56,7 @@ export async function measure(scenario: Scenario, setting: Setting, rounds: numb
 async function sample(contestant: Contestant, round: number): Promise<Sample> {
   const before = usedCpu(contestant);
   const figures = await withTimeout(contestant.run(round), `${contestant.name} in round ${round}`);
+  await sleep(settleMs);
   return { figures, cpuSeconds: usedCpu(contestant) - before };
 }
 

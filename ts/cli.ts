@@ -2,6 +2,7 @@
 /** The command line: `chasqui <command>`. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { keysCommand } from './cli/keys.js';
 import { serveCommand } from './cli/serve.js';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -11,4 +12,5 @@ await new Command('chasqui')
   .version(manifest.version, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
+  .addCommand(keysCommand())
   .parseAsync();

@@ -17,6 +17,8 @@ export interface CatalogueRow {
   meaning: string;
   /** The request field at fault, where the code alone tells and whoever throws knows no requests. */
   param?: string;
+  /** When trying again may help, unless whoever throws knows better. */
+  retryAfterSeconds?: number;
 }
 
 function badRequest(meaning: string, status = 400): CatalogueRow {
@@ -42,6 +44,17 @@ export const ERRORS = {
   method_not_allowed: badRequest('The path is known, but not with this method.', 405),
   client_closed_request: badRequest('The client went away before the answer. Seen in logs only.', 499),
 
+  host_not_allowed: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The Host header is not a name of this server; see `--allowed-host`.',
+  },
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    meaning: 'A private deployment was called without `Authorization: Key <API_KEY>`, or with a key that is not valid.',
+  },
+
   // The request's body
   invalid_json: badRequest('The body is not JSON, or has a key that JSON objects here may not have.'),
   missing_required_parameter: badRequest('A required field is absent.'),
@@ -61,9 +74,10 @@ export const ERRORS = {
     type: 'rate_limit_error',
     meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
   },
-  engine_closed: serverFault('The server is shutting down.', 503),
+  engine_closed: { ...serverFault('The server is shutting down.', 503), retryAfterSeconds: 5 },
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
   decode_failed: serverFault('The model could not be evaluated.'),
+  key_store_failed: serverFault('The database of API keys could not be read or written.'),
   internal_error: serverFault('A fault of the server itself. Its log has the details.'),
 
   // Loading a model; never the answer to a request

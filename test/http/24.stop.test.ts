@@ -84,7 +84,7 @@ test('a client that does not read cannot hold the server up', async () => {
 test('a request that has not arrived in full cannot either', async () => {
   const { app, url } = await listeningApp();
   const { hostname, port } = new URL(url);
-  const head = `POST ${CHAT_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`;
+  const head = `POST ${CHAT_PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`;
   const socket = net.connect(Number(port), hostname, () => socket.write(head));
   socket.on('error', () => undefined);
   const arrived = new Promise((resolve) => app.server.once('request', resolve));

@@ -6,11 +6,17 @@ export function baseUrl(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-export function curlLine(base: string, model: string, platform: NodeJS.Platform): string {
+export function curlLine(
+  base: string,
+  model: string,
+  platform: NodeJS.Platform,
+  { needsKey = false }: { needsKey?: boolean } = {},
+): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] });
   const quote = platform === 'win32' ? quoteForCmd : quoteForShell;
   const url = base.includes('[') ? quote(`${base}/v1/chat/completions`) : `${base}/v1/chat/completions`;
-  return `curl ${url} -H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
+  const key = needsKey ? `-H ${quote('Authorization: Key <API_KEY>')} ` : '';
+  return `curl ${url} ${key}-H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
 }
 
 /** Between single quotes a shell leaves everything as it is; a single quote itself must stand outside them. */

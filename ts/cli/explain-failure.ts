@@ -1,7 +1,7 @@
-/** Why a server did not start, in one line that says what to do. */
+/** Why a command failed, in one line that says what to do. */
 import { ChasquiError } from '../errors.js';
 
-export function explainFailure(error: unknown, { host, port }: { host: string; port: number }): string {
+export function explainFailure(error: unknown, { host, port }: { host?: string; port?: number } = {}): string {
   if (error instanceof ChasquiError) return toOneLine(error.message);
   if (!(error instanceof Error)) return toOneLine(String(error));
   switch ((error as NodeJS.ErrnoException).code) {
@@ -19,7 +19,7 @@ export function explainFailure(error: unknown, { host, port }: { host: string; p
 }
 
 function unexpected(error: Error): string {
-  return `the server could not start: ${error.message} (CHASQUI_DEBUG=1 shows where it failed)`;
+  return `it failed: ${error.message} (CHASQUI_DEBUG=1 shows where it failed)`;
 }
 
 function toOneLine(text: string): string {

@@ -1,23 +1,20 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { DEFAULT_BODY_LIMIT } from '../http/app.js';
-import { runtime } from '../profiles/runtime.js';
+import type { Profile } from '../profiles/profile.js';
 import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { explainFailure } from './explain-failure.js';
-import { parseCount, parseCountOrZero, parsePort } from './numbers.js';
+import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
+import { parseCount, parseCountOrZero } from './numbers.js';
 import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
-const MIB = 1024 * 1024;
 const CTX_SIZE_DEFAULT = '(default: what the model was trained for, at most 4096)';
 
-interface ServeOptions {
+interface ServeOptions extends HostingOptions {
   model?: string;
-  host: string;
-  port: number;
   ctxSize?: number;
   parallel?: number;
   threads?: number;
@@ -27,16 +24,12 @@ interface ServeOptions {
   cacheRam?: number;
   draftMax?: number;
   deterministic?: boolean;
-  strict?: boolean;
-  bodyLimit: number;
 }
 
 export function serveCommand(): Command {
-  return new Command('serve')
+  const command = new Command('serve')
     .description('Serve a model at http://<host>:<port>/v1 until stopped by Ctrl-C or SIGTERM.')
     .option('-m, --model <path>', 'GGUF file to serve (default: the built-in demo model)')
-    .option('--host <address>', 'address to listen at; 0.0.0.0 for all of this machine', runtime.host)
-    .option('-p, --port <n>', 'port to listen at; 0 for any free one', parsePort, runtime.port)
     .option(
       '-c, --ctx-size <n>',
       `tokens that one conversation can hold, answer included ${CTX_SIZE_DEFAULT}`,
@@ -71,35 +64,35 @@ export function serveCommand(): Command {
       'compute every answer alone and from its first token, so that equal requests get equal answers to the last ' +
         'bit of rounding; slow (default: share steps and prompt beginnings)',
     )
-    .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
-    .option('--body-limit <MiB>', 'largest request body', parseCount, DEFAULT_BODY_LIMIT / MIB)
     .helpOption('-h, --help', 'explain the options')
     .action(serve);
+  return addHostingOptions(command);
 }
 
 async function serve(options: ServeOptions): Promise<void> {
   const progress = showProgress(process.stderr);
+  const profile = profileOf(options);
   try {
-    const server = await start(runtime, toSettings(options, progress.update));
+    const server = await start(profile, toSettings(options, progress.update));
     progress.clear();
     stopOnSignals(
       () => server.stop(),
       () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
     );
-    announce(server);
+    announce(server, profile, options);
   } catch (error) {
     progress.clear();
-    console.error(`chasqui: ${explainFailure(error, options)}`);
+    console.error(`chasqui: ${explainFailure(error, { ...profile, ...options })}`);
     process.exit(1);
   }
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
   const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, draftMax, deterministic } = options;
+  const hosting = hostingSettings(options);
   return {
+    ...hosting,
     modelPath: options.model ?? DEMO_MODEL,
-    host: options.host,
-    port: options.port,
     model: {
       onProgress,
       ...(ctxSize !== undefined && { contextSize: ctxSize }),
@@ -113,14 +106,16 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
     },
     app: {
-      strict: options.strict ?? false,
-      bodyLimit: options.bodyLimit * MIB,
+      ...hosting.app,
       onFault: (fault, requestId) => console.error(`chasqui: request ${requestId} failed:`, fault),
     },
   };
 }
 
-function announce({ host, port, engine }: Server): void {
-  console.log(`Serving ${engine.model.id} at ${baseUrl(host, port)}/v1`);
-  console.log(`Try it:\n\n  ${curlLine(baseUrl(host, port), engine.model.id, process.platform)}\n`);
+function announce({ host, port, basePath, engine }: Server, profile: Profile, { auth }: HostingOptions): void {
+  const needsKey = profile.authentication === 'key' && auth === 'private';
+  const base = `${baseUrl(host, port)}${basePath}`;
+  console.log(`Serving ${engine.model.id} at ${base}/v1`);
+  console.log(`Try it:\n\n  ${curlLine(base, engine.model.id, process.platform, { needsKey })}\n`);
+  if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
 }

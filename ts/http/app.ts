@@ -5,89 +5,128 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Engine } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
+import { demandKey, type KeyCheck } from './authentication.js';
+import { basePathOf, type Deployment } from './base-path.js';
+import { allowOrigins } from './cors.js';
 import { answerBrokenHttp, errorHandler, type FaultListener } from './error-handler.js';
+import { checkHostHeader } from './host-header.js';
 import { parseJsonBody } from './json-body.js';
-import { unknownUrl } from './not-found.js';
+import { Endpoints } from './not-found.js';
 import { newRequestId } from './request-id.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
-import { healthRoute } from './routes/health.js';
+import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
 import { modelsRoutes } from './routes/models.js';
+import { rootRoute } from './routes/root.js';
 import { RunningReplies, shuttingDown } from './running-replies.js';
 import { toValidationError } from './validation-error.js';
+
+/** All that lies below the base path. */
+const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
+  rootRoute,
+  modelsRoutes,
+  chatCompletionsRoute,
+  healthRoute,
+];
 
 export interface AppOptions {
   /** Refuse unknown fields instead of ignoring them; default false. */
   strict?: boolean;
-  /** The largest body in bytes; default 64 MiB. */
+  /** The largest body in bytes; default the profile's. */
   bodyLimit?: number;
   /** Milliseconds of silence in a stream before a comment is sent; default 10,000. */
   keepAliveMs?: number;
+  /** Milliseconds that a client may leave a stream unread before it is cut off; default 600,000. 0 is for ever. */
+  stallTimeoutMs?: number;
   /** Milliseconds that `close()` lets running replies go on; default 0. */
   drainMs?: number;
   /** Told of faults of the server itself; default none. */
   onFault?: FaultListener;
+  /** What the base path is made of, in modes that have one. */
+  deployment?: Deployment;
+  /** Who may use it, in modes that ask for a key: everybody, or those whose key this accepts. There is no default. */
+  access?: 'public' | KeyCheck;
+  /** Origins whose pages may use the server, `*` or `local`; default the profile's. */
+  corsOrigins?: readonly string[];
+  /** Names that the server goes by beside `localhost` and addresses, or `*`; default none. */
+  allowedHosts?: readonly string[];
 }
 
 /** What the routes are made of. */
 export interface AppContext {
   engine: Engine;
   profile: Profile;
-  options: Required<AppOptions>;
+  options: RouteOptions;
   running: RunningReplies;
+  /** What the paths of all routes begin with; empty in the local modes. */
+  basePath: string;
 }
 
-export const DEFAULT_BODY_LIMIT = 64 * 1024 * 1024;
+type RouteOptions = Required<Pick<AppOptions, 'strict' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'onFault'>>;
 
 /** How long a client may take to send its request, headers and body. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
-const DEFAULTS: Required<AppOptions> = {
+const DEFAULTS: RouteOptions = {
   strict: false,
-  bodyLimit: DEFAULT_BODY_LIMIT,
   keepAliveMs: 10_000,
+  stallTimeoutMs: 600_000,
   drainMs: 0,
   onFault: () => undefined,
 };
 
-/** `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays open. */
+/**
+ * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays open.
+ * Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
+ */
 export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
-  const context: AppContext = { engine, profile, options: { ...DEFAULTS, ...options }, running: new RunningReplies() };
+  const basePath = basePathOf(profile, options.deployment);
+  const running = new RunningReplies();
+  const context: AppContext = { engine, profile, options: { ...DEFAULTS, ...options }, running, basePath };
   const onError = errorHandler(context.options.onFault);
   const app = Fastify({
-    bodyLimit: context.options.bodyLimit,
+    bodyLimit: options.bodyLimit ?? profile.bodyLimit,
     genReqId: newRequestId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: answerBrokenHttp,
     frameworkErrors: onError,
     // After `drain` every reply is over: what is still open then is idle, or a request that has not arrived in full.
     forceCloseConnections: true,
-    // Its body would not be our envelope; the hook below answers instead.
+    // Its body would not be our envelope; a hook below answers instead.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.setErrorHandler(onError);
   readBodies(app, profile);
   validateBodies(app);
-  guardRequests(app, context.running);
-  app.addHook('preClose', () => context.running.drain(context.options.drainMs));
-  app.get('/', async () => 'chasqui: OpenAI-compatible chat completions. Start at /v1/models.\n');
-  modelsRoutes(app, context);
-  chatCompletionsRoute(app, context);
-  healthRoute(app, context);
+  guardRequests(app, context, options);
+  app.addHook('preClose', () => running.drain(context.options.drainMs));
+  if (basePath !== '') livenessRoute(app);
+  app.register(
+    async (scope) => {
+      for (const route of ROUTES) route(scope, context);
+    },
+    { prefix: basePath },
+  );
   return app;
 }
 
 /**
- * Where JSON is demanded, a web page of another origin cannot post without the browser asking first (which is not
- * answered); so a page cannot use a person's local server behind their back.
+ * Where JSON is demanded, a web page of another origin cannot post without the browser asking first; so a page cannot
+ * use a person's local server behind their back.
  */
 function readBodies(app: FastifyInstance, profile: Profile): void {
   app.removeAllContentTypeParsers();
-  const accepted = profile.demandsJsonContentType ? 'application/json' : '*';
-  app.addContentTypeParser(accepted, { parseAs: 'string' }, async (_request: unknown, text: string | Buffer) =>
-    parseJsonBody(String(text)),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_request: unknown, text: string | Buffer) => parseJsonBody(String(text)),
   );
+  if (profile.demandsJsonContentType) return;
+  app.addHook('onRequest', async ({ headers }) => {
+    headers['content-type'] = 'application/json';
+  });
 }
 
 /** AJV as strict as it goes: by default Fastify has it coerce types, drop unknown fields and fill in defaults. */
@@ -113,11 +152,30 @@ function validateBodies(app: FastifyInstance): void {
   });
 }
 
-/** Before anything is read of a request: its id, whether there is such a path, whether the server is stopping. */
-function guardRequests(app: FastifyInstance, running: RunningReplies): void {
+/**
+ * Before anything is read of a request, in this order: what a browser must know to show an error to its page, whether
+ * the caller is one that may ask at all, whether there is such a path.
+ */
+function guardRequests(app: FastifyInstance, { profile, running, basePath }: AppContext, options: AppOptions): void {
+  const endpoints = new Endpoints(app, basePath);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    if (running.draining) throw shuttingDown();
-    if (request.is404) throw unknownUrl(request);
   });
+  allowOrigins(app, options.corsOrigins ?? profile.corsOrigins);
+  if (profile.checksHostHeader) checkHostHeader(app, options.allowedHosts ?? []);
+  app.addHook('onRequest', async () => {
+    if (running.draining) throw shuttingDown();
+  });
+  if (profile.authentication === 'key') guardAccess(app, options.access);
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw endpoints.unknownUrl(request);
+  });
+  app.setNotFoundHandler((request) => {
+    throw endpoints.unknownUrl(request);
+  });
+}
+
+function guardAccess(app: FastifyInstance, access: AppOptions['access']): void {
+  if (access === undefined) throw new ChasquiError('invalid_options', 'Nobody said who may use this deployment.');
+  if (access !== 'public') demandKey(app, access, [LIVENESS_URL]);
 }

@@ -24,8 +24,10 @@ export function toChasquiError(thrown: unknown, request: FastifyRequest, onFault
 export function errorHandler(onFault: FaultListener) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toChasquiError(thrown, request, onFault);
-    if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
-    return reply.code(ERRORS[error.code].status).header('x-request-id', request.id).send(toErrorBody(error));
+    const row: CatalogueRow = ERRORS[error.code];
+    const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
+    if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+    return reply.code(row.status).header('x-request-id', request.id).send(toErrorBody(error));
   };
 }
 

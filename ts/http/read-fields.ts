@@ -3,10 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
-import type { ChatParameter } from '../schemas/chat-completion.js';
+import { type ChatParameter, isParameter } from '../schemas/chat-completion.js';
 import { emptyBody } from './json-body.js';
 
-/** The names of the ignored fields, percent-encoded and parted by `, `. */
+/**
+ * The names of the ignored fields, percent-encoded and parted by `, `. A name that no mode knows and that looks like a
+ * misspelt one is followed by `;did-you-mean=` and the name of the field that was meant.
+ */
 export const IGNORED_HEADER = 'x-chasqui-ignored';
 
 export function readFields(profile: Profile, strict: boolean) {
@@ -17,7 +20,7 @@ export function readFields(profile: Profile, strict: boolean) {
     request.body = body;
     if (ignored[0] === undefined) return;
     if (strict) throw unknownParameter(ignored[0], profile);
-    reply.header(IGNORED_HEADER, toHeader(ignored));
+    reply.header(IGNORED_HEADER, toHeader(ignored, profile));
   };
 }
 
@@ -29,8 +32,12 @@ function isObject(body: unknown): body is Record<string, unknown> {
 const MOST_NAMES = 32;
 const LONGEST_NAME = 64;
 
-function toHeader(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMES).map((name) => encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME))));
+function toHeader(names: readonly string[], profile: Profile): string {
+  const shown = names.slice(0, MOST_NAMES).map((name) => {
+    const meant = isParameter(name) ? null : nearestParameter(name, profile.parameters);
+    const encoded = encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME)));
+    return meant ? `${encoded};did-you-mean=${meant}` : encoded;
+  });
   return names.length > MOST_NAMES ? `${shown.join(', ')}, ...` : shown.join(', ');
 }
 

@@ -12,6 +12,8 @@ export interface EventOptions {
   signal: AbortSignal;
   /** Silence after which a comment goes out, so that no proxy takes the connection for dead. */
   keepAliveMs: number;
+  /** How long the client may read nothing of what waits for it before it is cut off; 0 is for ever. */
+  stallTimeoutMs: number;
   /** What was thrown → what the caller is told. */
   toError(thrown: unknown): ChasquiError;
 }
@@ -29,7 +31,7 @@ export async function sendChunks(
   const events = new EventWriter(reply, options.keepAliveMs);
   try {
     for await (const batch of choiceBatches(streams)) {
-      if (!events.write(chunks.encode(batch))) await drained(reply.raw, options.signal);
+      if (!events.write(chunks.encode(batch))) await drained(reply.raw, options);
     }
     chunks.assertFinished();
     events.write(['[DONE]']);
@@ -90,11 +92,16 @@ class EventWriter {
   }
 }
 
-/** Resolves when more can be written, or when there is no longer any use in waiting. */
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves when more can be written, or when there is no longer any use in waiting. A client that never reads would hold
+ * its sequence for ever: it is disconnected, which aborts the signal.
+ */
+function drained(response: ServerResponse, { signal, stallTimeoutMs }: EventOptions): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
+    const stalled = stallTimeoutMs > 0 ? setTimeout(() => response.destroy(), stallTimeoutMs) : undefined;
     const done = (): void => {
+      clearTimeout(stalled);
       response.off('drain', done);
       signal.removeEventListener('abort', done);
       resolve();

@@ -1,13 +1,34 @@
 /** `chasqui serve`: a developer's or an operator's own server, one model, no authentication. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
-import { COMMON_PARAMETERS, type Profile } from './profile.js';
+import { COMMON_PARAMETERS, EXTENSIONS, type Profile } from './profile.js';
 
 export const runtime: Profile = {
   mode: 'runtime',
+
+  // Table 1
   host: '127.0.0.1',
   port: 8080,
-  sampling: { ...NEUTRAL_SAMPLING, topK: 50 },
-  parameters: [...COMMON_PARAMETERS, 'repetition_penalty', 'min_p'],
+  basePath: '',
+  authentication: 'none',
   checksModelName: true,
+
+  // Table 2.1; `stop` is the desktop's, and an extension here
+  parameters: [...COMMON_PARAMETERS, 'repetition_penalty', 'min_p', 'stop', ...EXTENSIONS],
+  sampling: {
+    ...NEUTRAL_SAMPLING,
+    temperature: 1.0,
+    topP: 1.0,
+    topK: 50,
+    repeatPenalty: 1.0, // repetition_penalty
+    minP: 0, // off
+  },
+
+  // Section 4, rule 1
   demandsJsonContentType: true,
+
+  // Not in the specification
+  bodyLimit: 64 * 2 ** 20,
+  corsOrigins: ['local'],
+  checksHostHeader: true,
+  allowsLoopbackImageHosts: true,
 };

@@ -1,8 +1,11 @@
 /** From a profile and a model's path to a server that listens, and from there to one that has stopped in good order. */
 import net from 'node:net';
+import os from 'node:os';
 import type { Engine } from '../engine/engine.js';
 import { type LoadOptions, loadModel } from '../engine/model.js';
 import { type AppOptions, buildApp } from '../http/app.js';
+import { basePathOf, type Deployment } from '../http/base-path.js';
+import type { KeyStore } from '../keys/key-store.js';
 import type { Profile } from './profile.js';
 
 export interface StartSettings {
@@ -12,13 +15,23 @@ export interface StartSettings {
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
   model?: LoadOptions;
-  app?: Pick<AppOptions, 'strict' | 'bodyLimit' | 'onFault'>;
+  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access'>;
+  /** Needed by modes that have a base path. */
+  deployment?: DeploymentSettings;
+}
+
+export interface DeploymentSettings extends Deployment {
+  auth: 'private' | 'public';
+  /** The folder of the API keys. */
+  dataDir: string;
 }
 
 export interface Server {
   engine: Engine;
   host: string;
   port: number;
+  /** What stands before `/v1` in its paths. */
+  basePath: string;
   /** Lets running replies finish for a few seconds, ends the others with an error, frees the model. */
   stop(): Promise<void>;
 }
@@ -29,20 +42,42 @@ const DRAIN_MS = 5000;
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
   const port = settings.port ?? profile.port;
+  const { deployment } = settings;
+  const basePath = basePathOf(profile, deployment);
   await tryPort(host, port);
-  const engine = await loadModel(settings.modelPath, settings.model);
-  const app = buildApp(engine, profile, { drainMs: DRAIN_MS, ...settings.app });
+  const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
+  let engine: Engine | undefined;
+  let app: ReturnType<typeof buildApp> | undefined;
   const stop = async (): Promise<void> => {
-    await app.close();
-    await engine.close();
+    await app?.close();
+    await engine?.close();
+    keys?.close();
   };
   try {
+    engine = await loadModel(settings.modelPath, settings.model);
+    app = buildApp(engine, profile, {
+      drainMs: DRAIN_MS,
+      ...settings.app,
+      allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
+      ...(deployment && { deployment, access: keys ? (key) => keys.admits(key, deployment.org) : 'public' }),
+    });
     await app.listen({ host, port });
   } catch (error) {
     await stop();
     throw error;
   }
-  return { engine, host, port: (app.server.address() as net.AddressInfo).port, stop };
+  return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
+}
+
+/** Only where it is needed: the library has a native part, and the other modes should start where it has none. */
+async function openKeys(folder: string): Promise<KeyStore> {
+  const { KeyStore } = await import('../keys/key-store.js');
+  return KeyStore.open(folder);
+}
+
+/** What a server that listens at all addresses is called by others in its network. */
+function ownNames(host: string): string[] {
+  return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
 }
 
 /** A model may take minutes to load: that the port is taken should be heard before, not after. */

@@ -82,6 +82,11 @@ const parameterSchemas: Record<ChatParameter, object> = {
   functions: { type: 'array' },
 };
 
+/** Whether any mode knows a field of this name. */
+export function isParameter(name: string): name is ChatParameter {
+  return Object.hasOwn(parameterSchemas, name);
+}
+
 /** The schema for a mode that supports `parameters`; what else a body holds, it does not look at. */
 export function chatCompletionSchema(parameters: readonly ChatParameter[]): object {
   return {

@@ -20,7 +20,7 @@ const URL = '/v1/chat/completions';
 
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { keepAliveMs, onFault } = options;
+  const { keepAliveMs, stallTimeoutMs, onFault } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
 
@@ -40,7 +40,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const includeUsage = body.stream_options?.include_usage ?? false;
     const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length });
     const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
-    await sendChunks(reply, streams, chunks, { signal, keepAliveMs, toError });
+    await sendChunks(reply, streams, chunks, { signal, keepAliveMs, stallTimeoutMs, toError });
     return reply;
   });
   refuseOtherMethods(app, URL, ['POST']);

@@ -10,6 +10,17 @@ export function healthRoute(app: FastifyInstance, { engine }: AppContext): void 
   refuseOtherMethods(app, '/health', ['GET', 'HEAD']);
 }
 
+export const LIVENESS_URL = '/health';
+
+/**
+ * Outside the base path, and open to everybody: load balancers have no key. So it tells nothing but that requests are
+ * taken.
+ */
+export function livenessRoute(app: FastifyInstance): void {
+  app.get(LIVENESS_URL, async () => ({ status: 'ok' }));
+  refuseOtherMethods(app, LIVENESS_URL, ['GET', 'HEAD']);
+}
+
 function toHealth(model: string, stats: EngineStats): Health {
   return {
     status: 'ok',

@@ -1,0 +1,115 @@
+/** The options that say how a server is hosted: its mode, its address, who may use it. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ChasquiError } from '../errors.js';
+import { desktop } from '../profiles/desktop.js';
+import type { Profile } from '../profiles/profile.js';
+import { runtime } from '../profiles/runtime.js';
+import { serverless } from '../profiles/serverless.js';
+import type { DeploymentSettings, StartSettings } from '../profiles/start.js';
+import { dataDir, dataDirOption } from './data-dir.js';
+import { parseCount, parseCountOrZero, parsePort } from './numbers.js';
+
+const PROFILES = { runtime, desktop, serverless };
+const MIB = 2 ** 20;
+
+export interface HostingOptions {
+  mode: keyof typeof PROFILES;
+  host?: string;
+  port?: number;
+  org?: string;
+  app?: string;
+  auth: 'private' | 'public';
+  dataDir?: string;
+  corsOrigin?: string[];
+  allowedHost?: string[];
+  bodyLimit?: number;
+  stallTimeout: number;
+  strict?: boolean;
+}
+
+export function addHostingOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--mode <mode>', 'which conventions to follow').choices(Object.keys(PROFILES)).default('runtime'),
+    )
+    .option('--host <address>', `address to listen at; 0.0.0.0 for all of this machine (default: ${runtime.host})`)
+    .option(
+      '-p, --port <n>',
+      `port to listen at; 0 for any free one (default: ${runtime.port}, or ${desktop.port} in desktop mode)`,
+      parsePort,
+    )
+    .option('--org <org_id>', 'serverless mode: the organisation that the app belongs to')
+    .option('--app <app_id>', 'serverless mode: the app; its address ends in /<org_id>/<app_id>')
+    .addOption(
+      new Option('--auth <who>', 'serverless mode: whether an API key is needed; see chasqui keys')
+        .choices(['private', 'public'])
+        .default('private'),
+    )
+    .addOption(dataDirOption())
+    .option(
+      '--cors-origin <origin>',
+      'origin whose pages may use the server, such as https://chat.example; local, * or none; may be given several ' +
+        'times (default: local, or none in serverless mode)',
+      collectOrigin,
+    )
+    .option(
+      '--allowed-host <name>',
+      'name that the server goes by beside localhost and addresses; * for any; may be given several times ' +
+        '(default: what --host says)',
+      (name: string, names: string[] = []) => [...names, name],
+    )
+    .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
+    .option('--body-limit <MiB>', `largest request body (default: ${limits()})`, parseCount)
+    .option(
+      '--stall-timeout <s>',
+      'how long a client may leave its stream unread before it is cut off; 0 for ever',
+      parseCountOrZero,
+      600,
+    );
+}
+
+export function profileOf({ mode }: HostingOptions): Profile {
+  return PROFILES[mode];
+}
+
+export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'modelPath' | 'model'> {
+  const { host, port, bodyLimit, corsOrigin, allowedHost } = options;
+  return {
+    ...(host !== undefined && { host }),
+    ...(port !== undefined && { port }),
+    ...toDeployment(options),
+    app: {
+      strict: options.strict ?? false,
+      stallTimeoutMs: options.stallTimeout * 1000,
+      ...(bodyLimit !== undefined && { bodyLimit: bodyLimit * MIB }),
+      ...(corsOrigin && { corsOrigins: corsOrigin.filter((origin) => origin !== 'none') }),
+      ...(allowedHost && { allowedHosts: allowedHost }),
+    },
+  };
+}
+
+function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {
+  const { org, app, auth, mode } = options;
+  if (mode === 'serverless') {
+    if (!org || !app) {
+      throw new ChasquiError('invalid_options', '--mode serverless needs --org <org_id> and --app <app_id>');
+    }
+    return { deployment: { org, app, auth, dataDir: dataDir(options.dataDir) } };
+  }
+  if (org !== undefined || app !== undefined) {
+    throw new ChasquiError('invalid_options', `--org and --app are for --mode serverless, not for ${mode} mode`);
+  }
+  return {};
+}
+
+function collectOrigin(text: string, origins: string[] = []): string[] {
+  const isOrigin = URL.canParse(text) && /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]+$/.test(text);
+  if (!isOrigin && !['*', 'local', 'none', 'null'].includes(text)) {
+    throw new InvalidArgumentError('An origin is scheme://host or scheme://host:port, in lower case, without a path.');
+  }
+  return [...origins, text];
+}
+
+function limits(): string {
+  return `${runtime.bodyLimit / MIB}, or ${serverless.bodyLimit / MIB} in serverless mode`;
+}

@@ -1,0 +1,35 @@
+/** Which web pages a browser lets use the server. */
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+import { IGNORED_HEADER } from './read-fields.js';
+
+/** Besides origins as a browser sends them (`https://host:port`, `null`): every page, and every page of this machine. */
+export const ANY_ORIGIN = '*';
+export const LOCAL_ORIGINS = 'local';
+
+const EXPOSED_HEADERS = ['x-request-id', IGNORED_HEADER, 'retry-after', 'www-authenticate'];
+const PREFLIGHT_CACHE_SECONDS = 600;
+
+/** Where no origin is allowed, a browser gets no word about them, and its preflight the 405 of any other OPTIONS. */
+export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  app.register(cors, {
+    origin: (origin, answer) => answer(null, origin !== undefined && isAllowed(origin, origins)),
+    // Its reply to an OPTIONS that is no preflight would not be our envelope.
+    strictPreflight: false,
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_CACHE_SECONDS,
+  });
+}
+
+function isAllowed(origin: string, origins: readonly string[]): boolean {
+  if (origins.includes(ANY_ORIGIN) || origins.includes(origin)) return true;
+  return origins.includes(LOCAL_ORIGINS) && isLocal(origin);
+}
+
+/** Of any scheme: desktop shells give their pages origins like `tauri://localhost`. */
+function isLocal(origin: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { hostname } = new URL(origin);
+  return /^(.+\.)?localhost$/.test(hostname) || /^127(\.\d+){3}$/.test(hostname) || hostname === '[::1]';
+}

@@ -1,0 +1,34 @@
+/** `chasqui serve --mode desktop`: the server of a person's own computer, for whatever client they use. */
+import { NEUTRAL_SAMPLING } from '../engine/job.js';
+import { COMMON_PARAMETERS, EXTENSIONS, type Profile } from './profile.js';
+
+export const desktop: Profile = {
+  mode: 'desktop',
+
+  // Table 1
+  host: '127.0.0.1',
+  port: 1234,
+  basePath: '',
+  authentication: 'none',
+  checksModelName: false,
+
+  // Table 2.1
+  parameters: [...COMMON_PARAMETERS, 'repeat_penalty', 'stop', ...EXTENSIONS],
+  sampling: {
+    ...NEUTRAL_SAMPLING,
+    temperature: 1.0,
+    topP: 1.0,
+    topK: 40,
+    repeatPenalty: 1.0, // repeat_penalty
+    minP: 0, // not a parameter of this mode
+  },
+
+  // Section 4, rule 1
+  demandsJsonContentType: true,
+
+  // Not in the specification
+  bodyLimit: 64 * 2 ** 20,
+  corsOrigins: ['local'],
+  checksHostHeader: true,
+  allowsLoopbackImageHosts: true,
+};

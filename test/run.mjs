@@ -24,6 +24,7 @@ const tiers = [
   { name: 'addon', limit: 5 * minute },
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
+  { name: 'spec', limit: 10 * minute },
 ];
 
 let running;

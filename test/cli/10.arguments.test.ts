@@ -16,6 +16,15 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--model'], /--model <path>.*missing/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
   [['serve', 'model.gguf'], /too many arguments/],
+  [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop, serverless/],
+  [['serve', '--mode', 'serverless'], /needs --org <org_id> and --app <app_id>/],
+  [['serve', '--mode', 'serverless', '--org', 'a/b', '--app', 'c'], /`a\/b` cannot be part of a URL path/],
+  [['serve', '--mode', 'serverless', '--org', 'a', '--app', 'c', '--auth', 'shared'], /--auth.*private, public/],
+  [['serve', '--org', 'a'], /--org and --app are for --mode serverless, not for runtime mode/],
+  [['serve', '--cors-origin', 'https://a.example/'], /--cors-origin.*without a path/],
+  [['serve', '--cors-origin', 'a.example'], /--cors-origin.*scheme:\/\/host/],
+  [['serve', '--stall-timeout', 'soon'], /--stall-timeout.*whole number/],
+  [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
 ];
@@ -45,13 +54,15 @@ test('help explains every option, with its default', async () => {
   assert.is(code, 0);
   const text = stdout.replace(/\s+/g, ' ');
   const options = ['model', 'host', 'port', 'ctx-size', 'parallel', 'threads', 'alias', 'strict', 'body-limit'];
-  for (const option of options) assert.match(text, new RegExp(`--${option} [^(]*\\(default: `), option);
+  options.push('mode', 'auth', 'data-dir', 'cors-origin', 'allowed-host', 'stall-timeout');
+  for (const option of options) assert.match(text, new RegExp(`--${option} [^(]*\\((choices: [^)]*, )?default: `), option);
 });
 
 test('the commands are listed', async () => {
   const { code, stdout } = await runCli(['--help']);
   assert.is(code, 0);
   assert.match(stdout, /serve \[options\]/);
+  assert.match(stdout, /keys /);
 });
 
 test('version is the package’s', async () => {

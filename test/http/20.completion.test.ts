@@ -129,7 +129,10 @@ test('fields that nobody knows are ignored and named', async () => {
   const { chat } = testApp();
   const reply = await chat({ repeat_penalty: 'not even a number', temprature: 1, 'a, b\n\u{1f600}': 1, '\ud800': 2 });
   assert.is(reply.statusCode, 200, reply.body);
-  assert.is(reply.headers['x-chasqui-ignored'], 'repeat_penalty, temprature;did-you-mean=temperature, a%2C%20b%0A%F0%9F%98%80, %EF%BF%BD');
+  assert.is(
+    reply.headers['x-chasqui-ignored'],
+    'repeat_penalty, temprature;did-you-mean=temperature, a%2C%20b%0A%F0%9F%98%80, %EF%BF%BD',
+  );
 });
 
 test('the list of ignored fields stays short enough for a header', async () => {

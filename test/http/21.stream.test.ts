@@ -38,7 +38,7 @@ test('has the published chunks and headers', async () => {
     chunk({ content: 'Hel' }),
     chunk({ content: 'lo' }),
     chunk({ content: '!' }),
-    chunk({}, 'stop'),
+    chunk({ content: null }, 'stop'),
   ]);
   assert.is(engine.running.size, 0);
 });
@@ -77,7 +77,7 @@ test('text that comes with the last token is its own chunk', async () => {
     [
       [{ role: 'assistant', content: '' }, null],
       [{ content: 'end' }, null],
-      [{}, 'length'],
+      [{ content: null }, 'length'],
     ],
   );
 });

@@ -96,6 +96,28 @@ test('a client that does not read and then goes frees its sequence', async () =>
   assert.is(engine.cancelled, 1);
 });
 
+test('a client that reads nothing for too long is cut off, and its sequence freed', async () => {
+  const { engine, url, faults } = await listeningApp(manyPages, { stallTimeoutMs: 50 });
+  const socket = sendChat(url, { stream: true });
+  socket.pause();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await until(() => engine.running.size === 0 && engine.jobs.length === 1, 'the sequence is freed');
+  assert.is(engine.cancelled, 1);
+  assert.equal(faults, []);
+  socket.resume();
+  await closed;
+});
+
+test('a client that reads late but in time is not', async () => {
+  const { engine, url } = await listeningApp(manyPages, { stallTimeoutMs: 60_000 });
+  const socket = sendChat(url, { stream: true });
+  socket.pause();
+  await untilAtRest(() => engine.pulled, 'the pulling comes to rest');
+  socket.resume();
+  await until(() => engine.finished === 1, 'the rest is pulled once it reads');
+  socket.destroy();
+});
+
 test('100 clients that drop at any moment leave nothing behind', async () => {
   const { app, engine, url, faults } = await listeningApp({
     batches: () => Array.from({ length: 20 }, (_, i) => [{ text: `${i} ` }]),

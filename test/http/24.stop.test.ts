@@ -52,6 +52,7 @@ test('running replies may finish first, while new requests are turned away', asy
     return health.status === 503;
   }, 'the server says that it stops');
   assert.is((await readJson(health)).error.code, 'engine_closed');
+  assert.is(health.headers.get('retry-after'), '5');
   assert.is((await startChat(url, true)).status, 503);
 
   for (const _ of HELLO) engine.step();

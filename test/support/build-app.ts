@@ -27,8 +27,10 @@ export function testApp(script: FakeScript = {}, options: AppOptions = {}, profi
   const engine = new FakeEngine(script);
   const faults: unknown[] = [];
   const app = buildApp(engine, profile, { onFault: (fault) => faults.push(fault), ...options });
+  const { deployment } = options;
+  const url = deployment ? `/${deployment.org}/${deployment.app}${CHAT_PATH}` : CHAT_PATH;
   const post: TestApp['post'] = (payload, headers = JSON_HEADERS) =>
-    app.inject({ method: 'POST', url: CHAT_PATH, headers, ...(payload === undefined ? {} : { payload }) });
+    app.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) });
   return { app, engine, faults, post, chat: (body) => post(JSON.stringify(chatBody(body))) };
 }
 
@@ -38,8 +40,9 @@ const listening = new Set<FastifyInstance>();
 export async function listeningApp(
   script: FakeScript = {},
   options: AppOptions = {},
+  profile: Profile = runtime,
 ): Promise<TestApp & { url: string }> {
-  const test = testApp(script, options);
+  const test = testApp(script, options, profile);
   const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
   listening.add(test.app);
   return { ...test, url };

@@ -10,6 +10,9 @@ import type { CompletionHead } from './completion-head.js';
 import { toLogprobEntry } from './logprobs.js';
 import { toUsage } from './usage.js';
 
+/** The contract: every chunk has a `delta.content`, a string or null. */
+const NO_CONTENT = '{"content":null}';
+
 interface ChoiceState {
   started: boolean;
   finish: Finish | null;
@@ -63,7 +66,7 @@ export class ChunkEncoder {
     }
     if (token.finish) {
       state.finish = token.finish;
-      chunks.push(this.#choice(index, '{}', takeLogprobs(state), `"${token.finish.reason}"`));
+      chunks.push(this.#choice(index, NO_CONTENT, takeLogprobs(state), `"${token.finish.reason}"`));
       if (this.#includeUsage) this.#encodeUsage(chunks);
     }
   }

@@ -44,7 +44,7 @@ export interface ChatCompletionChunk {
   /** Empty in the usage chunk only. */
   choices: {
     index: number;
-    delta: { role?: 'assistant'; content?: string };
+    delta: { role?: 'assistant'; content: string | null };
     logprobs: ChoiceLogprobs | null;
     finish_reason: FinishReason | null;
   }[];

@@ -45,7 +45,7 @@ test('entries that no text follows come with the finish reason', () => {
   const made = chunks(encoder, [last]);
   assert.equal(made.at(-1)?.choices[0], {
     index: 0,
-    delta: {},
+    delta: { content: null },
     logprobs: { content: LOGPROB_ENTRIES.slice(1, 2), refusal: null },
     finish_reason: 'length',
   });

@@ -20,6 +20,11 @@ test('a plain one reads well', () => {
   );
 });
 
+test('one for a private deployment has the header that it takes', () => {
+  const line = curlLine('http://x/acme/chat', 'demo', 'linux', { needsKey: true });
+  assert.match(line, "curl http://x/acme/chat/v1/chat/completions -H 'Authorization: Key <API_KEY>' -H 'Content-Type");
+});
+
 test('a shell hands on exactly what was meant', () => {
   for (const model of ['demo', `it's "quoted" $HOME \`ls\` \\ *`, 'ñandú 🚀', '--data']) {
     const line = curlLine('http://[::1]:8080', model, 'linux').replace(/^curl/, 'printf "%s\\0"');

@@ -1,0 +1,68 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { serverless } from '../../ts/profiles/serverless.js';
+import { testApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+
+const test = suite('http: paths below an organisation and an app');
+
+const deployed = () => testApp({}, { deployment: { org: 'acme', app: 'chat' }, access: 'public' }, serverless);
+
+for (const url of [
+  '/acme/chat',
+  '/acme/chat/',
+  '/acme/chat/v1/models',
+  '/acme/chat/v1/models/fake',
+  '/acme/chat/health',
+]) {
+  test(`GET ${url}`, async () => {
+    const { app } = deployed();
+    assert.is((await app.inject(url)).statusCode, 200);
+  });
+}
+
+test('the root text names the path of this app', async () => {
+  const { app } = deployed();
+  assert.match((await app.inject('/acme/chat')).body, 'Start at /acme/chat/v1/models.');
+});
+
+const MISTAKEN: [url: string, says: RegExp][] = [
+  ['/v1/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
+  ['/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
+  ['/acme/chat/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
+  ['/acme/other/v1/models', /mean `\/acme\/chat\/v1\/models`\?/],
+  ['/chat/v1/chat/completions', /mean `\/acme\/chat\/v1\/chat\/completions`\?/],
+  [
+    '/acme/chat/v1/v1/models',
+    /mean `\/acme\/chat\/v1\/models`\? The base URL of your client already ends in `\/v1`\.$/,
+  ],
+  ['/acme/chat/v1', /There are .*GET \/acme\/chat,.*POST \/acme\/chat\/v1\/chat\/completions/],
+  ['/nowhere', /There are /],
+];
+
+for (const [url, says] of MISTAKEN) {
+  test(`nothing at ${url}`, async () => {
+    const { app } = deployed();
+    expectError(await app.inject(url), { status: 404, type: 'not_found_error', code: 'unknown_url', says });
+  });
+}
+
+test('a wrong method is told the whole path', async () => {
+  const { app } = deployed();
+  const reply = await app.inject('/acme/chat/v1/chat/completions');
+  expectError(reply, {
+    status: 405,
+    code: 'method_not_allowed',
+    says: /`\/acme\/chat\/v1\/chat\/completions` takes POST, but this request is a GET/,
+  });
+  assert.is(reply.headers.allow, 'POST');
+});
+
+test('a path of thousands of parts costs nothing', async () => {
+  const { app } = deployed();
+  const reply = await app.inject('/a'.repeat(7000));
+  expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url' });
+  assert.ok(reply.body.length < 1000);
+});
+
+test.run();

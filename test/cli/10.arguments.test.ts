@@ -55,7 +55,8 @@ test('help explains every option, with its default', async () => {
   const text = stdout.replace(/\s+/g, ' ');
   const options = ['model', 'host', 'port', 'ctx-size', 'parallel', 'threads', 'alias', 'strict', 'body-limit'];
   options.push('mode', 'auth', 'data-dir', 'cors-origin', 'allowed-host', 'stall-timeout');
-  for (const option of options) assert.match(text, new RegExp(`--${option} [^(]*\\((choices: [^)]*, )?default: `), option);
+  for (const option of options)
+    assert.match(text, new RegExp(`--${option} [^(]*\\((choices: [^)]*, )?default: `), option);
 });
 
 test('the commands are listed', async () => {

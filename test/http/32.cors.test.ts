@@ -114,6 +114,12 @@ test('origins can be set: none, any, some', async () => {
   assert.is(await allowed(['https://a.example', 'local']), origin);
 });
 
+test('an OPTIONS of a page that may use the server is answered, even if it is no preflight', async () => {
+  const { app } = testApp();
+  const reply = await app.inject({ method: 'OPTIONS', url: CHAT_PATH, headers: { origin: 'http://localhost' } });
+  assert.equal([reply.statusCode, reply.body], [204, '']);
+});
+
 test('an OPTIONS from no page is a wrong method, and at no path an unknown one', async () => {
   const { app } = testApp();
   expectError(await app.inject({ method: 'OPTIONS', url: CHAT_PATH }), { status: 405, code: 'method_not_allowed' });

@@ -22,6 +22,7 @@ const FOREIGN = [
   'evil.example',
   'evil.example:8080',
   'localhost.evil.example',
+  'evillocalhost',
   '127.0.0.1.evil.example',
   'x',
   '[::1',

@@ -58,10 +58,10 @@ test('a wrong method is told the whole path', async () => {
   assert.is(reply.headers.allow, 'POST');
 });
 
-test('a path of thousands of parts costs nothing', async () => {
+test('a path of thousands of parts is not compared part by part', async () => {
   const { app } = deployed();
-  const reply = await app.inject('/a'.repeat(7000));
-  expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url' });
+  const reply = await app.inject(`${'/a'.repeat(7000)}/v1/models`);
+  expectError(reply, { status: 404, type: 'not_found_error', code: 'unknown_url', says: /^(?!.*Did you mean)/ });
   assert.ok(reply.body.length < 1000);
 });
 

@@ -60,7 +60,8 @@ export const modeRows: Row[] = [
     row: '1.5 base address',
     says: 'the default port is 1234',
     modes: ['desktop'],
-    check: async () => {
+    check: async (mode) => {
+      assert.is(mode.profile.port, 1234);
       const holder = net.createServer();
       await new Promise<void>((resolve) => {
         holder.once('error', () => resolve());

@@ -1,7 +1,8 @@
 /** Section 5: authentication. */
+import OpenAI from 'openai';
 import * as assert from 'uvu/assert';
 import { runCli } from '../../support/child.js';
-import { DEPLOYMENT, type HostedMode } from '../../support/modes.js';
+import { DEPLOYMENT, type HostedMode, MODEL } from '../../support/modes.js';
 import { readJson } from '../../support/read-json.js';
 import { startServer } from '../../support/start-server.js';
 import { LOCAL, type Row } from '../row.js';
@@ -47,6 +48,22 @@ export const authenticationRows: Row[] = [
       assert.is(await status(), 200);
       await keys(mode, 'revoke', own.id);
       assert.is(await status(), 401);
+    },
+  },
+  {
+    row: '5 private deployment',
+    says: 'a client made for bearer keys gets in with a header of its own, and a typed error without',
+    modes: ['serverless'],
+    check: async (mode) => {
+      const options = { baseURL: `${mode.baseUrl}/v1`, apiKey: 'unused', maxRetries: 0 };
+      const ask = (client: OpenAI) =>
+        client.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content: 'Hello!' }] });
+      const Authorization = mode.authorization.authorization as string;
+      const { choices } = await ask(new OpenAI({ ...options, defaultHeaders: { Authorization } }));
+      assert.type(choices[0]?.message.content, 'string');
+      const failure = await ask(new OpenAI(options)).catch((error: unknown) => error);
+      assert.instance(failure, OpenAI.AuthenticationError);
+      assert.match((failure as Error).message, /`Bearer` is not accepted here/);
     },
   },
   {

@@ -17,7 +17,7 @@ const ROWS = [...modeRows, ...requestRows, ...bodyRows, ...endpointRows, ...auth
  * about. Not among them: what starts in 1.6 the desktop's app and a deployment, and what needs a model with vision (1.3,
  * the image part of 2.3 as it is obeyed, rule 5 of section 4).
  */
-const SPECIFICATION: readonly [row: string, modes: readonly Mode[]][] = [
+const SPECIFICATION: readonly (readonly [row: string, modes: readonly Mode[]])[] = [
   ...['1.1', '1.2', '1.4', '1.5 base address', '1.5 model name'].map((row) => [row, ALL] as const),
   ['1.6 runtime server', ['runtime']],
   ...['model', 'messages', 'stream', 'temperature', 'top_p', 'top_k', 'max_tokens', 'repeat_penalty'].map(

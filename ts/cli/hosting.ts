@@ -18,7 +18,7 @@ export interface HostingOptions {
   port?: number;
   org?: string;
   app?: string;
-  auth: 'private' | 'public';
+  auth?: 'private' | 'public';
   dataDir?: string;
   corsOrigin?: string[];
   allowedHost?: string[];
@@ -41,9 +41,10 @@ export function addHostingOptions(command: Command): Command {
     .option('--org <org_id>', 'serverless mode: the organisation that the app belongs to')
     .option('--app <app_id>', 'serverless mode: the app; its address ends in /<org_id>/<app_id>')
     .addOption(
-      new Option('--auth <who>', 'serverless mode: whether an API key is needed; see chasqui keys')
-        .choices(['private', 'public'])
-        .default('private'),
+      new Option(
+        '--auth <who>',
+        'serverless mode: whether an API key is needed, see chasqui keys (default: private)',
+      ).choices(['private', 'public']),
     )
     .addOption(dataDirOption())
     .option(
@@ -94,10 +95,13 @@ function toDeployment(options: HostingOptions): { deployment?: DeploymentSetting
     if (!org || !app) {
       throw new ChasquiError('invalid_options', '--mode serverless needs --org <org_id> and --app <app_id>');
     }
-    return { deployment: { org, app, auth, dataDir: dataDir(options.dataDir) } };
+    return { deployment: { org, app, auth: auth ?? 'private', dataDir: dataDir(options.dataDir) } };
   }
-  if (org !== undefined || app !== undefined) {
-    throw new ChasquiError('invalid_options', `--org and --app are for --mode serverless, not for ${mode} mode`);
+  if (org !== undefined || app !== undefined || auth !== undefined) {
+    throw new ChasquiError(
+      'invalid_options',
+      `--org, --app and --auth are for --mode serverless, not for ${mode} mode`,
+    );
   }
   return {};
 }

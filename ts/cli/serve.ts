@@ -113,7 +113,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
 }
 
 function announce({ host, port, basePath, engine }: Server, profile: Profile, { auth }: HostingOptions): void {
-  const needsKey = profile.authentication === 'key' && auth === 'private';
+  const needsKey = profile.authentication === 'key' && auth !== 'public';
   const base = `${baseUrl(host, port)}${basePath}`;
   console.log(`Serving ${engine.model.id} at ${base}/v1`);
   console.log(`Try it:\n\n  ${curlLine(base, engine.model.id, process.platform, { needsKey })}\n`);

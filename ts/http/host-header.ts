@@ -8,14 +8,14 @@ import { ChasquiError } from '../errors.js';
 
 export const ANY_HOST = '*';
 
-/** `names` are taken beside `localhost` and addresses: nobody can have an address lead elsewhere. */
+/** `names` are taken beside `localhost` and addresses. */
 export function checkHostHeader(app: FastifyInstance, names: readonly string[]): void {
   if (names.includes(ANY_HOST)) return;
   const known = new Set(names.map(normalize));
   app.addHook('onRequest', async ({ headers }) => {
     if (headers.host === undefined) return;
     const name = normalize(headers.host.replace(/:\d*$/, ''));
-    if (known.has(name) || isThisMachine(name)) return;
+    if (known.has(name) || isUnmistakable(name)) return;
     const shown = name.slice(0, 100);
     throw new ChasquiError(
       'host_not_allowed',
@@ -29,6 +29,7 @@ function normalize(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-function isThisMachine(name: string): boolean {
+/** Leads where it says, whoever uses it: nobody else can make it lead here. */
+function isUnmistakable(name: string): boolean {
   return name === '' || /^([^.]+\.)*localhost$/.test(name) || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
 }

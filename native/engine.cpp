@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include "core/snapshot-points.h"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -32,11 +34,11 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       decoder_(model_, with_guesses(options)),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
-      n_draft_max_(decoder_.state_is_exact_only() || options.deterministic ? 0 : options.n_draft_max),
+      n_draft_max_(decoder_.cut_back() == CutBack::never || options.deterministic ? 0 : options.n_draft_max),
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
-                   decoder_.state_is_exact_only()},
+                   decoder_.bytes_per_snapshot(), decoder_.cut_back()},
                   options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1) {
     count();
@@ -88,6 +90,9 @@ void Engine::submit(Job job) {
         for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
         }
+    }
+    if (decoder_.cut_back() != CutBack::anywhere) {
+        job.snapshot_at = snapshot_points(tokenizer_.message_starts(job.prompt), job.prompt.size());
     }
     mailbox_.put(std::make_unique<Sequence>(std::move(job), n_draft_max_));
 }
@@ -162,7 +167,8 @@ bool Engine::decode(const Plan& plan) {
     try {
         const auto started = Clock::now();
         decoder_.decode(plan.rows);
-        scheduler_.computed(plan, std::chrono::duration<double, std::milli>(Clock::now() - started).count());
+        const std::chrono::duration<double, std::milli> took = Clock::now() - started;
+        for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         return true;
     } catch (const Error& error) {

@@ -72,6 +72,10 @@ export function uint32Entry(key: string, value: number): Entry {
   return entry(key, uint32, bytes);
 }
 
+export function uint32sEntry(key: string, values: readonly number[]): Entry {
+  return entry(key, array, Buffer.concat([ofUint32(uint32), ofUint64(values.length), ...values.map(ofUint32)]));
+}
+
 export function float32Entry(key: string, value: number): Entry {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);

@@ -1,6 +1,7 @@
 // Thread: built on the JS thread, then owned by the engine thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct Job {
     bool                     cache_prompt = true;   // start from a beginning that is computed already
     bool                     ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
     std::vector<std::string> stop;               // none of them empty
+    std::vector<size_t>      snapshot_at;        // after so many tokens the state is kept (snapshot-points.h), ascending
     SamplingSettings         sampling;
 };
 

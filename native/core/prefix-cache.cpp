@@ -23,7 +23,8 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
     for (Id slot = 0; is_slot(slot); ++slot) holdings_[slot] = {};
 }
 
-PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse) {
+PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
+                                       const std::vector<size_t>& snapshot_at) {
     if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
     const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
     const Hit  hit     = best_ready(tokens, matches);
@@ -41,9 +42,33 @@ PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool 
         holdings_[hit.id].last_used = ++clock_;
     }
     save_if_lost(placement.slot, in_place ? placement.n_keep : 0, placement);
+    const size_t n_copied = in_place ? holdings_.at(placement.slot).n_copied : placement.n_keep;
     forget(placement.slot);
     hold(placement.slot, tokens, placement.n_keep, true);
+    holdings_.at(placement.slot).n_copied = n_copied;
+    for (const size_t point : snapshot_at) {
+        const bool is_possible = bytes_of(point) <= options_.max_snapshot_bytes;
+        if (reuse && is_possible) holdings_.at(placement.slot).snapshot_at.push_back(point);
+    }
     return {Verdict::placed, placement};
+}
+
+size_t PrefixCache::bytes_of(size_t n_tokens) const {
+    return options_.bytes_per_snapshot + n_tokens * options_.bytes_per_token;
+}
+
+// How many tokens of a holding somebody can use who has the first `n_common` in common with it.
+size_t PrefixCache::n_usable(Id id, size_t n_common) const {
+    const Holding& holding  = holdings_.at(id);
+    const size_t   n_there  = std::min(n_common, holding.n_ready);
+    const bool     in_place = options_.cut_back == CutBack::in_place && is_slot(id) && !holding.in_use;
+    if (options_.cut_back == CutBack::anywhere || n_there == holding.n_ready) return n_there;
+    return in_place && n_there >= holding.n_copied ? n_there : 0;
+}
+
+// Whether the hit is of no use in another slot.
+bool PrefixCache::must_stay(const Hit& hit) const {
+    return options_.cut_back != CutBack::anywhere && hit.n_tokens > 0 && hit.n_tokens < holdings_.at(hit.id).n_ready;
 }
 
 // Whoever has most of the tokens computed. At least one is always left: its logits are what the sequence needs.
@@ -53,8 +78,7 @@ PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            
     int best_rank = 0;
     for (const auto& [id, length] : matches) {
         const Holding& holding = holdings_.at(id);
-        size_t         usable  = std::min({length, holding.n_ready, tokens.size() - 1});
-        if (options_.exact_only && usable != holding.tokens.size()) usable = 0;
+        const size_t   usable  = n_usable(id, std::min(length, tokens.size() - 1));
         // Among equals: what can be used where it is, then what is on the device, then the rest.
         const int rank = is_slot(id) ? (holding.in_use ? 1 : 2) : 0;
         if (usable > best.n_tokens || (usable > 0 && usable == best.n_tokens && rank > best_rank)) {
@@ -67,10 +91,14 @@ PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            
 
 bool PrefixCache::somebody_computes_more(const std::vector<TokenId>&            tokens,
                                          const std::vector<PrefixTree::Match>& matches, size_t n_ready) const {
-    if (options_.exact_only) return false;
     for (const auto& [id, length] : matches) {
         const Holding& holding = holdings_.at(id);
-        const size_t   common  = std::min(length, tokens.size() - 1);
+        size_t         common  = std::min(length, tokens.size() - 1);
+        if (options_.cut_back != CutBack::anywhere) {  // then the last snapshot that is to be taken on the way there
+            const auto& points = holding.snapshot_at;
+            const auto  beyond = std::upper_bound(points.begin(), points.end(), common);
+            common             = beyond == points.begin() ? 0 : *std::prev(beyond);
+        }
         if (holding.in_use && holding.n_ready < common && common >= n_ready + kWorthIt) return true;
     }
     return false;
@@ -79,6 +107,7 @@ bool PrefixCache::somebody_computes_more(const std::vector<TokenId>&            
 // The free slot that leaves the slots in use most closely together: llama.cpp reads all weights anew for every gap
 // between them. Then, where the tokens are already; then an empty one; then the least recently used.
 PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
+    if (must_stay(hit)) return hit.id;
     using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
     Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
     for (Id slot = 0; is_slot(slot); ++slot) {
@@ -106,16 +135,22 @@ void PrefixCache::save_if_lost(Id slot, size_t n_keep, Placement& placement) {
     const Holding& lost = holdings_.at(slot);
     if (lost.n_ready < n_keep + kWorthIt) return;
     for (const auto& [id, length] : tree_.find(lost.tokens)) {
-        const size_t elsewhere = id == slot ? 0 : std::min(length, holdings_.at(id).n_ready);
-        if (elsewhere + kWorthIt > lost.n_ready) return;
+        // What is in use moves on, and its state with it.
+        const bool moves_on = options_.cut_back != CutBack::anywhere && holdings_.at(id).in_use;
+        if (id != slot && !moves_on && n_usable(id, length) + kWorthIt > lost.n_ready) return;
     }
-    if (!make_room(lost.n_ready * options_.bytes_per_token, placement.source_id, placement)) return;
-    placement.save_as = next_snapshot_++;
-    snapshot_bytes_ += lost.n_ready * options_.bytes_per_token;
-    hold(placement.save_as, lost.tokens, lost.n_ready, false);
+    if (!make_room(bytes_of(lost.n_ready), placement.source_id, placement.drop)) return;
+    placement.save_as = add_snapshot(lost.tokens);
 }
 
-bool PrefixCache::make_room(size_t bytes, Id except, Placement& placement) {
+PrefixCache::Id PrefixCache::add_snapshot(std::vector<TokenId> tokens) {
+    const size_t n_tokens = tokens.size();
+    snapshot_bytes_ += bytes_of(n_tokens);
+    hold(next_snapshot_, std::move(tokens), n_tokens, false);
+    return next_snapshot_++;
+}
+
+bool PrefixCache::make_room(size_t bytes, Id except, std::vector<int32_t>& drop) {
     if (bytes == 0 || bytes > options_.max_snapshot_bytes) return false;
     while (snapshot_bytes_ + bytes > options_.max_snapshot_bytes) {
         auto oldest = holdings_.end();
@@ -125,19 +160,49 @@ bool PrefixCache::make_room(size_t bytes, Id except, Placement& placement) {
         }
         if (oldest == holdings_.end()) return false;
         const Id id = oldest->first;
-        snapshot_bytes_ -= oldest->second.n_ready * options_.bytes_per_token;
-        placement.drop.push_back(id);
+        snapshot_bytes_ -= bytes_of(oldest->second.n_ready);
+        drop.push_back(id);
         forget(id);
         holdings_.erase(id);
     }
     return true;
 }
 
-void PrefixCache::progress(int32_t slot, size_t n_ready) { holdings_.at(slot).n_ready = n_ready; }
+size_t PrefixCache::n_until_snapshot(int32_t slot) const {
+    const Holding& running = holdings_.at(slot);
+    const auto     next = std::upper_bound(running.snapshot_at.begin(), running.snapshot_at.end(), running.n_ready);
+    return next == running.snapshot_at.end() ? std::numeric_limits<size_t>::max() : *next - running.n_ready;
+}
+
+std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_ready) {
+    Holding& running = holdings_.at(slot);
+    running.n_ready  = n_ready;
+    const auto& points = running.snapshot_at;
+    if (!std::binary_search(points.begin(), points.end(), n_ready)) return std::nullopt;
+    std::vector<TokenId> tokens(running.tokens.begin(), running.tokens.begin() + static_cast<std::ptrdiff_t>(n_ready));
+    Snapshot             snapshot;
+    if (is_parked(tokens) || !make_room(bytes_of(n_ready), -1, snapshot.drop)) return std::nullopt;
+    snapshot.slot = slot;
+    snapshot.id   = add_snapshot(std::move(tokens));
+    return snapshot;
+}
+
+// Whether exactly these tokens are there already; then they count as used.
+bool PrefixCache::is_parked(const std::vector<TokenId>& tokens) {
+    for (const auto& [id, length] : tree_.find(tokens)) {
+        Holding& holding = holdings_.at(id);
+        if (holding.in_use || length != tokens.size() || holding.tokens.size() != tokens.size()) continue;
+        holding.last_used = ++clock_;
+        return true;
+    }
+    return false;
+}
 
 void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready) {
+    const size_t n_copied = holdings_.at(slot).n_copied;
     forget(slot);
     hold(slot, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_ready)}, n_ready, false);
+    holdings_.at(slot).n_copied = n_copied;
 }
 
 void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
@@ -145,7 +210,7 @@ void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
 void PrefixCache::hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use) {
     tree_.insert(id, tokens);
     n_in_use_ += in_use ? 1 : 0;
-    holdings_[id] = {std::move(tokens), n_ready, in_use, ++clock_};
+    holdings_[id] = {std::move(tokens), n_ready, in_use, ++clock_, {}, 0};
 }
 
 void PrefixCache::forget(Id id) {
@@ -177,7 +242,7 @@ void PrefixCache::check_invariants() const {
     size_t bytes = 0, in_use = 0;
     for (const auto& [id, holding] : holdings_) {
         in_use += holding.in_use ? 1 : 0;
-        if (!is_slot(id)) bytes += holding.n_ready * options_.bytes_per_token;
+        if (!is_slot(id)) bytes += bytes_of(holding.n_ready);
         require(is_slot(id) || (!holding.in_use && holding.n_ready == holding.tokens.size()), "a snapshot changed");
         if (holding.tokens.empty()) continue;
         bool filed = false;

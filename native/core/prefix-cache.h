@@ -11,12 +11,19 @@
 
 namespace chasqui {
 
+// What can be dropped of a state to get back to an earlier token.
+enum class CutBack {
+    anywhere,  // whatever comes after it: KV cells
+    in_place,  // the same, but copies lack what the window has passed by then: KV cells of sliding-window attention
+    never,     // nothing, it is of use as a whole only: recurrent and hybrid models
+};
+
 struct PrefixCacheOptions {
     size_t n_slots            = 4;  // KV sequences, each with cells of its own
     size_t bytes_per_token    = 0;  // of a snapshot
     size_t max_snapshot_bytes = 0;  // 0: what is evicted is lost
-    // Recurrent models cannot forget: their state is of use only where all of it is a beginning of the new prompt.
-    bool   exact_only         = false;
+    size_t bytes_per_snapshot = 0;  // beside those of its tokens: a recurrent state
+    CutBack cut_back          = CutBack::anywhere;
 };
 
 // How a sequence gets its slot. The steps, in this order: save what the slot holds as snapshot `save_as`; load what the
@@ -32,12 +39,20 @@ struct Placement {
     std::vector<int32_t> drop;  // snapshots that had to make room
 };
 
+// What a slot holds now is to be saved as snapshot `id`.
+struct Snapshot {
+    int32_t              slot = -1;
+    int32_t              id   = -1;
+    std::vector<int32_t> drop;  // snapshots that had to make room
+};
+
 // Keeps book of what the KV cells hold, so that nobody computes a beginning that is there already. It decides; the
 // decoder moves the bytes.
 //
 // Every slot and every snapshot (a slot's cells, saved to memory when the slot was given to somebody else) holds a
 // token sequence, of which the first `n_ready` are computed. A running sequence's slot is in use; others are parked
-// until they are evicted, least recently used first.
+// until they are evicted, least recently used first. Where copies are of use as a whole only, snapshots are taken of
+// prompts under way as well.
 class PrefixCache {
 public:
     explicit PrefixCache(const PrefixCacheOptions& options);
@@ -52,11 +67,14 @@ public:
         Placement placement;
     };
     // Finds a slot for a sequence with these tokens, at least one of which is left to compute. Without `reuse`, all
-    // of them are.
-    Answer place(const std::vector<TokenId>& tokens, bool reuse = true);
+    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending.
+    Answer place(const std::vector<TokenId>& tokens, bool reuse = true, const std::vector<size_t>& snapshot_at = {});
 
-    // The first `n_ready` tokens of the slot in use are computed now.
-    void progress(int32_t slot, size_t n_ready);
+    // How many tokens of the slot in use may be computed before a snapshot of it is due.
+    size_t n_until_snapshot(int32_t slot) const;
+    // The first `n_ready` tokens of the slot in use are computed now. Tells if a snapshot is to be taken before anything
+    // else is done.
+    std::optional<Snapshot> progress(int32_t slot, size_t n_ready);
     // The slot's sequence is over or preempted: tokens[0, n_ready) stay there, parked.
     void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready);
     // The slot's sequence is over, and what its cells hold is unknown.
@@ -76,6 +94,8 @@ private:
         size_t               n_ready   = 0;
         bool                 in_use    = false;
         uint64_t             last_used = 0;
+        std::vector<size_t>  snapshot_at = {};
+        size_t               n_copied    = 0;  // of a slot: tokens that were brought in, which cannot be cut back into
     };
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
     using Id = PrefixTree::Holder;
@@ -86,13 +106,18 @@ private:
     };
 
     bool    is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
+    size_t  bytes_of(size_t n_tokens) const;
+    size_t  n_usable(Id id, size_t n_common) const;
+    bool    must_stay(const Hit& hit) const;
     Hit     best_ready(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches) const;
     bool    somebody_computes_more(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                    size_t n_ready) const;
     Id      choose_slot(const Hit& hit) const;
     size_t  n_runs_with(Id slot) const;
     void    save_if_lost(Id slot, size_t n_keep, Placement& placement);
-    bool    make_room(size_t bytes, Id except, Placement& placement);
+    bool    is_parked(const std::vector<TokenId>& tokens);
+    bool    make_room(size_t bytes, Id except, std::vector<int32_t>& drop);
+    Id      add_snapshot(std::vector<TokenId> tokens);
     void    hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use);
     void    forget(Id id);
 

@@ -56,11 +56,12 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
     for (Sequence* sequence : in_order) {
-        const bool reuse  = sequence->job().cache_prompt && !options_.deterministic;
-        auto       answer = cache_.place(sequence->tokens, reuse);
+        const bool  reuse       = sequence->job().cache_prompt && !options_.deterministic;
+        const auto& snapshot_at = sequence->job().snapshot_at;
+        auto        answer      = cache_.place(sequence->tokens, reuse, snapshot_at);
         if (answer.verdict == PrefixCache::Verdict::no_slot) {
             if (!preempt_for(*sequence, plan)) return;
-            answer = cache_.place(sequence->tokens, reuse);
+            answer = cache_.place(sequence->tokens, reuse, snapshot_at);
         }
         if (answer.verdict != PrefixCache::Verdict::placed) continue;
         sequence->admit(answer.placement.slot, answer.placement.n_keep, now);
@@ -119,7 +120,8 @@ void Scheduler::plan_rows(Plan& plan) const {
     size_t       room    = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_least);
     size_t       budget  = std::min(room, prompt_budget(plan.rows.size(), n_least));
     for (Sequence* sequence : prompts) {
-        const size_t wanted = sequence->n_pending() - least;
+        const size_t until  = std::min(sequence->n_pending(), cache_.n_until_snapshot(sequence->slot));
+        const size_t wanted = until - least;
         size_t       slice  = std::min(budget, wanted);
         if (slice < wanted) slice -= slice % kRowsAtOnce;
         if (slice >= kShortRest && wanted - slice <= kShortRest && wanted <= room) slice = wanted;
@@ -153,12 +155,14 @@ void Scheduler::placement_failed(int32_t slot) {
     cache_.progress(slot, 0);
 }
 
-void Scheduler::computed(const Plan& plan, double milliseconds) {
-    size_t n_decoding = 0, n_prompt = 0;
+std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds) {
+    std::vector<Snapshot> snapshots;
+    size_t                n_decoding = 0, n_prompt = 0;
     for (const PlanRow& row : plan.rows) {
         (row.sequence->n_pending() == 1 ? n_decoding : n_prompt) += row.n_tokens;
         row.sequence->n_computed += row.n_tokens;
-        cache_.progress(row.sequence->slot, row.sequence->n_computed);
+        auto snapshot = cache_.progress(row.sequence->slot, row.sequence->n_computed);
+        if (snapshot) snapshots.push_back(*std::move(snapshot));
     }
     if (n_prompt == 0) {
         update_average(ms_per_decode_step_, milliseconds);
@@ -166,6 +170,7 @@ void Scheduler::computed(const Plan& plan, double milliseconds) {
         const double for_prompt = n_decoding == 0 ? milliseconds : std::max(0.0, milliseconds - ms_per_decode_step_);
         update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));
     }
+    return snapshots;
 }
 
 std::unique_ptr<Sequence> Scheduler::remove(Sequence* sequence, bool spoilt) {

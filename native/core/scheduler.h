@@ -44,6 +44,7 @@ struct Plan {
 //
 // A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows:
 // the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from the steps before.
+// No slice of a prompt goes beyond a point where a snapshot is to be taken.
 class Scheduler {
 public:
     explicit Scheduler(SchedulerOptions options);
@@ -53,8 +54,8 @@ public:
     Plan plan(Clock::time_point now);
     // What was to be kept in the slot could not be brought there: its sequence computes all of its tokens.
     void placement_failed(int32_t slot);
-    // The planned rows have been computed, which took this many milliseconds.
-    void computed(const Plan& plan, double milliseconds);
+    // The planned rows have been computed, which took this many milliseconds. Returns the snapshots to take now.
+    std::vector<Snapshot> computed(const Plan& plan, double milliseconds);
     // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
     std::unique_ptr<Sequence> remove(Sequence* sequence, bool spoilt = false);
 

@@ -60,12 +60,10 @@ uint32_t padded_context_length(const Model& model, const DecoderOptions& options
     return (length + kCellPadding - 1) / kCellPadding * kCellPadding;
 }
 
-// K and V of all layers in half precision.
-size_t estimate_bytes_per_token(const llama_model* model) {
-    const auto n_head  = static_cast<size_t>(std::max(1, llama_model_n_head(model)));
-    const auto n_layer = static_cast<size_t>(llama_model_n_layer(model));
-    const auto n_embd  = static_cast<size_t>(llama_model_n_embd(model));
-    return 2 * 2 * n_layer * (n_embd / n_head) * static_cast<size_t>(llama_model_n_head_kv(model));
+CutBack cut_back_of(const llama_model* model) {
+    if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return CutBack::never;
+    // llama_kv_cache::state_write leaves out what the window has passed.
+    return llama_model_n_swa(model) > 0 ? CutBack::in_place : CutBack::anywhere;
 }
 
 }  // namespace
@@ -102,11 +100,11 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
                                                   std::to_string(params.n_ctx) + " cells: " + take_last_errors() +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
-    exact_only_      = llama_model_is_recurrent(model.handle()) || llama_model_is_hybrid(model.handle());
-    bytes_per_token_ = estimate_bytes_per_token(model.handle());
+    cut_back_ = cut_back_of(model.handle());
     create_threadpool(threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
+    measure_snapshots(first_token(model.vocab()));
 }
 
 Decoder::~Decoder() {
@@ -148,6 +146,22 @@ void Decoder::warm_up(TokenId token, bool choose_threads) {
         chosen  = fewer;
     }
     llama_set_n_threads(context_.get(), chosen, most);
+}
+
+// What a second token adds to a snapshot every other one adds as well; the rest is there whatever their number.
+void Decoder::measure_snapshots(TokenId token) {
+    size_t sizes[2] = {};
+    for (size_t position = 0; position < 2; ++position) {
+        batch_->n_tokens = 0;
+        add_token(token, position, 0, true);
+        if (llama_decode(context_.get(), *batch_) != 0) {
+            throw Error(ErrorCode::out_of_memory, "llama.cpp could not compute a token: " + take_last_errors());
+        }
+        sizes[position] = llama_state_seq_get_size(context_.get(), 0);
+    }
+    trim(0, 0);
+    bytes_per_token_    = sizes[1] - std::min(sizes[0], sizes[1]);
+    bytes_per_snapshot_ = sizes[0] - std::min(sizes[0], bytes_per_token_);
 }
 
 void Decoder::add_token(TokenId token, size_t position, int32_t slot, bool output) {
@@ -214,6 +228,11 @@ bool Decoder::place(const Placement& placement) {
     if (loaded && trim(placement.slot, placement.n_keep)) return true;
     trim(placement.slot, 0);
     return false;
+}
+
+void Decoder::save(const Snapshot& snapshot) {
+    for (const int32_t id : snapshot.drop) snapshots_.erase(id);
+    snapshots_[snapshot.id] = save(snapshot.slot);
 }
 
 Decoder::State Decoder::save(int32_t slot) {

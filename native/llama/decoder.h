@@ -46,13 +46,15 @@ public:
     size_t n_outputs_max() const { return n_outputs_max_; }
     // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
     bool place(const Placement& placement);
+    // Saves what the slot holds now.
+    void save(const Snapshot& snapshot);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
-    // Roughly what a snapshot takes.
+    // What a snapshot takes: for each token, and whatever their number (recurrent states).
     size_t bytes_per_token() const { return bytes_per_token_; }
-    // True for models whose state cannot be cut back to an earlier token: recurrent and hybrid ones.
-    bool     state_is_exact_only() const { return exact_only_; }
+    size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
+    CutBack  cut_back() const { return cut_back_; }
     uint32_t context_length() const;
     uint32_t parallel() const;
     int32_t  threads() const;
@@ -68,6 +70,7 @@ private:
 
     void create_threadpool(int32_t threads);
     void warm_up(TokenId token, bool choose_threads);
+    void measure_snapshots(TokenId token);
     void add_row(const PlanRow& row);
     using State = std::vector<uint8_t>;
     State save(int32_t slot);
@@ -81,9 +84,10 @@ private:
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, State>                         snapshots_;
     std::pair<int32_t, State>                        last_copied_{-1, {}};  // slot and state, until the next decode
-    size_t                                           bytes_per_token_ = 0;
-    size_t                                           n_outputs_max_   = 0;
-    bool                                             exact_only_      = false;
+    size_t                                           bytes_per_token_    = 0;
+    size_t                                           bytes_per_snapshot_ = 0;
+    size_t                                           n_outputs_max_      = 0;
+    CutBack                                          cut_back_           = CutBack::anywhere;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
 };
 

@@ -32,6 +32,7 @@ Tokenizer::Tokenizer(const Model& model) : vocab_(model.vocab()) {
         append_piece(vocab_, token, false, pieces_);
         ends_generation_.push_back(llama_vocab_is_eog(vocab_, token));
         if (ends_generation_.back()) end_tokens_.push_back(token);
+        starts_message_.push_back(llama_vocab_is_control(vocab_, token) && !ends_generation_.back());
         spelled.clear();
         append_piece(vocab_, token, true, spelled);
         longest_piece_ = std::max(longest_piece_, spelled.size());
@@ -64,6 +65,14 @@ std::string_view Tokenizer::piece(TokenId token) const {
 }
 
 bool Tokenizer::is_end_of_generation(TokenId token) const { return ends_generation_[static_cast<size_t>(token)]; }
+
+std::vector<size_t> Tokenizer::message_starts(const std::vector<TokenId>& prompt) const {
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < prompt.size(); ++i) {
+        if (starts_message_[static_cast<size_t>(prompt[i])]) positions.push_back(i);
+    }
+    return positions;
+}
 
 bool Tokenizer::is_valid(TokenId token) const { return token >= 0 && token < vocabulary_size(); }
 

@@ -24,6 +24,8 @@ public:
     std::string_view piece(TokenId token) const;
     bool             is_end_of_generation(TokenId token) const;
     const std::vector<TokenId>& end_of_generation_tokens() const { return end_tokens_; }
+    // Positions of the control tokens, other than those that end a generation: templates begin messages with them.
+    std::vector<size_t> message_starts(const std::vector<TokenId>& prompt) const;
     bool             is_valid(TokenId token) const;
     int32_t          vocabulary_size() const { return static_cast<int32_t>(offsets_.size()) - 1; }
 
@@ -32,6 +34,7 @@ private:
     std::string         pieces_;   // of all tokens, one after another
     std::vector<size_t> offsets_;  // where each begins, and the end
     std::vector<bool>   ends_generation_;
+    std::vector<bool>   starts_message_;
     std::vector<TokenId> end_tokens_;
     size_t              longest_piece_ = 1;
 };

@@ -4,6 +4,7 @@
 #include "core/prefix-tree.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -83,7 +84,7 @@ Tokens join(Tokens a, const Tokens& b) {
 }
 
 const Test next_turn("prefix-cache: the next turn of a conversation goes on where the last one ended", [] {
-    PrefixCache  cache({4, 1, 0, false});
+    PrefixCache  cache({4, 1, 0});
     const Tokens first = count_up(0, 100);
     const auto   one   = cache.place(first).placement;
     expect_equal(one.n_keep, size_t{0});
@@ -96,7 +97,7 @@ const Test next_turn("prefix-cache: the next turn of a conversation goes on wher
 });
 
 const Test same_prompt("prefix-cache: of a prompt that is all there, the last token is computed again", [] {
-    PrefixCache  cache({2, 1, 0, false});
+    PrefixCache  cache({2, 1, 0});
     const Tokens prompt = count_up(0, 100);
     const auto   one    = cache.place(prompt).placement;
     cache.release(one.slot, prompt, 100);
@@ -104,7 +105,7 @@ const Test same_prompt("prefix-cache: of a prompt that is all there, the last to
 });
 
 const Test together("prefix-cache: of prompts that arrive together, one computes the common beginning, the others wait", [] {
-    PrefixCache  cache({4, 1, 0, false});
+    PrefixCache  cache({4, 1, 0});
     const Tokens common = count_up(0, 200);
     const auto   one    = cache.place(join(common, {1000, 1001})).placement;
     const Tokens second = join(common, {2000, 2001});
@@ -120,13 +121,13 @@ const Test together("prefix-cache: of prompts that arrive together, one computes
 });
 
 const Test unrelated("prefix-cache: who shares little does not wait", [] {
-    PrefixCache cache({4, 1, 0, false});
+    PrefixCache cache({4, 1, 0});
     cache.place(join(count_up(0, 20), count_up(500, 100)));
     expect(cache.place(join(count_up(0, 20), count_up(900, 100))).verdict == PrefixCache::Verdict::placed, "placed");
 });
 
 const Test close_together("prefix-cache: slots in use stay together", [] {
-    PrefixCache          cache({6, 1, 0, false});
+    PrefixCache          cache({6, 1, 0});
     std::vector<int32_t> slots;
     for (TokenId i = 0; i < 3; ++i) slots.push_back(cache.place(count_up(1000 * i, 50)).placement.slot);
     cache.release(slots[1], count_up(1000, 50), 50);
@@ -134,7 +135,7 @@ const Test close_together("prefix-cache: slots in use stay together", [] {
 });
 
 const Test evicts("prefix-cache: without gaps to fill, the least recently used slot is given away", [] {
-    PrefixCache cache({3, 1, 0, false});
+    PrefixCache cache({3, 1, 0});
     for (TokenId i = 0; i < 3; ++i) {
         const auto placement = cache.place(count_up(1000 * i, 50)).placement;
         cache.release(placement.slot, count_up(1000 * i, 50), 50);
@@ -147,7 +148,7 @@ const Test evicts("prefix-cache: without gaps to fill, the least recently used s
 });
 
 const Test snapshots("prefix-cache: what is evicted is saved, and found again", [] {
-    PrefixCache  cache({1, 10, 10000, false});
+    PrefixCache  cache({1, 10, 10000});
     const Tokens mine = count_up(0, 100);
     cache.place(mine);
     cache.release(0, mine, 100);
@@ -162,7 +163,7 @@ const Test snapshots("prefix-cache: what is evicted is saved, and found again", 
 });
 
 const Test exact("prefix-cache: a state that cannot be shortened is used as a whole or not at all", [] {
-    PrefixCache  cache({2, 1, 0, true});
+    PrefixCache  cache({2, 1, 0, 0, CutBack::never});
     const Tokens prompt = count_up(0, 100);
     cache.place(prompt);
     cache.release(0, prompt, 100);
@@ -172,9 +173,94 @@ const Test exact("prefix-cache: a state that cannot be shortened is used as a wh
     expect_equal(cache.place(count_up(0, 120)).placement.n_keep, size_t{100});
 });
 
+const Test windows("prefix-cache: what copies lack can be cut back in place only", [] {
+    PrefixCache  cache({3, 1, 0, 0, CutBack::in_place});
+    const Tokens prompt = count_up(0, 100);
+    cache.place(prompt);
+    cache.progress(0, 100);
+    const auto beside = cache.place(join(count_up(0, 90), count_up(500, 20))).placement;
+    expect_equal(beside.n_keep, size_t{0});
+    cache.release_spoilt(beside.slot);
+    expect_equal(cache.place(join(prompt, {7})).placement.n_keep, size_t{100});
+    cache.release(0, prompt, 100);
+    const auto in_place = cache.place(count_up(0, 90)).placement;
+    expect_equal(in_place.slot, 0);
+    expect_equal(in_place.n_keep, size_t{89});
+});
+
+const Test on_the_way("prefix-cache: of exact states snapshots are taken on the way, for those who share that much", [] {
+    PrefixCache  cache({3, 0, 5000, 1000, CutBack::never});
+    const Tokens common = count_up(0, 100);
+    const auto   one    = cache.place(join(common, count_up(500, 60)), true, {100, 150}).placement;
+    expect_equal(cache.n_until_snapshot(one.slot), size_t{100});
+    expect(!cache.progress(one.slot, 40), "not yet");
+    expect_equal(cache.n_until_snapshot(one.slot), size_t{60});
+    const Tokens other = join(common, count_up(700, 60));
+    expect(cache.place(other).verdict == PrefixCache::Verdict::wait, "wait for what will be kept");
+    const auto snapshot = cache.progress(one.slot, 100);
+    expect(snapshot && snapshot->slot == one.slot && snapshot->drop.empty(), "a snapshot of the slot");
+    cache.progress(one.slot, 130);
+    const auto two = cache.place(other).placement;
+    expect(two.source == Placement::Source::snapshot && two.source_id == snapshot.value().id, "from the snapshot");
+    expect_equal(two.n_keep, size_t{100});
+    cache.check_invariants();
+});
+
+const Test lost("prefix-cache: a state that somebody who runs is about to leave behind is saved all the same", [] {
+    PrefixCache  cache({2, 0, 5000, 1000, CutBack::never});
+    const Tokens prompt = count_up(0, 100);
+    cache.place(prompt);
+    cache.release(0, prompt, 100);
+    const auto running = cache.place(join(prompt, count_up(500, 20)), false).placement;
+    expect_equal(running.slot, 1);
+    cache.progress(running.slot, 100);
+    expect(cache.place(count_up(900, 100)).placement.save_as >= 0, "saved");
+});
+
+const Test once("prefix-cache: what is kept already is not kept twice, and without memory nothing is", [] {
+    const Tokens prompt = count_up(0, 100);
+    PrefixCache  cache({2, 0, 5000, 1000, CutBack::never});
+    cache.place(prompt, true, {50});
+    expect(cache.progress(0, 50).has_value(), "kept");
+    cache.place(join(count_up(0, 50), count_up(700, 20)), false, {50});
+    expect_equal(cache.n_until_snapshot(1), std::numeric_limits<size_t>::max());
+    cache.release(0, prompt, 100);
+    cache.release_spoilt(1);
+    const auto again = cache.place(count_up(0, 60), true, {50}).placement;
+    expect_equal(again.n_keep, size_t{50});
+    expect(!cache.progress(again.slot, 50), "not again");
+    PrefixCache small({1, 0, 999, 1000, CutBack::never});
+    small.place(prompt, true, {50});
+    expect_equal(small.n_until_snapshot(0), std::numeric_limits<size_t>::max());
+});
+
+const Test oldest_goes("prefix-cache: snapshots are dropped least recently used first, by their real size", [] {
+    PrefixCache cache({1, 1, 2200, 1000, CutBack::never});
+    const auto  keep = [&](TokenId from) {
+        const Tokens prompt   = count_up(from, 100);
+        const auto   placed   = cache.place(prompt, true, {50}).placement;
+        auto         snapshot = cache.progress(placed.slot, 50);
+        cache.release_spoilt(placed.slot);
+        return snapshot;
+    };
+    const auto first = keep(0), second = keep(1000);
+    expect_equal(cache.n_snapshots(), size_t{2});
+    expect_equal(cache.place(count_up(0, 100)).placement.source_id, first.value().id);
+    cache.release_spoilt(0);
+    expect_equal(keep(2000).value().drop.at(0), second.value().id);
+    cache.check_invariants();
+});
+
 // The cells, as the decoder would have them: what each slot and each snapshot really holds.
 struct Cells {
+    CutBack                   cut_back;
     std::map<int32_t, Tokens> slots, snapshots;
+    std::map<int32_t, size_t> n_copied;  // by slot: tokens that came from elsewhere
+
+    void apply(const Snapshot& snapshot) {
+        for (const int32_t id : snapshot.drop) expect_equal(snapshots.erase(id), size_t{1});
+        expect(snapshots.emplace(snapshot.id, slots.at(snapshot.slot)).second, "a new snapshot");
+    }
 
     void apply(const Placement& placement) {
         for (const int32_t id : placement.drop) expect_equal(snapshots.erase(id), size_t{1});
@@ -187,6 +273,11 @@ struct Cells {
             case Placement::Source::snapshot: slot = snapshots.at(placement.source_id); break;
         }
         expect(slot.size() >= placement.n_keep, "as many cells as are to be kept");
+        const bool in_place = placement.source == Placement::Source::in_place;
+        if (!in_place) n_copied[placement.slot] = placement.n_keep;
+        const bool is_whole = in_place && placement.n_keep >= n_copied[placement.slot];
+        const bool can_cut  = cut_back == CutBack::anywhere || (cut_back == CutBack::in_place && is_whole);
+        expect(can_cut || slot.size() == placement.n_keep || placement.n_keep == 0, "a state as a whole");
         slot.resize(placement.n_keep);
     }
 };
@@ -196,18 +287,21 @@ struct Running {
     size_t n_ready = 0;
 };
 
-void random_rounds(uint32_t seed, bool exact_only) {
+void random_rounds(uint32_t seed, CutBack cut_back) {
     std::mt19937               random(seed);
-    PrefixCache                cache({4, 10, 3000, exact_only});
-    Cells                      cells;
+    PrefixCache                cache({4, 10, 3000, cut_back == CutBack::never ? size_t{300} : 0, cut_back});
+    Cells                      cells{cut_back, {}, {}, {}};
     std::map<int32_t, Running> running;
+    size_t                     n_snapshots = 0;  // taken on the way
     for (int round = 0; round < 10000; ++round) {
         const auto below = [&](size_t n) { return random() % n; };
         const auto kind  = below(4);
         if (kind == 0) {  // submit: a few beginnings, so that much is shared
             Tokens tokens(20 + 40 * below(3), static_cast<TokenId>(below(2)));
             for (size_t i = below(40); i > 0; --i) tokens.push_back(static_cast<TokenId>(below(2)));
-            const auto answer = cache.place(tokens);
+            std::vector<size_t> points;
+            for (size_t at = 1 + below(60); cut_back != CutBack::anywhere && at < tokens.size(); at += 1 + below(60)) points.push_back(at);
+            const auto answer = cache.place(tokens, below(10) > 0, points);
             if (answer.verdict != PrefixCache::Verdict::placed) {
                 expect(!running.empty(), "nobody is refused by an idle cache");
                 continue;
@@ -225,10 +319,14 @@ void random_rounds(uint32_t seed, bool exact_only) {
             const auto   slot     = each->first;
             if (kind <= 2) {  // grow: compute what is pending, or sample a token
                 if (sequence.n_ready == sequence.tokens.size()) sequence.tokens.push_back(static_cast<TokenId>(below(2)));
-                sequence.n_ready += 1 + below(sequence.tokens.size() - sequence.n_ready);
+                const size_t most = std::min(sequence.tokens.size() - sequence.n_ready, cache.n_until_snapshot(slot));
+                sequence.n_ready += 1 + below(most);
                 const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(sequence.n_ready);
                 cells.slots[slot].assign(sequence.tokens.begin(), end);
-                cache.progress(slot, sequence.n_ready);
+                const auto snapshot = cache.progress(slot, sequence.n_ready);
+                if (snapshot) cells.apply(*snapshot);
+                n_snapshots += snapshot ? 1 : 0;
+                expect_equal(cells.snapshots.size(), cache.n_snapshots());
             } else {  // finish, cancel or be preempted
                 if (below(10) == 0) {
                     cache.release_spoilt(slot);
@@ -242,13 +340,13 @@ void random_rounds(uint32_t seed, bool exact_only) {
         if (round % 7 == 0) cache.check_invariants();
         expect_equal(cache.n_in_use(), running.size());
     }
+    expect_equal(n_snapshots > 0, cut_back != CutBack::anywhere);
 }
 
 const Test random_cache("prefix-cache: 10,000 random rounds of submit, grow, finish: cells hold what the books say", [] {
     for (uint32_t seed = 1; seed <= 3; ++seed) {
         try {
-            random_rounds(seed, false);
-            random_rounds(seed, true);
+            for (const CutBack each : {CutBack::anywhere, CutBack::in_place, CutBack::never}) random_rounds(seed, each);
         } catch (const std::exception& error) {
             fail("seed " + std::to_string(seed) + ": " + error.what());
         }

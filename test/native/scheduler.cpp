@@ -14,7 +14,7 @@ using namespace chasqui::test;
 namespace {
 
 SchedulerOptions options(size_t n_slots, size_t n_batch, double target_step_ms = 100) {
-    return {n_batch, target_step_ms, {n_slots, 1, 0, false}};
+    return {n_batch, target_step_ms, {n_slots, 1, 0}};
 }
 
 std::unique_ptr<Sequence> sequence(uint32_t id, std::vector<TokenId> prompt, int32_t priority = 0) {
@@ -59,6 +59,27 @@ const Test full_batch("scheduler: a prompt takes the whole batch while nobody de
     Scheduler scheduler(options(4, 512));
     scheduler.submit(sequence(1, 1200));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{512});
+});
+
+const Test slices_end("scheduler: slices of a prompt end where a snapshot is to be taken", [] {
+    SchedulerOptions exact = options(2, 512);
+    exact.cache            = {2, 0, 100, 10, CutBack::never};
+    Scheduler scheduler(exact);
+    auto      one = sequence(1, 600);
+    Job       job = one->job();
+    job.snapshot_at = {100, 590};
+    scheduler.submit(std::make_unique<Sequence>(std::move(job)));
+    std::vector<size_t> slices, kept;
+    for (int i = 0; i < 4; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        slices.push_back(tokens_of(plan, 1));
+        for (const Snapshot& snapshot : scheduler.computed(plan, 10)) {
+            kept.push_back(scheduler.find(1)->n_computed);
+            expect_equal(snapshot.slot, scheduler.find(1)->slot);
+        }
+    }
+    expect(slices == std::vector<size_t>{100, 490, 10, 0}, "three slices");
+    expect(kept == std::vector<size_t>{100, 590}, "two snapshots");
 });
 
 const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
@@ -249,7 +270,7 @@ const Test one_at_a_time("scheduler: a deterministic step computes one sequence,
 void random_rounds(uint32_t seed) {
     std::mt19937              random(seed);
     const auto                below = [&](size_t n) { return random() % n; };
-    Scheduler                 scheduler({64, 100, {4, 10, 5000, false}});
+    Scheduler                 scheduler({64, 100, {4, 10, 5000}});
     std::map<uint32_t, size_t> to_sample;
     uint32_t                  next_id = 1;
     for (int round = 0; round < 10000; ++round) {

@@ -12,17 +12,20 @@ namespace chasqui {
 
 namespace {
 
-// Guessing pays while rows are cheap, that is while few of them share the step.
-constexpr size_t kMostGuessing = 2;
-// The tokens whose repetition is taken as a sign that what followed will be repeated as well.
-constexpr size_t kLookupGram = 3;
 // Below this many logits a step is sampled faster by one thread than others are woken.
 constexpr size_t kWorthSharing = size_t{1} << 19;
 
 DecoderOptions with_guesses(const EngineOptions& options) {
     DecoderOptions decoder = options.decoder;
-    decoder.n_guesses      = static_cast<uint32_t>(kMostGuessing * options.n_draft_max);
+    decoder.n_guesses      = static_cast<uint32_t>(Guesser::kMostTexts * options.draft.n_max);
     return decoder;
+}
+
+DraftOptions draft_options(const EngineOptions& options) {
+    if (!options.deterministic) return options.draft;
+    if (options.draft.model_path.empty()) return {};
+    throw Error(ErrorCode::invalid_options,
+                "A draft model guesses several tokens at a time, which --deterministic excludes. Leave out one of them.");
 }
 
 }  // namespace
@@ -32,9 +35,10 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       tokenizer_(model_),
       chat_template_(model_),
       decoder_(model_, with_guesses(options)),
+      guesser_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
-      n_draft_max_(decoder_.cut_back() == CutBack::never || options.deterministic ? 0 : options.n_draft_max),
+      n_draft_max_(options.draft.n_max),
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
@@ -105,6 +109,7 @@ void Engine::close() {
     const std::lock_guard<std::mutex> lock(close_mutex_);
     if (!thread_.joinable()) return;
     decoder_.abort();
+    guesser_.abort();
     mailbox_.put(Close{});
     thread_.join();
 }
@@ -126,7 +131,7 @@ void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
     place(plan);
-    draft(plan);
+    guesser_.add_guesses(plan);
     if (decode(plan)) sample(plan);
 }
 
@@ -179,20 +184,6 @@ bool Engine::decode(const Plan& plan) {
     return false;
 }
 
-// Guesses how the texts go on, for the decoder to check along with the step.
-void Engine::draft(Plan& plan) const {
-    if (n_draft_max_ == 0 || plan.rows.size() > kMostGuessing) return;
-    const auto decodes = [](const PlanRow& row) { return row.sequence->n_pending() == 1; };
-    if (!std::all_of(plan.rows.begin(), plan.rows.end(), decodes)) return;
-    for (PlanRow& row : plan.rows) {
-        Sequence&    sequence = *row.sequence;
-        const size_t room     = context_length_ - sequence.tokens.size();
-        const size_t n_max    = std::min(sequence.draft_length.next(), room);
-        row.draft             = look_up(sequence.tokens, kLookupGram, n_max);
-        sequence.n_drafted += row.draft.size();
-    }
-}
-
 void Engine::sample(const Plan& plan) {
     std::vector<std::vector<Produced>> produced(plan.rows.size());
     std::vector<std::string>           errors(plan.rows.size());
@@ -241,7 +232,7 @@ void Engine::produce(const PlanRow& row, size_t plan_row, std::vector<Produced>&
         if (goes_on && !is_over(sequence.status)) continue;
         sequence.n_accepted += n_right;
         sequence.n_computed += n_right;
-        sequence.draft_length.observe(row.draft.size(), n_right);
+        if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_right);
         return;
     }
 }

@@ -8,6 +8,7 @@
 #include "core/worker-pool.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
+#include "llama/guesser.h"
 #include "llama/model.h"
 #include "llama/tokenizer.h"
 
@@ -29,7 +30,7 @@ struct EngineOptions {
     double         target_step_ms  = 100.0;
     size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
     bool           deterministic   = false;            // see SchedulerOptions
-    size_t         n_draft_max     = 0;                // tokens to guess at a time by prompt lookup; 0: none
+    DraftOptions   draft;
 };
 
 // Counts at one moment, taken between two steps.
@@ -109,7 +110,6 @@ private:
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
 
     void handle(Command command);
-    void draft(Plan& plan) const;
     void emit(const Sequence& sequence, Produced produced, bool is_last);
     void end(Sequence* sequence, bool spoilt = false);
     void fail(Sequence* sequence, ErrorCode code, const std::string& message);
@@ -120,9 +120,9 @@ private:
     Tokenizer      tokenizer_;
     ChatTemplate   chat_template_;
     Decoder        decoder_;
+    Guesser        guesser_;
     const uint32_t context_length_, parallel_;
-
-    const size_t n_draft_max_;
+    const size_t   n_draft_max_;
 
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;

@@ -23,7 +23,8 @@ struct SchedulerOptions {
 struct PlanRow {
     Sequence*            sequence;
     size_t               n_tokens;
-    std::vector<TokenId> draft = {};
+    std::vector<TokenId> draft        = {};
+    DraftLength*         draft_length = nullptr;  // to be told how many of the guesses came true
 };
 
 // What one step does: first the placements, in order, then all rows together.

@@ -50,7 +50,7 @@ public:
     SequenceStatus       status     = SequenceStatus::queued;
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
     Sampler              sampler;
-    DraftLength          draft_length;
+    DraftLength          lookup_guesses, model_guesses;
     size_t               n_drafted = 0, n_accepted = 0;
     Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
 

@@ -264,6 +264,7 @@ bool Decoder::trim(int32_t slot, size_t n_keep) {
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }
 int32_t Decoder::threads() const { return llama_n_threads_batch(context_.get()); }
+int32_t Decoder::decode_threads() const { return llama_n_threads(context_.get()); }
 uint32_t Decoder::n_batch() const { return llama_n_batch(context_.get()); }
 
 }  // namespace chasqui

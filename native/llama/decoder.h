@@ -58,6 +58,9 @@ public:
     uint32_t context_length() const;
     uint32_t parallel() const;
     int32_t  threads() const;
+    int32_t  decode_threads() const;  // for a step of few tokens
+    // Lives as long as the decoder; for other contexts that compute on the engine's thread.
+    ggml_threadpool* threadpool() const { return threadpool_.get(); }
     uint32_t n_batch() const;
 
 private:

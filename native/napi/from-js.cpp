@@ -87,6 +87,15 @@ SamplingSettings sampling_from_js(const Napi::Object& from) {
     return sampling;
 }
 
+DraftOptions draft_from_js(const Napi::Object& from) {
+    DraftOptions draft;
+    draft.model_path = from.Get("draftModelPath").ToString().Utf8Value();
+    draft.n_max      = integer_field<uint16_t>(from, "draftMax");
+    draft.n_min      = integer_field<uint16_t>(from, "draftMin");
+    draft.p_min      = float_field(from, "draftPMin");
+    return draft;
+}
+
 }  // namespace
 
 Job job_from_js(const Napi::Value& value) {
@@ -113,7 +122,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
-    options.n_draft_max            = integer_field<uint16_t>(from, "draftMax");
+    options.draft                  = draft_from_js(from);
     options.deterministic          = from.Get("deterministic").ToBoolean();
     options.target_step_ms         = number_field(from, "targetStepMs");
     return options;

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import {
+  arrayLength,
   type Entry,
   float32Entry,
   readEntries,
@@ -22,7 +23,6 @@ const width = 64;
 const hidden = 160;
 const heads = 4;
 const headWidth = width / heads;
-const vocabularySize = 2056;
 const state = { width: 2 * width, size: 16, rank: 4, kernel: 4 };
 /** Tokens that a sliding layer looks back: fewer than any conversation here has. */
 const window = 32;
@@ -79,12 +79,17 @@ const architectures = {
 
 export type TinyModel = keyof typeof architectures;
 
-/** Writes the model into a folder of its own, which goes when the process does. Other seeds are other weights. */
-export function tinyModel(name: TinyModel, seed = 1): string {
+/**
+ * Writes the model into a folder of its own, which goes when the process does. Other seeds are other weights;
+ * `vocabularyOf` is the file whose vocabulary it gets.
+ */
+export function tinyModel(name: TinyModel, seed = 1, vocabularyOf = demoModelPath): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-tiny-'));
   process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, `${name}-${seed}.gguf`);
   const architecture: Architecture = architectures[name];
+  const vocabulary = readEntries(vocabularyOf).filter(({ key }) => key.startsWith('tokenizer.'));
+  const vocabularySize = arrayLength(vocabulary.find(({ key }) => key === 'tokenizer.ggml.tokens') as Entry);
   // Gemma's embeddings are its output matrix as well: large ones would make the next token the last one again.
   const parts = [
     matrix('token_embd.weight', width, vocabularySize, name === 'gemma2' ? 0.02 : 1),
@@ -94,7 +99,7 @@ export function tinyModel(name: TinyModel, seed = 1): string {
   if (name !== 'gemma2') parts.push(matrix('output.weight', width, vocabularySize));
   writeGguf(
     file,
-    metadata(name, architecture),
+    [...metadata(name, architecture), ...vocabulary],
     parts.map((part) => drawn(part, seed)),
   );
   return file;
@@ -111,7 +116,6 @@ function metadata(name: TinyModel, { layers, entries }: Architecture): Entry[] {
     uint32Entry(`${name}.attention.head_count`, heads),
     float32Entry(`${name}.attention.layer_norm_rms_epsilon`, 1e-6),
     ...entries,
-    ...readEntries(demoModelPath).filter(({ key }) => key.startsWith('tokenizer.')),
   ];
 }
 

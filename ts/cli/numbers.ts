@@ -23,6 +23,12 @@ export function parseCount(text: string): number {
   return count;
 }
 
+export function parseProbability(text: string): number {
+  const probability = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(probability <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');
+  return probability;
+}
+
 function parseWhole(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

@@ -7,7 +7,7 @@ import { stopOnSignals } from '../profiles/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { explainFailure } from './explain-failure.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
-import { parseCount, parseCountOrZero } from './numbers.js';
+import { parseCount, parseCountOrZero, parseProbability } from './numbers.js';
 import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
@@ -23,6 +23,9 @@ interface ServeOptions extends HostingOptions {
   targetStepMs?: number;
   cacheRam?: number;
   draftMax?: number;
+  draftMin?: number;
+  draftPMin?: number;
+  draftModel?: string;
   deterministic?: boolean;
 }
 
@@ -55,9 +58,16 @@ export function serveCommand(): Command {
     )
     .option(
       '--draft-max <n>',
-      'tokens to guess at a time from the text so far while few answers are running; pays where answers quote ' +
-        'their prompts (default: 0, none)',
+      'tokens to guess at a time while few answers are running, from the text so far; pays where answers quote ' +
+        'their prompts (default: 0, none; 8 with --draft-model)',
       parseCountOrZero,
+    )
+    .option('--draft-model <path>', 'GGUF file of a small model with the same vocabulary, to guess with')
+    .option('--draft-min <n>', 'guesses of the draft model that are shorter are not checked', parseCountOrZero)
+    .option(
+      '--draft-p-min <p>',
+      'the draft model stops guessing at a token less probable than this (default: 0)',
+      parseProbability,
     )
     .option(
       '--deterministic',
@@ -88,7 +98,8 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, draftMax, deterministic } = options;
+  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, deterministic } = options;
+  const { draftMax, draftMin, draftPMin, draftModel } = options;
   const hosting = hostingSettings(options);
   return {
     ...hosting,
@@ -103,6 +114,9 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(targetStepMs !== undefined && { targetStepMs }),
       ...(deterministic !== undefined && { deterministic }),
       ...(draftMax !== undefined && { draftMax }),
+      ...(draftMin !== undefined && { draftMin }),
+      ...(draftPMin !== undefined && { draftPMin }),
+      ...(draftModel !== undefined && { draftModel }),
       ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
     },
     app: {

@@ -31,10 +31,17 @@ export interface LoadOptions {
    */
   deterministic?: boolean;
   /**
-   * Speculative decoding by prompt lookup: tokens to guess at a time from the text so far, at most; 0 is off. Pays where
-   * answers quote their prompts, and only while one or two streams decode. Default 0.
+   * Speculative decoding: tokens to guess at a time, at most, and to check together; 0 is off. Guesses come from the text
+   * so far, which pays where answers quote their prompts, or from `draftModel`; only while one or two streams decode.
+   * Answers are what they would be without. Default 0, or 8 with a draft model.
    */
   draftMax?: number;
+  /** GGUF file of a small model with the same vocabulary, to guess with. */
+  draftModel?: string;
+  /** Guesses of the draft model that are shorter are not checked. Default 0. */
+  draftMin?: number;
+  /** The draft model stops guessing at a token that it gives less probability than this. Default 0. */
+  draftPMin?: number;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -187,7 +194,10 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         ubatchSize: Math.min(options.batchSize ?? 512, 512),
         targetStepMs: options.targetStepMs ?? 100,
         deterministic: options.deterministic ?? false,
-        draftMax: options.draftMax ?? 0,
+        draftMax: options.draftMax ?? (options.draftModel === undefined ? 0 : 8),
+        draftMin: options.draftMin ?? 0,
+        draftPMin: options.draftPMin ?? 0,
+        draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
       },
     },

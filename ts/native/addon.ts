@@ -141,8 +141,12 @@ export interface OpenRequest {
     targetStepMs: number;
     cacheRamBytes: number;
     deterministic: boolean;
-    /** Tokens to guess at a time by prompt lookup; 0: none. */
+    /** Tokens to guess at a time; 0: none. */
     draftMax: number;
+    draftMin: number;
+    draftPMin: number;
+    /** Empty: guesses come from the text so far alone. */
+    draftModelPath: string;
   };
 }
 

@@ -1,0 +1,216 @@
+import path from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { seededRandom } from '../../bench/work.js';
+import {
+  type ChasquiError,
+  type Finish,
+  type GenerateRequest,
+  type LoadOptions,
+  loadModel,
+  type Model,
+} from '../../ts/index.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { tinyModel } from '../support/tiny-model.js';
+
+const base = { contextSize: 512, parallel: 4, threads: 1 };
+/** Same vocabulary, other thoughts: none of its guesses comes true but by chance. */
+const stranger = tinyModel('llama', 2);
+
+interface Answer {
+  text: string;
+  ids: number[];
+  finish: Finish;
+}
+
+async function answer(model: Model, request: GenerateRequest): Promise<Answer> {
+  let text = '';
+  const ids: number[] = [];
+  for await (const token of model.generate({ temperature: 0, ...request })) {
+    text += token.text;
+    ids.push(token.id);
+    if (token.finish) return { text, ids, finish: token.finish };
+  }
+  throw new Error('the stream ended without a finish');
+}
+
+async function withModel(path: string, options: LoadOptions, body: (model: Model) => Promise<void>) {
+  const model = await loadModel(path, { ...base, ...options });
+  try {
+    await body(model);
+  } finally {
+    await model.close();
+  }
+}
+
+const ask = (content: string): GenerateRequest => ({ messages: [{ role: 'user', content }] });
+const requests: GenerateRequest[] = [
+  ask('Count from 3 to 15.'),
+  ask('Who are you?'),
+  ask('Repeat: red house small river green garden'),
+  { prompt: 'The cat and the dog', maxTokens: 60, ignoreEos: true },
+  { ...ask('Which port? '.repeat(40)), maxTokens: 40, ignoreEos: true },
+];
+
+/** Those whose answers do not repeat themselves: nothing to look up in the text so far. */
+const varied = requests.slice(0, 2);
+
+async function answers(options: LoadOptions, asked = requests): Promise<Answer[]> {
+  const all: Answer[] = [];
+  await withModel(demoModelPath, options, async (model) => {
+    for (const request of asked) all.push(await answer(model, request));
+  });
+  return all;
+}
+
+const sum = (all: Answer[], count: (finish: Finish) => number) => all.reduce((n, { finish }) => n + count(finish), 0);
+
+test('a model that is its own draft guesses right, and the answers are the same, token for token', async () => {
+  const plain = await answers({});
+  const guessed = await answers({ draftModel: demoModelPath });
+  assert.equal(
+    guessed.map(({ ids }) => ids),
+    plain.map(({ ids }) => ids),
+  );
+  const drafted = sum(guessed, (finish) => finish.draftedTokens);
+  const accepted = sum(guessed, (finish) => finish.acceptedTokens);
+  assert.ok(accepted > sum(plain, (finish) => finish.completionTokens) / 2, JSON.stringify({ drafted, accepted }));
+  assert.ok(accepted >= 0.9 * drafted, JSON.stringify({ drafted, accepted }));
+  assert.is(
+    sum(plain, (finish) => finish.draftedTokens),
+    0,
+  );
+});
+
+test('a draft model that is always wrong changes nothing but the counts', async () => {
+  const plain = await answers({}, varied);
+  const guessed = await answers({ draftModel: stranger }, varied);
+  assert.equal(
+    guessed.map(({ ids }) => ids),
+    plain.map(({ ids }) => ids),
+  );
+  const drafted = sum(guessed, (finish) => finish.draftedTokens);
+  const accepted = sum(guessed, (finish) => finish.acceptedTokens);
+  assert.ok(drafted > 0 && accepted <= 0.1 * drafted, JSON.stringify({ drafted, accepted }));
+  // It is hardly asked any more once it has failed.
+  assert.ok(drafted < sum(plain, (finish) => finish.completionTokens), JSON.stringify({ drafted }));
+});
+
+test('guesses that come true save steps', () =>
+  withModel(demoModelPath, { draftModel: demoModelPath, draftMax: 4 }, async (model) => {
+    const before = await model.stats();
+    const { finish } = await answer(model, { prompt: 'The cat', maxTokens: 61, ignoreEos: true });
+    const after = await model.stats();
+    assert.is(finish.completionTokens, 61);
+    assert.ok(after.decodeSteps - before.decodeSteps <= 62 - finish.acceptedTokens);
+    assert.ok(after.decodeSteps - before.decodeSteps < 30, JSON.stringify(finish));
+    assert.is(after.kvCellsUsed, 0);
+  }));
+
+test('drawn with a seed, answers are the same with guesses as without', async () => {
+  const drawn = requests.map((request, seed) => ({ ...request, temperature: 0.9, topK: 20, seed }));
+  const texts: string[][] = [];
+  for (const options of [{}, { draftModel: demoModelPath }, { draftModel: stranger, draftMax: 3 }]) {
+    await withModel(demoModelPath, options, async (model) => {
+      const all: string[] = [];
+      for (const request of drawn) all.push((await answer(model, request)).text);
+      texts.push(all);
+    });
+  }
+  assert.equal(texts[1], texts[0]);
+  assert.equal(texts[2], texts[0]);
+});
+
+test('limits hold in the middle of guesses that come true', () =>
+  withModel(demoModelPath, { draftModel: demoModelPath }, async (model) => {
+    for (const maxTokens of [1, 2, 7, 8, 9, 10, 23]) {
+      const { ids } = await answer(model, { prompt: 'The cat', ignoreEos: true, maxTokens });
+      assert.is(ids.length, maxTokens);
+    }
+    const full = await answer(model, { prompt: 'The cat', ignoreEos: true });
+    assert.is(full.finish.promptTokens + full.finish.completionTokens, 512);
+  }));
+
+test('prompts longer than a step of the draft model, two at a time, cancelled and gone on with', async () => {
+  const options = { contextSize: 2048, parallel: 2 };
+  const random = seededRandom(3);
+  const below = (n: number) => Math.floor(random() * n);
+  const beginnings = ['Count from 1 to 9. '.repeat(60), 'Which port? '.repeat(90), 'Hello'];
+  const work = Array.from({ length: 16 }, () => ({
+    ...ask(`${beginnings[below(3)]}${below(9)}`),
+    maxTokens: 12 + below(20),
+    ignoreEos: true,
+    leaveAfter: below(3) === 0 ? below(10) : -1,
+  }));
+  const run = async (more: LoadOptions) => {
+    const ids: number[][] = [];
+    await withModel(demoModelPath, { ...options, ...more }, async (model) => {
+      const worker = async (first: number) => {
+        for (let i = first; i < work.length; i += 2) {
+          const { leaveAfter, ...request } = work[i] as (typeof work)[number];
+          if (leaveAfter < 0) ids[i] = (await answer(model, request)).ids;
+          else await leave(model, request, leaveAfter);
+        }
+      };
+      await Promise.all([worker(0), worker(1)]);
+      assert.is((await model.stats()).active, 0);
+    });
+    return ids;
+  };
+  assert.equal(await run({ draftModel: demoModelPath }), await run({}));
+});
+
+async function leave(model: Model, request: GenerateRequest, afterTokens: number) {
+  const stream = model.generate({ ...request, temperature: 0 });
+  for (let i = 0; i < afterTokens; i++) await stream.next();
+  await stream.return();
+}
+
+test('nobody guesses while more than two answers are running', () =>
+  withModel(demoModelPath, { draftModel: demoModelPath }, async (model) => {
+    const endless = { prompt: 'The cat', ignoreEos: true, temperature: 0 };
+    const others = [model.generate(endless), model.generate(endless)];
+    await Promise.all(others.map((stream) => stream.next()));
+    const { finish } = await answer(model, { prompt: 'A dog', maxTokens: 20, ignoreEos: true });
+    assert.is(finish.draftedTokens, 0);
+    for (const stream of others) await stream.return();
+  }));
+
+test('guesses shorter than --draft-min are not checked, improbable ones not made', async () => {
+  const request = ask('Count from 3 to 15.');
+  const counts: number[] = [];
+  for (const draftPMin of [0, 1]) {
+    await withModel(demoModelPath, { draftModel: stranger, draftPMin }, async (model) => {
+      counts.push((await answer(model, request)).finish.draftedTokens);
+    });
+  }
+  assert.ok((counts[0] as number) > 0);
+  assert.is(counts[1], 0);
+  await withModel(demoModelPath, { draftModel: demoModelPath, draftMax: 6, draftMin: 6 }, async (model) => {
+    const { finish } = await answer(model, request);
+    assert.is(finish.draftedTokens % 6, 0, JSON.stringify(finish));
+    assert.ok(finish.acceptedTokens > 10, JSON.stringify(finish));
+  });
+});
+
+test('a draft model that cannot guess for the model is refused at the start, with both names', async () => {
+  const others = path.join(path.dirname(demoModelPath), '..', '..', 'vendor', 'llama.cpp', 'models');
+  const llama = tinyModel('llama', 3, path.join(others, 'ggml-vocab-llama-spm.gguf'));
+  const refused = async (model: string, draftModel: string, more: LoadOptions = {}, code = 'invalid_options') => {
+    const error = await loadModel(model, { ...base, draftModel, ...more }).then(
+      () => assert.unreachable('it was not refused'),
+      (error: ChasquiError) => error,
+    );
+    assert.is(error?.code, code, error?.message);
+    return error?.message ?? '';
+  };
+  const message = await refused(demoModelPath, llama);
+  for (const part of [demoModelPath, llama, 'vocabularies']) assert.ok(message.includes(part), message);
+  assert.match(await refused(demoModelPath, tinyModel('mamba')), /recurrent/);
+  assert.match(await refused(tinyModel('mamba'), demoModelPath), /recurrent/);
+  assert.match(await refused(demoModelPath, demoModelPath, { deterministic: true }), /deterministic/);
+  assert.match(await refused(demoModelPath, demoModelPath, { draftMax: 0 }), /draft-max/);
+  assert.match(await refused(demoModelPath, '/no/such.gguf', {}, 'model_file_missing'), /no.such/);
+});
+
+test.run();

@@ -121,6 +121,16 @@ test('drawn with a seed, answers are the same with guesses as without', async ()
   assert.equal(texts[2], texts[0]);
 });
 
+test('after a wrong guess only what is new is computed for the next', () =>
+  withModel(demoModelPath, { draftModel: demoModelPath, draftMax: 4, contextSize: 2048 }, async (model) => {
+    // More than the draft model computes in a step: beginning anew would take several steps without a guess.
+    const drawn = { ...ask('Which port? '.repeat(200)), temperature: 0.8, topK: 40, seed: 5, maxTokens: 150 };
+    const { finish } = await answer(model, { ...drawn, ignoreEos: true });
+    const steps = finish.completionTokens - finish.acceptedTokens;
+    assert.ok(finish.draftedTokens - finish.acceptedTokens > 15, JSON.stringify(finish));
+    assert.ok(finish.draftedTokens > 1.5 * steps, JSON.stringify({ ...finish, steps }));
+  }));
+
 test('limits hold in the middle of guesses that come true', () =>
   withModel(demoModelPath, { draftModel: demoModelPath }, async (model) => {
     for (const maxTokens of [1, 2, 7, 8, 9, 10, 23]) {

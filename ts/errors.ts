@@ -64,6 +64,7 @@ export const ERRORS = {
   unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
+  invalid_image: badRequest('The bytes of an image are no picture that can be read, or it is too large.'),
   template_failed: { ...badRequest("The model's chat template refused the conversation."), param: 'messages' },
   context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), param: 'messages' },
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
@@ -95,6 +96,8 @@ export class ChasquiError extends Error {
   override readonly name = 'ChasquiError';
   /** When trying again may help; only for what is temporary. */
   retryAfterSeconds: number | undefined;
+  /** Which of the job's pictures is at fault, counted from 0. */
+  imageIndex: number | undefined;
   constructor(
     readonly code: ErrorCode,
     message: string,

@@ -1,6 +1,9 @@
 /** chasqui as a library: `import { loadModel } from 'chasqui'`. */
 export type {
+  ChatImagePart,
   ChatMessage,
+  ChatPart,
+  ChatTextPart,
   Engine,
   EngineStats,
   Finish,
@@ -13,6 +16,6 @@ export type {
   TokenLogprobs,
   TokenStream,
 } from './engine/engine.js';
-export type { GenerateOptions, Job, SamplingSettings } from './engine/job.js';
+export type { GenerateOptions, ImageInput, Job, SamplingSettings } from './engine/job.js';
 export { type GenerateRequest, type LoadOptions, loadModel, Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';

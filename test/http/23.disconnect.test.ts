@@ -41,7 +41,7 @@ for (const stream of [false, true]) {
     const { app, engine, url } = await listeningApp({ manual: true });
     engine.render = () => {
       rendering = true;
-      return new Promise((resolve) => (release = () => resolve({ prompt: 'x', additionalStops: [] })));
+      return new Promise((resolve) => (release = () => resolve({ prompt: 'x', additionalStops: [], images: [] })));
     };
     const socket = sendChat(url, { stream });
     await until(() => rendering, 'the template runs');

@@ -8,7 +8,8 @@ import type {
   RenderedPrompt,
   Token,
 } from '../../ts/engine/engine.js';
-import type { Job } from '../../ts/engine/job.js';
+import type { ImageInput, Job } from '../../ts/engine/job.js';
+import { joinParts } from '../../ts/engine/join-parts.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { FakeStream } from './fake-stream.js';
 
@@ -55,7 +56,9 @@ export class FakeEngine implements Engine {
   async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
     this.conversations.push(messages);
     if (this.#script.renderWith) return this.#script.renderWith(messages);
-    return { prompt: messages.map(({ role, content }) => `<${role}>${content}`).join(''), additionalStops: [] };
+    const images: ImageInput[] = [];
+    const texts = messages.map(({ role, content }) => `<${role}>${joinParts(content, '<image>', images)}`);
+    return { prompt: texts.join(''), additionalStops: [], images };
   }
 
   async tokenize(text: string): Promise<Int32Array> {
@@ -155,4 +158,6 @@ const MODEL: ModelInfo = {
   parallel: 4,
   inputModalities: ['text'],
   hasChatTemplate: true,
+  vision: false,
+  imageMarker: null,
 };

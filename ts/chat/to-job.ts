@@ -7,6 +7,7 @@ import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, profile: Profile): Job {
   const options: GenerateOptions = {
     prompt: rendered.prompt,
+    images: rendered.images,
     stop: [...toStopStrings(body.stop), ...rendered.additionalStops],
     maxTokens: toMaxTokens(body),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,

@@ -3,7 +3,7 @@
  * child process; everything that crosses it is therefore a plain value or a promise.
  */
 import type { NativeFinish, NativeModelInfo, NativeStats } from '../native/addon.js';
-import type { Job } from './job.js';
+import type { ImageInput, Job } from './job.js';
 
 /** What is known about a loaded model. */
 export interface ModelInfo extends NativeModelInfo {
@@ -16,10 +16,23 @@ export interface ModelInfo extends NativeModelInfo {
   inputModalities: readonly ('text' | 'image')[];
 }
 
+export interface ChatTextPart {
+  type: 'text';
+  text: string;
+}
+
+export interface ChatImagePart {
+  type: 'image';
+  image: ImageInput;
+}
+
+export type ChatPart = ChatTextPart | ChatImagePart;
+
 /** One chat message, reduced to what a template can use. */
 export interface ChatMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  content: string;
+  /** Parts are joined to one text, texts that follow one another by a line break. */
+  content: string | readonly ChatPart[];
   name?: string;
   toolCallId?: string;
 }
@@ -29,6 +42,8 @@ export interface RenderedPrompt {
   prompt: string;
   /** Stop strings that this template needs besides the end-of-generation tokens. */
   additionalStops: readonly string[];
+  /** The pictures of the messages, in order; the prompt holds a marker for each. */
+  images: readonly ImageInput[];
 }
 
 export type Finish = NativeFinish;
@@ -76,8 +91,8 @@ export type EngineStats = NativeStats;
 export interface Engine {
   readonly model: ModelInfo;
   /**
-   * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation.
-   * A trailing assistant message is continued.
+   * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
+   * `image_not_supported` when it holds a picture and the model takes none. A trailing assistant message is continued.
    */
   render(messages: readonly ChatMessage[]): Promise<RenderedPrompt>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;

@@ -29,9 +29,17 @@ export interface SamplingSettings {
   seed: number | null;
 }
 
+/**
+ * A picture: a file's bytes (PNG, JPEG, BMP, or GIF, of which the first frame counts), or pixels that are decoded
+ * already, three bytes each, row by row.
+ */
+export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+
 export interface Job {
   /** Rendered text (special tokens are parsed) or token ids. */
   prompt: string | readonly number[];
+  /** The pictures for the prompt's image markers (`ModelInfo.imageMarker`), in order; one for each. */
+  images: readonly ImageInput[];
   /** `null`: until the end of text or of the context. */
   maxTokens: number | null;
   /** Generation ends before the first of these that would appear in the text; at most 16 non-empty strings. */
@@ -67,6 +75,7 @@ export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
 export function completeJob(options: GenerateOptions, defaults: Readonly<SamplingSettings> = NEUTRAL_SAMPLING): Job {
   return {
     prompt: options.prompt,
+    images: options.images ?? [],
     maxTokens: options.maxTokens ?? null,
     stop: options.stop ?? [],
     priority: options.priority ?? 0,

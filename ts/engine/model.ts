@@ -4,7 +4,8 @@ import type { NativeEngine, NativeJob } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { ChatMessage, Engine, EngineStats, ModelInfo, RenderedPrompt, TokenStream } from './engine.js';
 import { deliver } from './events.js';
-import { completeJob, type GenerateOptions, type Job } from './job.js';
+import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
+import { joinParts } from './join-parts.js';
 import { JobStream } from './token-stream.js';
 
 export interface LoadOptions {
@@ -53,7 +54,7 @@ export interface LoadOptions {
 /** A conversation or a prompt, and how to go on from it. */
 export type GenerateRequest =
   | GenerateOptions
-  | (Omit<GenerateOptions, 'prompt'> & { messages: readonly ChatMessage[] });
+  | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly ChatMessage[] });
 
 /** A loaded model with an engine thread of its own, in this process. */
 export class Model implements Engine {
@@ -83,7 +84,7 @@ export class Model implements Engine {
     return this.#start(options.signal, async () => {
       const rendered = await this.render(messages);
       const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
-      return completeJob({ ...rest, prompt: rendered.prompt, stop });
+      return completeJob({ ...rest, prompt: rendered.prompt, images: rendered.images, stop });
     });
   }
 
@@ -92,10 +93,14 @@ export class Model implements Engine {
   }
 
   async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
-    const wire = messages.map(({ toolCallId, ...message }) =>
-      toolCallId === undefined ? message : { ...message, tool_call_id: toolCallId },
-    );
-    return catalogued(this.#native.render(JSON.stringify(wire)));
+    const images: ImageInput[] = [];
+    const wire = messages.map(({ toolCallId, content, ...message }) => ({
+      ...message,
+      content: joinParts(content, this.model.imageMarker ?? '', images),
+      ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    }));
+    if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
+    return { ...(await catalogued(this.#native.render(JSON.stringify(wire)))), images };
   }
 
   async tokenize(text: string, options: { addSpecial?: boolean; parseSpecial?: boolean } = {}): Promise<Int32Array> {
@@ -218,12 +223,13 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
 }
 
 function describe(native: NativeEngine, path: string, options: LoadOptions): ModelInfo {
+  const info = native.info();
   return {
-    ...native.info(),
+    ...info,
     id: options.alias ?? basename(path).replace(/\.gguf$/i, ''),
     path,
     created: Math.floor(Date.now() / 1000),
-    inputModalities: ['text'],
+    inputModalities: info.vision ? ['text', 'image'] : ['text'],
   };
 }
 
@@ -246,6 +252,13 @@ function toNative(id: number, prompt: Int32Array, job: Job): NativeJob {
       logitBiasValues: Float32Array.from(Object.values(logitBias)),
     },
   };
+}
+
+function takesTextOnly(model: string): ChasquiError {
+  return new ChasquiError(
+    'image_not_supported',
+    `The model \`${model}\` takes text only; it was loaded without a vision projector (\`mmproj\`).`,
+  );
 }
 
 function engineClosed(): ChasquiError {

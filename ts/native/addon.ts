@@ -47,6 +47,10 @@ export interface NativeModelInfo {
   parallel: number;
   /** False when the file carries no chat template. */
   hasChatTemplate: boolean;
+  /** Whether the model takes pictures. */
+  vision: boolean;
+  /** What stands for a picture in a prompt, unguessable and new for each load; `null` without vision. */
+  imageMarker: string | null;
 }
 
 /** How a job ended. */

@@ -1,0 +1,23 @@
+/** A message's parts → one text, as llama.cpp's own server joins them. */
+import type { ChatMessage } from './engine.js';
+import type { ImageInput } from './job.js';
+
+/**
+ * Parts are separate paragraphs, so a line break keeps texts apart; a picture is a paragraph of its own already.
+ * `marker` stands for each picture, and the pictures are added to `images` in order.
+ */
+export function joinParts(content: ChatMessage['content'], marker: string, images: ImageInput[]): string {
+  if (typeof content === 'string') return content;
+  let text = '';
+  let afterImage = false;
+  for (const part of content) {
+    if (part.type === 'image') {
+      images.push(part.image);
+      text += marker;
+    } else {
+      text += afterImage || text === '' ? part.text : `\n${part.text}`;
+    }
+    afterImage = part.type === 'image';
+  }
+  return text;
+}

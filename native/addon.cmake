@@ -1,7 +1,7 @@
 file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/engine.cpp)
 add_library(engine STATIC ${engine_sources})
 # PRIVATE keeps llama.cpp's headers out of native/napi.
-target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd)
+target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
 
 file(GLOB addon_sources CONFIGURE_DEPENDS native/napi/*.cpp native/addon.cpp)

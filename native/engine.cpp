@@ -15,10 +15,15 @@ namespace {
 // Below this many logits a step is sampled faster by one thread than others are woken.
 constexpr size_t kWorthSharing = size_t{1} << 19;
 
-DecoderOptions with_guesses(const EngineOptions& options) {
+DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
     DecoderOptions decoder = options.decoder;
     decoder.n_guesses      = static_cast<uint32_t>(Guesser::kMostTexts * options.draft.n_max);
+    if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
     return decoder;
+}
+
+std::unique_ptr<Vision> load_vision(const Model& model, const VisionOptions& options, const Model::Progress& progress) {
+    return options.path.empty() ? nullptr : std::make_unique<Vision>(model, options, progress);
 }
 
 DraftOptions draft_options(const EngineOptions& options) {
@@ -34,7 +39,8 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
     : model_(path, progress),
       tokenizer_(model_),
       chat_template_(model_),
-      decoder_(model_, with_guesses(options)),
+      vision_(load_vision(model_, options.vision, progress)),
+      decoder_(model_, decoder_options(options, vision_.get())),
       guesser_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
@@ -46,6 +52,12 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
                   options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1) {
     count();
+    if (vision_) {
+        images_ = std::make_unique<ImageSupply>(
+            options.vision.cache_bytes, Vision::lower_priority,
+            [this](const ImageSource& source) { return vision_->encode(source); },
+            [this](Encoded encoded) { mailbox_.put(std::move(encoded)); });
+    }
     thread_ = std::thread([this] { run(); });
 }
 
@@ -66,10 +78,13 @@ EngineStats Engine::stats() const {
     return stats_;
 }
 
-std::vector<TokenId> Engine::tokenize_prompt(const std::string& prompt) const {
+PreparedPrompt Engine::tokenize_prompt(const std::string&                                     prompt,
+                                       const std::vector<std::shared_ptr<const ImageSource>>& images) const {
     const size_t fewest = tokenizer_.fewest_tokens(prompt.size());
     if (fewest >= context_length_) refuse_length("at least " + std::to_string(fewest));
-    return tokenizer_.tokenize(prompt, true, true);
+    if (images.empty()) return {tokenizer_.tokenize(prompt, true, true), nullptr};
+    if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
+    return vision_->prepare(prompt, images);
 }
 
 void Engine::check_token(TokenId token, const char* where) const {
@@ -79,6 +94,22 @@ void Engine::check_token(TokenId token, const char* where) const {
                                             std::to_string(tokenizer_.vocabulary_size() - 1) + ".");
 }
 
+void Engine::check_prompt(const Job& job) const {
+    if (job.prompt.empty()) throw Error(ErrorCode::invalid_job, "The prompt is empty.");
+    for (size_t at = 0; at < job.prompt.size(); ++at) {
+        if (!job.media || job.media->chunk_at(at) == nullptr) check_token(job.prompt[at], "The prompt");
+    }
+    if (job.prompt.size() >= context_length_) refuse_length(std::to_string(job.prompt.size()));
+    if (!job.media || !job.media->is_indivisible) return;
+    for (const ImageChunk& chunk : job.media->chunks) {
+        if (chunk.n_tokens <= decoder_.n_ubatch()) continue;
+        throw Error(ErrorCode::invalid_image,
+                    "The image takes " + std::to_string(chunk.n_tokens) + " tokens, but this model has to compute an " +
+                        "image in one piece, and at most " + std::to_string(decoder_.n_ubatch()) + " fit.",
+                    chunk.image);
+    }
+}
+
 void Engine::refuse_length(const std::string& n_tokens) const {
     throw Error(ErrorCode::context_length_exceeded,
                 "The prompt has " + n_tokens + " tokens, but the context holds " + std::to_string(context_length_) +
@@ -86,10 +117,8 @@ void Engine::refuse_length(const std::string& n_tokens) const {
 }
 
 void Engine::submit(Job job) {
-    if (job.prompt.empty()) throw Error(ErrorCode::invalid_job, "The prompt is empty.");
-    for (const TokenId token : job.prompt) check_token(token, "The prompt");
+    check_prompt(job);
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
-    if (job.prompt.size() >= context_length_) refuse_length(std::to_string(job.prompt.size()));
     if (job.ignore_eos) {
         for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
@@ -112,6 +141,7 @@ void Engine::close() {
     guesser_.abort();
     mailbox_.put(Close{});
     thread_.join();
+    if (images_) images_->stop();
 }
 
 void Engine::run() noexcept {
@@ -130,6 +160,7 @@ void Engine::run() noexcept {
 void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
+    if (images_ && images_->provide(plan.wanted)) has_work_ = true;  // whoever got it can be planned for now
     place(plan);
     guesser_.add_guesses(plan);
     if (decode(plan)) sample(plan);
@@ -154,15 +185,24 @@ void Engine::handle(Command command) {
         }
     } else if (const auto* pause = std::get_if<Pause>(&command)) {
         if (Sequence* sequence = scheduler_.find(pause->job_id)) sequence->paused = pause->paused;
+    } else if (const auto* encoded = std::get_if<Encoded>(&command)) {
+        handle(*encoded);
     } else {
         closing_ = true;
     }
 }
 
+void Engine::handle(const Encoded& encoded) {
+    counts_.images_encoded += encoded.embeddings ? 1 : 0;
+    for (const WantedImage& failed : images_->arrived(encoded, scheduler_.all())) {
+        fail(failed.sequence, {encoded.failure->code, encoded.failure->message, failed.image});
+    }
+}
+
 // Brings what is cached into the slots of those who were admitted.
-void Engine::place(const Plan& plan) {
+void Engine::place(Plan& plan) {
     for (const Placement& placement : plan.placements) {
-        if (!decoder_.place(placement)) scheduler_.placement_failed(placement.slot);
+        if (!decoder_.place(placement)) scheduler_.placement_failed(placement.slot, plan);
     }
 }
 
@@ -177,9 +217,9 @@ bool Engine::decode(const Plan& plan) {
         ++counts_.decode_steps;
         return true;
     } catch (const Error& error) {
-        for (const PlanRow& row : plan.rows) fail(row.sequence, error.code(), error.what());
+        for (const PlanRow& row : plan.rows) fail(row.sequence, {error.code(), error.what()});
     } catch (const std::exception& error) {
-        for (const PlanRow& row : plan.rows) fail(row.sequence, ErrorCode::decode_failed, error.what());
+        for (const PlanRow& row : plan.rows) fail(row.sequence, {ErrorCode::decode_failed, error.what()});
     }
     return false;
 }
@@ -206,10 +246,10 @@ void Engine::sample(const Plan& plan) {
             emit(sequence, std::move(produced[i][j]), j + 1 == produced[i].size());
         }
         if (!errors[i].empty()) {
-            fail(&sequence, ErrorCode::decode_failed, errors[i]);
+            fail(&sequence, {ErrorCode::decode_failed, errors[i]});
             continue;
         }
-        if (!plan.rows[i].draft.empty()) decoder_.trim(sequence.slot, sequence.n_computed);
+        if (!plan.rows[i].draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
         if (is_over(sequence.status)) end(&sequence);
     }
 }
@@ -261,15 +301,15 @@ void Engine::emit(const Sequence& sequence, Produced produced, bool is_last) {
 
 void Engine::end(Sequence* sequence, bool spoilt) { scheduler_.remove(sequence, spoilt); }
 
-void Engine::fail(Sequence* sequence, ErrorCode code, const std::string& message) {
+void Engine::fail(Sequence* sequence, Failure failure) {
     sequence->status = SequenceStatus::failed;
     step_events_.records.push_back({sequence->id(), 0, 0, EventBatch::has_failure});
-    step_events_.failures.push_back({code, message});
+    step_events_.failures.push_back(std::move(failure));
     end(sequence, true);
 }
 
 void Engine::fail_all(ErrorCode code, const std::string& message) {
-    for (Sequence* sequence : scheduler_.all()) fail(sequence, code, message);
+    for (Sequence* sequence : scheduler_.all()) fail(sequence, {code, message});
 }
 
 void Engine::count() {

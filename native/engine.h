@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/event.h"
+#include "core/image-supply.h"
 #include "core/job.h"
 #include "core/mailbox.h"
 #include "core/scheduler.h"
@@ -11,6 +12,7 @@
 #include "llama/guesser.h"
 #include "llama/model.h"
 #include "llama/tokenizer.h"
+#include "llama/vision.h"
 
 #include <atomic>
 #include <cstdint>
@@ -27,6 +29,7 @@ namespace chasqui {
 
 struct EngineOptions {
     DecoderOptions decoder;
+    VisionOptions  vision;
     double         target_step_ms  = 100.0;
     size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
     bool           deterministic   = false;            // see SchedulerOptions
@@ -40,7 +43,8 @@ struct EngineStats {
     uint64_t jobs_finished = 0, jobs_cancelled = 0;
     uint64_t prompt_tokens = 0, completion_tokens = 0;
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
-    uint64_t decode_steps = 0;
+    uint64_t decode_steps   = 0;
+    uint64_t images_encoded = 0;
 };
 
 // A model, its context, and the one thread that owns the context.
@@ -59,9 +63,11 @@ public:
     // Everything that happened since the last call.
     EventBatch take_events();
 
-    // The tokens of a rendered prompt, special tokens parsed. Throws `context_length_exceeded` before doing the work
-    // when the text cannot possibly fit. Any thread; slow for long texts.
-    std::vector<TokenId> tokenize_prompt(const std::string& prompt) const;
+    // The tokens of a rendered prompt, special tokens parsed, that holds `vision()->marker()` once for each picture.
+    // Throws `context_length_exceeded` before doing the work when the text cannot possibly fit, `invalid_image`,
+    // `image_not_supported`. Any thread; slow for long texts.
+    PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
+                                   const std::vector<std::shared_ptr<const ImageSource>>& images) const;
     // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
     // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.
@@ -76,6 +82,7 @@ public:
     const Model&        model() const { return model_; }
     const Tokenizer&    tokenizer() const { return tokenizer_; }
     const ChatTemplate& chat_template() const { return chat_template_; }
+    const Vision*       vision() const { return vision_.get(); }  // nullptr: the model takes text only
     uint32_t            context_length() const { return context_length_; }
     uint32_t            parallel() const { return parallel_; }
 
@@ -95,34 +102,37 @@ private:
         bool     paused;
     };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Close>;
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Encoded, Close>;
 
     void run() noexcept;
     bool receive();
     void step();
-    void place(const Plan& plan);
+    void place(Plan& plan);
     bool decode(const Plan& plan);
     void sample(const Plan& plan);
     void produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced);
     void publish();
 
     void              check_token(TokenId token, const char* where) const;
+    void              check_prompt(const Job& job) const;
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
 
     void handle(Command command);
+    void handle(const Encoded& encoded);
     void emit(const Sequence& sequence, Produced produced, bool is_last);
     void end(Sequence* sequence, bool spoilt = false);
-    void fail(Sequence* sequence, ErrorCode code, const std::string& message);
+    void fail(Sequence* sequence, Failure failure);
     void fail_all(ErrorCode code, const std::string& message);
     void count();
 
-    Model          model_;
-    Tokenizer      tokenizer_;
-    ChatTemplate   chat_template_;
-    Decoder        decoder_;
-    Guesser        guesser_;
-    const uint32_t context_length_, parallel_;
-    const size_t   n_draft_max_;
+    Model                   model_;
+    Tokenizer               tokenizer_;
+    ChatTemplate            chat_template_;
+    std::unique_ptr<Vision> vision_;
+    Decoder                 decoder_;
+    Guesser                 guesser_;
+    const uint32_t          context_length_, parallel_;
+    const size_t            n_draft_max_;
 
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;
@@ -138,8 +148,9 @@ private:
     mutable std::mutex    stats_mutex_;
     EngineStats           stats_;
 
-    std::mutex  close_mutex_;
-    std::thread thread_;  // last: it uses everything above
+    std::mutex                   close_mutex_;
+    std::unique_ptr<ImageSupply> images_;  // as vision_
+    std::thread                  thread_;  // last: it uses everything above
 };
 
 }  // namespace chasqui

@@ -5,7 +5,9 @@ const magic = 0x46554747;
 const version = 3;
 const alignment = 32;
 const uint32 = 4;
+const int32 = 5;
 const float32 = 6;
+const bool = 7;
 const text = 8;
 const array = 9;
 /** Bytes of each type of value whose size is fixed. */
@@ -80,6 +82,22 @@ export function float32Entry(key: string, value: number): Entry {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);
   return entry(key, float32, bytes);
+}
+
+export function boolEntry(key: string, value: boolean): Entry {
+  return entry(key, bool, Buffer.from([value ? 1 : 0]));
+}
+
+export function int32ArrayEntry(key: string, values: readonly number[]): Entry {
+  return entry(key, array, arrayOf(int32, values.length, Buffer.from(Int32Array.from(values).buffer)));
+}
+
+export function float32ArrayEntry(key: string, values: readonly number[]): Entry {
+  return entry(key, array, arrayOf(float32, values.length, Buffer.from(Float32Array.from(values).buffer)));
+}
+
+function arrayOf(type: number, length: number, elements: Buffer): Buffer {
+  return Buffer.concat([ofUint32(type), ofUint64(length), elements]);
 }
 
 function entry(key: string, type: number, value: Buffer): Entry {

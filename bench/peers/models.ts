@@ -11,6 +11,7 @@ import {
   arrayLength,
   type Entry,
   float32Entry,
+  int32ArrayEntry,
   readEntries,
   type Tensor,
   textEntry,
@@ -26,6 +27,8 @@ interface Shape {
   hidden: number;
   heads: number;
   keyValueHeads: number;
+  /** Qwen2-VL's positions have three coordinates; this many pairs of a head's numbers turn by each. */
+  positionSections?: number[];
   /** How llama-quantize calls what the weights become; F16 stays as it is written. */
   precision: 'F16' | 'Q4_K_M';
 }
@@ -35,6 +38,16 @@ const shapes = {
   '0.5B': { layers: 24, width: 896, hidden: 4864, heads: 14, keyValueHeads: 2, precision: 'Q4_K_M' },
   /** So small that everything but the matrix work shows, with a vocabulary of full size. */
   tiny: { layers: 2, width: 64, hidden: 256, heads: 2, keyValueHeads: 2, precision: 'F16' },
+  /** The same with two-dimensional positions. */
+  'tiny-mrope': {
+    layers: 2,
+    width: 64,
+    hidden: 256,
+    heads: 2,
+    keyValueHeads: 2,
+    positionSections: [4, 6, 6, 0],
+    precision: 'F16',
+  },
 } satisfies Record<string, Shape>;
 
 export type ModelName = keyof typeof shapes;
@@ -75,18 +88,20 @@ function recipeDigest(shape: Shape): string {
 }
 
 function metadata(name: ModelName, shape: Shape): Entry[] {
+  const architecture = shape.positionSections ? 'qwen2vl' : 'qwen2';
   const copied = readEntries(vocabularyFile).filter(({ key }) => key.startsWith('tokenizer.ggml.'));
   return [
-    textEntry('general.architecture', 'qwen2'),
+    textEntry('general.architecture', architecture),
     textEntry('general.name', `${name}, random weights`),
-    uint32Entry('qwen2.context_length', contextLength),
-    uint32Entry('qwen2.embedding_length', shape.width),
-    uint32Entry('qwen2.block_count', shape.layers),
-    uint32Entry('qwen2.feed_forward_length', shape.hidden),
-    uint32Entry('qwen2.attention.head_count', shape.heads),
-    uint32Entry('qwen2.attention.head_count_kv', shape.keyValueHeads),
-    float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
-    float32Entry('qwen2.rope.freq_base', 1e6),
+    uint32Entry(`${architecture}.context_length`, contextLength),
+    uint32Entry(`${architecture}.embedding_length`, shape.width),
+    uint32Entry(`${architecture}.block_count`, shape.layers),
+    uint32Entry(`${architecture}.feed_forward_length`, shape.hidden),
+    uint32Entry(`${architecture}.attention.head_count`, shape.heads),
+    uint32Entry(`${architecture}.attention.head_count_kv`, shape.keyValueHeads),
+    float32Entry(`${architecture}.attention.layer_norm_rms_epsilon`, 1e-6),
+    float32Entry(`${architecture}.rope.freq_base`, 1e6),
+    ...(shape.positionSections ? [int32ArrayEntry('qwen2vl.rope.dimension_sections', shape.positionSections)] : []),
     ...copied,
     textEntry('tokenizer.chat_template', chatTemplate),
   ];
@@ -116,13 +131,16 @@ function tensors(shape: Shape, vocabularySize: number): Tensor[] {
 }
 
 /** A matrix that keeps the size of the vectors that it is applied to, unless a deviation is given. */
-function weights(part: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Tensor {
-  const name = `${part}.weight`;
-  const random = new RandomWeights(seedOf(name), deviation);
-  return { name, shape: [columns, rows], type: 'F16', fill: (elements) => random.take(elements) };
+export function weights(part: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Tensor {
+  return randomTensor(`${part}.weight`, [columns, rows], deviation);
 }
 
-function constant(name: string, length: number, value: number): Tensor {
+export function randomTensor(name: string, shape: number[], deviation: number): Tensor {
+  const random = new RandomWeights(seedOf(name), deviation);
+  return { name, shape, type: 'F16', fill: (elements) => random.take(elements) };
+}
+
+export function constant(name: string, length: number, value: number): Tensor {
   return { name, shape: [length], type: 'F32', fill: (n) => Buffer.from(new Float32Array(n).fill(value).buffer) };
 }
 

@@ -1,6 +1,8 @@
 // Thread: any.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +13,8 @@ enum class ErrorCode {
     context_length_exceeded,
     decode_failed,
     engine_closed,
+    image_not_supported,
+    invalid_image,
     invalid_job,
     invalid_options,
     model_file_invalid,
@@ -25,6 +29,8 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::context_length_exceeded: return "context_length_exceeded";
         case ErrorCode::decode_failed: return "decode_failed";
         case ErrorCode::engine_closed: return "engine_closed";
+        case ErrorCode::image_not_supported: return "image_not_supported";
+        case ErrorCode::invalid_image: return "invalid_image";
         case ErrorCode::invalid_job: return "invalid_job";
         case ErrorCode::invalid_options: return "invalid_options";
         case ErrorCode::model_file_invalid: return "model_file_invalid";
@@ -38,11 +44,15 @@ inline const char* to_string(ErrorCode code) {
 
 class Error : public std::runtime_error {
 public:
-    Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-    ErrorCode code() const { return code_; }
+    // `image`: which of the job's pictures is at fault, if one is.
+    Error(ErrorCode code, const std::string& message, std::optional<size_t> image = std::nullopt)
+        : std::runtime_error(message), code_(code), image_(image) {}
+    ErrorCode             code() const { return code_; }
+    std::optional<size_t> image() const { return image_; }
 
 private:
-    ErrorCode code_;
+    ErrorCode             code_;
+    std::optional<size_t> image_;
 };
 
 }  // namespace chasqui

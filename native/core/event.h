@@ -5,7 +5,9 @@
 #include "job.h"
 #include "status.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +37,9 @@ struct Finish {
 };
 
 struct Failure {
-    ErrorCode   code = ErrorCode::decode_failed;
-    std::string message;
+    ErrorCode             code = ErrorCode::decode_failed;
+    std::string           message;
+    std::optional<size_t> image = std::nullopt;  // which of the job's pictures is at fault
 };
 
 // What all sequences produced since JavaScript last looked, as columns: one crossing carries any number of tokens.

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace chasqui {
+
+class Media;
 
 using TokenId = int32_t;
 
@@ -33,16 +36,18 @@ struct SamplingSettings {
 
 // A valid request. Whoever builds one has checked it: nothing after this point refuses a job for its form.
 struct Job {
-    uint32_t                 id = 0;
-    std::vector<TokenId>     prompt;             // never empty
-    int32_t                  max_tokens   = -1;  // -1: until the end of text or of the context
-    int32_t                  priority     = 0;   // higher ones first
-    int32_t                  top_logprobs = -1;  // -1: no log-probabilities at all
-    bool                     cache_prompt = true;   // start from a beginning that is computed already
-    bool                     ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
-    std::vector<std::string> stop;               // none of them empty
-    std::vector<size_t>      snapshot_at;        // after so many tokens the state is kept (snapshot-points.h), ascending
-    SamplingSettings         sampling;
+    uint32_t             id = 0;
+    std::vector<TokenId> prompt;  // never empty
+    // The pictures in the prompt, whose tokens there have negative ids; nullptr: none.
+    std::shared_ptr<const Media> media;
+    int32_t                      max_tokens   = -1;     // -1: until the end of text or of the context
+    int32_t                      priority     = 0;      // higher ones first
+    int32_t                      top_logprobs = -1;     // -1: no log-probabilities at all
+    bool                         cache_prompt = true;   // start from a beginning that is computed already
+    bool                         ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
+    std::vector<std::string>     stop;                  // none of them empty
+    std::vector<size_t>          snapshot_at;           // after so many tokens the state is kept (snapshot-points.h), ascending
+    SamplingSettings             sampling;
 };
 
 }  // namespace chasqui

@@ -24,10 +24,10 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 }
 
 PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
-                                       const std::vector<size_t>& snapshot_at) {
+                                       const std::vector<size_t>& snapshot_at, const Media* media) {
     if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
     const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
-    const Hit  hit     = best_ready(tokens, matches);
+    const Hit  hit     = best_ready(tokens, matches, media);
     if (somebody_computes_more(tokens, matches, hit.n_tokens)) return {Verdict::wait, {}};
 
     Placement placement;
@@ -40,6 +40,9 @@ PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool 
                               : is_slot(hit.id) ? Placement::Source::slot
                                                 : Placement::Source::snapshot;
         holdings_[hit.id].last_used = ++clock_;
+        placement.next_position      = media ? media->position(hit.n_tokens) : static_cast<int32_t>(hit.n_tokens);
+        placement.last_kept_position =
+            media ? media->position(hit.n_tokens - 1) : static_cast<int32_t>(hit.n_tokens) - 1;
     }
     save_if_lost(placement.slot, in_place ? placement.n_keep : 0, placement);
     const size_t n_copied = in_place ? holdings_.at(placement.slot).n_copied : placement.n_keep;
@@ -71,14 +74,20 @@ bool PrefixCache::must_stay(const Hit& hit) const {
     return options_.cut_back != CutBack::anywhere && hit.n_tokens > 0 && hit.n_tokens < holdings_.at(hit.id).n_ready;
 }
 
+size_t PrefixCache::n_ready(const std::vector<TokenId>& tokens, const Media* media) const {
+    const size_t n_tokens = best_ready(tokens, tree_.find(tokens), media).n_tokens;
+    return n_tokens < kSmallestCopy ? 0 : n_tokens;
+}
+
 // Whoever has most of the tokens computed. At least one is always left: its logits are what the sequence needs.
 PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            tokens,
-                                         const std::vector<PrefixTree::Match>& matches) const {
+                                         const std::vector<PrefixTree::Match>& matches, const Media* media) const {
     Hit best;
     int best_rank = 0;
     for (const auto& [id, length] : matches) {
         const Holding& holding = holdings_.at(id);
-        const size_t   usable  = n_usable(id, std::min(length, tokens.size() - 1));
+        size_t         usable  = n_usable(id, std::min(length, tokens.size() - 1));
+        if (media != nullptr && media->resumable(usable) < usable) usable = n_usable(id, media->resumable(usable));
         // Among equals: what can be used where it is, then what is on the device, then the rest.
         const int rank = is_slot(id) ? (holding.in_use ? 1 : 2) : 0;
         if (usable > best.n_tokens || (usable > 0 && usable == best.n_tokens && rank > best_rank)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "job.h"
+#include "media.h"
 #include "prefix-tree.h"
 
 #include <cstddef>
@@ -35,6 +36,8 @@ struct Placement {
     Source             source = Source::none;
     int32_t            source_id = -1;  // of the slot or snapshot
     size_t             n_keep    = 0;
+    // Attention's positions of the last token that is kept, and of the next one.
+    int32_t            last_kept_position = -1, next_position = 0;
     int32_t            save_as   = -1;
     std::vector<int32_t> drop;  // snapshots that had to make room
 };
@@ -67,8 +70,12 @@ public:
         Placement placement;
     };
     // Finds a slot for a sequence with these tokens, at least one of which is left to compute. Without `reuse`, all
-    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending.
-    Answer place(const std::vector<TokenId>& tokens, bool reuse = true, const std::vector<size_t>& snapshot_at = {});
+    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending. `media`: the pictures
+    // among the tokens.
+    Answer place(const std::vector<TokenId>& tokens, bool reuse = true, const std::vector<size_t>& snapshot_at = {},
+                 const Media* media = nullptr);
+    // How many tokens place() would find computed.
+    size_t n_ready(const std::vector<TokenId>& tokens, const Media* media) const;
 
     // How many tokens of the slot in use may be computed before a snapshot of it is due.
     size_t n_until_snapshot(int32_t slot) const;
@@ -109,7 +116,8 @@ private:
     size_t  bytes_of(size_t n_tokens) const;
     size_t  n_usable(Id id, size_t n_common) const;
     bool    must_stay(const Hit& hit) const;
-    Hit     best_ready(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches) const;
+    Hit     best_ready(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                       const Media* media) const;
     bool    somebody_computes_more(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                    size_t n_ready) const;
     Id      choose_slot(const Hit& hit) const;

@@ -21,7 +21,9 @@ std::vector<TokenId> look_up(const std::vector<TokenId>& tokens, size_t n_gram, 
     std::vector<TokenId> guess;
     for (size_t at = from; guess.size() < n_max; ++at) {
         // Past the end of the text the guess goes on with itself: what repeats once is taken to repeat on.
-        guess.push_back(at < tokens.size() ? tokens[at] : guess[at - tokens.size()]);
+        const TokenId next = at < tokens.size() ? tokens[at] : guess[at - tokens.size()];
+        if (next < 0) break;  // a picture
+        guess.push_back(next);
     }
     return guess;
 }

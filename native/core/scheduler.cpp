@@ -55,19 +55,40 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
+    size_t n_awaiting = 0;
     for (Sequence* sequence : in_order) {
-        const bool  reuse       = sequence->job().cache_prompt && !options_.deterministic;
+        if (awaits_images(*sequence, plan, n_awaiting)) continue;
+        const bool  reuse       = may_reuse(*sequence);
         const auto& snapshot_at = sequence->job().snapshot_at;
-        auto        answer      = cache_.place(sequence->tokens, reuse, snapshot_at);
+        auto        answer      = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
         if (answer.verdict == PrefixCache::Verdict::no_slot) {
             if (!preempt_for(*sequence, plan)) return;
-            answer = cache_.place(sequence->tokens, reuse, snapshot_at);
+            answer = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
         }
         if (answer.verdict != PrefixCache::Verdict::placed) continue;
         sequence->admit(answer.placement.slot, answer.placement.n_keep, now);
         plan.placements.push_back(std::move(answer.placement));
         running_.splice(running_.end(), waiting_, position_of(waiting_, sequence));
     }
+}
+
+bool Scheduler::may_reuse(const Sequence& sequence) const {
+    return sequence.job().cache_prompt && sequence.may_reuse && !options_.deterministic;
+}
+
+// Asks for the pictures of the next few only: embeddings take memory while they wait.
+bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const {
+    const Media* media = sequence.media();
+    if (media == nullptr) return false;
+    const size_t n_ready = may_reuse(sequence) ? cache_.n_ready(sequence.tokens, media) : 0;
+    bool         awaits  = false;
+    for (size_t image = 0; image < media->images.size(); ++image) {
+        if (!sequence.lacks(image, n_ready)) continue;
+        awaits = true;
+        if (n_awaiting < options_.cache.n_slots) plan.wanted.push_back({&sequence, image});
+    }
+    n_awaiting += awaits ? 1 : 0;
+    return awaits;
 }
 
 // Frees a slot for a sequence. Nobody is preempted in the step that admitted them.
@@ -92,7 +113,7 @@ Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
     admit(now, plan);
     if (options_.deterministic) plan_one_row(plan);
-    else plan_rows(plan);
+    else if (!plan_image(plan)) plan_rows(plan);
     return plan;
 }
 
@@ -101,17 +122,37 @@ void Scheduler::plan_one_row(Plan& plan) {
     const auto can_go_on = [](const auto& sequence) { return !sequence->paused && sequence->n_pending() > 0; };
     const auto next      = std::find_if(running_.begin(), running_.end(), can_go_on);
     if (next == running_.end()) return;
-    plan.rows.push_back({next->get(), std::min(options_.n_batch, (*next)->n_pending())});
+    plan.rows.push_back({next->get(), std::min(options_.n_batch, (*next)->run_length())});
     running_.splice(running_.end(), running_, next);
 }
 
-void Scheduler::plan_rows(Plan& plan) const {
+// One slice of one picture, when it is its turn.
+bool Scheduler::plan_image(Plan& plan) {
+    Sequence* next       = nullptr;
+    size_t    n_decoding = 0, n_texts = 0;
     for (const auto& sequence : running_) {
-        if (sequence->n_pending() == 1 && !sequence->paused) plan.rows.push_back({sequence.get(), 1});
+        if (sequence->paused || sequence->n_pending() == 0) continue;
+        if (sequence->next_chunk() == nullptr) {
+            n_texts += 1;
+            n_decoding += sequence->n_pending() == 1 ? 1 : 0;
+        } else if (next == nullptr) {
+            next = sequence.get();
+        }
     }
+    last_was_image_ = next != nullptr && (n_texts == 0 || !last_was_image_);
+    if (!last_was_image_) return false;
+    const size_t until = cache_.n_until_snapshot(next->slot);
+    const size_t most  = next->media()->is_indivisible ? options_.n_batch : std::min(image_budget(n_decoding), until);
+    plan.rows.push_back({next, std::min(most, next->run_length())});
+    return true;
+}
+
+void Scheduler::plan_rows(Plan& plan) const {
     std::vector<Sequence*> prompts;
     for (const auto& sequence : running_) {
-        if (sequence->n_pending() > 1 && !sequence->paused) prompts.push_back(sequence.get());
+        if (sequence->paused || sequence->next_chunk() != nullptr) continue;
+        if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
+        if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
     // A slot that is left out parts those beside it, and each part costs a pass over the weights: beside decodes every
     // prompt gets a token. The rest of the budget goes in order.
@@ -120,7 +161,7 @@ void Scheduler::plan_rows(Plan& plan) const {
     size_t       room    = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_least);
     size_t       budget  = std::min(room, prompt_budget(plan.rows.size(), n_least));
     for (Sequence* sequence : prompts) {
-        const size_t until  = std::min(sequence->n_pending(), cache_.n_until_snapshot(sequence->slot));
+        const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - least;
         size_t       slice  = std::min(budget, wanted);
         if (slice < wanted) slice -= slice % kRowsAtOnce;
@@ -148,23 +189,44 @@ size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
     return std::max(slice, kSmallestSlice);
 }
 
-void Scheduler::placement_failed(int32_t slot) {
-    for (const auto& sequence : running_) {
-        if (sequence->slot == slot) sequence->n_computed = 0;
-    }
+size_t Scheduler::image_budget(size_t n_decoding) const {
+    if (n_decoding == 0) return options_.n_batch;
+    if (ms_per_image_token_ == 0) return std::min(options_.n_batch, kFirstSlice);
+    const double for_image = std::max(0.0, options_.target_step_ms - ms_per_decode_step_);
+    const auto   fitting   = static_cast<size_t>(for_image / ms_per_image_token_);
+    const size_t slice     = fitting - fitting % kRowsAtOnce;
+    return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
+}
+
+void Scheduler::placement_failed(int32_t slot, Plan& plan) {
+    const auto found =
+        std::find_if(running_.begin(), running_.end(), [=](const auto& each) { return each->slot == slot; });
+    Sequence& sequence  = **found;
+    sequence.n_computed = 0;
     cache_.progress(slot, 0);
+    if (sequence.media() == nullptr) return;
+    const auto is_its = [&](const PlanRow& row) { return row.sequence == &sequence; };
+    plan.rows.erase(std::remove_if(plan.rows.begin(), plan.rows.end(), is_its), plan.rows.end());
+    cache_.release_spoilt(slot);
+    sequence.preempt();
+    sequence.may_reuse = false;
+    waiting_.splice(waiting_.begin(), running_, found);
 }
 
 std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds) {
     std::vector<Snapshot> snapshots;
-    size_t                n_decoding = 0, n_prompt = 0;
+    size_t                n_decoding = 0, n_prompt = 0, n_image = 0;
     for (const PlanRow& row : plan.rows) {
-        (row.sequence->n_pending() == 1 ? n_decoding : n_prompt) += row.n_tokens;
-        row.sequence->n_computed += row.n_tokens;
-        auto snapshot = cache_.progress(row.sequence->slot, row.sequence->n_computed);
+        Sequence&  sequence = *row.sequence;
+        const bool is_image = sequence.next_chunk() != nullptr;
+        (is_image ? n_image : sequence.n_pending() == 1 ? n_decoding : n_prompt) += row.n_tokens;
+        sequence.advance(row.n_tokens);
+        auto snapshot = cache_.progress(sequence.slot, sequence.n_computed);
         if (snapshot) snapshots.push_back(*std::move(snapshot));
     }
-    if (n_prompt == 0) {
+    if (n_image > 0) {
+        update_average(ms_per_image_token_, milliseconds / static_cast<double>(n_image));
+    } else if (n_prompt == 0) {
         update_average(ms_per_decode_step_, milliseconds);
     } else if (n_prompt >= kSmallestSlice) {
         const double for_prompt = n_decoding == 0 ? milliseconds : std::max(0.0, milliseconds - ms_per_decode_step_);

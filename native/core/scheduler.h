@@ -27,10 +27,12 @@ struct PlanRow {
     DraftLength*         draft_length = nullptr;  // to be told how many of the guesses came true
 };
 
-// What one step does: first the placements, in order, then all rows together.
+// What one step does: first the placements, in order, then all rows together: either any number of text, or one of a
+// picture. `wanted`: the pictures that those who wait need next.
 struct Plan {
-    std::vector<Placement> placements;
-    std::vector<PlanRow>   rows;
+    std::vector<Placement>   placements;
+    std::vector<PlanRow>     rows;
+    std::vector<WantedImage> wanted = {};
 };
 
 // Decides who is computed in the next step. Owns every sequence from submission to its end.
@@ -46,6 +48,9 @@ struct Plan {
 // A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows:
 // the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from the steps before.
 // No slice of a prompt goes beyond a point where a snapshot is to be taken.
+//
+// A prompt with pictures is admitted once those that it has to compute are encoded. llama.cpp takes text and pictures
+// in separate batches, so steps of pictures, in slices of their own, alternate with steps of text.
 class Scheduler {
 public:
     explicit Scheduler(SchedulerOptions options);
@@ -53,8 +58,9 @@ public:
     void submit(std::unique_ptr<Sequence> sequence);
     // Gives slots to whoever can have one and plans the step. Without rows there is nothing to compute.
     Plan plan(Clock::time_point now);
-    // What was to be kept in the slot could not be brought there: its sequence computes all of its tokens.
-    void placement_failed(int32_t slot);
+    // What was to be kept in the slot could not be brought there: its sequence computes all of its tokens, or waits
+    // once more, without its rows in `plan`, when that needs pictures.
+    void placement_failed(int32_t slot, Plan& plan);
     // The planned rows have been computed, which took this many milliseconds. Returns the snapshots to take now.
     std::vector<Snapshot> computed(const Plan& plan, double milliseconds);
     // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
@@ -72,10 +78,14 @@ private:
     using Owned = std::list<std::unique_ptr<Sequence>>;
 
     void   admit(Clock::time_point now, Plan& plan);
+    bool   awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
     bool   preempt_for(const Sequence& sequence, const Plan& plan);
     void   plan_rows(Plan& plan) const;
     void   plan_one_row(Plan& plan);
+    bool   plan_image(Plan& plan);
+    bool   may_reuse(const Sequence& sequence) const;
     size_t prompt_budget(size_t n_decoding, size_t n_least) const;
+    size_t image_budget(size_t n_decoding) const;
 
     SchedulerOptions options_;
     PrefixCache      cache_;
@@ -83,6 +93,8 @@ private:
     Owned            running_;  // in order of admission
     double           ms_per_prompt_token_ = 0;  // 0: not known yet
     double           ms_per_decode_step_  = 0;
+    double           ms_per_image_token_  = 0;
+    bool             last_was_image_      = false;
 };
 
 }  // namespace chasqui

@@ -1,5 +1,6 @@
 #include "sequence.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace chasqui {
@@ -20,7 +21,24 @@ Sequence::Sequence(Job job, size_t n_draft_max)
       submitted_at(Clock::now()),
       job_(std::move(job)),
       stop_(job_.stop) {
-    for (const TokenId token : tokens) sampler.accept(token);
+    if (job_.media) embeddings.resize(job_.media->images.size());
+    for (const TokenId token : tokens) {
+        if (token >= 0) sampler.accept(token);
+    }
+}
+
+const ImageChunk* Sequence::next_chunk() const { return media() == nullptr ? nullptr : media()->chunk_at(n_computed); }
+
+size_t Sequence::run_length() const {
+    return media() == nullptr ? n_pending() : media()->run_end(n_computed, tokens.size()) - n_computed;
+}
+
+int32_t Sequence::position(size_t token) const {
+    return media() == nullptr ? static_cast<int32_t>(token) : media()->position(token);
+}
+
+bool Sequence::lacks(size_t image, size_t n_ready) const {
+    return embeddings[image] == nullptr && media()->is_needed(image, n_ready);
 }
 
 void Sequence::admit(int32_t to_slot, size_t n_kept, Clock::time_point now) {
@@ -31,6 +49,11 @@ void Sequence::admit(int32_t to_slot, size_t n_kept, Clock::time_point now) {
     was_admitted_ = true;
     scheduled_at  = now;
     n_cached_     = n_kept;
+}
+
+void Sequence::advance(size_t n_tokens) {
+    n_computed += n_tokens;
+    if (media() != nullptr && n_computed >= media()->end()) std::fill(embeddings.begin(), embeddings.end(), nullptr);
 }
 
 void Sequence::preempt() {

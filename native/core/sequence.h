@@ -3,6 +3,7 @@
 
 #include "event.h"
 #include "job.h"
+#include "media.h"
 #include "prompt-lookup.h"
 #include "sampler.h"
 #include "status.h"
@@ -10,6 +11,7 @@
 #include "utf8-buffer.h"
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 namespace chasqui {
@@ -36,11 +38,25 @@ public:
 
     // Gets a slot, in whose KV cells the first `n_kept` tokens are already.
     void admit(int32_t to_slot, size_t n_kept, Clock::time_point now);
+    // The next `n_tokens` have KV cells now.
+    void advance(size_t n_tokens);
     // Gives its slot up; what it has computed may be found again when it is admitted next.
     void preempt();
     // Takes the sampled token. `piece` is its text (empty for an end-of-generation token), `context_length` the
     // tokens this sequence may hold. Returns the text that became certain; may end the sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
+
+    // nullptr when the prompt holds no pictures.
+    const Media* media() const { return job_.media.get(); }
+    // The chunk of a picture that is to be computed next; nullptr when text is.
+    const ImageChunk* next_chunk() const;
+    // How many of the pending tokens come before text ends in a picture, or a picture in text.
+    size_t            run_length() const;
+    // Where attention sees the token, or the next one.
+    int32_t           position(size_t token) const;
+    // Whether picture `image` has to be encoded to go on from the first `n_ready` tokens.
+    bool              lacks(size_t image, size_t n_ready) const;
+
     // Counts and timings of a sequence that is over.
     Finish finish() const;
 
@@ -48,6 +64,9 @@ public:
     size_t               n_computed = 0;  // tokens[0, n_computed) have KV cells
     int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
     SequenceStatus       status     = SequenceStatus::queued;
+    // Of each of the prompt's pictures, until all are computed; nullptr: not encoded yet.
+    std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
+    bool                 may_reuse  = true;     // a computed beginning; not after one could not be brought in
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
     Sampler              sampler;
     DraftLength          lookup_guesses, model_guesses;
@@ -60,6 +79,12 @@ private:
     bool        was_admitted_ = false;
     Utf8Buffer  utf8_;
     StopMatcher stop_;
+};
+
+// A sequence cannot start before this picture of its prompt is encoded.
+struct WantedImage {
+    Sequence* sequence;
+    size_t    image;
 };
 
 }  // namespace chasqui

@@ -1,6 +1,7 @@
 #include "decoder.h"
 
 #include "../core/error-code.h"
+#include "image-batch.h"
 #include "log.h"
 
 #include <common.h>
@@ -101,6 +102,7 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
     cut_back_ = cut_back_of(model.handle());
+    n_embd_   = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
     create_threadpool(threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
@@ -151,7 +153,7 @@ void Decoder::warm_up(TokenId token, bool choose_threads) {
 // What a second token adds to a snapshot every other one adds as well; the rest is there whatever their number.
 void Decoder::measure_snapshots(TokenId token) {
     size_t sizes[2] = {};
-    for (size_t position = 0; position < 2; ++position) {
+    for (int32_t position = 0; position < 2; ++position) {
         batch_->n_tokens = 0;
         add_token(token, position, 0, true);
         if (llama_decode(context_.get(), *batch_) != 0) {
@@ -164,10 +166,10 @@ void Decoder::measure_snapshots(TokenId token) {
     bytes_per_snapshot_ = sizes[0] - std::min(sizes[0], bytes_per_token_);
 }
 
-void Decoder::add_token(TokenId token, size_t position, int32_t slot, bool output) {
+void Decoder::add_token(TokenId token, int32_t position, int32_t slot, bool output) {
     const auto at         = static_cast<size_t>(batch_->n_tokens++);
     batch_->token[at]     = token;
-    batch_->pos[at]       = static_cast<llama_pos>(position);
+    batch_->pos[at]       = position;
     batch_->n_seq_id[at]  = 1;
     batch_->seq_id[at][0] = slot;
     batch_->logits[at]    = output;
@@ -176,19 +178,25 @@ void Decoder::add_token(TokenId token, size_t position, int32_t slot, bool outpu
 void Decoder::add_row(const PlanRow& row) {
     const Sequence& sequence    = *row.sequence;
     const bool      reaches_end = row.n_tokens == sequence.n_pending();
-    size_t          position    = sequence.n_computed;
+    int32_t         position    = sequence.position(sequence.n_computed);
     for (size_t i = 0; i < row.n_tokens; ++i, ++position) {
         const bool is_last = i + 1 == row.n_tokens;
-        add_token(sequence.tokens[position], position, sequence.slot, reaches_end && is_last);
+        add_token(sequence.tokens[sequence.n_computed + i], position, sequence.slot, reaches_end && is_last);
     }
     output_rows_.push_back(reaches_end ? batch_->n_tokens - 1 : -1);
     for (const TokenId guess : row.draft) add_token(guess, position++, sequence.slot, true);
 }
 
 void Decoder::decode(const std::vector<PlanRow>& rows) {
-    batch_->n_tokens = 0;
-    last_copied_     = {-1, {}};
+    last_copied_ = {-1, {}};
     output_rows_.clear();
+    const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
+    if (chunk == nullptr) compute(rows);
+    else compute_image(rows[0], *chunk);
+}
+
+void Decoder::compute(const std::vector<PlanRow>& rows) {
+    batch_->n_tokens = 0;
     size_t n_tokens = 0, n_outputs = 0;
     for (const PlanRow& row : rows) {
         n_tokens += row.n_tokens + row.draft.size();
@@ -197,10 +205,38 @@ void Decoder::decode(const std::vector<PlanRow>& rows) {
         if (n_tokens > n_batch() || n_outputs > n_outputs_max_ || end > context_length()) {
             throw Error(ErrorCode::decode_failed, "The step's plan is larger than the batch or the context.");
         }
+        if (row.n_tokens > row.sequence->run_length()) {
+            throw Error(ErrorCode::decode_failed, "The step's plan mixes text and pictures.");
+        }
         add_row(row);
     }
+    run(*batch_);
+}
+
+// A slice of a picture, whose rows go in where a token's embedding otherwise would.
+void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
+    const Sequence& sequence = *row.sequence;
+    const size_t    from = sequence.n_computed - chunk.begin, n_tokens = row.n_tokens;
+    const auto&     embeddings = sequence.embeddings[chunk.image];
+    const bool      whole      = sequence.media()->is_indivisible;
+    if (embeddings == nullptr || chunk.part >= embeddings->size() ||
+        (*embeddings)[chunk.part].size() != chunk.n_tokens * n_embd_) {
+        throw Error(ErrorCode::decode_failed, "The image was encoded to another size than its place has.");
+    }
+    if (n_tokens == 0 || from + n_tokens > chunk.n_tokens || n_tokens > n_batch() ||
+        (whole && (n_tokens != chunk.n_tokens || n_tokens > n_ubatch()))) {
+        throw Error(ErrorCode::decode_failed, "The step's plan cuts a picture where it cannot be cut.");
+    }
+    const bool reaches_end = n_tokens == sequence.n_pending();
+    output_rows_.push_back(reaches_end ? static_cast<int32_t>(n_tokens) - 1 : -1);
+    ImageBatch      batch(chunk, (*embeddings)[chunk.part], from, n_tokens, sequence.slot, reaches_end);
+    const NonCausal guard(context_.get(), whole);
+    run(batch.view());
+}
+
+void Decoder::run(const llama_batch& batch) {
     take_last_errors();
-    const int32_t result = llama_decode(context_.get(), *batch_);
+    const int32_t result = llama_decode(context_.get(), batch);
     if (result == 0) {
         llama_synchronize(context_.get());
         return;
@@ -225,7 +261,8 @@ bool Decoder::place(const Placement& placement) {
         case Placement::Source::slot: loaded = load_copy(placement.slot, placement.source_id); break;
         case Placement::Source::snapshot: loaded = load(placement.slot, snapshots_[placement.source_id]); break;
     }
-    if (loaded && trim(placement.slot, placement.n_keep)) return true;
+    const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context_.get()), placement.slot);
+    if (loaded && last >= placement.last_kept_position && trim(placement.slot, placement.next_position)) return true;
     trim(placement.slot, 0);
     return false;
 }
@@ -252,13 +289,11 @@ bool Decoder::load_copy(int32_t slot, int32_t source) {
     return load(slot, last_copied_.second);
 }
 
-bool Decoder::trim(int32_t slot, size_t n_keep) {
-    llama_memory_t  memory = llama_get_memory(context_.get());
-    const llama_pos end    = llama_memory_seq_pos_max(memory, slot) + 1;
-    if (end < static_cast<llama_pos>(n_keep)) return false;
-    if (end == static_cast<llama_pos>(n_keep)) return true;
+bool Decoder::trim(int32_t slot, int32_t position) {
+    llama_memory_t memory = llama_get_memory(context_.get());
+    if (llama_memory_seq_pos_max(memory, slot) < position) return true;
     // Removing everything never fails; part of a recurrent state cannot be removed.
-    return llama_memory_seq_rm(memory, slot, n_keep == 0 ? -1 : static_cast<llama_pos>(n_keep), -1);
+    return llama_memory_seq_rm(memory, slot, position == 0 ? -1 : position, -1);
 }
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
@@ -266,5 +301,6 @@ uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }
 int32_t Decoder::threads() const { return llama_n_threads_batch(context_.get()); }
 int32_t Decoder::decode_threads() const { return llama_n_threads(context_.get()); }
 uint32_t Decoder::n_batch() const { return llama_n_batch(context_.get()); }
+uint32_t Decoder::n_ubatch() const { return llama_n_ubatch(context_.get()); }
 
 }  // namespace chasqui

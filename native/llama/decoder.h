@@ -40,8 +40,8 @@ public:
     // The logits after the last token of the plan's row, or after that many of its guesses; nullptr when its sequence
     // has more to compute. Valid until the next decode().
     float* logits(size_t plan_row, size_t n_guesses = 0) const;
-    // Drops the cells of a slot from that token on.
-    bool trim(int32_t slot, size_t n_keep);
+    // Drops the cells of a slot from that position on.
+    bool trim(int32_t slot, int32_t position);
     // Outputs that one decode() can have, guesses included.
     size_t n_outputs_max() const { return n_outputs_max_; }
     // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
@@ -62,6 +62,7 @@ public:
     // Lives as long as the decoder; for other contexts that compute on the engine's thread.
     ggml_threadpool* threadpool() const { return threadpool_.get(); }
     uint32_t n_batch() const;
+    uint32_t n_ubatch() const;
 
 private:
     struct FreeContext {
@@ -75,11 +76,14 @@ private:
     void warm_up(TokenId token, bool choose_threads);
     void measure_snapshots(TokenId token);
     void add_row(const PlanRow& row);
+    void compute(const std::vector<PlanRow>& rows);
+    void compute_image(const PlanRow& row, const ImageChunk& chunk);
+    void run(const llama_batch& batch);
     using State = std::vector<uint8_t>;
     State save(int32_t slot);
     bool  load(int32_t slot, const State& state);
     bool  load_copy(int32_t slot, int32_t source);
-    void  add_token(TokenId token, size_t position, int32_t slot, bool output);
+    void  add_token(TokenId token, int32_t position, int32_t slot, bool output);
 
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
@@ -87,6 +91,7 @@ private:
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, State>                         snapshots_;
     std::pair<int32_t, State>                        last_copied_{-1, {}};  // slot and state, until the next decode
+    size_t                                           n_embd_             = 0;  // of a picture's row
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;

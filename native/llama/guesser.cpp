@@ -30,7 +30,8 @@ void Guesser::add_guesses(Plan& plan) {
     for (PlanRow& row : plan.rows) {
         const size_t room = context_length_ - row.sequence->tokens.size();
         look_up_guess(row, room);
-        if (!draft_model_ || !row.draft.empty()) continue;
+        // A draft model has no eyes.
+        if (!draft_model_ || !row.draft.empty() || row.sequence->media() != nullptr) continue;
         row.draft_length    = &row.sequence->model_guesses;
         const size_t wanted = row.draft_length->next();
         const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), room);

@@ -12,10 +12,8 @@
 
 namespace chasqui {
 
-namespace {
-
 // llama.cpp reports all of these alike, as a model that does not load; people need to know which it is.
-void check_file(const std::string& path) {
+void check_gguf_file(const std::string& path) {
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
         throw Error(ErrorCode::model_file_missing, "There is no readable file at " + path + " (" +
@@ -35,6 +33,8 @@ void check_file(const std::string& path) {
                     path + " is not a GGUF file. chasqui serves models in llama.cpp's GGUF format.");
     }
 }
+
+namespace {
 
 // llama.cpp has no code for it: gguf.cpp complains while it reads the header, the loader when a tensor ends after the
 // file does.
@@ -65,7 +65,7 @@ struct ProgressCall {
 void Model::Free::operator()(llama_model* model) const { llama_model_free(model); }
 
 Model::Model(const std::string& path, const Progress& progress) : path_(path) {
-    check_file(path);
+    check_gguf_file(path);
     take_last_errors();
     ProgressCall       call{progress};
     llama_model_params params          = llama_model_default_params();

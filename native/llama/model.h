@@ -13,6 +13,9 @@ struct llama_vocab;
 
 namespace chasqui {
 
+// Throws `model_file_missing` or `model_file_invalid` when there is no GGUF file at `path`.
+void check_gguf_file(const std::string& path);
+
 // A loaded GGUF: weights and vocabulary.
 class Model {
 public:

@@ -69,7 +69,7 @@ bool Tokenizer::is_end_of_generation(TokenId token) const { return ends_generati
 std::vector<size_t> Tokenizer::message_starts(const std::vector<TokenId>& prompt) const {
     std::vector<size_t> positions;
     for (size_t i = 0; i < prompt.size(); ++i) {
-        if (starts_message_[static_cast<size_t>(prompt[i])]) positions.push_back(i);
+        if (prompt[i] >= 0 && starts_message_[static_cast<size_t>(prompt[i])]) positions.push_back(i);
     }
     return positions;
 }

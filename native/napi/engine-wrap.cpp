@@ -3,6 +3,7 @@
 #include "addon-state.h"
 #include "error.h"
 #include "from-js.h"
+#include "images-from-js.h"
 #include "pool-task.h"
 
 #include <algorithm>
@@ -36,6 +37,14 @@ Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     Napi::Int32Array result = Napi::Int32Array::New(env, tokens.size());
     std::copy(tokens.begin(), tokens.end(), result.Data());
+    return result;
+}
+
+// The media are JavaScript's to hold and to hand back, nothing more.
+Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("tokens", tokens_to_js(env, prepared.tokens));
+    result.Set("media", media_to_js(env, prepared.media));
     return result;
 }
 
@@ -103,6 +112,9 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("contextLength", engine.context_length());
     result.Set("parallel", engine.parallel());
     result.Set("hasChatTemplate", Napi::Boolean::New(env, model.has_chat_template()));
+    result.Set("vision", Napi::Boolean::New(env, engine.vision() != nullptr));
+    const Vision* vision = engine.vision();
+    result.Set("imageMarker", vision == nullptr ? env.Null() : Napi::String::New(env, vision->marker()));
     return result;
 }
 
@@ -123,9 +135,10 @@ Napi::Value EngineWrap::tokenize(const Napi::CallbackInfo& call) {
 
 Napi::Value EngineWrap::tokenize_prompt(const Napi::CallbackInfo& call) {
     const std::string prompt = string_argument(call, 0, "prompt");
-    return PoolTask<std::vector<TokenId>>::start(
-        call.Env(), engine(call.Env()), [prompt](Engine& engine) { return engine.tokenize_prompt(prompt); },
-        tokens_to_js);
+    const auto        images = images_from_js(call[1]);
+    return PoolTask<PreparedPrompt>::start(
+        call.Env(), engine(call.Env()),
+        [prompt, images](Engine& engine) { return engine.tokenize_prompt(prompt, images); }, prepared_to_js);
 }
 
 void EngineWrap::submit(const Napi::CallbackInfo& call) {
@@ -170,6 +183,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("draftedTokens", count(stats.drafted_tokens));
     result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
+    result.Set("imagesEncoded", count(stats.images_encoded));
     return result;
 }
 

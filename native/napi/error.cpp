@@ -8,7 +8,7 @@ CaughtError CaughtError::current() {
     try {
         throw;
     } catch (const Error& error) {
-        return {error.code(), error.what()};
+        return {error.code(), error.what(), error.image()};
     } catch (const std::bad_alloc&) {
         return {ErrorCode::out_of_memory, "There is not enough memory."};
     } catch (const std::exception& error) {
@@ -20,6 +20,7 @@ CaughtError CaughtError::current() {
 
 Napi::Error to_js_error(Napi::Env env, const CaughtError& error) {
     Napi::Error result = Napi::Error::New(env, error.message);
+    if (error.image) result.Set("imageIndex", Napi::Number::New(env, static_cast<double>(*error.image)));
     if (error.code) result.Set("code", Napi::String::New(env, to_string(*error.code)));
     return result;
 }

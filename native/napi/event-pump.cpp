@@ -48,6 +48,7 @@ Napi::Object to_js(Napi::Env env, const Failure& failure) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("code", to_string(failure.code));
     result.Set("message", failure.message);
+    if (failure.image) result.Set("imageIndex", Napi::Number::New(env, static_cast<double>(*failure.image)));
     return result;
 }
 

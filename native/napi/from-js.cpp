@@ -1,5 +1,7 @@
 #include "from-js.h"
 
+#include "images-from-js.h"
+
 #include <cmath>
 #include <limits>
 #include <string>
@@ -103,6 +105,7 @@ Job job_from_js(const Napi::Value& value) {
     Job                job;
     job.id           = integer_field<uint32_t>(from, "id");
     job.prompt       = tokens_field(from, "prompt");
+    job.media        = media_from_js(from.Get("media"));
     job.max_tokens   = integer_field<int32_t>(from, "maxTokens");
     job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
     job.cache_prompt = from.Get("cachePrompt").ToBoolean();
@@ -121,6 +124,9 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.decoder.threads        = integer_field<int32_t>(from, "threads");
     options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
+    options.vision.path            = from.Get("mmprojPath").ToString();
+    options.vision.cache_bytes     = static_cast<size_t>(number_field(from, "imageCacheBytes"));
+    options.vision.threads         = options.decoder.threads;
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
     options.draft                  = draft_from_js(from);
     options.deterministic          = from.Get("deterministic").ToBoolean();

@@ -106,6 +106,7 @@ export class FakeEngine implements Engine {
       draftedTokens: 0,
       acceptedTokens: 0,
       decodeSteps: 0,
+      imagesEncoded: 0,
     };
   }
 

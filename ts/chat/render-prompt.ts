@@ -2,7 +2,7 @@
 import type { ChatMessage, ChatPart, Engine, ModelInfo, RenderedPrompt } from '../engine/engine.js';
 import type { ImageInput } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
-import type { ContentPart, Message } from '../schemas/message.js';
+import type { ContentPart, Message, TextPart } from '../schemas/message.js';
 
 /** `images`: the pictures of all image parts, in their order; none are looked at when the model takes text only. */
 export async function renderPrompt(
@@ -39,10 +39,15 @@ function toChatMessage(message: Message, images: Iterator<ImageInput>): ChatMess
 
 function toContent(content: string | readonly ContentPart[], images: Iterator<ImageInput>): ChatMessage['content'] {
   if (typeof content === 'string') return content;
+  if (content.every(isText)) return content.map(({ text }) => text).join('\n');
   return content.map((part): ChatPart => {
     if (part.type === 'text') return part;
     const next = images.next();
     if (next.done) throw new Error('A conversation has more image parts than there are images.');
     return { type: 'image', image: next.value };
   });
+}
+
+function isText(part: ContentPart): part is TextPart {
+  return part.type === 'text';
 }

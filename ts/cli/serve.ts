@@ -22,6 +22,8 @@ interface ServeOptions extends HostingOptions {
   maxQueue?: number;
   targetStepMs?: number;
   cacheRam?: number;
+  mmproj?: string | false;
+  imageCacheMb?: number;
   draftMax?: number;
   draftMin?: number;
   draftPMin?: number;
@@ -54,6 +56,17 @@ export function serveCommand(): Command {
     .option(
       '--cache-ram <MiB>',
       'memory for conversations that had to give up their place (default: 1024)',
+      parseCountOrZero,
+    )
+    .option(
+      '--mmproj <path>',
+      "GGUF file of the model's vision projector (default: mmproj-<model>.gguf, <model>-mmproj.gguf, " +
+        '<model>.mmproj.gguf, or the only mmproj*.gguf beside the model where there is no other model)',
+    )
+    .option('--no-mmproj', 'take text only, whatever lies beside the model')
+    .option(
+      '--image-cache-mb <MiB>',
+      'memory for encoded images, so that none is encoded twice (default: 256)',
       parseCountOrZero,
     )
     .option(
@@ -101,6 +114,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
   const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, deterministic } = options;
   const { draftMax, draftMin, draftPMin, draftModel } = options;
   const hosting = hostingSettings(options);
+  const { mmproj, imageCacheMb } = options;
   return {
     ...hosting,
     modelPath: options.model ?? DEMO_MODEL,
@@ -118,6 +132,9 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(draftPMin !== undefined && { draftPMin }),
       ...(draftModel !== undefined && { draftModel }),
       ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
+      ...(typeof mmproj === 'string' && { mmproj }),
+      ...(mmproj === false && { mmproj: null }),
+      ...(imageCacheMb !== undefined && { imageCacheMiB: imageCacheMb }),
     },
     app: {
       ...hosting.app,

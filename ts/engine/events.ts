@@ -32,8 +32,14 @@ export function deliver(
     const stream = streams.get(records[at] as number);
     if (stream === undefined) continue;
     if (failure === null) stream.push(token);
-    else stream.fail(new ChasquiError(failure.code as ErrorCode, failure.message));
+    else stream.fail(toError(failure));
     touched.add(stream);
   }
   for (const stream of touched) stream.flush();
+}
+
+function toError({ code, message, imageIndex }: NativeFailure): ChasquiError {
+  const error = new ChasquiError(code as ErrorCode, message);
+  error.imageIndex = imageIndex;
+  return error;
 }

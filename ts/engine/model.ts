@@ -1,9 +1,10 @@
 import { basename, resolve } from 'node:path';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
-import type { NativeEngine, NativeJob } from '../native/addon.js';
+import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { ChatMessage, Engine, EngineStats, ModelInfo, RenderedPrompt, TokenStream } from './engine.js';
 import { deliver } from './events.js';
+import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
 import { joinParts } from './join-parts.js';
 import { JobStream } from './token-stream.js';
@@ -43,6 +44,10 @@ export interface LoadOptions {
   draftMin?: number;
   /** The draft model stops guessing at a token that it gives less probability than this. Default 0. */
   draftPMin?: number;
+  /** Vision projector (GGUF); default: the one beside the model (see `findProjector`), if there is one; `null`: none. */
+  mmproj?: string | null;
+  /** Main memory for what pictures were encoded to, in MiB, so that none is encoded twice. Default 256. */
+  imageCacheMiB?: number;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -154,9 +159,15 @@ export class Model implements Engine {
   async #submitWhenReady(id: number, stream: JobStream, makeJob: () => Promise<Job>): Promise<void> {
     const job = await makeJob();
     if (stream.ended) return;
-    const prompt =
-      typeof job.prompt === 'string' ? await this.#native.tokenizePrompt(job.prompt) : Int32Array.from(job.prompt);
+    const prompt = await this.#prepare(job);
     if (!stream.ended) this.#native.submit(toNative(id, prompt, job));
+  }
+
+  async #prepare({ prompt, images }: Job): Promise<NativePrompt> {
+    if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
+    if (typeof prompt === 'string') return this.#native.tokenizePrompt(prompt, images);
+    if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
+    throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
   }
 
   #queueFull(): ChasquiError {
@@ -204,6 +215,8 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         draftPMin: options.draftPMin ?? 0,
         draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
+        mmprojPath: projectorPath(absolutePath, options.mmproj),
+        imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,
       },
     },
     (records, count, text, extras) => deliver(streams, records, count, text, extras),
@@ -222,6 +235,11 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
   }
 }
 
+function projectorPath(modelPath: string, mmproj: string | null | undefined): string {
+  if (mmproj === undefined) return findProjector(modelPath) ?? '';
+  return mmproj === null ? '' : resolve(mmproj);
+}
+
 function describe(native: NativeEngine, path: string, options: LoadOptions): ModelInfo {
   const info = native.info();
   return {
@@ -233,12 +251,13 @@ function describe(native: NativeEngine, path: string, options: LoadOptions): Mod
   };
 }
 
-function toNative(id: number, prompt: Int32Array, job: Job): NativeJob {
+function toNative(id: number, { tokens, media }: NativePrompt, job: Job): NativeJob {
   const { logitBias, ...sampling } = job.sampling;
   const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
   return {
     id,
-    prompt,
+    prompt: tokens,
+    media,
     maxTokens: job.maxTokens ?? -1,
     topLogprobs: job.topLogprobs ?? -1,
     priority: job.priority,
@@ -275,7 +294,9 @@ async function catalogued<T>(promise: Promise<T>): Promise<T> {
 
 /** Native errors carry a code of the catalogue; here they become its class. */
 function withCatalogueCode(error: unknown): unknown {
-  const code = (error as { code?: string }).code;
+  const { code, imageIndex } = error as Partial<NativeFailure>;
   if (error instanceof ChasquiError || code === undefined || !(code in ERRORS)) return error;
-  return new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
+  const catalogued = new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
+  catalogued.imageIndex = imageIndex;
+  return catalogued;
 }

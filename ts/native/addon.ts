@@ -4,12 +4,31 @@
 export interface NativeFailure {
   code: string;
   message: string;
+  /** Which of the job's pictures is at fault, counted from 0. */
+  imageIndex?: number;
+}
+
+/** A file's bytes, or pixels of three bytes each. */
+export type NativeImage = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+
+declare const media: unique symbol;
+
+/** The pictures of a prompt: to be held, and handed to `submit` with the prompt's tokens. */
+export interface NativeMedia {
+  [media]: true;
+}
+
+export interface NativePrompt {
+  /** Those that stand for pictures are negative. */
+  tokens: Int32Array;
+  media: NativeMedia | null;
 }
 
 /** A job, with nothing left open. -1 stands for "no limit" in `maxTokens` and for "none" in `topLogprobs`. */
 export interface NativeJob {
   id: number;
   prompt: Int32Array;
+  media: NativeMedia | null;
   maxTokens: number;
   topLogprobs: number;
   priority: number;
@@ -105,6 +124,7 @@ export interface NativeStats {
   draftedTokens: number;
   acceptedTokens: number;
   decodeSteps: number;
+  imagesEncoded: number;
 }
 
 /** Which extras a record has; in this order in `extras`. */
@@ -120,7 +140,8 @@ export interface NativeEngine {
   /** `messagesJson`: an array of messages in OpenAI's format. */
   render(messagesJson: string): Promise<{ prompt: string; additionalStops: string[] }>;
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean): Promise<Int32Array>;
-  tokenizePrompt(prompt: string): Promise<Int32Array>;
+  /** `images`: one for each image marker in the prompt. */
+  tokenizePrompt(prompt: string, images: readonly NativeImage[]): Promise<NativePrompt>;
   submit(job: NativeJob): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
@@ -144,6 +165,9 @@ export interface OpenRequest {
     ubatchSize: number;
     targetStepMs: number;
     cacheRamBytes: number;
+    /** The vision projector's GGUF file; empty: none. */
+    mmprojPath: string;
+    imageCacheBytes: number;
     deterministic: boolean;
     /** Tokens to guess at a time; 0: none. */
     draftMax: number;

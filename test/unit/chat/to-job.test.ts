@@ -7,7 +7,7 @@ import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.
 const test = suite('unit: request → job');
 
 function jobOf(body: Partial<ChatCompletionRequest>, additionalStops: string[] = []) {
-  return toJob({ model: 'm', messages: [], ...body }, { prompt: 'p', additionalStops }, runtime);
+  return toJob({ model: 'm', messages: [], ...body }, { prompt: 'p', additionalStops, images: [] }, runtime);
 }
 
 const samplingOf = (body: Partial<ChatCompletionRequest>) => jobOf(body).sampling;

@@ -1,0 +1,145 @@
+/**
+ * Vision encoders with their projectors, by the shapes of real ones, weights drawn at random: what llama.cpp's mtmd
+ * takes beside a model. They are written once and kept.
+ */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  boolEntry,
+  type Entry,
+  float32ArrayEntry,
+  float32Entry,
+  int32ArrayEntry,
+  type Tensor,
+  textEntry,
+  uint32Entry,
+  writeGguf,
+} from './gguf.js';
+import { constant, randomTensor, weights } from './models.js';
+import { modelsFolder } from './places.js';
+
+export interface ProjectorShape {
+  /**
+   * How the encoder's rows become the model's: `mlp` is LLaVA's (one row for each patch), `gemma3` pools four by four
+   * and wants attention that is not causal, `qwen2vl` merges two by two and has two-dimensional positions.
+   */
+  kind: 'mlp' | 'gemma3' | 'qwen2vl';
+  /** Side of the square that pictures are brought to (`qwen2vl`: was trained with), and of a patch, in pixels. */
+  imageSize: number;
+  patchSize: number;
+  layers: number;
+  width: number;
+  hidden: number;
+  heads: number;
+  /** The width of the model's embeddings. */
+  modelWidth: number;
+  /** `mlp` only: pictures are cut into tiles, so that they fill one of these sizes ([width, height, width, ...]). */
+  tilings?: number[];
+}
+
+/** ViT-B/16 of CLIP and SigLIP: 86 million parameters, 196 tokens for a picture. */
+export const vitB16 = {
+  kind: 'mlp',
+  imageSize: 224,
+  patchSize: 16,
+  layers: 12,
+  width: 768,
+  hidden: 3072,
+  heads: 12,
+} satisfies Omit<ProjectorShape, 'modelWidth'>;
+
+/** Makes the projector unless it is there, and returns its path. */
+export function syntheticProjector(shape: ProjectorShape): string {
+  const file = path.join(modelsFolder, `mmproj-${shape.kind}-${shape.modelWidth}-${recipeDigest(shape)}.gguf`);
+  if (fs.existsSync(file)) return file;
+  fs.mkdirSync(modelsFolder, { recursive: true });
+  writeGguf(file, metadata(shape), [...encoder(shape), ...projector(shape)]);
+  return file;
+}
+
+function recipeDigest(shape: ProjectorShape): string {
+  const hash = createHash('sha256').update(JSON.stringify(shape));
+  for (const source of ['projectors.ts', 'models.ts', 'gguf.ts', 'random-weights.ts']) {
+    hash.update(fs.readFileSync(new URL(source, import.meta.url)));
+  }
+  return hash.digest('hex').slice(0, 8);
+}
+
+function metadata(shape: ProjectorShape): Entry[] {
+  return [
+    textEntry('general.architecture', 'clip'),
+    textEntry('general.name', 'random weights'),
+    boolEntry('clip.has_vision_encoder', true),
+    textEntry('clip.projector_type', shape.kind === 'qwen2vl' ? 'qwen2vl_merger' : shape.kind),
+    boolEntry('clip.use_gelu', true),
+    uint32Entry('clip.vision.image_size', shape.imageSize),
+    uint32Entry('clip.vision.patch_size', shape.patchSize),
+    uint32Entry('clip.vision.embedding_length', shape.width),
+    uint32Entry('clip.vision.feed_forward_length', shape.hidden),
+    // LLaVA leaves out the last layer.
+    uint32Entry('clip.vision.block_count', shape.layers + (shape.kind === 'mlp' ? 1 : 0)),
+    uint32Entry('clip.vision.attention.head_count', shape.heads),
+    uint32Entry('clip.vision.projection_dim', shape.modelWidth),
+    float32Entry('clip.vision.attention.layer_norm_epsilon', 1e-6),
+    float32ArrayEntry('clip.vision.image_mean', [0.5, 0.5, 0.5]),
+    float32ArrayEntry('clip.vision.image_std', [0.5, 0.5, 0.5]),
+    ...(shape.tilings ? [int32ArrayEntry('clip.vision.image_grid_pinpoints', shape.tilings)] : []),
+  ];
+}
+
+function encoder({ kind, imageSize, patchSize, layers, width, hidden }: ProjectorShape): Tensor[] {
+  const patch = (name: string) =>
+    randomTensor(name, [patchSize, patchSize, 3, width], 1 / Math.sqrt(3 * patchSize * patchSize));
+  const all = [patch('v.patch_embd.weight')];
+  if (kind === 'qwen2vl') all.push(patch('v.patch_embd.weight.1'));
+  else all.push(asF32(weights('v.position_embd', width, (imageSize / patchSize) ** 2, 0.02)));
+  for (let layer = 0; layer < layers + (kind === 'mlp' ? 1 : 0); layer++) {
+    const block = (part: string) => `v.blk.${layer}.${part}`;
+    for (const norm of ['ln1', 'ln2']) {
+      all.push(constant(block(`${norm}.weight`), width, 1), constant(block(`${norm}.bias`), width, 0));
+    }
+    for (const part of ['attn_q', 'attn_k', 'attn_v', 'attn_out']) {
+      all.push(weights(block(part), width, width), constant(block(`${part}.bias`), width, 0));
+    }
+    all.push(weights(block('ffn_up'), width, hidden), constant(block('ffn_up.bias'), hidden, 0));
+    all.push(weights(block('ffn_down'), hidden, width), constant(block('ffn_down.bias'), width, 0));
+  }
+  all.push(constant('v.post_ln.weight', width, 1), constant('v.post_ln.bias', width, 0));
+  return all;
+}
+
+/** Rows as small as those of the model's own embeddings. */
+const deviation = 0.002;
+
+function projector({ kind, width, modelWidth }: ProjectorShape): Tensor[] {
+  if (kind === 'gemma3') {
+    return [
+      constant('mm.soft_emb_norm.weight', width, 1),
+      asF32(weights('mm.input_projection', modelWidth, width, deviation)),
+    ];
+  }
+  const merged = kind === 'qwen2vl' ? 4 * width : width;
+  return [
+    weights('mm.0', merged, merged),
+    constant('mm.0.bias', merged, 0),
+    weights('mm.2', merged, modelWidth, deviation),
+    constant('mm.2.bias', modelWidth, 0),
+  ];
+}
+
+/** Some of llama.cpp's operations take whole floats only. */
+function asF32(tensor: Tensor): Tensor {
+  return { ...tensor, type: 'F32', fill: (elements) => toFloats(tensor.fill(elements)) };
+}
+
+function toFloats(halves: Buffer): Buffer {
+  const floats = new Float32Array(halves.length / 2);
+  for (let i = 0; i < floats.length; i++) {
+    const half = halves.readUInt16LE(2 * i);
+    const exponent = (half >> 10) & 0x1f;
+    const magnitude = exponent === 0 ? 0 : 2 ** (exponent - 15) * (1 + (half & 0x3ff) / 1024);
+    floats[i] = half & 0x8000 ? -magnitude : magnitude;
+  }
+  return Buffer.from(floats.buffer);
+}

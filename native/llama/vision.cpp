@@ -1,0 +1,201 @@
+#include "vision.h"
+
+#include "../core/error-code.h"
+#include "image-file.h"
+#include "log.h"
+
+#include <common.h>
+#include <hash/hash.h>
+#include <llama.h>
+#include <mtmd.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
+#ifdef __APPLE__
+#include <pthread/qos.h>
+#endif
+
+namespace chasqui {
+
+namespace {
+
+// While both compute, encoding gets about a quarter of the time that decoding gets.
+constexpr int kNiceness = 5;
+
+std::string random_marker() {
+    constexpr char     digits[] = "0123456789abcdef";
+    std::random_device random;
+    std::string        marker = "<__image_";
+    for (int i = 0; i < 32; ++i) marker += digits[random() % 16];
+    return marker + "__>";
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view marker) {
+    std::vector<std::string_view> pieces;
+    for (size_t from = 0;;) {
+        const size_t at = text.find(marker, from);
+        pieces.push_back(text.substr(from, at - from));
+        if (at == std::string_view::npos) return pieces;
+        from = at + marker.size();
+    }
+}
+
+ImageDigest digest_of(const ImageSource& source) {
+    const ImageDigest digest = hash_sha256_hex(source.bytes.data(), source.bytes.size());
+    if (source.width == 0) return digest;
+    const std::string with_size = digest + std::to_string(source.width) + "x" + std::to_string(source.height);
+    return hash_sha256_hex(with_size.data(), with_size.size());
+}
+
+// Text and pictures in turn, for mtmd: a picture follows each text but the last.
+mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<std::string_view>& texts,
+                                const mtmd::bitmaps& pictures, bool add_special) {
+    std::vector<mtmd_input_text> inputs;
+    for (const std::string_view text : texts) inputs.push_back({text.data(), text.size(), add_special, true});
+    std::vector<mtmd_input_part> parts;
+    for (size_t i = 0; i < texts.size(); ++i) {
+        parts.push_back({&inputs[i], nullptr});
+        if (i < pictures.entries.size()) parts.push_back({nullptr, pictures.entries[i].ptr.get()});
+    }
+    std::vector<const mtmd_input_part*> pointers;
+    for (const mtmd_input_part& part : parts) pointers.push_back(&part);
+
+    take_last_errors();
+    mtmd::input_chunks_ptr chunks(mtmd_input_chunks_init());
+    if (mtmd_tokenize_from_parts(context, chunks.get(), pointers.data(), pointers.size(), add_special) != 0) {
+        throw Error(ErrorCode::invalid_image, "The image could not be prepared for the model: " + take_last_errors());
+    }
+    return chunks;
+}
+
+std::vector<int32_t> positions_of(const mtmd_image_tokens* image, size_t n_tokens, int32_t first) {
+    std::vector<int32_t> positions(4 * n_tokens);
+    for (size_t i = 0; i < n_tokens; ++i) {
+        const mtmd_decoder_pos at   = mtmd_image_tokens_get_decoder_pos(image, first, i);
+        positions[i]                = static_cast<int32_t>(at.t);
+        positions[n_tokens + i]     = static_cast<int32_t>(at.y);
+        positions[2 * n_tokens + i] = static_cast<int32_t>(at.x);
+        positions[3 * n_tokens + i] = static_cast<int32_t>(at.z);
+    }
+    return positions;
+}
+
+}  // namespace
+
+void Vision::Free::operator()(mtmd_context* context) const { mtmd_free(context); }
+
+Vision::Vision(const Model& model, const VisionOptions& options, const Model::Progress& progress)
+    : marker_(random_marker()), n_embd_(static_cast<size_t>(llama_model_n_embd_inp(model.handle()))) {
+    check_gguf_file(options.path);
+    struct ProgressCall {
+        const Model::Progress& progress;
+        bool                   aborted = false;
+    } call{progress};
+    mtmd_context_params params         = mtmd_context_params_default();
+    params.print_timings               = false;
+    params.n_threads                   = options.threads > 0 ? options.threads : common_cpu_get_num_math();
+    params.media_marker                = marker_.c_str();
+    params.progress_callback_user_data = &call;
+    params.progress_callback           = [](float, void* data) {
+        auto* to = static_cast<ProgressCall*>(data);
+        to->aborted |= !to->progress(1.0f);
+        return !to->aborted;
+    };
+    take_last_errors();
+    context_.reset(mtmd_init_from_file(options.path.c_str(), model.handle(), params));
+    if (call.aborted) throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
+    if (!context_) {
+        throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " cannot be used with " +
+                                                      model.path() + ": " + take_last_errors());
+    }
+    if (!mtmd_support_vision(context_.get())) {
+        throw Error(ErrorCode::model_load_failed, "The projector " + options.path + " has no vision encoder.");
+    }
+}
+
+bool Vision::is_indivisible() const { return mtmd_decode_use_non_causal(context_.get(), nullptr); }
+
+PreparedPrompt Vision::prepare(const std::string&                                     prompt,
+                               const std::vector<std::shared_ptr<const ImageSource>>& images) const {
+    const auto texts = split(prompt, marker_);
+    if (texts.size() != images.size() + 1) {
+        throw Error(ErrorCode::template_failed, "The chat template put " + std::to_string(texts.size() - 1) + " of " +
+                                                    std::to_string(images.size()) + " images into the prompt.");
+    }
+    auto          media = std::make_shared<Media>();
+    mtmd::bitmaps placeholders;
+    for (size_t i = 0; i < images.size(); ++i) {
+        try {
+            const ImageSize size = inspect_image(*images[i]);
+            placeholders.entries.emplace_back(size.width, size.height, nullptr);
+            placeholders.entries.back().set_id(std::to_string(i).c_str());
+            media->images.push_back({digest_of(*images[i]), images[i]});
+        } catch (const Error& error) {
+            throw Error(error.code(), error.what(), i);
+        }
+    }
+    const auto chunks = tokenize(context_.get(), texts, placeholders, true);
+
+    PreparedPrompt      prepared;
+    std::vector<size_t> n_parts(images.size(), 0);
+    int32_t             position = 0;
+    for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
+        const mtmd_input_chunk* chunk    = mtmd_input_chunks_get(chunks.get(), i);
+        const size_t            n_tokens = mtmd_input_chunk_get_n_tokens(chunk);
+        const int32_t           n_pos    = mtmd_input_chunk_get_n_pos(chunk);
+        if (const mtmd_image_tokens* tokens = mtmd_input_chunk_get_tokens_image(chunk)) {
+            const size_t image = std::stoul(mtmd_input_chunk_get_id(chunk));
+            ImageChunk   added{prepared.tokens.size(), n_tokens, image, n_parts[image]++, position, n_pos, {}};
+            if (mtmd_decode_use_mrope(context_.get())) added.positions = positions_of(tokens, n_tokens, position);
+            for (size_t at = 0; at < n_tokens; ++at) {
+                prepared.tokens.push_back(image_token(media->images[image].digest, added.part, at));
+            }
+            media->chunks.push_back(std::move(added));
+        } else {
+            size_t             n_text = 0;
+            const llama_token* text   = mtmd_input_chunk_get_tokens_text(chunk, &n_text);
+            prepared.tokens.insert(prepared.tokens.end(), text, text + n_text);
+        }
+        position += n_pos;
+    }
+    media->is_indivisible = is_indivisible();
+    prepared.media        = std::move(media);
+    return prepared;
+}
+
+ImageEmbeddings Vision::encode(const ImageSource& source) {
+    mtmd::bitmaps picture;
+    {
+        const Pixels pixels = decode_image(source);
+        picture.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
+    }
+    const auto      chunks = tokenize(context_.get(), {"", ""}, picture, false);
+    ImageEmbeddings embeddings;
+    for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
+        const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
+        if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
+        take_last_errors();
+        if (mtmd_encode_chunk(context_.get(), chunk) != 0) {
+            throw Error(ErrorCode::decode_failed, "The image could not be encoded: " + take_last_errors());
+        }
+        const float* rows = mtmd_get_output_embd(context_.get());
+        embeddings.emplace_back(rows, rows + mtmd_input_chunk_get_n_tokens(chunk) * n_embd_);
+    }
+    return embeddings;
+}
+
+void Vision::lower_priority() {
+#if defined(__linux__)
+    setpriority(PRIO_PROCESS, 0, kNiceness);  // on Linux, of this thread and of those that it starts
+#elif defined(__APPLE__)
+    pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
+#endif
+}
+
+}  // namespace chasqui

@@ -1,0 +1,72 @@
+#include "images-from-js.h"
+
+#include <cmath>
+#include <string>
+
+namespace chasqui {
+
+namespace {
+
+using Held = std::shared_ptr<const Media>;
+
+constexpr napi_type_tag kMediaTag{0x6368617371756931, 0x6d656469612d3031};
+
+std::vector<uint8_t> bytes_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+        throw Napi::TypeError::New(from.Env(), std::string("An image's ") + name + " must be a Uint8Array.");
+    }
+    const auto array = value.As<Napi::Uint8Array>();
+    return std::vector<uint8_t>(array.Data(), array.Data() + array.ElementLength());
+}
+
+uint32_t side_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    const double      side  = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : 0;
+    if (!(side >= 1) || side > UINT32_MAX || side != std::floor(side)) {
+        throw Napi::TypeError::New(from.Env(),
+                                   std::string("An image's ") + name + " must be a whole number from 1 on.");
+    }
+    return static_cast<uint32_t>(side);
+}
+
+std::shared_ptr<const ImageSource> image_from_js(const Napi::Value& value) {
+    if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "An image must be an object.");
+    const auto from   = value.As<Napi::Object>();
+    auto       source = std::make_shared<ImageSource>();
+    if (from.Has("bytes")) {
+        source->bytes = bytes_field(from, "bytes");
+    } else {
+        source->width  = side_field(from, "width");
+        source->height = side_field(from, "height");
+        source->bytes  = bytes_field(from, "rgb");
+    }
+    return source;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value) {
+    if (!value.IsArray()) throw Napi::TypeError::New(value.Env(), "images must be an array.");
+    const auto                                      array = value.As<Napi::Array>();
+    std::vector<std::shared_ptr<const ImageSource>> images;
+    for (uint32_t i = 0; i < array.Length(); ++i) images.push_back(image_from_js(array.Get(i)));
+    return images;
+}
+
+Napi::Value media_to_js(Napi::Env env, const std::shared_ptr<const Media>& media) {
+    if (!media) return env.Null();
+    auto external = Napi::External<Held>::New(env, new Held(media), [](Napi::Env, Held* held) { delete held; });
+    external.TypeTag(&kMediaTag);
+    return external;
+}
+
+std::shared_ptr<const Media> media_from_js(const Napi::Value& value) {
+    if (value.IsNull()) return nullptr;
+    if (!value.IsExternal() || !value.As<Napi::External<Held>>().CheckTypeTag(&kMediaTag)) {
+        throw Napi::TypeError::New(value.Env(), "media must be what tokenizePrompt() returned.");
+    }
+    return *value.As<Napi::External<Held>>().Data();
+}
+
+}  // namespace chasqui

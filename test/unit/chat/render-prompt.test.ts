@@ -1,0 +1,33 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { renderPrompt } from '../../../ts/chat/render-prompt.js';
+import type { Message } from '../../../ts/schemas/message.js';
+import { FakeEngine } from '../../support/fake-engine.js';
+
+const test = suite('unit: messages → prompt');
+
+const part = { type: 'image_url' as const, image_url: { url: 'data:' } };
+const messages: Message[] = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: [{ type: 'text', text: 'What is it?' }, part] },
+  { role: 'user', content: [part, { type: 'text', text: 'And this?' }] },
+];
+const images = [{ bytes: Uint8Array.of(1) }, { bytes: Uint8Array.of(2) }];
+
+test('the pictures take the places of the image parts, in order', async () => {
+  const engine = new FakeEngine({ model: { vision: true } });
+  const rendered = await renderPrompt(engine, messages, images);
+  assert.is(rendered.prompt, '<system>Be brief.<user>What is it?<image><user><image>And this?');
+  assert.equal(rendered.images, images);
+});
+
+test('a model that takes text only refuses the first picture, by its place', async () => {
+  const rendering = renderPrompt(new FakeEngine(), messages, images);
+  const { code, param } = await rendering.then(
+    () => assert.unreachable(),
+    (error) => error,
+  );
+  assert.equal({ code, param }, { code: 'image_not_supported', param: 'messages[1].content[1]' });
+});
+
+test.run();

@@ -1,0 +1,40 @@
+/** The vision projector that lies beside a model. */
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * The path of the model's projector, or `null` when none is there. With `<model>` for the model's file name without
+ * `.gguf`: `mmproj-<model>.gguf`, `<model>-mmproj.gguf` or `<model>.mmproj.gguf`, in any case of letters; else the only
+ * file called `mmproj*.gguf` in a folder that holds no other model.
+ */
+export function findProjector(modelPath: string): string | null {
+  const model = withoutGguf(basename(modelPath));
+  const files = ggufFilesIn(dirname(modelPath));
+  const ownNames = [`mmproj-${model}`, `${model}-mmproj`, `${model}.mmproj`];
+  const projectors = files.filter(isProjector);
+  const own = projectors.find((file) => ownNames.includes(withoutGguf(file)));
+  const isAlone = files.every((file) => isProjector(file) || wholeName(withoutGguf(file)) === wholeName(model));
+  const found = own ?? (isAlone && projectors.length === 1 ? projectors[0] : undefined);
+  return found === undefined ? null : join(dirname(modelPath), found);
+}
+
+function ggufFilesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((file) => /\.gguf$/i.test(file));
+  } catch {
+    return []; // that the folder cannot be read is reported when the model is
+  }
+}
+
+function isProjector(file: string): boolean {
+  return /^mmproj|[.-]mmproj\.gguf$/i.test(file);
+}
+
+function withoutGguf(file: string): string {
+  return file.replace(/\.gguf$/i, '').toLowerCase();
+}
+
+/** Without the number of a part of a split model. */
+function wholeName(model: string): string {
+  return model.replace(/-\d{5}-of-\d{5}$/, '');
+}

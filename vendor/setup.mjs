@@ -111,7 +111,7 @@ function compileTypeScript() {
 function typeScriptStamp() {
   const hash = createHash('sha256');
   const names = fs.readdirSync(path.join(root, 'ts'), { recursive: true }).sort();
-  for (const name of names.filter((entry) => /\.(ts|json)$/.test(entry))) {
+  for (const name of names.filter((entry) => /\.(ts|mjs|json)$/.test(entry))) {
     hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
   }
   hash.update(JSON.stringify(readPackages('package-lock.json')['node_modules/typescript']));

@@ -25,6 +25,7 @@ export interface HostingOptions {
   bodyLimit?: number;
   stallTimeout: number;
   strict?: boolean;
+  allowPrivateImageHosts?: boolean;
 }
 
 export function addHostingOptions(command: Command): Command {
@@ -60,6 +61,11 @@ export function addHostingOptions(command: Command): Command {
       (name: string, names: string[] = []) => [...names, name],
     )
     .option('--strict', 'refuse request fields that are not known (default: ignore them, and say so in a header)')
+    .option(
+      '--allow-private-image-hosts',
+      'fetch images from any address, those of private networks included (default: from public ones, and in the ' +
+        'local modes from this machine, unless --host opens the server to others)',
+    )
     .option('--body-limit <MiB>', `largest request body (default: ${limits()})`, parseCount)
     .option(
       '--stall-timeout <s>',
@@ -82,6 +88,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
     app: {
       strict: options.strict ?? false,
       stallTimeoutMs: options.stallTimeout * 1000,
+      ...(options.allowPrivateImageHosts && { imageHosts: 'any' }),
       ...(bodyLimit !== undefined && { bodyLimit: bodyLimit * MIB }),
       ...(corsOrigin && { corsOrigins: corsOrigin.filter((origin) => origin !== 'none') }),
       ...(allowedHost && { allowedHosts: allowedHost }),

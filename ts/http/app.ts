@@ -6,6 +6,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
+import type { ImageHosts } from '../images/public-address.js';
 import type { Profile } from '../profiles/profile.js';
 import { demandKey, type KeyCheck } from './authentication.js';
 import { basePathOf, type Deployment } from './base-path.js';
@@ -41,6 +42,8 @@ export interface AppOptions {
   stallTimeoutMs?: number;
   /** Milliseconds that `close()` lets running replies go on; default 0. */
   drainMs?: number;
+  /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
+  imageHosts?: ImageHosts;
   /** Told of faults of the server itself; default none. */
   onFault?: FaultListener;
   /** What the base path is made of, in modes that have one. */
@@ -63,12 +66,14 @@ export interface AppContext {
   basePath: string;
 }
 
-type RouteOptions = Required<Pick<AppOptions, 'strict' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'onFault'>>;
+type RouteOptions = Required<
+  Pick<AppOptions, 'strict' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'imageHosts' | 'onFault'>
+>;
 
 /** How long a client may take to send its request, headers and body. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
-const DEFAULTS: RouteOptions = {
+const DEFAULTS: Omit<RouteOptions, 'imageHosts'> = {
   strict: false,
   keepAliveMs: 10_000,
   stallTimeoutMs: 600_000,
@@ -83,7 +88,14 @@ const DEFAULTS: RouteOptions = {
 export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
   const basePath = basePathOf(profile, options.deployment);
   const running = new RunningReplies();
-  const context: AppContext = { engine, profile, options: { ...DEFAULTS, ...options }, running, basePath };
+  const imageHosts = profile.allowsLoopbackImageHosts ? 'loopback' : 'public';
+  const context: AppContext = {
+    engine,
+    profile,
+    options: { ...DEFAULTS, imageHosts, ...options },
+    running,
+    basePath,
+  };
   const onError = errorHandler(context.options.onFault);
   const app = Fastify({
     bodyLimit: options.bodyLimit ?? profile.bodyLimit,

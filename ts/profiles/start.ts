@@ -57,6 +57,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     engine = await loadModel(settings.modelPath, settings.model);
     app = buildApp(engine, profile, {
       drainMs: DRAIN_MS,
+      ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
       ...(deployment && { deployment, access: keys ? (key) => keys.admits(key, deployment.org) : 'public' }),
@@ -78,6 +79,11 @@ async function openKeys(folder: string): Promise<KeyStore> {
 /** What a server that listens at all addresses is called by others in its network. */
 function ownNames(host: string): string[] {
   return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
+}
+
+/** Whoever can reach the server from elsewhere must not reach this machine's own services through it. */
+function imageHostsAt(host: string): Pick<AppOptions, 'imageHosts'> {
+  return ['localhost', '127.0.0.1', '::1'].includes(host) ? {} : { imageHosts: 'public' };
 }
 
 /** A model may take minutes to load: that the port is taken should be heard before, not after. */

@@ -7,7 +7,8 @@ export interface TextPart {
 
 export interface ImagePart {
   type: 'image_url';
-  image_url: { url: string; detail?: string | null };
+  /** `detail` is OpenAI's; whatever it says, the model sees the picture as its encoder takes it. */
+  image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };
 }
 
 export type ContentPart = TextPart | ImagePart;
@@ -53,7 +54,7 @@ const imagePart = {
     image_url: {
       type: 'object',
       required: ['url'],
-      properties: { url: { type: 'string', minLength: 1 }, detail: nullableString },
+      properties: { url: { type: 'string', minLength: 1 }, detail: { enum: ['auto', 'low', 'high', null] } },
     },
   },
 };

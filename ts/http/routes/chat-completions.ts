@@ -2,8 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { submitChoices } from '../../chat/choices.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
+import { loadMessageImages, nameImageAtFault } from '../../chat/message-images.js';
 import { refuseUnsupported } from '../../chat/refuse-unsupported.js';
-import { renderPrompt } from '../../chat/render-prompt.js';
+import { refuseImages, renderPrompt } from '../../chat/render-prompt.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
 import { toJob } from '../../chat/to-job.js';
@@ -20,7 +21,7 @@ const URL = '/v1/chat/completions';
 
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { keepAliveMs, stallTimeoutMs, onFault } = options;
+  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
 
@@ -30,18 +31,24 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
       throw unknownModel(body.model, engine.model, 'model');
     }
     refuseUnsupported(body);
+    refuseImages(engine.model, body.messages);
 
     const signal = running.signalFor(reply.raw);
-    const rendered = await renderPrompt(engine, body.messages);
+    const images = await loadMessageImages(body.messages, { hosts: imageHosts, signal });
+    const rendered = await renderPrompt(engine, body.messages, images);
     const streams = submitChoices(engine, toJob(body, rendered, profile), body.n ?? 1, signal);
     const head = newCompletionHead(engine.model.id);
-    if (!body.stream) return toCompletion(head, streams);
+    try {
+      if (!body.stream) return await toCompletion(head, streams);
 
-    const includeUsage = body.stream_options?.include_usage ?? false;
-    const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length });
-    const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
-    await sendChunks(reply, streams, chunks, { signal, keepAliveMs, stallTimeoutMs, toError });
-    return reply;
+      const includeUsage = body.stream_options?.include_usage ?? false;
+      const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length });
+      const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
+      await sendChunks(reply, streams, chunks, { signal, keepAliveMs, stallTimeoutMs, toError });
+      return reply;
+    } catch (thrown) {
+      throw nameImageAtFault(thrown, body.messages);
+    }
   });
   refuseOtherMethods(app, URL, ['POST']);
 }

@@ -1,0 +1,119 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ChasquiError } from '../../../ts/errors.js';
+import { type ImageSource, type LoadImagesOptions, loadImages } from '../../../ts/images/load-images.js';
+import { type ImageServer, imageServer, silence } from '../../support/image-server.js';
+import { dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../../support/pictures.js';
+import { until } from '../../support/until.js';
+
+const test = suite<{ server: ImageServer }>('unit: pictures of a request loaded');
+
+test.before(async (context) => {
+  const answers = Object.fromEntries(
+    await Promise.all(
+      FORMATS.map(async (format) => {
+        const file = await picture(format);
+        return [`/${format}`, (_: unknown, response: { end(data: Buffer): void }) => response.end(file)] as const;
+      }),
+    ),
+  );
+  context.server = await imageServer({
+    ...answers,
+    '/silence': silence,
+    '/page': (_, response) => response.setHeader('content-type', 'image/png').end('<!doctype html>'),
+    '/text': async (_, response) => response.setHeader('content-type', 'text/html').end(await picture('png')),
+  });
+});
+
+test.after(({ server }) => server.close());
+
+function load(from: readonly (string | Uint8Array)[], options: Partial<LoadImagesOptions> = {}) {
+  const sources: ImageSource[] = from.map((source, index) => ({ from: source, param: `images[${index}]` }));
+  return loadImages(sources, { hosts: 'loopback', ...options });
+}
+
+async function errorOf(promise: Promise<unknown>): Promise<ChasquiError> {
+  const thrown = await promise.then(
+    () => assert.unreachable('They were loaded.'),
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof ChasquiError)) throw thrown;
+  return thrown;
+}
+
+test('all formats, from everywhere, in order', async ({ server }) => {
+  const from = [];
+  const expected = [];
+  for (const format of FORMATS) {
+    const file = await picture(format);
+    from.push(`${server.url}/${format}`, await pictureUri(format), Uint8Array.from(file));
+    expected.push(file, file, file);
+  }
+  const loaded = await load(from);
+  assert.equal(
+    loaded.map(({ bytes }) => Buffer.from(bytes)),
+    expected,
+  );
+});
+
+test('content counts, and not its header', async ({ server }) => {
+  assert.is((await load([`${server.url}/text`])).length, 1);
+  const error = await errorOf(load([`${server.url}/page`]));
+  assert.is(error.code, 'invalid_image');
+  assert.match(error.message, /^The image at `images\[0\]` is no PNG, JPEG/);
+});
+
+test('the picture at fault is named, and what needs no download is told first', async ({ server }) => {
+  const png = await pictureUri('png');
+  const broken = dataUri(Buffer.from('x'), 'image/png');
+  const before = server.seen.length;
+  for (const [from, param, code] of [
+    [[png, 'gopher://x'], 'images[1]', 'invalid_image_url'],
+    [[`${server.url}/png`, broken], 'images[1]', 'invalid_image'],
+    [[`${server.url}/absent`, png, `${png}x`], 'images[2]', 'invalid_image_url'],
+  ] as const) {
+    const error = await errorOf(load(from));
+    assert.equal([error.param, error.code], [param, code], error.message);
+  }
+  assert.is(server.seen.length, before);
+  const error = await errorOf(load([png, `${server.url}/absent`]));
+  assert.equal([error.param, error.code], ['images[1]', 'image_download_failed']);
+});
+
+test('sixteen, and not one more', async () => {
+  const png = await pictureUri('png');
+  assert.is((await load(Array(16).fill(png))).length, 16);
+  const error = await errorOf(load(Array(17).fill(png)));
+  assert.equal([error.code, error.param], ['too_many_images', 'images[16]']);
+  assert.match(error.message, /17 images, but at most 16/);
+});
+
+test('not too much together', async () => {
+  const heavy = Buffer.concat([await picture('png'), Buffer.alloc(17_000_000)]);
+  assert.equal((await errorOf(load(Array(4).fill(heavy)))).param, 'images[3]');
+  const large = Buffer.concat([PNG_SIGNATURE, pngHeader(7000, 7000)]);
+  assert.is((await load(Array(4).fill(large))).length, 4);
+  const error = await errorOf(load(Array(5).fill(large)));
+  assert.equal([error.code, error.param], ['image_too_large', 'images[4]']);
+  assert.match(error.message, /more than 200 million pixels together/);
+});
+
+test('the first failure ends the other downloads', async ({ server }) => {
+  const error = await errorOf(load([`${server.url}/silence`, `${server.url}/absent`, `${server.url}/silence`]));
+  assert.is(error.param, 'images[1]');
+  await until(async () => (await server.connections()) === 0, 'the connections are closed');
+});
+
+test('four at a time', async ({ server }) => {
+  const controller = new AbortController();
+  const before = server.seen.length;
+  const loading = load(Array(9).fill(`${server.url}/silence`), { signal: controller.signal });
+  await until(() => server.seen.length === before + 4, 'four arrive');
+  const reason = new Error('gone');
+  controller.abort(reason);
+  assert.is(await loading.catch((error) => error), reason);
+  await until(async () => (await server.connections()) === 0, 'the connections are closed');
+  assert.is(server.seen.length, before + 4);
+});
+
+test.run();

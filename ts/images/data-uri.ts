@@ -1,0 +1,41 @@
+/** `data:<media type>;base64,<data>` → bytes. Strict: whoever sends something else has a fault that should be heard of. */
+import { ImageFault } from './image-fault.js';
+import { LARGEST_FILE, MIB } from './limits.js';
+
+export interface DataUri {
+  /** In lower case, as declared. */
+  mediaType: string;
+  bytes: Uint8Array;
+}
+
+const EXPECTED = 'must have the form `data:image/png;base64,<data>`';
+/** Longer than any media type: what comes before the comma is looked for no further. */
+const LONGEST_HEAD = 200;
+
+export function isDataUri(url: string): boolean {
+  return /^data:/i.test(url);
+}
+
+/** @throws {ImageFault} `invalid_image_url`, `image_too_large` */
+export function parseDataUri(uri: string): DataUri {
+  const [head = '', mediaType = ''] = /^data:([^;,\s]+);base64,/i.exec(uri.slice(0, LONGEST_HEAD)) ?? [];
+  if (head === '') throw new ImageFault('invalid_image_url', `is not a base64 data URI: it ${EXPECTED}.`);
+  const size = ((uri.length - head.length) * 3) / 4;
+  if (size - 2 > LARGEST_FILE) {
+    throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+  }
+  return { mediaType: mediaType.toLowerCase(), bytes: decodeBase64(uri.slice(head.length)) };
+}
+
+/** Node's decoder skips what it does not know; only what encodes to the same text again was base64 to the letter. */
+function decodeBase64(data: string): Uint8Array {
+  if (data === '') throw new ImageFault('invalid_image_url', 'is an empty data URI: the data is missing.');
+  const bytes = Buffer.from(data, 'base64');
+  if (bytes.toString('base64') !== data) {
+    throw new ImageFault(
+      'invalid_image_url',
+      `is not proper base64: only A-Z, a-z, 0-9, + and / may stand in it, without line breaks, padded with = to a multiple of 4.`,
+    );
+  }
+  return bytes;
+}

@@ -1,0 +1,126 @@
+/** Pictures by address: http and https, with every connection checked before it is made. */
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { ImageFault } from './image-fault.js';
+import { FETCH_TIMEOUT_MS, LARGEST_FILE, MIB, MOST_REDIRECTS } from './limits.js';
+import { type ImageHosts, mayConnect } from './public-address.js';
+import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
+
+export interface FetchOptions {
+  hosts: ImageHosts;
+  /** Aborted when nobody waits for the picture any more. */
+  signal: AbortSignal;
+  /** Default: as `hosts` needs it. */
+  resolve?: Resolve;
+  /** Default 10 s. */
+  timeoutMs?: number;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const LONGEST_URL = 8192;
+const MOST_HEADER_BYTES = 16 * 1024;
+
+/** @throws {ImageFault} `invalid_image_url` */
+export function parseAddress(text: string, base?: string): URL {
+  const url = text.length <= LONGEST_URL && URL.canParse(text, base) ? new URL(text, base) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new ImageFault('invalid_image_url', 'must be an http or https address, or a base64 data URI.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ImageFault(
+      'invalid_image_url',
+      'has a name or password in its address: only open addresses are fetched.',
+    );
+  }
+  return url;
+}
+
+/**
+ * The bytes at an address, whatever they are. Rejects with an `ImageFault`, or with the signal's reason. A refused
+ * connection, a refused address, a name that is none and silence are told alike: nobody learns from a failure what
+ * there is in the server's own network.
+ */
+export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8Array> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
+  const signal = AbortSignal.any([options.signal, timeout]);
+  try {
+    return await readBody(await followRedirects(url, { ...options, signal }));
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw error instanceof ImageFault ? error : unreachable();
+  }
+}
+
+async function followRedirects(first: URL, options: FetchOptions): Promise<http.IncomingMessage> {
+  let url = first;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const response = await request(url, options);
+    const { statusCode = 0 } = response;
+    if (statusCode === 200) return response;
+    response.destroy();
+    if (!REDIRECTS.has(statusCode) || response.headers.location === undefined) {
+      throw failed(`its server answered with status ${statusCode}`);
+    }
+    url = redirected(response.headers.location, url);
+  }
+  throw failed(`it was redirected more than ${MOST_REDIRECTS} times`);
+}
+
+function redirected(location: string, from: URL): URL {
+  try {
+    return parseAddress(location, from.href);
+  } catch {
+    throw failed('it was redirected to what is no open http or https address');
+  }
+}
+
+/** A connection of its own for each request, so that none is used again unchecked. Compression stays off. */
+function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: FetchOptions) {
+  const { get } = url.protocol === 'https:' ? https : http;
+  return new Promise<http.IncomingMessage>((resolveResponse, reject) => {
+    const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw unreachable();
+    get(url, {
+      agent: false,
+      headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' },
+      lookup: checkedLookup(resolve, hosts, signal),
+      maxHeaderSize: MOST_HEADER_BYTES,
+      signal,
+    })
+      .once('response', resolveResponse)
+      .on('error', reject);
+  });
+}
+
+/** At most what a picture may have, whatever the headers say. */
+async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    if (Number(response.headers['content-length'] ?? 0) > LARGEST_FILE) throw tooLarge();
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > LARGEST_FILE) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } finally {
+    response.destroy();
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(): ImageFault {
+  return new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+}
+
+function failed(why: string): ImageFault {
+  return new ImageFault('image_download_failed', `could not be downloaded: ${why}.`);
+}
+
+function unreachable(): ImageFault {
+  return failed(
+    `its address must answer within ${FETCH_TIMEOUT_MS / 1000} seconds, and addresses in private networks are refused ` +
+      'unless the server was started with --allow-private-image-hosts; or send the image as a data URI',
+  );
+}

@@ -1,0 +1,8 @@
+/** The formats that pictures may come in, told apart by their first bytes. */
+
+export interface ImageSize {
+  width: number;
+  height: number;
+}
+
+export type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/bmp' | 'image/webp';

@@ -1,0 +1,59 @@
+/** JPEG: segments, each a marker and a length, among them the start of frame with the size. */
+import { ImageFault } from '../image-fault.js';
+import type { ImageSize } from './format.js';
+
+const START_OF_SCAN = 0xda;
+
+export function isJpeg(file: Buffer): boolean {
+  return file[0] === 0xff && file[1] === 0xd8 && file[2] === 0xff;
+}
+
+export function readJpegSize(file: Buffer): ImageSize {
+  for (let at = 2; ; ) {
+    if (file.readUInt8(at) !== 0xff) throw damaged('between two of its segments');
+    const marker = file.readUInt8(at + 1);
+    // A marker may be preceded by any number of fill bytes.
+    if (marker === 0xff) at += 1;
+    else if (hasNoLength(marker)) at += 2;
+    else if (isStartOfFrame(marker)) return readFrame(file, at, marker);
+    else if (marker === START_OF_SCAN || marker === 0xd9) throw damaged('before its size is told');
+    else at += 2 + Math.max(file.readUInt16BE(at + 2), 2);
+  }
+}
+
+/** Every scan of a progressive file passes over the whole picture; as many as fit into the file would take hours. */
+const MOST_SCANS = 100;
+
+export function checkJpegScans(file: Buffer): void {
+  const marker = Buffer.from([0xff, START_OF_SCAN]);
+  let scans = 0;
+  for (let at = file.indexOf(marker); at >= 0; at = file.indexOf(marker, at + 2)) scans += 1;
+  if (scans > MOST_SCANS) {
+    throw new ImageFault('invalid_image', `is a JPEG of more than ${MOST_SCANS} scans: save it in another way.`);
+  }
+}
+
+function hasNoLength(marker: number): boolean {
+  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+}
+
+/** 0xc4, 0xc8 and 0xcc lie in the same range and mean something else. */
+function isStartOfFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+}
+
+function readFrame(file: Buffer, at: number, marker: number): ImageSize {
+  const precision = file.readUInt8(at + 4);
+  const size = { height: file.readUInt16BE(at + 5), width: file.readUInt16BE(at + 7) };
+  if (marker > 0xc2 || precision !== 8) {
+    throw new ImageFault(
+      'invalid_image',
+      'is a lossless, arithmetic or 12-bit JPEG, which cannot be read: save it as an ordinary one.',
+    );
+  }
+  return size;
+}
+
+function damaged(where: string): ImageFault {
+  return new ImageFault('invalid_image', `is a JPEG that is damaged ${where}.`);
+}

@@ -1,0 +1,41 @@
+/** WebP: a RIFF file whose first chunk is a lossy picture, a lossless one, or the header of the extended format. */
+import { ImageFault } from '../image-fault.js';
+import type { ImageSize } from './format.js';
+
+const ANIMATION = 0x02;
+
+export function isWebp(file: Buffer): boolean {
+  return file.toString('latin1', 0, 4) === 'RIFF' && file.toString('latin1', 8, 12) === 'WEBP';
+}
+
+export function readWebpSize(file: Buffer): ImageSize {
+  switch (file.toString('latin1', 12, 16)) {
+    case 'VP8 ':
+      return readLossySize(file);
+    case 'VP8L':
+      return readLosslessSize(file);
+    case 'VP8X':
+      return readExtendedSize(file);
+    default:
+      throw new ImageFault('invalid_image', 'is a WebP file without a picture.');
+  }
+}
+
+/** A frame tag, a start code, then 14 bits each; the two bits above are for scaling. */
+function readLossySize(file: Buffer): ImageSize {
+  if (file.readUIntBE(23, 3) !== 0x9d012a) throw new ImageFault('invalid_image', 'is a damaged WebP picture.');
+  return { width: file.readUInt16LE(26) & 0x3fff, height: file.readUInt16LE(28) & 0x3fff };
+}
+
+function readLosslessSize(file: Buffer): ImageSize {
+  if (file.readUInt8(20) !== 0x2f) throw new ImageFault('invalid_image', 'is a damaged WebP picture.');
+  const bits = file.readUInt32LE(21);
+  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+}
+
+function readExtendedSize(file: Buffer): ImageSize {
+  if (file.readUInt8(20) & ANIMATION) {
+    throw new ImageFault('invalid_image', 'is an animated WebP, of which only still ones can be read: send one frame.');
+  }
+  return { width: file.readUIntLE(24, 3) + 1, height: file.readUIntLE(27, 3) + 1 };
+}

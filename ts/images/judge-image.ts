@@ -1,0 +1,76 @@
+/** A file's bytes → how large a picture it is, without decoding it; or why it is refused. */
+import { isBmp, readBmpSize } from './formats/bmp.js';
+import type { ImageSize, ImageType } from './formats/format.js';
+import { isGif, readGifSize } from './formats/gif.js';
+import { checkJpegScans, isJpeg, readJpegSize } from './formats/jpeg.js';
+import { checkPngData, isPng, readPngSize } from './formats/png.js';
+import { isWebp, readWebpSize } from './formats/webp.js';
+import { ImageFault } from './image-fault.js';
+import { LARGEST_FILE, LONGEST_SIDE, MIB, MOST_PIXELS } from './limits.js';
+
+interface Format {
+  type: ImageType;
+  matches(file: Buffer): boolean;
+  /** Throws a RangeError where the file ends too early. */
+  readSize(file: Buffer): ImageSize;
+  /** What else would cost more to decode than its size tells. */
+  check?(file: Buffer, size: ImageSize): void | Promise<void>;
+}
+
+const FORMATS: readonly Format[] = [
+  { type: 'image/png', matches: isPng, readSize: readPngSize, check: checkPngData },
+  { type: 'image/jpeg', matches: isJpeg, readSize: readJpegSize, check: checkJpegScans },
+  { type: 'image/gif', matches: isGif, readSize: readGifSize },
+  { type: 'image/bmp', matches: isBmp, readSize: readBmpSize },
+  { type: 'image/webp', matches: isWebp, readSize: readWebpSize },
+];
+
+/** Other names of the same formats in use. */
+const ALIASES: Readonly<Record<string, ImageType>> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/x-bmp': 'image/bmp',
+};
+
+/**
+ * `declaredType` is what a data URI says and must be true; null where nothing that is said counts.
+ * Rejects with an `ImageFault`: `invalid_image`, `image_too_large`.
+ */
+export async function judgeImage(bytes: Uint8Array, declaredType: string | null): Promise<ImageSize> {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (file.length > LARGEST_FILE) {
+    throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+  }
+  const format = FORMATS.find(({ matches }) => matches(file));
+  if (format === undefined) {
+    throw new ImageFault('invalid_image', 'is no PNG, JPEG, WebP, GIF or BMP file: send one of these.');
+  }
+  if (declaredType !== null && (ALIASES[declaredType] ?? declaredType) !== format.type) {
+    throw new ImageFault('invalid_image', `is declared as another type than it is, which is ${format.type}.`);
+  }
+  const size = readSize(format, file);
+  checkSize(size);
+  await format.check?.(file, size);
+  return size;
+}
+
+function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
+  try {
+    return readSize(file);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ImageFault('invalid_image', `is cut off: this ${type} file ends within its header.`);
+  }
+}
+
+function checkSize({ width, height }: ImageSize): void {
+  if (width < 1 || height < 1) throw new ImageFault('invalid_image', 'has no pixels, by its header.');
+  if (width > LONGEST_SIDE || height > LONGEST_SIDE || width * height > MOST_PIXELS) {
+    throw new ImageFault(
+      'image_too_large',
+      `has ${width} x ${height} pixels, but at most ${MOST_PIXELS / 1e6} million are taken, and ${LONGEST_SIDE} on a side.`,
+    );
+  }
+}

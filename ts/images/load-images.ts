@@ -1,0 +1,130 @@
+/** Where pictures come from → their files' bytes, each judged. The only way by which pictures of a request come in. */
+import { ChasquiError } from '../errors.js';
+import { isDataUri, parseDataUri } from './data-uri.js';
+import { fetchImage, parseAddress } from './fetch-image.js';
+import { ImageFault } from './image-fault.js';
+import { judgeImage } from './judge-image.js';
+import { LARGEST_FILES, MIB, MOST_DOWNLOADS, MOST_IMAGES, MOST_PIXELS_TOGETHER } from './limits.js';
+import type { ImageHosts } from './public-address.js';
+import type { Resolve } from './resolve-host.js';
+
+export interface ImageSource {
+  /** A file's bytes, a data URI, or an http or https address. */
+  from: Uint8Array | string;
+  /** What the caller knows it by, for error messages: `messages[0].content[1].image_url.url`. */
+  param: string;
+}
+
+export interface LoadImagesOptions {
+  hosts: ImageHosts;
+  /** Ends all downloads; the promise then rejects with its reason. */
+  signal?: AbortSignal;
+  /** How host names are resolved; default: by DNS. */
+  resolve?: Resolve;
+  /** Default 10 s for each download. */
+  timeoutMs?: number;
+}
+
+/** A whole file of one of the formats, judged by its header, and not decoded yet. */
+export interface LoadedImage {
+  bytes: Uint8Array;
+}
+
+/**
+ * The pictures, in the order of `sources`. What can be told without a download is told before any begins.
+ * Rejects with a `ChasquiError` that names the picture at fault (`invalid_image_url`, `invalid_image`,
+ * `image_too_large`, `image_download_failed`, `too_many_images`), or with the signal's reason.
+ */
+export async function loadImages(sources: readonly ImageSource[], options: LoadImagesOptions): Promise<LoadedImage[]> {
+  refuseTooMany(sources);
+  const total = new Total();
+  const images = new Array<LoadedImage>(sources.length);
+  const downloads: Download[] = [];
+  for (const [index, { from, param }] of sources.entries()) {
+    await named(param, async () => {
+      if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
+      else images[index] = await total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
+    });
+  }
+  await downloadAll(downloads, options.signal, (download, signal) =>
+    named(download.param, async () => {
+      const bytes = await fetchImage(download.url, { ...options, signal });
+      images[download.index] = await total.judge(undeclared(bytes));
+    }),
+  );
+  return images;
+}
+
+interface Download {
+  index: number;
+  param: string;
+  url: URL;
+}
+
+/** Some at a time. The first that fails ends the others; nothing runs on when the promise settles. */
+async function downloadAll(
+  downloads: readonly Download[],
+  outer: AbortSignal | undefined,
+  load: (download: Download, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failure = new AbortController();
+  const signal = outer ? AbortSignal.any([outer, failure.signal]) : failure.signal;
+  const rest = downloads.values();
+  const loadRest = async (): Promise<void> => {
+    for (const download of rest) {
+      signal.throwIfAborted();
+      await load(download, signal);
+    }
+  };
+  const lanes = Array.from({ length: Math.min(MOST_DOWNLOADS, downloads.length) }, () =>
+    loadRest().catch((error) => failure.abort(error)),
+  );
+  await Promise.all(lanes);
+  failure.signal.throwIfAborted();
+}
+
+/** What the pictures of a request come to together. */
+class Total {
+  #bytes = 0;
+  #pixels = 0;
+
+  async judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): Promise<LoadedImage> {
+    this.#bytes += bytes.length;
+    if (this.#bytes > LARGEST_FILES) {
+      throw tooLargeTogether(`more than ${LARGEST_FILES / MIB} MiB`);
+    }
+    const { width, height } = await judgeImage(bytes, mediaType);
+    this.#pixels += width * height;
+    if (this.#pixels > MOST_PIXELS_TOGETHER) {
+      throw tooLargeTogether(`more than ${MOST_PIXELS_TOGETHER / 1e6} million pixels`);
+    }
+    return { bytes };
+  }
+}
+
+function tooLargeTogether(what: string): ImageFault {
+  return new ImageFault('image_too_large', `brings the images of this request to ${what} together: send smaller ones.`);
+}
+
+function undeclared(bytes: Uint8Array): { bytes: Uint8Array; mediaType: null } {
+  return { bytes, mediaType: null };
+}
+
+function refuseTooMany(sources: readonly ImageSource[]): void {
+  const param = sources[MOST_IMAGES]?.param;
+  if (param === undefined) return;
+  throw new ChasquiError(
+    'too_many_images',
+    `This request has ${sources.length} images, but at most ${MOST_IMAGES} are taken: leave out those of earlier messages.`,
+    param,
+  );
+}
+
+async function named(param: string, load: () => Promise<void>): Promise<void> {
+  try {
+    await load();
+  } catch (error) {
+    if (!(error instanceof ImageFault)) throw error;
+    throw new ChasquiError(error.code, `The image at \`${param}\` ${error.predicate}`, param);
+  }
+}

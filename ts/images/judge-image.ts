@@ -2,8 +2,8 @@
 import { isBmp, readBmpSize } from './formats/bmp.js';
 import type { ImageSize, ImageType } from './formats/format.js';
 import { isGif, readGifSize } from './formats/gif.js';
-import { checkJpegScans, isJpeg, readJpegSize } from './formats/jpeg.js';
-import { checkPngData, isPng, readPngSize } from './formats/png.js';
+import { isJpeg, readJpegSize } from './formats/jpeg.js';
+import { isPng, readPngSize } from './formats/png.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
 import { ImageFault } from './image-fault.js';
 import { LARGEST_FILE, LONGEST_SIDE, MIB, MOST_PIXELS } from './limits.js';
@@ -13,13 +13,11 @@ interface Format {
   matches(file: Buffer): boolean;
   /** Throws a RangeError where the file ends too early. */
   readSize(file: Buffer): ImageSize;
-  /** What else would cost more to decode than its size tells. */
-  check?(file: Buffer, size: ImageSize): void | Promise<void>;
 }
 
 const FORMATS: readonly Format[] = [
-  { type: 'image/png', matches: isPng, readSize: readPngSize, check: checkPngData },
-  { type: 'image/jpeg', matches: isJpeg, readSize: readJpegSize, check: checkJpegScans },
+  { type: 'image/png', matches: isPng, readSize: readPngSize },
+  { type: 'image/jpeg', matches: isJpeg, readSize: readJpegSize },
   { type: 'image/gif', matches: isGif, readSize: readGifSize },
   { type: 'image/bmp', matches: isBmp, readSize: readBmpSize },
   { type: 'image/webp', matches: isWebp, readSize: readWebpSize },
@@ -36,9 +34,9 @@ const ALIASES: Readonly<Record<string, ImageType>> = {
 
 /**
  * `declaredType` is what a data URI says and must be true; null where nothing that is said counts.
- * Rejects with an `ImageFault`: `invalid_image`, `image_too_large`.
+ * @throws {ImageFault} `invalid_image`, `image_too_large`
  */
-export async function judgeImage(bytes: Uint8Array, declaredType: string | null): Promise<ImageSize> {
+export function judgeImage(bytes: Uint8Array, declaredType: string | null): ImageSize {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length > LARGEST_FILE) {
     throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
@@ -52,7 +50,6 @@ export async function judgeImage(bytes: Uint8Array, declaredType: string | null)
   }
   const size = readSize(format, file);
   checkSize(size);
-  await format.check?.(file, size);
   return size;
 }
 

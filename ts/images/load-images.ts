@@ -43,13 +43,13 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
   for (const [index, { from, param }] of sources.entries()) {
     await named(param, async () => {
       if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
-      else images[index] = await total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
+      else images[index] = total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
     });
   }
   await downloadAll(downloads, options.signal, (download, signal) =>
     named(download.param, async () => {
       const bytes = await fetchImage(download.url, { ...options, signal });
-      images[download.index] = await total.judge(undeclared(bytes));
+      images[download.index] = total.judge(undeclared(bytes));
     }),
   );
   return images;
@@ -88,12 +88,12 @@ class Total {
   #bytes = 0;
   #pixels = 0;
 
-  async judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): Promise<LoadedImage> {
+  judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): LoadedImage {
     this.#bytes += bytes.length;
     if (this.#bytes > LARGEST_FILES) {
       throw tooLargeTogether(`more than ${LARGEST_FILES / MIB} MiB`);
     }
-    const { width, height } = await judgeImage(bytes, mediaType);
+    const { width, height } = judgeImage(bytes, mediaType);
     this.#pixels += width * height;
     if (this.#pixels > MOST_PIXELS_TOGETHER) {
       throw tooLargeTogether(`more than ${MOST_PIXELS_TOGETHER / 1e6} million pixels`);

@@ -1,40 +1,40 @@
-import { deflateSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ImageFault } from '../../../ts/images/image-fault.js';
 import { judgeImage } from '../../../ts/images/judge-image.js';
-import { DRAWING, FORMATS, PNG_SIGNATURE, picture, pngChunk, pngHeader, webp } from '../../support/pictures.js';
+import { DRAWING, FORMATS, PNG_SIGNATURE, picture, pngHeader, webp } from '../../support/pictures.js';
 
 const test = suite('unit: pictures judged before they are decoded');
 
-async function faultOf(bytes: Uint8Array, declaredType: string | null = null): Promise<ImageFault> {
-  const fault = await judgeImage(bytes, declaredType).then(
-    () => assert.unreachable('It was taken for a picture.'),
-    (error: unknown) => error,
-  );
-  if (!(fault instanceof ImageFault)) throw fault;
-  return fault;
+function faultOf(bytes: Uint8Array, declaredType: string | null = null): ImageFault {
+  try {
+    judgeImage(bytes, declaredType);
+  } catch (thrown) {
+    if (thrown instanceof ImageFault) return thrown;
+    throw thrown;
+  }
+  throw new Error('It was taken for a picture.');
 }
 
 const SIZE = { width: DRAWING.width, height: DRAWING.height };
 
 for (const format of FORMATS) {
   test(`${format}: the size is read`, async () => {
-    assert.equal(await judgeImage(await picture(format), `image/${format}`), SIZE);
-    assert.equal(await judgeImage(await picture(format), null), SIZE);
+    assert.equal(judgeImage(await picture(format), `image/${format}`), SIZE);
+    assert.equal(judgeImage(await picture(format), null), SIZE);
   });
 
   test(`${format}: a file that ends within its header is cut off`, async () => {
     const whole = await picture(format);
     for (const length of [12, 16, 17].filter((shorter) => !(format === 'gif' && shorter > 9))) {
-      const fault = await faultOf(whole.subarray(0, format === 'gif' ? 8 : length));
+      const fault = faultOf(whole.subarray(0, format === 'gif' ? 8 : length));
       assert.is(fault.code, 'invalid_image', `${length} bytes: ${fault.message}`);
     }
   });
 
   test(`${format}: what is declared must be true`, async () => {
     const other = format === 'png' ? 'image/jpeg' : 'image/png';
-    const fault = await faultOf(await picture(format), other);
+    const fault = faultOf(await picture(format), other);
     assert.is(fault.code, 'invalid_image');
     assert.match(fault.message, new RegExp(`image/${format}`));
   });
@@ -49,28 +49,28 @@ test('no picture at all', async () => {
     'RIFF\0\0\0\0WAVEfmt ',
     '%PDF-1.7',
   ]) {
-    const fault = await faultOf(Buffer.from(text));
+    const fault = faultOf(Buffer.from(text));
     assert.is(fault.code, 'invalid_image', text);
     assert.match(fault.message, /no PNG, JPEG, WebP, GIF or BMP/);
   }
 });
 
 test('other names of the same type are true too', async () => {
-  assert.equal(await judgeImage(await picture('jpeg'), 'image/jpg'), SIZE);
-  assert.equal(await judgeImage(await picture('bmp'), 'image/x-ms-bmp'), SIZE);
+  assert.equal(judgeImage(await picture('jpeg'), 'image/jpg'), SIZE);
+  assert.equal(judgeImage(await picture('bmp'), 'image/x-ms-bmp'), SIZE);
 });
 
 test('lossy and extended WebP', async () => {
-  assert.equal(await judgeImage(await webp(DRAWING, { lossless: false }), null), SIZE);
+  assert.equal(judgeImage(await webp(DRAWING, { lossless: false }), null), SIZE);
   const extended = await webp(DRAWING, { lossless: false, alpha: 128 });
   assert.is(extended.toString('latin1', 12, 16), 'VP8X');
-  assert.equal(await judgeImage(extended, null), SIZE);
+  assert.equal(judgeImage(extended, null), SIZE);
 });
 
 test('an animated WebP', async () => {
   const animated = await webp(DRAWING, { lossless: false, alpha: 128 });
   animated[20] = (animated[20] ?? 0) | 2;
-  assert.match((await faultOf(animated)).message, /animated/);
+  assert.match(faultOf(animated).message, /animated/);
 });
 
 function claims(file: Buffer, change: (file: Buffer) => void): Buffer {
@@ -95,7 +95,7 @@ const HUGE: [name: string, make: () => Promise<Buffer>][] = [
 
 for (const [name, make] of HUGE) {
   test(`too many pixels: ${name}`, async () => {
-    const fault = await faultOf(await make());
+    const fault = faultOf(await make());
     assert.is(fault.code, 'image_too_large', fault.message);
     assert.match(fault.message, /\d x \d+ pixels.*at most 50 million.*16384/);
   });
@@ -103,7 +103,7 @@ for (const [name, make] of HUGE) {
 
 test('as many pixels as there may be', async () => {
   const file = Buffer.concat([PNG_SIGNATURE, pngHeader(8192, 6103)]);
-  assert.equal(await judgeImage(file, null), { width: 8192, height: 6103 });
+  assert.equal(judgeImage(file, null), { width: 8192, height: 6103 });
 });
 
 for (const format of ['png', 'gif', 'bmp', 'jpeg'] as const) {
@@ -113,58 +113,35 @@ for (const format of ['png', 'gif', 'bmp', 'jpeg'] as const) {
       if (format === 'jpeg') changed.fill(0, startOfFrame(changed) + 5, startOfFrame(changed) + 9);
       else changed.fill(0, at, at + (format === 'gif' ? 4 : 8));
     });
-    assert.match((await faultOf(file)).message, /no pixels/);
+    assert.match(faultOf(file).message, /no pixels/);
   });
 }
 
 test('a file over 20 MiB', async () => {
   const file = Buffer.concat([await picture('png'), Buffer.alloc(20 * 1024 * 1024)]);
-  assert.is((await faultOf(file)).code, 'image_too_large');
-});
-
-test('a PNG whose data inflates beyond its header', async () => {
-  const bomb = deflateSync(Buffer.alloc(300_000_000));
-  const file = Buffer.concat([PNG_SIGNATURE, pngHeader(64, 64), pngChunk('IDAT', bomb)]);
-  assert.match((await faultOf(file)).message, /data does not fit its header/);
-});
-
-test('a PNG whose data is large and fits', async () => {
-  const rows = Buffer.alloc(8000 * (6000 * 3 + 1));
-  for (let at = 0; at < rows.length; at += 101) rows[at] = at;
-  for (let row = 0; row < 8000; row++) rows[row * 18_001] = 0;
-  const data = deflateSync(rows, { level: 1 });
-  assert.ok(data.length > 260_111, 'large enough to be looked into');
-  const file = Buffer.concat([PNG_SIGNATURE, pngHeader(6000, 8000), pngChunk('IDAT', data)]);
-  assert.equal(await judgeImage(file, null), { width: 6000, height: 8000 });
-});
-
-test('a JPEG of scans without end', async () => {
-  const whole = await picture('jpeg');
-  const scan = Buffer.from([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
-  assert.equal(await judgeImage(Buffer.concat([whole, ...Array(90).fill(scan)]), null), SIZE);
-  assert.match((await faultOf(Buffer.concat([whole, ...Array(100).fill(scan)]))).message, /more than 100 scans/);
+  assert.is(faultOf(file).code, 'image_too_large');
 });
 
 test('kinds of JPEG and BMP that are not read', async () => {
   const arithmetic = claims(await picture('jpeg'), (file) => file.writeUInt8(0xc9, startOfFrame(file) + 1));
-  assert.match((await faultOf(arithmetic)).message, /arithmetic/);
+  assert.match(faultOf(arithmetic).message, /arithmetic/);
   const deep = claims(await picture('jpeg'), (file) => file.writeUInt8(12, startOfFrame(file) + 4));
-  assert.match((await faultOf(deep)).message, /12-bit/);
+  assert.match(faultOf(deep).message, /12-bit/);
   const unknown = claims(await picture('bmp'), (file) => file.writeUInt32LE(16, 14));
-  assert.match((await faultOf(unknown)).message, /BMP of a kind/);
+  assert.match(faultOf(unknown).message, /BMP of a kind/);
 });
 
 test('a JPEG with fill bytes, comments and stray bytes before its frame', async () => {
   const whole = await picture('jpeg');
   const behindStart = (...bytes: number[]) =>
     Buffer.concat([whole.subarray(0, 2), Buffer.from(bytes), whole.subarray(2)]);
-  assert.equal(await judgeImage(behindStart(0xff, 0xff), null), SIZE);
-  assert.equal(await judgeImage(behindStart(0xff, 0xfe, 0, 4, 0xff, 0xc0), null), SIZE);
+  assert.equal(judgeImage(behindStart(0xff, 0xff), null), SIZE);
+  assert.equal(judgeImage(behindStart(0xff, 0xfe, 0, 4, 0xff, 0xc0), null), SIZE);
   assert.match(
-    (await faultOf(Buffer.concat([whole.subarray(0, 20), Buffer.from('hello'), whole.subarray(20)]))).message,
+    faultOf(Buffer.concat([whole.subarray(0, 20), Buffer.from('hello'), whole.subarray(20)])).message,
     /damaged/,
   );
-  assert.match((await faultOf(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0]))).message, /damaged/);
+  assert.match(faultOf(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0])).message, /damaged/);
 });
 
 test('an OS/2 BMP', async () => {
@@ -173,7 +150,7 @@ test('an OS/2 BMP', async () => {
   file.writeUInt32LE(12, 14);
   file.writeUInt16LE(7, 18);
   file.writeUInt16LE(5, 20);
-  assert.equal(await judgeImage(file, 'image/bmp'), { width: 7, height: 5 });
+  assert.equal(judgeImage(file, 'image/bmp'), { width: 7, height: 5 });
 });
 
 function startOfFrame(file: Buffer): number {

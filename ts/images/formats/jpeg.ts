@@ -21,18 +21,6 @@ export function readJpegSize(file: Buffer): ImageSize {
   }
 }
 
-/** Every scan of a progressive file passes over the whole picture; as many as fit into the file would take hours. */
-const MOST_SCANS = 100;
-
-export function checkJpegScans(file: Buffer): void {
-  const marker = Buffer.from([0xff, START_OF_SCAN]);
-  let scans = 0;
-  for (let at = file.indexOf(marker); at >= 0; at = file.indexOf(marker, at + 2)) scans += 1;
-  if (scans > MOST_SCANS) {
-    throw new ImageFault('invalid_image', `is a JPEG of more than ${MOST_SCANS} scans: save it in another way.`);
-  }
-}
-
 function hasNoLength(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 }

@@ -1,4 +1,4 @@
-/** A file's bytes → how large a picture it is, without decoding it; or why it is refused. */
+/** A file's bytes → what picture it is, without decoding it; or why it is refused. */
 import { isBmp, readBmpSize } from './formats/bmp.js';
 import type { ImageSize, ImageType } from './formats/format.js';
 import { isGif, readGifSize } from './formats/gif.js';
@@ -32,11 +32,15 @@ const ALIASES: Readonly<Record<string, ImageType>> = {
   'image/x-bmp': 'image/bmp',
 };
 
+export interface JudgedImage extends ImageSize {
+  type: ImageType;
+}
+
 /**
  * `declaredType` is what a data URI says and must be true; null where nothing that is said counts.
  * @throws {ImageFault} `invalid_image`, `image_too_large`
  */
-export function judgeImage(bytes: Uint8Array, declaredType: string | null): ImageSize {
+export function judgeImage(bytes: Uint8Array, declaredType: string | null): JudgedImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length > LARGEST_FILE) {
     throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
@@ -50,7 +54,7 @@ export function judgeImage(bytes: Uint8Array, declaredType: string | null): Imag
   }
   const size = readSize(format, file);
   checkSize(size);
-  return size;
+  return { type: format.type, ...size };
 }
 
 function readSize({ type, readSize }: Format, file: Buffer): ImageSize {

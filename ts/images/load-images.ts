@@ -2,11 +2,13 @@
 import { ChasquiError } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
 import { fetchImage, parseAddress } from './fetch-image.js';
+import type { ImageType } from './formats/format.js';
 import { ImageFault } from './image-fault.js';
 import { judgeImage } from './judge-image.js';
 import { LARGEST_FILES, MIB, MOST_DOWNLOADS, MOST_IMAGES, MOST_PIXELS_TOGETHER } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
+import { webpToPng } from './webp-to-png.js';
 
 export interface ImageSource {
   /** A file's bytes, a data URI, or an http or https address. */
@@ -25,7 +27,7 @@ export interface LoadImagesOptions {
   timeoutMs?: number;
 }
 
-/** A whole file of one of the formats, judged by its header, and not decoded yet. */
+/** A file that the engine reads, judged by its header and not decoded yet: PNG, JPEG, GIF or BMP. */
 export interface LoadedImage {
   bytes: Uint8Array;
 }
@@ -38,21 +40,36 @@ export interface LoadedImage {
 export async function loadImages(sources: readonly ImageSource[], options: LoadImagesOptions): Promise<LoadedImage[]> {
   refuseTooMany(sources);
   const total = new Total();
-  const images = new Array<LoadedImage>(sources.length);
+  const files = new Array<JudgedFile>(sources.length);
   const downloads: Download[] = [];
   for (const [index, { from, param }] of sources.entries()) {
     await named(param, async () => {
       if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
-      else images[index] = total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
+      else files[index] = total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
     });
   }
   await downloadAll(downloads, options.signal, (download, signal) =>
     named(download.param, async () => {
       const bytes = await fetchImage(download.url, { ...options, signal });
-      images[download.index] = total.judge(undeclared(bytes));
+      files[download.index] = total.judge(undeclared(bytes));
     }),
   );
+  const images: LoadedImage[] = [];
+  for (const [index, { param }] of sources.entries()) {
+    await named(param, async () => {
+      images.push({ bytes: await toReadable(files[index] as JudgedFile, options.signal) });
+    });
+  }
   return images;
+}
+
+interface JudgedFile {
+  bytes: Uint8Array;
+  type: ImageType;
+}
+
+async function toReadable({ bytes, type }: JudgedFile, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  return type === 'image/webp' ? webpToPng(bytes, signal) : bytes;
 }
 
 interface Download {
@@ -88,17 +105,17 @@ class Total {
   #bytes = 0;
   #pixels = 0;
 
-  judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): LoadedImage {
+  judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): JudgedFile {
     this.#bytes += bytes.length;
     if (this.#bytes > LARGEST_FILES) {
       throw tooLargeTogether(`more than ${LARGEST_FILES / MIB} MiB`);
     }
-    const { width, height } = judgeImage(bytes, mediaType);
+    const { type, width, height } = judgeImage(bytes, mediaType);
     this.#pixels += width * height;
     if (this.#pixels > MOST_PIXELS_TOGETHER) {
       throw tooLargeTogether(`more than ${MOST_PIXELS_TOGETHER / 1e6} million pixels`);
     }
-    return { bytes };
+    return { bytes, type };
   }
 }
 

@@ -1,27 +1,52 @@
+import { inflateSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decodeWebp } from '../../../ts/images/decode-webp.js';
 import { ImageFault } from '../../../ts/images/image-fault.js';
+import { judgeImage } from '../../../ts/images/judge-image.js';
+import { webpToPng } from '../../../ts/images/webp-to-png.js';
 import { DRAWING, webp } from '../../support/pictures.js';
 
-const test = suite('unit: WebP decoded');
+const test = suite('unit: WebP as PNG');
+
+/** Only what these tests make: RGB, filtered by Sub. */
+function decodePng(file: Uint8Array): Pixels {
+  const png = Buffer.from(file);
+  const { width, height } = judgeImage(file, 'image/png');
+  const stride = 1 + width * 3;
+  const rows = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)));
+  const rgb = new Uint8Array(width * height * 3);
+  for (let y = 0; y < height; y++) {
+    assert.is(rows[y * stride], 1, 'the filter Sub');
+    for (let x = 0; x < width * 3; x++) {
+      const left = x < 3 ? 0 : (rgb[y * width * 3 + x - 3] ?? 0);
+      rgb[y * width * 3 + x] = left + (rows[y * stride + 1 + x] ?? 0);
+    }
+  }
+  return { width, height, rgb };
+}
+
+interface Pixels {
+  width: number;
+  height: number;
+  rgb: Uint8Array;
+}
 
 /** The colours in the middle and in a corner. */
-function colours({ width, height, rgb }: { width: number; height: number; rgb: Uint8Array }): number[][] {
+function colours({ width, height, rgb }: Pixels): number[][] {
   const at = (x: number, y: number) => [...rgb.subarray((y * width + x) * 3, (y * width + x) * 3 + 3)];
   return [at(width >> 1, height >> 1), at(0, 0)];
 }
 
 test('lossless: the very pixels, without alpha', async () => {
   for (const alpha of [255, 10]) {
-    const pixels = await decodeWebp(await webp(DRAWING, { alpha }));
+    const pixels = decodePng(await webpToPng(await webp(DRAWING, { alpha })));
     assert.equal([pixels.width, pixels.height, pixels.rgb.length], [40, 30, 40 * 30 * 3]);
     assert.equal(colours(pixels), [DRAWING.square, DRAWING.ground]);
   }
 });
 
 test('lossy: nearly the same', async () => {
-  const [square = [], ground = []] = colours(await decodeWebp(await webp(DRAWING, { lossless: false })));
+  const [square = [], ground = []] = colours(decodePng(await webpToPng(await webp(DRAWING, { lossless: false }))));
   const expected = [...DRAWING.square, ...DRAWING.ground];
   [...square, ...ground].forEach((value, index) => {
     assert.ok(Math.abs(value - (expected[index] ?? 0)) < 12, `${square} ${ground}`);
@@ -40,17 +65,17 @@ const isDamage = (error: unknown) => error instanceof ImageFault && error.code =
 
 test('a damaged file, and after it a whole one', async () => {
   const whole = await webp(DRAWING, { lossless: false });
-  await assertRejects(decodeWebp(whole.subarray(0, 40)), isDamage);
-  await assertRejects(decodeWebp(Buffer.from('RIFF')), isDamage);
-  assert.is((await decodeWebp(whole)).width, DRAWING.width);
+  await assertRejects(webpToPng(whole.subarray(0, 40)), isDamage);
+  await assertRejects(webpToPng(Buffer.from('RIFF')), isDamage);
+  assert.is(decodePng(await webpToPng(whole)).width, DRAWING.width);
 });
 
 test('several at a time, each its own', async () => {
   const widths = [3, 30, 7, 64];
   const files = await Promise.all(widths.map((width) => webp({ ...DRAWING, width })));
-  const decoded = await Promise.all(files.map((file) => decodeWebp(file)));
+  const decoded = await Promise.all(files.map((file) => webpToPng(file)));
   assert.equal(
-    decoded.map(({ width }) => width),
+    decoded.map((png) => decodePng(png).width),
     widths,
   );
 });
@@ -58,9 +83,9 @@ test('several at a time, each its own', async () => {
 test('nobody waits for it any more', async () => {
   const file = await webp(DRAWING);
   const reason = new Error('gone');
-  await assertRejects(decodeWebp(file, AbortSignal.abort(reason)), (error) => error === reason);
+  await assertRejects(webpToPng(file, AbortSignal.abort(reason)), (error) => error === reason);
   const controller = new AbortController();
-  const decoding = decodeWebp(file, controller.signal);
+  const decoding = webpToPng(file, controller.signal);
   controller.abort(reason);
   await assertRejects(decoding, (error) => error === reason);
 });
@@ -68,7 +93,7 @@ test('nobody waits for it any more', async () => {
 test('the caller keeps its bytes', async () => {
   const file = Uint8Array.from(await webp(DRAWING));
   const copy = file.slice();
-  await decodeWebp(file);
+  await webpToPng(file);
   assert.equal(file, copy);
 });
 

@@ -17,5 +17,11 @@ export type {
   TokenStream,
 } from './engine/engine.js';
 export type { GenerateOptions, ImageInput, Job, SamplingSettings } from './engine/job.js';
+export type {
+  GenerateImagePart,
+  GenerateImageUrlPart,
+  GenerateMessage,
+  GeneratePart,
+} from './engine/load-chat-images.js';
 export { type GenerateRequest, type LoadOptions, loadModel, Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';

@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import type { ImageHosts } from '../images/public-address.js';
 import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { ChatMessage, Engine, EngineStats, ModelInfo, RenderedPrompt, TokenStream } from './engine.js';
@@ -7,6 +8,7 @@ import { deliver } from './events.js';
 import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
 import { joinParts } from './join-parts.js';
+import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
 import { JobStream } from './token-stream.js';
 
 export interface LoadOptions {
@@ -48,6 +50,8 @@ export interface LoadOptions {
   mmproj?: string | null;
   /** Main memory for what pictures were encoded to, in MiB, so that none is encoded twice. Default 256. */
   imageCacheMiB?: number;
+  /** Where `generate` fetches pictures from that messages give by address. Default: public addresses only. */
+  imageHosts?: ImageHosts;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -59,7 +63,7 @@ export interface LoadOptions {
 /** A conversation or a prompt, and how to go on from it. */
 export type GenerateRequest =
   | GenerateOptions
-  | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly ChatMessage[] });
+  | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly GenerateMessage[] });
 
 /** A loaded model with an engine thread of its own, in this process. */
 export class Model implements Engine {
@@ -67,15 +71,17 @@ export class Model implements Engine {
   readonly #native: NativeEngine;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
+  readonly #imageHosts: ImageHosts;
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
 
   /** Made by `loadModel`. */
-  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo, maxQueue: number) {
+  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
     this.#native = native;
     this.#streams = streams;
-    this.#maxQueue = maxQueue;
+    this.#maxQueue = options.maxQueue ?? 256;
+    this.#imageHosts = options.imageHosts ?? 'public';
     this.model = info;
   }
 
@@ -87,7 +93,10 @@ export class Model implements Engine {
     if ('prompt' in request) return this.submit(completeJob(request), options);
     const { messages, ...rest } = request;
     return this.#start(options.signal, async () => {
-      const rendered = await this.render(messages);
+      if (hasImages(messages) && !this.model.vision) throw takesTextOnly(this.model.id);
+      const { signal } = options;
+      const loaded = await loadChatImages(messages, { hosts: this.#imageHosts, ...(signal && { signal }) });
+      const rendered = await this.render(loaded);
       const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
       return completeJob({ ...rest, prompt: rendered.prompt, images: rendered.images, stop });
     });
@@ -226,7 +235,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
   options.signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
-    return new Model(native, streams, describe(native, absolutePath, options), options.maxQueue ?? 256);
+    return new Model(native, streams, describe(native, absolutePath, options), options);
   } catch (error) {
     options.signal?.throwIfAborted();
     throw error;

@@ -1,0 +1,71 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type GenerateMessage, hasImages, loadChatImages } from '../../../ts/engine/load-chat-images.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import { imageServer } from '../../support/image-server.js';
+import { picture, pictureUri } from '../../support/pictures.js';
+
+const test = suite('unit: pictures of a conversation in this process');
+
+const image = (of: Uint8Array | { bytes: Uint8Array }) => ({ type: 'image' as const, image: of });
+const imageUrl = (url: string) => ({ type: 'image_url' as const, image_url: { url } });
+
+test('bytes, pixels, data URIs and addresses, each in its place', async () => {
+  const server = await imageServer();
+  try {
+    const [png, bmp, gif, jpeg] = await Promise.all((['png', 'bmp', 'gif', 'jpeg'] as const).map((f) => picture(f)));
+    const pixels = { width: 1, height: 1, rgb: Uint8Array.from([1, 2, 3]) };
+    const messages: GenerateMessage[] = [
+      { role: 'system', content: 'Look.' },
+      {
+        role: 'user',
+        name: 'Ana',
+        content: [image(bmp as Buffer), { type: 'text', text: 'and' }, { type: 'image', image: pixels }],
+      },
+      {
+        role: 'user',
+        content: [imageUrl(`${server.url}/png`), image({ bytes: gif as Buffer }), imageUrl(await pictureUri('jpeg'))],
+      },
+    ];
+    const loaded = await loadChatImages(messages, { hosts: 'loopback' });
+    assert.equal(loaded, [
+      { role: 'system', content: 'Look.' },
+      {
+        role: 'user',
+        name: 'Ana',
+        content: [
+          { type: 'image', image: { bytes: bmp } },
+          { type: 'text', text: 'and' },
+          { type: 'image', image: pixels },
+        ],
+      },
+      { role: 'user', content: [png, gif, jpeg].map((bytes) => ({ type: 'image', image: { bytes } })) },
+    ]);
+  } finally {
+    await server.close();
+  }
+});
+
+test('what is at fault is named', async () => {
+  const png = await picture('png');
+  for (const [part, param] of [
+    [image(png.subarray(0, 20)), 'messages[1].content[1].image'],
+    [imageUrl('http://127.0.0.1:1/'), 'messages[1].content[1].image_url.url'],
+  ] as const) {
+    const messages: GenerateMessage[] = [
+      { role: 'user', content: [image(png)] },
+      { role: 'user', content: [{ type: 'text', text: 'And?' }, part] },
+    ];
+    const error = await loadChatImages(messages, { hosts: 'public' }).catch((thrown) => thrown);
+    assert.instance(error, ChasquiError);
+    assert.is(error.param, param);
+  }
+});
+
+test('whether there are any', () => {
+  assert.not.ok(hasImages([{ role: 'user', content: 'Hi' }]));
+  assert.not.ok(hasImages([{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }]));
+  assert.ok(hasImages([{ role: 'user', content: [{ type: 'text', text: 'Hi' }, imageUrl('x')] }]));
+});
+
+test.run();

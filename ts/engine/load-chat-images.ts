@@ -1,0 +1,62 @@
+/** Conversations as a caller in this process writes them → with every picture loaded. */
+import { type ImageSource, type LoadImagesOptions, loadImages } from '../images/load-images.js';
+import type { ChatMessage, ChatPart, ChatTextPart } from './engine.js';
+import type { ImageInput } from './job.js';
+
+/** A picture by its file's bytes (PNG, JPEG, WebP, BMP, or the first frame of a GIF), or by its pixels. */
+export interface GenerateImagePart {
+  type: 'image';
+  image: Uint8Array | ImageInput;
+}
+
+/** A picture by address or data URI, as in a request. */
+export interface GenerateImageUrlPart {
+  type: 'image_url';
+  image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };
+}
+
+export type GeneratePart = ChatTextPart | GenerateImagePart | GenerateImageUrlPart;
+
+export interface GenerateMessage extends Omit<ChatMessage, 'content'> {
+  content: string | readonly GeneratePart[];
+}
+
+export function hasImages(messages: readonly GenerateMessage[]): boolean {
+  return messages.some(({ content }) => typeof content !== 'string' && content.some(({ type }) => type !== 'text'));
+}
+
+/** Rejects as `loadImages` does. Pixels go to the engine as they are, and it judges them. */
+export async function loadChatImages(
+  messages: readonly GenerateMessage[],
+  options: LoadImagesOptions,
+): Promise<ChatMessage[]> {
+  const sources: ImageSource[] = [];
+  messages.forEach(({ content }, message) => {
+    if (typeof content === 'string') return;
+    content.forEach((part, index) => {
+      const source = toSource(part, `messages[${message}].content[${index}]`);
+      if (source) sources.push(source);
+    });
+  });
+  const loaded = (await loadImages(sources, options)).values();
+  const toChatPart = (part: GeneratePart): ChatPart => {
+    if (part.type === 'text') return part;
+    const pixels = pixelsOf(part);
+    return { type: 'image', image: pixels ?? (loaded.next().value as ImageInput) };
+  };
+  return messages.map(({ content, ...message }) => ({
+    ...message,
+    content: typeof content === 'string' ? content : content.map(toChatPart),
+  }));
+}
+
+function toSource(part: GeneratePart, path: string): ImageSource | null {
+  if (part.type === 'image_url') return { from: part.image_url.url, param: `${path}.image_url.url` };
+  if (part.type === 'text' || pixelsOf(part)) return null;
+  const { image } = part as { image: Uint8Array | { bytes: Uint8Array } };
+  return { from: 'bytes' in image ? image.bytes : image, param: `${path}.image` };
+}
+
+function pixelsOf(part: GeneratePart): ImageInput | null {
+  return part.type === 'image' && 'rgb' in part.image ? part.image : null;
+}

@@ -26,7 +26,7 @@ function convert(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Ui
     if (signal?.aborted) return reject(signal.reason);
     // A Buffer's own slice would share, and transfer away, what others have.
     const file = new Uint8Array(bytes);
-    const options = { workerData: file, transferList: [file.buffer], stderr: true };
+    const options = { workerData: file, transferList: [file.buffer], execArgv: [], stderr: true };
     const worker = new Worker(new URL('./webp-worker.mjs', import.meta.url), options);
     const end = (settle: () => void): void => {
       clearTimeout(timer);

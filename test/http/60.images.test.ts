@@ -4,8 +4,8 @@ import { ChasquiError } from '../../ts/errors.js';
 import { judgeImage } from '../../ts/images/judge-image.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
+import { DRAWING, dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../support/image-files.js';
 import { type ImageServer, imageServer, redirect, silence } from '../support/image-server.js';
-import { DRAWING, dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../support/pictures.js';
 import { sendChat } from '../support/raw-client.js';
 import { until } from '../support/until.js';
 

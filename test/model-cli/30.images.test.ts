@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { DRAWING, type Format, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
-import { DRAWING, type Format, picture, pictureUri } from '../support/pictures.js';
 import { seeingArgs } from '../support/seeing-model.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
 

@@ -4,9 +4,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { judgeMemory } from '../../bench/soak/memory.js';
 import { ServerProcess } from '../../bench/soak/server.js';
+import { dataUri } from '../support/image-files.js';
 import { type FuzzCase, fuzzCases } from '../support/image-fuzz.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
-import { dataUri } from '../support/pictures.js';
 import { seeingArgs } from '../support/seeing-model.js';
 
 const COUNT = Number(process.env.CHASQUI_FUZZ_COUNT ?? 400);

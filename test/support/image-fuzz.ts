@@ -1,6 +1,7 @@
 /** Pictures and data URIs with faults in them, the same for the same seed. */
 import { deflateSync } from 'node:zlib';
-import { DRAWING, dataUri, FORMATS, PNG_SIGNATURE, picture, pngChunk, pngHeader, webp } from './pictures.js';
+import { DRAWING, dataUri, FORMATS, PNG_SIGNATURE, picture, pngHeader, webp } from './image-files.js';
+import { pngChunk } from './picture.js';
 import { progressiveJpeg } from './progressive-jpeg.js';
 
 export interface FuzzCase {

@@ -1,7 +1,7 @@
 /** A server whose paths answer with pictures, or behave as badly as servers can. */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { picture } from './pictures.js';
+import { picture } from './image-files.js';
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 

@@ -2,8 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type GenerateMessage, hasImages, loadChatImages } from '../../../ts/engine/load-chat-images.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { picture, pictureUri } from '../../support/image-files.js';
 import { imageServer } from '../../support/image-server.js';
-import { picture, pictureUri } from '../../support/pictures.js';
 
 const test = suite('unit: pictures of a conversation in this process');
 

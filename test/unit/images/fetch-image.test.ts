@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FetchOptions, fetchImage, parseAddress } from '../../../ts/images/fetch-image.js';
 import { ImageFault } from '../../../ts/images/image-fault.js';
+import { picture } from '../../support/image-files.js';
 import {
   endless,
   hops,
@@ -12,7 +13,6 @@ import {
   silence,
   trickle,
 } from '../../support/image-server.js';
-import { picture } from '../../support/pictures.js';
 import { until } from '../../support/until.js';
 
 const test = suite<{ server: ImageServer }>('unit: pictures fetched');

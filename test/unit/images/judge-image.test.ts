@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ImageFault } from '../../../ts/images/image-fault.js';
 import { judgeImage } from '../../../ts/images/judge-image.js';
-import { DRAWING, FORMATS, PNG_SIGNATURE, picture, pngHeader, webp } from '../../support/pictures.js';
+import { DRAWING, FORMATS, PNG_SIGNATURE, picture, pngHeader, webp } from '../../support/image-files.js';
 
 const test = suite('unit: pictures judged before they are decoded');
 

@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
 import { type ImageSource, type LoadImagesOptions, loadImages } from '../../../ts/images/load-images.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
+import { dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../../support/image-files.js';
 import { type ImageServer, imageServer, silence } from '../../support/image-server.js';
-import { dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../../support/pictures.js';
 import { until } from '../../support/until.js';
 
 const test = suite<{ server: ImageServer }>('unit: pictures of a request loaded');

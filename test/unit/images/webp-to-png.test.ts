@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { ImageFault } from '../../../ts/images/image-fault.js';
 import { judgeImage } from '../../../ts/images/judge-image.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
-import { DRAWING, webp } from '../../support/pictures.js';
+import { DRAWING, webp } from '../../support/image-files.js';
 
 const test = suite('unit: WebP as PNG');
 

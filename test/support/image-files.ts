@@ -1,9 +1,9 @@
 /** Small pictures as files in every format that is taken, made here: a square of one colour on a ground of another. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { crc32, deflateSync } from 'node:zlib';
 import encodeWebp, { init } from '@jsquash/webp/encode.js';
 import jpeg from 'jpeg-js';
+import { pngChunk, toPng } from './picture.js';
 
 export type Format = 'png' | 'jpeg' | 'gif' | 'bmp' | 'webp';
 export const FORMATS: readonly Format[] = ['png', 'jpeg', 'gif', 'bmp', 'webp'];
@@ -22,7 +22,7 @@ export const DRAWING: Drawing = { width: 40, height: 30, ground: [255, 255, 255]
 export async function picture(format: Format, drawing: Drawing = DRAWING): Promise<Buffer> {
   switch (format) {
     case 'png':
-      return png(drawing);
+      return toPng({ ...drawing, rgb: pixels(drawing, 3) });
     case 'jpeg':
       return jpeg.encode({ ...drawing, data: pixels(drawing, 4) }, 90).data;
     case 'gif':
@@ -60,37 +60,12 @@ function pixels(drawing: Drawing, channels: 3 | 4): Buffer {
 
 export const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-export function pngChunk(type: string, data: Buffer): Buffer {
-  const typed = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const framed = Buffer.alloc(typed.length + 8);
-  framed.writeUInt32BE(data.length, 0);
-  typed.copy(framed, 4);
-  framed.writeUInt32BE(crc32(typed), typed.length + 4);
-  return framed;
-}
-
 /** 8 bits a channel, RGB. */
 export function pngHeader(width: number, height: number): Buffer {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   return pngChunk('IHDR', header);
-}
-
-function png(drawing: Drawing): Buffer {
-  const rgb = pixels(drawing, 3);
-  const stride = drawing.width * 3;
-  const rows = Array.from({ length: drawing.height }, (_, y) => [
-    Buffer.from([0]),
-    rgb.subarray(y * stride, (y + 1) * stride),
-  ]);
-  const data = deflateSync(Buffer.concat(rows.flat()));
-  return Buffer.concat([
-    PNG_SIGNATURE,
-    pngHeader(drawing.width, drawing.height),
-    pngChunk('IDAT', data),
-    pngChunk('IEND', Buffer.alloc(0)),
-  ]);
 }
 
 /** 24 bits, rows from the bottom, each padded to a multiple of four bytes. */

@@ -135,12 +135,17 @@ test('nothing is fetched for a model that takes text only', async ({ server }) =
 
 test('a picture that the engine cannot decode is named, whole and streamed', async () => {
   for (const stream of [false, true]) {
-    const failWith = new ChasquiError('invalid_image', 'Image 1 cannot be decoded.');
+    const failWith = new ChasquiError('invalid_image', 'The data is damaged.');
     failWith.imageIndex = 1;
     const { chat } = testApp({ ...SEEING, failAt: 0, failWith });
     const png = image(await pictureUri('png'));
     const reply = await chat({ stream, messages: [user(png), user(text('And?'), png)] });
-    expectError(reply, { status: 400, code: 'invalid_image', param: 'messages[1].content[1].image_url.url' });
+    expectError(reply, {
+      status: 400,
+      code: 'invalid_image',
+      param: 'messages[1].content[1].image_url.url',
+      says: /^`messages\[1\]\.content\[1\]\.image_url\.url`: The data is damaged\.$/,
+    });
   }
 });
 

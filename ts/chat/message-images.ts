@@ -15,8 +15,9 @@ export async function loadMessageImages(
 /** The engine knows a picture by its number; the caller knows it by its place in the messages. */
 export function nameImageAtFault(thrown: unknown, messages: readonly Message[]): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
-  const param = imageSources(messages)[thrown.imageIndex]?.param ?? null;
-  return new ChasquiError(thrown.code, thrown.message, param, { cause: thrown });
+  const param = imageSources(messages)[thrown.imageIndex]?.param;
+  if (param === undefined) return thrown;
+  return new ChasquiError(thrown.code, `\`${param}\`: ${thrown.message}`, param, { cause: thrown });
 }
 
 function imageSources(messages: readonly Message[]): ImageSource[] {

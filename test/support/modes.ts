@@ -10,6 +10,7 @@ import { serverless } from '../../ts/profiles/serverless.js';
 import { testApp } from './build-app.js';
 import { runCli } from './child.js';
 import { readSse } from './read-sse.js';
+import { seeingArgs } from './seeing-model.js';
 import { type RunningServer, startServer } from './start-server.js';
 
 export type Mode = Profile['mode'];
@@ -37,7 +38,7 @@ export class HostedMode {
 
   static async start(mode: Mode): Promise<HostedMode> {
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'chasqui-keys-'));
-    const common = ['--mode', mode, '--ctx-size', '512', '--threads', '1'];
+    const common = ['--mode', mode, '--ctx-size', '512', '--threads', '1', ...seeingArgs()];
     if (mode !== 'serverless') return new HostedMode(mode, await startServer(common), {}, dataDir);
     const args = ['--org', DEPLOYMENT.org, '--app', DEPLOYMENT.app, '--auth', 'private', '--data-dir', dataDir];
     const { stdout } = await runCli(['keys', 'create', '--json', '--data-dir', dataDir]);

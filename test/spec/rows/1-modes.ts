@@ -34,6 +34,15 @@ export const modeRows: Row[] = [
     },
   },
   {
+    row: '1.3',
+    says: 'some models take images alongside text',
+    modes: ALL,
+    check: async (mode) => {
+      const { data } = await readJson(await mode.get('/v1/models'));
+      assert.equal(data[0].input_modalities, ['text', 'image']);
+    },
+  },
+  {
     row: '1.4',
     says: 'sampling parameters, stop strings and the token cap steer the generation',
     modes: ALL,

@@ -1,10 +1,19 @@
 /** Tables 2.2 and 2.3 (messages and their parts), 2.4 (responses) and 2.5 (model list). */
 import * as assert from 'uvu/assert';
-import { MODEL } from '../../support/modes.js';
+import { FORMATS, pictureUri } from '../../support/image-files.js';
+import { imageServer } from '../../support/image-server.js';
+import { type HostedMode, MODEL } from '../../support/modes.js';
 import { readJson } from '../../support/read-json.js';
 import { ALL, type Row } from '../row.js';
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+const text = (words: string) => ({ type: 'text', text: words });
+const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+
+async function promptTokens(mode: HostedMode, content: readonly object[]): Promise<number> {
+  const { usage } = await readJson(await mode.chat({ ...user(content), max_tokens: 1 }));
+  return usage.prompt_tokens;
+}
 
 export const bodyRows: Row[] = [
   {
@@ -54,10 +63,40 @@ export const bodyRows: Row[] = [
     says: 'needs a model with vision: to another, the error says so',
     modes: ALL,
     check: async (mode) => {
-      const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
-      const reply = await mode.chat(user([{ type: 'text', text: 'What is this?' }, image]));
-      assert.is(reply.status, 400);
-      assert.is((await readJson(reply)).error.code, 'image_not_supported');
+      const { status, body } = await mode.reach(user([text('What is this?'), image(await pictureUri('png'))]));
+      assert.equal([status, JSON.parse(body).error.code], [400, 'image_not_supported']);
+    },
+  },
+  {
+    row: '2.3 image part',
+    says: 'type "image_url", and image_url.url, a data URI',
+    modes: ALL,
+    check: async (mode) => {
+      const blind = await promptTokens(mode, [text('What is this?')]);
+      const sizes = await Promise.all(
+        FORMATS.map(async (format) => promptTokens(mode, [text('What is this?'), image(await pictureUri(format))])),
+      );
+      assert.ok(
+        sizes.every((size) => size === sizes[0] && size > blind),
+        `${blind}; ${sizes}`,
+      );
+      const { error } = await readJson(await mode.chat(user([{ type: 'image_url', image_url: {} }])));
+      assert.equal([error.param, error.code], ['messages[0].content[0].image_url.url', 'missing_required_parameter']);
+    },
+  },
+  {
+    row: '2.3 image part',
+    says: 'or an address; of this machine in the local modes only',
+    modes: ALL,
+    check: async (mode) => {
+      const server = await imageServer();
+      try {
+        const { error, usage } = await readJson(await mode.chat(user([image(`${server.url}/png`)])));
+        assert.is(error?.code, mode.mode === 'serverless' ? 'image_download_failed' : undefined);
+        assert.is(usage === undefined, mode.mode === 'serverless');
+      } finally {
+        await server.close();
+      }
     },
   },
   {

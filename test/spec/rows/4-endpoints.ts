@@ -1,5 +1,6 @@
 /** Section 4: the endpoints, and the rules below their table. */
 import * as assert from 'uvu/assert';
+import { pictureUri } from '../../support/image-files.js';
 import { DEPLOYMENT, MODEL } from '../../support/modes.js';
 import { readJson } from '../../support/read-json.js';
 import { ALL, LOCAL, type Row } from '../row.js';
@@ -86,6 +87,23 @@ export const endpointRows: Row[] = [
     modes: ['desktop'],
     check: async (mode) => {
       assert.is((await mode.chat({ model: 'what was that name again?' })).status, 200);
+    },
+  },
+  {
+    row: '4 rule 5',
+    says: 'image and text parts in any mixture, several images too',
+    modes: ALL,
+    check: async (mode) => {
+      const image = { type: 'image_url', image_url: { url: await pictureUri('jpeg') } };
+      const text = (words: string) => ({ type: 'text', text: words });
+      const tokens = async (content: readonly object[]) => {
+        const reply = await mode.chat({ messages: [{ role: 'user', content }], max_tokens: 1 });
+        return (await readJson(reply)).usage.prompt_tokens;
+      };
+      const one = await tokens([text('Look.'), image]);
+      const three = await tokens([image, text('Look.'), image, image]);
+      assert.ok(three > one, `${one}, ${three}`);
+      assert.is(await tokens([image, image, text('Look.'), image]), three);
     },
   },
   {

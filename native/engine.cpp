@@ -33,6 +33,16 @@ DraftOptions draft_options(const EngineOptions& options) {
                 "A draft model guesses several tokens at a time, which --deterministic excludes. Leave out one of them.");
 }
 
+// The vectors' context is as long as a conversation's may be, and has as many threads.
+EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decoder) {
+    EmbedderOptions embedder = options.embedder;
+    embedder.context_length  = options.decoder.context_length;
+    embedder.n_batch         = options.decoder.n_ubatch;
+    embedder.threads         = options.decoder.threads;
+    embedder.has_memory      = decoder.has_memory();
+    return embedder;
+}
+
 }  // namespace
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
@@ -42,6 +52,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, decoder_options(options, vision_.get())),
       guesser_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
+      embedder_(model_, for_embedding(options, decoder_)),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
       n_draft_max_(options.draft.n_max),
@@ -80,11 +91,18 @@ EngineStats Engine::stats() const {
 
 PreparedPrompt Engine::tokenize_prompt(const std::string&                                     prompt,
                                        const std::vector<std::shared_ptr<const ImageSource>>& images) const {
+    check_generates();
     const size_t fewest = tokenizer_.fewest_tokens(prompt.size());
     if (fewest >= context_length_) refuse_length("at least " + std::to_string(fewest));
     if (images.empty()) return {tokenizer_.tokenize(prompt, true, true), nullptr};
     if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
     return vision_->prepare(prompt, images);
+}
+
+void Engine::check_generates() const {
+    if (generates()) return;
+    throw Error(ErrorCode::model_not_capable,
+                model_.description() + " only encodes text: it can embed or rank, but not generate an answer.");
 }
 
 void Engine::check_token(TokenId token, const char* where) const {
@@ -117,6 +135,7 @@ void Engine::refuse_length(const std::string& n_tokens) const {
 }
 
 void Engine::submit(Job job) {
+    check_generates();
     check_prompt(job);
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
     if (job.ignore_eos) {
@@ -130,11 +149,19 @@ void Engine::submit(Job job) {
     mailbox_.put(std::make_unique<Sequence>(std::move(job), n_draft_max_));
 }
 
+void Engine::embed(std::shared_ptr<EmbedRequest> request) {
+    for (const std::vector<TokenId>& input : request->inputs) {
+        for (const TokenId token : input) check_token(token, "An input");
+    }
+    embedder_.submit(std::move(request));
+}
+
 void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
 
 void Engine::pause(uint32_t job_id, bool paused) { mailbox_.put(Pause{job_id, paused}); }
 
 void Engine::close() {
+    embedder_.close();
     const std::lock_guard<std::mutex> lock(close_mutex_);
     if (!thread_.joinable()) return;
     decoder_.abort();

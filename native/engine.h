@@ -9,6 +9,7 @@
 #include "core/worker-pool.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
+#include "llama/embedder.h"
 #include "llama/guesser.h"
 #include "llama/model.h"
 #include "llama/tokenizer.h"
@@ -34,6 +35,7 @@ struct EngineOptions {
     size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
     bool           deterministic   = false;            // see SchedulerOptions
     DraftOptions   draft;
+    EmbedderOptions embedder;
 };
 
 // Counts at one moment, taken between two steps.
@@ -77,12 +79,19 @@ public:
     // Ends all jobs with `engine_closed` and joins the thread. Any number of times, from any thread but its own.
     void close();
 
+    // Checks the inputs and computes their vectors on a thread of its own. Throws `invalid_job`, `model_not_capable` or
+    // `context_length_exceeded`.
+    void embed(std::shared_ptr<EmbedRequest> request);
+
     EngineStats stats() const;
 
     const Model&        model() const { return model_; }
     const Tokenizer&    tokenizer() const { return tokenizer_; }
     const ChatTemplate& chat_template() const { return chat_template_; }
     const Vision*       vision() const { return vision_.get(); }  // nullptr: the model takes text only
+    Embedder&           embedder() { return embedder_; }
+    // False for models that only encode.
+    bool                generates() const { return decoder_.generates(); }
     uint32_t            context_length() const { return context_length_; }
     uint32_t            parallel() const { return parallel_; }
 
@@ -113,6 +122,7 @@ private:
     void produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced);
     void publish();
 
+    void              check_generates() const;
     void              check_token(TokenId token, const char* where) const;
     void              check_prompt(const Job& job) const;
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
@@ -131,6 +141,7 @@ private:
     std::unique_ptr<Vision> vision_;
     Decoder                 decoder_;
     Guesser                 guesser_;
+    Embedder                embedder_;
     const uint32_t          context_length_, parallel_;
     const size_t            n_draft_max_;
 

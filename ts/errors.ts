@@ -63,6 +63,10 @@ export const ERRORS = {
   unknown_parameter: badRequest('With `--strict` only: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
+  model_not_capable: {
+    ...badRequest('The model cannot do this: an embedding model does not chat, a chat model does not rank.'),
+    param: 'model',
+  },
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   too_many_images: badRequest('A request has more images than are taken.'),
   invalid_image_url: badRequest('An image is given neither by an http or https address nor by a base64 data URI.'),

@@ -20,6 +20,7 @@ enum class ErrorCode {
     model_file_invalid,
     model_file_missing,
     model_load_failed,
+    model_not_capable,
     out_of_memory,
     template_failed,
 };
@@ -36,6 +37,7 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::model_file_invalid: return "model_file_invalid";
         case ErrorCode::model_file_missing: return "model_file_missing";
         case ErrorCode::model_load_failed: return "model_load_failed";
+        case ErrorCode::model_not_capable: return "model_not_capable";
         case ErrorCode::out_of_memory: return "out_of_memory";
         case ErrorCode::template_failed: return "template_failed";
     }

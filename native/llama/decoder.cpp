@@ -101,12 +101,13 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
                                                   std::to_string(params.n_ctx) + " cells: " + take_last_errors() +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
-    cut_back_ = cut_back_of(model.handle());
-    n_embd_   = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
+    cut_back_  = cut_back_of(model.handle());
+    n_embd_    = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
+    generates_ = has_memory() && model.is_causal();
     create_threadpool(threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
-    measure_snapshots(first_token(model.vocab()));
+    if (generates_) measure_snapshots(first_token(model.vocab()));
 }
 
 Decoder::~Decoder() {
@@ -295,6 +296,8 @@ bool Decoder::trim(int32_t slot, int32_t position) {
     // Removing everything never fails; part of a recurrent state cannot be removed.
     return llama_memory_seq_rm(memory, slot, position == 0 ? -1 : position, -1);
 }
+
+bool Decoder::has_memory() const { return llama_get_memory(context_.get()) != nullptr; }
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }

@@ -55,6 +55,9 @@ public:
     size_t bytes_per_token() const { return bytes_per_token_; }
     size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
     CutBack  cut_back() const { return cut_back_; }
+    // False for models that keep no cells, or whose tokens see those after them: they only encode.
+    bool     generates() const { return generates_; }
+    bool     has_memory() const;
     uint32_t context_length() const;
     uint32_t parallel() const;
     int32_t  threads() const;
@@ -96,6 +99,7 @@ private:
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;
     CutBack                                          cut_back_           = CutBack::anywhere;
+    bool                                             generates_          = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
 };
 

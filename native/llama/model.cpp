@@ -3,6 +3,7 @@
 #include "../core/error-code.h"
 #include "log.h"
 
+#include <gguf.h>
 #include <llama.h>
 
 #include <cerrno>
@@ -97,5 +98,26 @@ uint64_t Model::parameter_count() const { return llama_model_n_params(model_.get
 int32_t  Model::vocabulary_size() const { return llama_vocab_n_tokens(vocab_); }
 int32_t  Model::trained_context_length() const { return llama_model_n_ctx_train(model_.get()); }
 bool     Model::has_chat_template() const { return llama_model_chat_template(model_.get(), nullptr) != nullptr; }
+int32_t  Model::vector_length() const { return llama_model_n_embd_out(model_.get()); }
+
+std::string Model::metadata(const std::string& suffix) const {
+    char architecture[128] = {}, value[128] = {};
+    llama_model_meta_val_str(model_.get(), "general.architecture", architecture, sizeof architecture);
+    const std::string key = architecture + suffix;
+    if (llama_model_meta_val_str(model_.get(), key.c_str(), value, sizeof value) < 0) return "";
+    return value;
+}
+
+bool Model::has_ranking_head() const {
+    const gguf_init_params                               params{/*no_alloc=*/true, /*ctx=*/nullptr};
+    const std::unique_ptr<gguf_context, void (*)(gguf_context*)> file(gguf_init_from_file(path_.c_str(), params),
+                                                                      gguf_free);
+    if (!file) return false;
+    return gguf_find_tensor(file.get(), "cls.weight") >= 0 || gguf_find_tensor(file.get(), "cls.output.weight") >= 0;
+}
+
+std::string Model::quantization() const { return llama_ftype_name(llama_model_ftype(model_.get())); }
+
+int32_t Model::vocabulary_type() const { return llama_vocab_type(vocab_); }
 
 }  // namespace chasqui

@@ -35,6 +35,17 @@ public:
     int32_t            vocabulary_size() const;
     int32_t            trained_context_length() const;
     bool               has_chat_template() const;
+    // The value of the architecture's key that ends in `suffix` (`.pooling_type`), as text; empty when there is none.
+    std::string metadata(const std::string& suffix) const;
+    // Tokens see those before them only.
+    bool is_causal() const { return metadata(".attention.causal") != "false"; }
+    // The file has weights that turn a text into a score.
+    bool has_ranking_head() const;
+    // Such as `Q4_K - Medium`.
+    std::string quantization() const;
+    // llama.cpp's number for the kind of tokenizer.
+    int32_t     vocabulary_type() const;
+    int32_t     vector_length() const;
 
 private:
     struct Free {

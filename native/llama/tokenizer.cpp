@@ -59,6 +59,12 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
     return tokens;
 }
 
+std::string Tokenizer::spelled(TokenId token) const {
+    std::string text;
+    append_piece(vocab_, token, true, text);
+    return text;
+}
+
 std::string_view Tokenizer::piece(TokenId token) const {
     const auto at = static_cast<size_t>(token);
     return std::string_view(pieces_).substr(offsets_[at], offsets_[at + 1] - offsets_[at]);

@@ -20,6 +20,8 @@ public:
     // A text of this many bytes has at least this many tokens, since no token is longer than the longest one.
     size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
 
+    // The token's bytes as a text spells them; control tokens by their names.
+    std::string      spelled(TokenId token) const;
     // The bytes that the token adds to a text; control tokens add none.
     std::string_view piece(TokenId token) const;
     bool             is_end_of_generation(TokenId token) const;

@@ -1,6 +1,8 @@
 #include "engine-wrap.h"
 
+#include "../llama/special-prompts.h"
 #include "addon-state.h"
+#include "embed-call.h"
 #include "error.h"
 #include "from-js.h"
 #include "images-from-js.h"
@@ -34,6 +36,22 @@ Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
     return result;
 }
 
+// All bytes, one piece after another, and where each ends.
+struct Pieces {
+    std::string          bytes;
+    std::vector<int32_t> ends;
+};
+
+Pieces spell(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+    Pieces pieces;
+    for (const TokenId token : tokens) {
+        if (!tokenizer.is_valid(token)) throw Error(ErrorCode::invalid_job, "A token is outside the vocabulary.");
+        pieces.bytes += tokenizer.spelled(token);
+        pieces.ends.push_back(static_cast<int32_t>(pieces.bytes.size()));
+    }
+    return pieces;
+}
+
 Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     Napi::Int32Array result = Napi::Int32Array::New(env, tokens.size());
     std::copy(tokens.begin(), tokens.end(), result.Data());
@@ -45,6 +63,13 @@ Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("tokens", tokens_to_js(env, prepared.tokens));
     result.Set("media", media_to_js(env, prepared.media));
+    return result;
+}
+
+Napi::Value pieces_to_js(Napi::Env env, const Pieces& pieces) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("bytes", Napi::Buffer<char>::Copy(env, pieces.bytes.data(), pieces.bytes.size()));
+    result.Set("ends", tokens_to_js(env, pieces.ends));
     return result;
 }
 
@@ -60,6 +85,10 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                        {InstanceMethod<&EngineWrap::info>("info"), InstanceMethod<&EngineWrap::render>("render"),
                         InstanceMethod<&EngineWrap::tokenize>("tokenize"),
                         InstanceMethod<&EngineWrap::tokenize_prompt>("tokenizePrompt"),
+                        InstanceMethod<&EngineWrap::tokenize_infill>("tokenizeInfill"),
+                        InstanceMethod<&EngineWrap::tokenize_pair>("tokenizePair"),
+                        InstanceMethod<&EngineWrap::pieces>("pieces"), InstanceMethod<&EngineWrap::embed>("embed"),
+                        InstanceMethod<&EngineWrap::cancel_embed>("cancelEmbed"),
                         InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
                         InstanceMethod<&EngineWrap::cancel>("cancel"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
@@ -101,7 +130,7 @@ const std::shared_ptr<Engine>& EngineWrap::engine(Napi::Env env) const {
 
 Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     const Napi::Env env    = call.Env();
-    const Engine&   engine = *this->engine(env);
+    Engine&         engine = *this->engine(env);
     const Model&    model  = engine.model();
     Napi::Object    result = Napi::Object::New(env);
     result.Set("description", model.description());
@@ -115,6 +144,13 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("vision", Napi::Boolean::New(env, engine.vision() != nullptr));
     const Vision* vision = engine.vision();
     result.Set("imageMarker", vision == nullptr ? env.Null() : Napi::String::New(env, vision->marker()));
+    result.Set("quantization", model.quantization());
+    result.Set("vocabularyType", model.vocabulary_type());
+    result.Set("generates", Napi::Boolean::New(env, engine.generates()));
+    result.Set("infills", Napi::Boolean::New(env, engine.generates() && can_infill(model)));
+    result.Set("pooling", to_string(engine.embedder().pooling()));
+    result.Set("vectorLength", model.vector_length());
+    result.Set("embeddingContextLength", engine.embedder().context_length());
     return result;
 }
 
@@ -139,6 +175,38 @@ Napi::Value EngineWrap::tokenize_prompt(const Napi::CallbackInfo& call) {
     return PoolTask<PreparedPrompt>::start(
         call.Env(), engine(call.Env()),
         [prompt, images](Engine& engine) { return engine.tokenize_prompt(prompt, images); }, prepared_to_js);
+}
+
+Napi::Value EngineWrap::tokenize_infill(const Napi::CallbackInfo& call) {
+    const std::string prefix = string_argument(call, 0, "prefix"), suffix = string_argument(call, 1, "suffix");
+    return PoolTask<std::vector<TokenId>>::start(
+        call.Env(), engine(call.Env()),
+        [=](Engine& engine) { return infill_prompt(engine.model(), engine.tokenizer(), prefix, suffix); }, tokens_to_js);
+}
+
+Napi::Value EngineWrap::tokenize_pair(const Napi::CallbackInfo& call) {
+    const std::string query = string_argument(call, 0, "query"), document = string_argument(call, 1, "document");
+    return PoolTask<std::vector<TokenId>>::start(
+        call.Env(), engine(call.Env()),
+        [=](Engine& engine) { return ranking_prompt(engine.model(), engine.tokenizer(), query, document); },
+        tokens_to_js);
+}
+
+Napi::Value EngineWrap::pieces(const Napi::CallbackInfo& call) {
+    if (!call[0].IsTypedArray() || call[0].As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
+        throw Napi::TypeError::New(call.Env(), "tokens must be an Int32Array.");
+    }
+    const auto                 array = call[0].As<Napi::Int32Array>();
+    const std::vector<TokenId> tokens(array.Data(), array.Data() + array.ElementLength());
+    return PoolTask<Pieces>::start(
+        call.Env(), engine(call.Env()), [tokens](Engine& engine) { return spell(engine.tokenizer(), tokens); },
+        pieces_to_js);
+}
+
+Napi::Value EngineWrap::embed(const Napi::CallbackInfo& call) { return embed_call(call, *engine(call.Env())); }
+
+void EngineWrap::cancel_embed(const Napi::CallbackInfo& call) {
+    if (engine_) engine_->embedder().cancel(job_id_argument(call));
 }
 
 void EngineWrap::submit(const Napi::CallbackInfo& call) {

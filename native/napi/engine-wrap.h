@@ -31,6 +31,11 @@ private:
     Napi::Value render(const Napi::CallbackInfo& call);
     Napi::Value tokenize(const Napi::CallbackInfo& call);
     Napi::Value tokenize_prompt(const Napi::CallbackInfo& call);
+    Napi::Value tokenize_infill(const Napi::CallbackInfo& call);
+    Napi::Value tokenize_pair(const Napi::CallbackInfo& call);
+    Napi::Value pieces(const Napi::CallbackInfo& call);
+    Napi::Value embed(const Napi::CallbackInfo& call);
+    void        cancel_embed(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);

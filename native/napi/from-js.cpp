@@ -130,6 +130,10 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
     options.draft                  = draft_from_js(from);
     options.deterministic          = from.Get("deterministic").ToBoolean();
+    if (from.Get("pooling").IsString()) {
+        options.embedder.pooling = pooling_from_string(from.Get("pooling").ToString());
+        if (!options.embedder.pooling) throw Napi::TypeError::New(from.Env(), "pooling must be a known one.");
+    }
     options.target_step_ms         = number_field(from, "targetStepMs");
     return options;
 }

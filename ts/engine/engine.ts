@@ -85,6 +85,21 @@ export interface TokenStream extends AsyncIterableIterator<Token> {
   batches(): AsyncIterableIterator<Token[]>;
 }
 
+/** A text, or its tokens. */
+export type TextInput = string | readonly number[];
+
+export interface Embeddings {
+  /** One for each input, of Euclidean length 1. */
+  vectors: Float32Array[];
+  promptTokens: number;
+}
+
+export interface Ranking {
+  /** One for each document, in their order; the greater, the more relevant. What the model's head puts out, unscaled. */
+  scores: number[];
+  promptTokens: number;
+}
+
 /** Counts at one moment. */
 export type EngineStats = NativeStats;
 
@@ -96,6 +111,17 @@ export interface Engine {
    */
   render(messages: readonly ChatMessage[]): Promise<RenderedPrompt>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
+  /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
+  tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;
+  /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */
+  pieces(tokens: readonly number[]): Promise<Uint8Array[]>;
+  /**
+   * The vectors of texts. Short ones share a pass, whoever asks for them. Rejects with `model_not_capable`, and with
+   * `context_length_exceeded` or `invalid_value` naming `input[i]`; or with the signal's reason.
+   */
+  embed(inputs: readonly TextInput[], options?: { signal?: AbortSignal }): Promise<Embeddings>;
+  /** How relevant each document is to the query. Rejects as `embed` does, naming `documents[i]`. */
+  rank(query: string, documents: readonly string[], options?: { signal?: AbortSignal }): Promise<Ranking>;
   /**
    * Starts a job. Never throws: what is wrong (`context_length_exceeded`, `invalid_job`, `queue_full`,
    * `engine_closed` ...) rejects the stream's first `next()`.

@@ -3,7 +3,18 @@ import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { ChatMessage, Engine, EngineStats, ModelInfo, RenderedPrompt, TokenStream } from './engine.js';
+import type {
+  ChatMessage,
+  Embeddings,
+  Engine,
+  EngineStats,
+  ModelInfo,
+  Ranking,
+  RenderedPrompt,
+  TextInput,
+  TokenStream,
+} from './engine.js';
+import { Embedder } from './embedder.js';
 import { deliver } from './events.js';
 import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
@@ -52,6 +63,12 @@ export interface LoadOptions {
   imageCacheMiB?: number;
   /** Where `generate` fetches pictures from that messages give by address. Default: public addresses only. */
   imageHosts?: ImageHosts;
+  /**
+   * How the vectors of a text's tokens become the text's vector, where the model's file does not say or is to be
+   * overruled; `rank` for models with a head for ranking whose file does not say so. Default: as the file says, or else
+   * `mean`.
+   */
+  pooling?: 'mean' | 'cls' | 'last' | 'rank';
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -72,6 +89,7 @@ export class Model implements Engine {
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
+  readonly #embedder: Embedder;
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
@@ -83,6 +101,7 @@ export class Model implements Engine {
     this.#maxQueue = options.maxQueue ?? 256;
     this.#imageHosts = options.imageHosts ?? 'public';
     this.model = info;
+    this.#embedder = new Embedder(native, info, info.parallel + this.#maxQueue);
   }
 
   /**
@@ -119,6 +138,23 @@ export class Model implements Engine {
 
   async tokenize(text: string, options: { addSpecial?: boolean; parseSpecial?: boolean } = {}): Promise<Int32Array> {
     return catalogued(this.#native.tokenize(text, options.addSpecial ?? false, options.parseSpecial ?? false));
+  }
+
+  async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
+    return catalogued(this.#native.tokenizeInfill(prefix, suffix));
+  }
+
+  async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {
+    const { bytes, ends } = await catalogued(this.#native.pieces(Int32Array.from(tokens)));
+    return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+  }
+
+  async embed(inputs: readonly TextInput[], options: { signal?: AbortSignal } = {}): Promise<Embeddings> {
+    return catalogued(this.#embedder.embed(inputs, options.signal));
+  }
+
+  async rank(query: string, documents: readonly string[], options: { signal?: AbortSignal } = {}): Promise<Ranking> {
+    return catalogued(this.#embedder.rank(query, documents, options.signal));
   }
 
   async stats(): Promise<EngineStats> {
@@ -223,6 +259,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         draftMin: options.draftMin ?? 0,
         draftPMin: options.draftPMin ?? 0,
         draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
+        ...(options.pooling !== undefined && { pooling: options.pooling }),
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
         mmprojPath: projectorPath(absolutePath, options.mmproj),
         imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,

@@ -70,7 +70,23 @@ export interface NativeModelInfo {
   vision: boolean;
   /** What stands for a picture in a prompt, unguessable and new for each load; `null` without vision. */
   imageMarker: string | null;
+  /** How the weights are stored, as llama.cpp says it: `Q4_K - Medium`. */
+  quantization: string;
+  /** llama.cpp's number for the kind of tokenizer. */
+  vocabularyType: number;
+  /** False for models that only encode: they embed or rank, and answer nothing. */
+  generates: boolean;
+  /** Whether the model can fill the gap between two texts. */
+  infills: boolean;
+  /** How a text's vector comes about; `rank` makes a score instead. */
+  pooling: NativePooling;
+  /** Numbers in the vector of a text. */
+  vectorLength: number;
+  /** The longest text that can be embedded or ranked. */
+  embeddingContextLength: number;
 }
+
+export type NativePooling = 'mean' | 'cls' | 'last' | 'rank';
 
 /** How a job ended. */
 export interface NativeFinish {
@@ -142,6 +158,17 @@ export interface NativeEngine {
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean): Promise<Int32Array>;
   /** `images`: one for each image marker in the prompt. */
   tokenizePrompt(prompt: string, images: readonly NativeImage[]): Promise<NativePrompt>;
+  tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;
+  /** What a ranking model reads. */
+  tokenizePair(query: string, document: string): Promise<Int32Array>;
+  /** The tokens spelled out, one after another, and where each ends. */
+  pieces(tokens: Int32Array): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
+  /**
+   * `tokens` holds all inputs one after another, `lengths` the length of each. Resolves with their vectors, one after
+   * another; never settles once it has been cancelled.
+   */
+  embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
+  cancelEmbed(id: number): void;
   submit(job: NativeJob): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
@@ -175,6 +202,8 @@ export interface OpenRequest {
     draftPMin: number;
     /** Empty: guesses come from the text so far alone. */
     draftModelPath: string;
+    /** Absent: as the model's file says, or else the mean. */
+    pooling?: NativePooling;
   };
 }
 

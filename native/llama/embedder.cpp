@@ -1,0 +1,285 @@
+#include "embedder.h"
+
+#include "../core/error-code.h"
+#include "log.h"
+
+#include <common.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+constexpr uint32_t kDefaultContextLength = 4096;
+constexpr uint32_t kMostSlots            = 64;
+constexpr uint32_t kCellPadding          = 256;
+// llama.cpp keeps room for the logits of every token that is embedded, whether the model computes them or not.
+constexpr uint32_t kMostLogits = 1U << 25;
+
+constexpr std::pair<Pooling, const char*> kNames[] = {
+    {Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::last, "last"}, {Pooling::rank, "rank"}};
+
+Pooling choose_pooling(const Model& model, const EmbedderOptions& options) {
+    if (options.pooling) {
+        if (*options.pooling == Pooling::rank && !model.has_ranking_head()) {
+            throw Error(ErrorCode::invalid_options,
+                        model.path() + " has no head for ranking, so its pooling cannot be `rank`.");
+        }
+        return *options.pooling;
+    }
+    const std::string said = model.metadata(".pooling_type");
+    if (said == std::to_string(LLAMA_POOLING_TYPE_CLS)) return Pooling::cls;
+    if (said == std::to_string(LLAMA_POOLING_TYPE_LAST)) return Pooling::last;
+    if (said == std::to_string(LLAMA_POOLING_TYPE_RANK)) return Pooling::rank;
+    return Pooling::mean;
+}
+
+// No longer than trained: models with learned positions have no others, and llama.cpp ends the process over it.
+uint32_t choose_context_length(const Model& model, uint32_t wanted) {
+    const auto trained = static_cast<uint32_t>(std::max(1, model.trained_context_length()));
+    return std::min(wanted == 0 ? kDefaultContextLength : wanted, trained);
+}
+
+uint32_t choose_batch(const Model& model, uint32_t wanted) {
+    const uint32_t affordable = kMostLogits / static_cast<uint32_t>(std::max(1, model.vocabulary_size()));
+    return std::max(kMostSlots, std::min(wanted, affordable));
+}
+
+enum llama_pooling_type to_llama(Pooling pooling) {
+    switch (pooling) {
+        case Pooling::mean: return LLAMA_POOLING_TYPE_MEAN;
+        case Pooling::cls: return LLAMA_POOLING_TYPE_CLS;
+        case Pooling::last: return LLAMA_POOLING_TYPE_LAST;
+        case Pooling::rank: return LLAMA_POOLING_TYPE_RANK;
+    }
+    return LLAMA_POOLING_TYPE_MEAN;
+}
+
+}  // namespace
+
+const char* to_string(Pooling pooling) {
+    for (const auto& [each, name] : kNames) {
+        if (each == pooling) return name;
+    }
+    return "";
+}
+
+std::optional<Pooling> pooling_from_string(const std::string& name) {
+    for (const auto& [each, its_name] : kNames) {
+        if (name == its_name) return each;
+    }
+    return std::nullopt;
+}
+
+void Embedder::FreeContext::operator()(llama_context* context) const { llama_free(context); }
+
+void Embedder::FreeBatch::operator()(llama_batch* batch) const {
+    llama_batch_free(*batch);
+    delete batch;
+}
+
+// Tokens that see only those before them can be computed in pieces, as long as we do the pooling.
+Embedder::Embedder(const Model& model, const EmbedderOptions& options)
+    : model_(model),
+      pooling_(choose_pooling(model, options)),
+      whole_(!options.has_memory || !model.is_causal() || pooling_ == Pooling::rank),
+      context_length_(choose_context_length(model, options.context_length)),
+      n_batch_(choose_batch(model, options.n_batch)),
+      threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
+      queue_(limits()) {}
+
+Embedder::~Embedder() { close(); }
+
+EmbedLimits Embedder::limits() const {
+    return {n_batch_, kMostSlots, std::max<size_t>(context_length_, n_batch_), whole_};
+}
+
+size_t Embedder::vector_length() const {
+    if (pooling_ == Pooling::rank) return llama_model_n_cls_out(model_.handle());
+    return static_cast<size_t>(llama_model_n_embd_out(model_.handle()));
+}
+
+void Embedder::submit(std::shared_ptr<EmbedRequest> request) {
+    for (const std::vector<TokenId>& input : request->inputs) {
+        if (input.empty()) throw Error(ErrorCode::invalid_job, "An input is empty.");
+        if (input.size() > context_length_) {
+            throw Error(ErrorCode::context_length_exceeded,
+                        "An input has " + std::to_string(input.size()) + " tokens, but at most " +
+                            std::to_string(context_length_) + " can be embedded.");
+        }
+    }
+    request->vectors.resize(request->inputs.size());
+    const std::lock_guard<std::mutex> lock(thread_mutex_);
+    if (closed_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    mailbox_.put(std::move(request));
+}
+
+void Embedder::cancel(uint32_t request_id) { mailbox_.put(Cancel{request_id}); }
+
+void Embedder::close() {
+    const std::lock_guard<std::mutex> lock(thread_mutex_);
+    closed_ = true;
+    if (!thread_.joinable()) return;
+    aborted_.store(true, std::memory_order_relaxed);
+    mailbox_.put(Close{});
+    thread_.join();
+}
+
+void Embedder::run() noexcept {
+    while (receive()) {
+        try {
+            pass();
+        } catch (const std::exception& error) {
+            for (const auto& request : queue_.all()) fail(*request, ErrorCode::decode_failed, error.what());
+        }
+    }
+    for (const auto& request : queue_.all()) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
+}
+
+// Takes in what has arrived; sleeps while there is nothing to compute. False once it is to close.
+bool Embedder::receive() {
+    for (Command& command : mailbox_.take(queue_.empty())) handle(std::move(command));
+    return !closing_;
+}
+
+void Embedder::handle(Command command) {
+    if (auto* submitted = std::get_if<std::shared_ptr<EmbedRequest>>(&command)) {
+        queue_.add(std::move(*submitted));
+    } else if (const auto* cancelled = std::get_if<Cancel>(&command)) {
+        for (const auto& request : queue_.all()) {
+            if (request->id != cancelled->request_id) continue;
+            for (const int32_t slot : queue_.drop(*request)) clear(slot);
+        }
+    } else {
+        closing_ = true;
+    }
+}
+
+// What goes wrong in a pass costs those that share it, and nobody else.
+void Embedder::pass() {
+    const std::vector<EmbedRow> rows     = queue_.plan();
+    const auto                  fail_all = [&](ErrorCode code, const std::string& message) {
+        for (const EmbedRow& row : rows) fail(*row.request, code, message);
+    };
+    try {
+        if (!rows.empty()) decode(rows);
+    } catch (const Error& error) {
+        fail_all(error.code(), error.what());
+    } catch (const std::exception& error) {
+        fail_all(ErrorCode::decode_failed, error.what());
+    }
+    for (const EmbedRow& row : rows) {
+        if (row.is_last) clear(row.slot);
+    }
+}
+
+void Embedder::create_context() {
+    llama_context_params params = llama_context_default_params();
+    const uint32_t       n_max  = whole_ ? std::max(context_length_, n_batch_) : n_batch_;
+    params.n_ctx  = (std::max(context_length_, n_batch_) + kCellPadding - 1) / kCellPadding * kCellPadding;
+    params.n_batch  = n_max;
+    params.n_ubatch = n_max;
+    params.n_seq_max    = kMostSlots;
+    params.kv_unified   = true;  // inputs of any length share the cells
+    params.embeddings   = true;
+    params.pooling_type = whole_ ? to_llama(pooling_) : LLAMA_POOLING_TYPE_NONE;
+    params.n_threads           = threads_;
+    params.n_threads_batch     = threads_;
+    params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
+    params.abort_callback_data = &aborted_;
+    take_last_errors();
+    context_.reset(llama_init_from_model(model_.handle(), params));
+    if (!context_) {
+        throw Error(ErrorCode::out_of_memory,
+                    "llama.cpp could not set up a context for embeddings: " + take_last_errors() + ".");
+    }
+    batch_.reset(new llama_batch(llama_batch_init(static_cast<int32_t>(n_max), 0, 1)));
+}
+
+void Embedder::decode(const std::vector<EmbedRow>& rows) {
+    if (!context_) create_context();
+    batch_->n_tokens = 0;
+    std::vector<int32_t> first_rows;
+    for (const EmbedRow& row : rows) {
+        first_rows.push_back(batch_->n_tokens);
+        if (static_cast<size_t>(batch_->n_tokens) + row.n_tokens > llama_n_ubatch(context_.get())) {
+            throw Error(ErrorCode::decode_failed, "The pass is larger than the batch.");
+        }
+        for (size_t i = row.begin; i < row.begin + row.n_tokens; ++i) {
+            const auto at         = static_cast<size_t>(batch_->n_tokens++);
+            batch_->token[at]     = row.request->inputs[row.input][i];
+            batch_->pos[at]       = static_cast<llama_pos>(i);
+            batch_->n_seq_id[at]  = 1;
+            batch_->seq_id[at][0] = row.slot;
+            batch_->logits[at]    = true;
+        }
+    }
+    take_last_errors();
+    const int32_t result = llama_decode(context_.get(), *batch_);
+    if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
+    if (result != 0) {
+        throw Error(ErrorCode::decode_failed,
+                    "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
+    }
+    llama_synchronize(context_.get());
+    for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
+}
+
+void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
+    EmbedRequest& request = *row.request;
+    if (whole_) {
+        const float* vector = llama_get_embeddings_seq(context_.get(), row.slot);
+        if (vector == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no vector.");
+        request.vectors[row.input].assign(vector, vector + vector_length());
+    } else {
+        pool(row, batch_row);
+    }
+    if (!row.is_last) return;
+    finish_input(request, row.input);
+    if (++request.n_done < request.inputs.size() || !request.on_done) return;
+    std::exchange(request.on_done, nullptr)(request.vectors, std::nullopt);
+}
+
+// Adds up the tokens' vectors where the mean is wanted: dividing by their number would change the length alone, and
+// every vector is brought to the length one.
+void Embedder::pool(const EmbedRow& row, int32_t batch_row) {
+    std::vector<float>& vector = row.request->vectors[row.input];
+    vector.resize(vector_length());
+    const bool   begins = row.begin == 0;
+    const size_t first  = pooling_ == Pooling::last ? row.n_tokens - 1 : 0;
+    const size_t last   = pooling_ == Pooling::cls ? 0 : row.n_tokens - 1;
+    if (pooling_ == Pooling::cls && !begins) return;
+    for (size_t i = first; i <= last; ++i) {
+        const float* of_token = llama_get_embeddings_ith(context_.get(), batch_row + static_cast<int32_t>(i));
+        if (of_token == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no vector.");
+        const bool adds = pooling_ == Pooling::mean;
+        for (size_t at = 0; at < vector.size(); ++at) vector[at] = (adds ? vector[at] : 0.0f) + of_token[at];
+    }
+}
+
+void Embedder::finish_input(EmbedRequest& request, size_t input) const {
+    std::vector<float>& vector = request.vectors[input];
+    double              sum    = 0.0;
+    for (const float each : vector) sum += static_cast<double>(each) * each;
+    if (!std::isfinite(sum)) throw Error(ErrorCode::decode_failed, "The model yielded a vector that is no number.");
+    if (pooling_ == Pooling::rank || sum == 0.0) return;
+    const auto scale = static_cast<float>(1.0 / std::sqrt(sum));
+    for (float& each : vector) each *= scale;
+}
+
+// A request fails once, however many of its inputs do.
+void Embedder::fail(EmbedRequest& request, ErrorCode code, const std::string& message) {
+    for (const int32_t slot : queue_.drop(request)) clear(slot);
+    if (request.on_done) std::exchange(request.on_done, nullptr)(request.vectors, Failure{code, message});
+}
+
+void Embedder::clear(int32_t slot) {
+    if (context_) llama_memory_seq_rm(llama_get_memory(context_.get()), slot, -1, -1);
+}
+
+}  // namespace chasqui

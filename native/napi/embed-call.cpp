@@ -1,0 +1,99 @@
+#include "embed-call.h"
+
+#include "error.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace chasqui {
+
+namespace {
+
+struct Answer {
+    std::vector<float>     vectors;
+    std::optional<Failure> failure;
+};
+
+void settle(Napi::Env env, Napi::Function, Napi::Promise::Deferred* deferred, Answer* data) {
+    const std::unique_ptr<Answer> answer(data);
+    if (env == nullptr) return;  // the process is on its way out
+    if (answer->failure) {
+        deferred->Reject(to_js_error(env, {answer->failure->code, answer->failure->message}).Value());
+        return;
+    }
+    Napi::Float32Array vectors = Napi::Float32Array::New(env, answer->vectors.size());
+    std::copy(answer->vectors.begin(), answer->vectors.end(), vectors.Data());
+    deferred->Resolve(vectors);
+}
+
+using Function = Napi::TypedThreadSafeFunction<Napi::Promise::Deferred, Answer, settle>;
+
+// Lets go of the function when the request is over, or dropped: until then it keeps the process alive.
+class Settler {
+public:
+    explicit Settler(Function function) : function_(function) {}
+    ~Settler() { function_.Release(); }
+    Settler(const Settler&)            = delete;
+    Settler& operator=(const Settler&) = delete;
+
+    void call(std::unique_ptr<Answer> answer) {
+        if (function_.NonBlockingCall(answer.get()) == napi_ok) answer.release();
+    }
+
+private:
+    Function function_;
+};
+
+std::vector<std::vector<TokenId>> inputs_from_js(const Napi::CallbackInfo& call) {
+    const auto is_int32 = [](const Napi::Value& value) {
+        return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_int32_array;
+    };
+    if (!is_int32(call[1]) || !is_int32(call[2])) {
+        throw Napi::TypeError::New(call.Env(), "tokens and lengths must be Int32Arrays.");
+    }
+    const auto                        tokens = call[1].As<Napi::Int32Array>(), lengths = call[2].As<Napi::Int32Array>();
+    std::vector<std::vector<TokenId>> inputs;
+    size_t                            at = 0;
+    for (size_t i = 0; i < lengths.ElementLength(); ++i) {
+        const auto length = static_cast<size_t>(lengths.Data()[i]);
+        if (lengths.Data()[i] < 0 || length > tokens.ElementLength() - at) {
+            throw Napi::TypeError::New(call.Env(), "lengths must add up to the number of tokens.");
+        }
+        inputs.emplace_back(tokens.Data() + at, tokens.Data() + at + length);
+        at += length;
+    }
+    return inputs;
+}
+
+}  // namespace
+
+Napi::Promise embed_call(const Napi::CallbackInfo& call, Engine& engine) {
+    const Napi::Env env     = call.Env();
+    auto            request = std::make_shared<EmbedRequest>();
+    request->id             = call[0].ToNumber().Uint32Value();
+    request->inputs         = inputs_from_js(call);
+
+    auto*               deferred = new Napi::Promise::Deferred(env);
+    const Napi::Promise promise  = deferred->Promise();
+    const auto          settler  = std::make_shared<Settler>(
+        Function::New(env, "chasqui.embed", 0, 1, deferred,
+                                   [](Napi::Env, void*, Napi::Promise::Deferred* each) { delete each; }));
+    request->on_done = [settler](const EmbedRequest::Vectors& vectors, const std::optional<Failure>& failure) {
+        auto answer = std::make_unique<Answer>();
+        if (failure) {
+            answer->failure = failure;
+        } else {
+            for (const auto& vector : vectors) {
+                answer->vectors.insert(answer->vectors.end(), vector.begin(), vector.end());
+            }
+        }
+        settler->call(std::move(answer));
+    };
+    guarded(env, [&] { engine.embed(std::move(request)); });
+    return promise;
+}
+
+}  // namespace chasqui

@@ -1,11 +1,11 @@
-// The import rule: ts/http -> ts/chat -> ts/engine -> ts/images -> ts/native, each importing rightwards only.
+// The import rule: ts/http -> ts/text -> ts/chat -> ts/engine -> ts/images -> ts/native, each importing rightwards only.
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { files, offences } from './source-tree.ts';
 
 const sources = files('ts', /\.ts$/);
-const stages = ['http', 'chat', 'engine', 'images', 'native'];
+const stages = ['http', 'text', 'chat', 'engine', 'images', 'native'];
 
 function imported(line: string): string | undefined {
   return /(?:^|[\s})*])(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/.exec(line)?.[1];

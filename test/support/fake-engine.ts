@@ -1,11 +1,14 @@
 /** An engine without a model: it obeys the interface and answers by a script. */
 import type {
   ChatMessage,
+  Embeddings,
   Engine,
   EngineStats,
   Finish,
   ModelInfo,
+  Ranking,
   RenderedPrompt,
+  TextInput,
   Token,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
@@ -63,6 +66,35 @@ export class FakeEngine implements Engine {
 
   async tokenize(text: string): Promise<Int32Array> {
     return Int32Array.from(Buffer.from(text));
+  }
+
+  async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
+    return this.tokenize(`<pre>${prefix}<suf>${suffix}<mid>`);
+  }
+
+  async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {
+    return tokens.map((token) => Uint8Array.of(token));
+  }
+
+  /** A text's vector is its length and its first byte. */
+  async embed(inputs: readonly TextInput[]): Promise<Embeddings> {
+    const tokens = inputs.map((input) => (typeof input === 'string' ? [...Buffer.from(input)] : input));
+    const tooLong = tokens.findIndex(({ length }) => length > this.model.embeddingContextLength);
+    if (tooLong >= 0) {
+      const param = `input[${tooLong}]`;
+      throw new ChasquiError('context_length_exceeded', `\`${param}\` is too long.`, param);
+    }
+    return {
+      vectors: tokens.map((each) => Float32Array.of(each.length, each[0] ?? 0)),
+      promptTokens: tokens.flat().length,
+    };
+  }
+
+  /** A document is as relevant as it is long. */
+  async rank(query: string, documents: readonly string[]): Promise<Ranking> {
+    if (this.model.pooling !== 'rank') throw new ChasquiError('model_not_capable', 'This model does not rank.');
+    const promptTokens = documents.reduce((sum, { length }) => sum + length + query.length, 0);
+    return { scores: documents.map(({ length }) => length), promptTokens };
   }
 
   submit(job: Job, { signal }: { signal?: AbortSignal } = {}): FakeStream {
@@ -161,4 +193,11 @@ const MODEL: ModelInfo = {
   hasChatTemplate: true,
   vision: false,
   imageMarker: null,
+  quantization: 'F16',
+  vocabularyType: 2,
+  generates: true,
+  infills: true,
+  pooling: 'mean',
+  vectorLength: 2,
+  embeddingContextLength: 16,
 };

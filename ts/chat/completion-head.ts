@@ -8,9 +8,9 @@ export interface CompletionHead {
   model: string;
 }
 
-export function newCompletionHead(model: string): CompletionHead {
+export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = 'chatcmpl'): CompletionHead {
   return {
-    id: `chatcmpl-${randomUUID().replaceAll('-', '')}`,
+    id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
     created: Math.floor(Date.now() / 1000),
     model,
   };

@@ -1,5 +1,4 @@
 /** Which of a body's fields the mode obeys. */
-import type { ChatParameter } from '../schemas/chat-completion.js';
 
 export interface SupportedFields {
   /** The body with supported fields only, and without those that are `null`: null means absent. */
@@ -8,7 +7,7 @@ export interface SupportedFields {
   ignored: string[];
 }
 
-export function pickSupported(sent: Readonly<Record<string, unknown>>, parameters: readonly ChatParameter[]) {
+export function pickSupported(sent: Readonly<Record<string, unknown>>, parameters: readonly string[]) {
   const known: ReadonlySet<string> = new Set(parameters);
   const picked: SupportedFields = { body: {}, ignored: [] };
   for (const [name, value] of Object.entries(sent)) {
@@ -20,7 +19,7 @@ export function pickSupported(sent: Readonly<Record<string, unknown>>, parameter
 }
 
 /** Other modes' and other servers' words for the same. */
-const SYNONYMS: Readonly<Record<string, readonly ChatParameter[]>> = {
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   repeat_penalty: ['repetition_penalty'],
   repetition_penalty: ['repeat_penalty'],
   max_new_tokens: ['max_tokens'],
@@ -29,11 +28,11 @@ const SYNONYMS: Readonly<Record<string, readonly ChatParameter[]>> = {
 };
 
 /** The parameter that `name` was most likely meant to be, or null when nothing is near. */
-export function nearestParameter(name: string, parameters: readonly ChatParameter[]): ChatParameter | null {
+export function nearestParameter(name: string, parameters: readonly string[]): string | null {
   const synonym = SYNONYMS[name]?.find((parameter) => parameters.includes(parameter));
   if (synonym) return synonym;
   if (name.length > 40) return null;
-  let nearest: ChatParameter | null = null;
+  let nearest: string | null = null;
   let smallest = Math.floor((name.length - 1) * 0.4) + 1;
   for (const parameter of parameters) {
     const distance = editDistance(name.toLowerCase(), parameter);

@@ -1,6 +1,7 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { LoadOptions } from '../engine/model.js';
 import type { Profile } from '../profiles/profile.js';
 import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
@@ -12,6 +13,8 @@ import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
 const CTX_SIZE_DEFAULT = '(default: what the model was trained for, at most 4096)';
+
+type Pooling = NonNullable<LoadOptions['pooling']>;
 
 interface ServeOptions extends HostingOptions {
   model?: string;
@@ -29,6 +32,7 @@ interface ServeOptions extends HostingOptions {
   draftPMin?: number;
   draftModel?: string;
   deterministic?: boolean;
+  pooling?: Pooling;
 }
 
 export function serveCommand(): Command {
@@ -87,6 +91,13 @@ export function serveCommand(): Command {
       'compute every answer alone and from its first token, so that equal requests get equal answers to the last ' +
         'bit of rounding; slow (default: share steps and prompt beginnings)',
     )
+    .addOption(
+      new Option(
+        '--pooling <kind>',
+        "how a text's embedding comes about; rank for reranking models whose file does not say so " +
+          "(default: what the model's file says, or else mean)",
+      ).choices(['mean', 'cls', 'last', 'rank']),
+    )
     .helpOption('-h, --help', 'explain the options')
     .action(serve);
   return addHostingOptions(command);
@@ -111,7 +122,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, deterministic } = options;
+  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, deterministic, pooling } = options;
   const { draftMax, draftMin, draftPMin, draftModel } = options;
   const hosting = hostingSettings(options);
   const { mmproj, imageCacheMb } = options;
@@ -127,6 +138,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
       ...(maxQueue !== undefined && { maxQueue }),
       ...(targetStepMs !== undefined && { targetStepMs }),
       ...(deterministic !== undefined && { deterministic }),
+      ...(pooling !== undefined && { pooling }),
       ...(draftMax !== undefined && { draftMax }),
       ...(draftMin !== undefined && { draftMin }),
       ...(draftPMin !== undefined && { draftPMin }),

@@ -1,6 +1,7 @@
 /** Texts → vectors or scores. */
 import { ChasquiError } from '../errors.js';
 import type { NativeEngine } from '../native/addon.js';
+import { checkTokens } from './check-tokens.js';
 import type { Embeddings, ModelInfo, Ranking, TextInput } from './engine.js';
 
 export class Embedder {
@@ -44,7 +45,10 @@ export class Embedder {
 
   async #admitted<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#most) {
-      const error = new ChasquiError('queue_full', `${this.#running} requests for embeddings are waiting. Try again later.`);
+      const error = new ChasquiError(
+        'queue_full',
+        `${this.#running} requests for embeddings are waiting. Try again later.`,
+      );
       error.retryAfterSeconds = 1;
       throw error;
     }
@@ -58,7 +62,7 @@ export class Embedder {
 
   async #compute(inputs: readonly Int32Array[], name: string, signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
-    inputs.forEach((tokens, index) => this.#check(tokens, `${name}[${index}]`));
+    for (const [index, tokens] of inputs.entries()) this.#check(tokens, `${name}[${index}]`);
     const lengths = Int32Array.from(inputs, (tokens) => tokens.length);
     const promptTokens = lengths.reduce((sum, length) => sum + length, 0);
     if (inputs.length === 0) return { values: new Float32Array(0), promptTokens };
@@ -70,7 +74,9 @@ export class Embedder {
     }
     this.#lastId = (this.#lastId + 1) % 2 ** 31;
     const id = this.#lastId;
-    const values = await untilAborted(this.#native.embed(id, joined, lengths), signal, () => this.#native.cancelEmbed(id));
+    const values = await untilAborted(this.#native.embed(id, joined, lengths), signal, () =>
+      this.#native.cancelEmbed(id),
+    );
     return { values, promptTokens };
   }
 
@@ -84,14 +90,7 @@ export class Embedder {
         param,
       );
     }
-    const { vocabularySize } = this.#model;
-    const wrong = tokens.findIndex((token) => token < 0 || token >= vocabularySize);
-    if (wrong < 0) return;
-    throw new ChasquiError(
-      'invalid_value',
-      `\`${param}[${wrong}]\` is the token ${tokens[wrong]}, but the vocabulary goes from 0 to ${vocabularySize - 1}.`,
-      `${param}[${wrong}]`,
-    );
+    checkTokens(tokens, param, this.#model.vocabularySize);
   }
 
   #notCapable(why: string): ChasquiError {

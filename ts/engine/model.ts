@@ -3,6 +3,7 @@ import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
+import { Embedder } from './embedder.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -14,7 +15,6 @@ import type {
   TextInput,
   TokenStream,
 } from './engine.js';
-import { Embedder } from './embedder.js';
 import { deliver } from './events.js';
 import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';

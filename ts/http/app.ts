@@ -17,9 +17,13 @@ import { parseJsonBody } from './json-body.js';
 import { Endpoints } from './not-found.js';
 import { newRequestId } from './request-id.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
+import { completionsRoute } from './routes/completions.js';
+import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
 import { modelsRoutes } from './routes/models.js';
+import { rerankRoute } from './routes/rerank.js';
 import { rootRoute } from './routes/root.js';
+import { tokenizeRoutes } from './routes/tokenize.js';
 import { RunningReplies, shuttingDown } from './running-replies.js';
 import { toValidationError } from './validation-error.js';
 
@@ -28,6 +32,10 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   rootRoute,
   modelsRoutes,
   chatCompletionsRoute,
+  completionsRoute,
+  embeddingsRoute,
+  rerankRoute,
+  tokenizeRoutes,
   healthRoute,
 ];
 

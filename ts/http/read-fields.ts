@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
-import { type ChatParameter, isParameter } from '../schemas/chat-completion.js';
+import { isParameter } from '../schemas/chat-completion.js';
 import { emptyBody } from './json-body.js';
 
 /**
@@ -12,15 +12,16 @@ import { emptyBody } from './json-body.js';
  */
 export const IGNORED_HEADER = 'x-chasqui-ignored';
 
-export function readFields(profile: Profile, strict: boolean) {
+/** `parameters` are those of the endpoint; default: those of chat completions. */
+export function readFields(profile: Profile, strict: boolean, parameters: readonly string[] = profile.parameters) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (request.body === undefined) throw emptyBody();
     if (!isObject(request.body)) return;
-    const { body, ignored } = pickSupported(request.body, profile.parameters);
+    const { body, ignored } = pickSupported(request.body, parameters);
     request.body = body;
     if (ignored[0] === undefined) return;
-    if (strict) throw unknownParameter(ignored[0], profile);
-    reply.header(IGNORED_HEADER, toHeader(ignored, profile));
+    if (strict) throw unknownParameter(ignored[0], profile, parameters);
+    reply.header(IGNORED_HEADER, toHeader(ignored, parameters));
   };
 }
 
@@ -32,9 +33,9 @@ function isObject(body: unknown): body is Record<string, unknown> {
 const MOST_NAMES = 32;
 const LONGEST_NAME = 64;
 
-function toHeader(names: readonly string[], profile: Profile): string {
+function toHeader(names: readonly string[], parameters: readonly string[]): string {
   const shown = names.slice(0, MOST_NAMES).map((name) => {
-    const meant = isParameter(name) ? null : nearestParameter(name, profile.parameters);
+    const meant = isParameter(name) ? null : nearestParameter(name, parameters);
     const encoded = encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME)));
     return meant ? `${encoded};did-you-mean=${meant}` : encoded;
   });
@@ -46,9 +47,9 @@ function wellFormed(text: string): string {
   return Buffer.from(text, 'utf8').toString('utf8');
 }
 
-function unknownParameter(name: string, profile: Profile): ChasquiError {
+function unknownParameter(name: string, profile: Profile, parameters: readonly string[]): ChasquiError {
   const shown = name.slice(0, LONGEST_NAME);
-  const nearest: ChatParameter | null = nearestParameter(name, profile.parameters);
+  const nearest = nearestParameter(name, parameters);
   const advice = nearest ? ` Did you mean \`${nearest}\`?` : '';
   return new ChasquiError(
     'unknown_parameter',

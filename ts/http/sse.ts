@@ -25,7 +25,7 @@ export interface EventOptions {
 export async function sendChunks(
   reply: FastifyReply,
   streams: readonly TokenStream[],
-  chunks: ChunkEncoder,
+  chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished'>,
   options: EventOptions,
 ): Promise<void> {
   const events = new EventWriter(reply, options.keepAliveMs);

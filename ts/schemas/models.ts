@@ -9,6 +9,26 @@ export interface ModelEntry {
   /** The longest prompt plus answer, in tokens. */
   context_length: number;
   input_modalities: readonly string[];
+  output_modalities: readonly string[];
+  /** What can be asked of it: `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
+  capabilities: readonly string[];
+  /** How the weights are stored, such as `Q4_K - Medium`. */
+  quantization: string;
+  /** Bytes of the weights. */
+  size: number;
+  /** The same and more under llama-server's names. */
+  meta: {
+    vocab_type: number;
+    n_vocab: number;
+    n_ctx: number;
+    n_ctx_train: number;
+    n_embd: number;
+    n_params: number;
+    size: number;
+    ftype: string;
+    /** How a text's vector comes about. */
+    pooling: string;
+  };
 }
 
 export interface ModelList {

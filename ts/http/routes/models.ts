@@ -25,7 +25,37 @@ function toModelEntry(model: ModelInfo): ModelEntry {
     object: 'model',
     created: model.created,
     owned_by: 'chasqui',
-    context_length: model.contextLength,
+    context_length: contextLengthOf(model),
     input_modalities: model.inputModalities,
+    output_modalities: [outputOf(model)],
+    capabilities: capabilitiesOf(model),
+    quantization: model.quantization,
+    size: model.sizeBytes,
+    meta: {
+      vocab_type: model.vocabularyType,
+      n_vocab: model.vocabularySize,
+      n_ctx: contextLengthOf(model),
+      n_ctx_train: model.trainedContextLength,
+      n_embd: model.vectorLength,
+      n_params: model.parameterCount,
+      size: model.sizeBytes,
+      ftype: model.quantization,
+      pooling: model.pooling,
+    },
   };
+}
+
+/** A model that only encodes has no context but that of one text. */
+function contextLengthOf(model: ModelInfo): number {
+  return model.generates ? model.contextLength : model.embeddingContextLength;
+}
+
+function outputOf(model: ModelInfo): string {
+  if (model.generates) return 'text';
+  return model.pooling === 'rank' ? 'scores' : 'embeddings';
+}
+
+function capabilitiesOf(model: ModelInfo): string[] {
+  const generating = ['completion', 'chat', ...(model.infills ? ['infill'] : [])];
+  return [...(model.generates ? generating : []), model.pooling === 'rank' ? 'rerank' : 'embeddings'];
 }

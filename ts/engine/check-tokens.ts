@@ -1,0 +1,14 @@
+import { ChasquiError } from '../errors.js';
+
+/** Throws `invalid_value` when a token is not in the vocabulary; `name` says where the tokens came from. */
+export function checkTokens(tokens: Iterable<number>, name: string, vocabularySize: number): void {
+  let index = 0;
+  for (const token of tokens) {
+    if (token < 0 || token >= vocabularySize) {
+      const param = `${name}[${index}]`;
+      const range = `the vocabulary goes from 0 to ${vocabularySize - 1}`;
+      throw new ChasquiError('invalid_value', `\`${param}\` is the token ${token}, but ${range}.`, param);
+    }
+    index += 1;
+  }
+}

@@ -1,0 +1,40 @@
+/** A text's way through the server, from valid body to its continuation. */
+import type { FastifyInstance } from 'fastify';
+import { newCompletionHead } from '../../chat/completion-head.js';
+import { type CompletionRequest, completionSchema } from '../../schemas/completion.js';
+import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
+import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
+import type { AppContext } from '../app.js';
+import { toChasquiError } from '../error-handler.js';
+import { checkModelName } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+import { sendChunks } from '../sse.js';
+
+const URL = '/v1/completions';
+
+export function completionsRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
+  const { keepAliveMs, stallTimeoutMs, onFault } = options;
+  const body = completionSchema(profile.parameters);
+  const preValidation = readFields(profile, options.strict, Object.keys(body.properties));
+
+  app.post<{ Body: CompletionRequest }>(URL, { schema: { body }, preValidation }, async (request, reply) => {
+    const { body } = request;
+    checkModelName(body.model, engine.model, profile);
+    const signal = running.signalFor(reply.raw);
+    try {
+      const completions = await submitCompletions(engine, body, profile, signal);
+      const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
+        includeUsage: body.stream_options?.include_usage ?? false,
+        withTopLogprobs: (body.logprobs ?? 0) > 0,
+      });
+      if (!body.stream) return await toWholeCompletion(encoder, completions);
+      const toError = (thrown: unknown) => toChasquiError(aboutPrompt(thrown), request, onFault);
+      await sendChunks(reply, completions.streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+      return reply;
+    } catch (thrown) {
+      throw aboutPrompt(thrown);
+    }
+  });
+  refuseOtherMethods(app, URL, ['POST']);
+}

@@ -1,0 +1,20 @@
+/** Vectors of texts. */
+import type { FastifyInstance } from 'fastify';
+import { type EmbeddingsRequest, embeddingsSchema } from '../../schemas/embeddings.js';
+import { toEmbeddings } from '../../text/to-embeddings.js';
+import type { AppContext } from '../app.js';
+import { checkModelName } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+
+const URL = '/v1/embeddings';
+
+export function embeddingsRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
+  const preValidation = readFields(profile, options.strict, Object.keys(embeddingsSchema.properties));
+  const settings = { schema: { body: embeddingsSchema }, preValidation };
+  app.post<{ Body: EmbeddingsRequest }>(URL, settings, async ({ body }, reply) => {
+    checkModelName(body.model, engine.model, profile);
+    return toEmbeddings(engine, body, running.signalFor(reply.raw));
+  });
+  refuseOtherMethods(app, URL, ['POST']);
+}

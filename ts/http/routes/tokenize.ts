@@ -1,0 +1,46 @@
+/** What the model's tokenizer and its chat template make of a text: llama-server's three helpers, under its names. */
+import type { FastifyInstance } from 'fastify';
+import { renderPrompt } from '../../chat/render-prompt.js';
+import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import {
+  type ApplyTemplateReply,
+  type DetokenizeRequest,
+  detokenizeSchema,
+  type TokenizeRequest,
+  tokenizeSchema,
+} from '../../schemas/tokenize.js';
+import { toText, toTokens } from '../../text/to-tokens.js';
+import type { AppContext } from '../app.js';
+import { checkModelName } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+
+export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options }: AppContext): void {
+  const settingsFor = (schema: { properties: object }) => ({
+    schema: { body: schema },
+    preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
+  });
+
+  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), async ({ body }) => {
+    checkModelName(body.model, engine.model, profile);
+    return toTokens(engine, body);
+  });
+
+  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), async ({ body }) => {
+    checkModelName(body.model, engine.model, profile);
+    return toText(engine, body);
+  });
+
+  const template = {
+    schema: { body: { ...chatCompletionSchema(profile.parameters), required: ['messages'] } },
+    preValidation: readFields(profile, options.strict),
+  };
+  type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
+  app.post<{ Body: Conversation }>('/apply-template', template, async ({ body }): Promise<ApplyTemplateReply> => {
+    checkModelName(body.model, engine.model, profile);
+    const { prompt } = await renderPrompt(engine, body.messages);
+    return { prompt };
+  });
+
+  for (const url of ['/tokenize', '/detokenize', '/apply-template']) refuseOtherMethods(app, url, ['POST']);
+}

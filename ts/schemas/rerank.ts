@@ -1,0 +1,41 @@
+/** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
+
+export interface RerankRequest {
+  model?: string;
+  query: string;
+  documents: (string | { text: string })[];
+  /** How many results to return, the most relevant first; default: all. */
+  top_n?: number;
+  return_documents?: boolean;
+}
+
+export interface RerankReply {
+  object: 'list';
+  model: string;
+  /** The most relevant first. */
+  results: {
+    /** Its place in the request. */
+    index: number;
+    /** What the model's head puts out; for most models a logit, so that only the order means something. */
+    relevance_score: number;
+    document?: { text: string };
+  }[];
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+export const MAX_DOCUMENTS = 2048;
+
+const properties: Record<keyof RerankRequest, object> = {
+  model: { type: 'string' },
+  query: { type: 'string' },
+  documents: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_DOCUMENTS,
+    items: { type: ['string', 'object'], required: ['text'], properties: { text: { type: 'string' } } },
+  },
+  top_n: { type: 'integer', minimum: 1 },
+  return_documents: { type: 'boolean' },
+};
+
+export const rerankSchema = { type: 'object', required: ['query', 'documents'], properties };

@@ -1,0 +1,104 @@
+/** A valid body of `POST /v1/completions` → one running job for each choice. */
+import { submitChoices } from '../chat/choices.js';
+import { toJob } from '../chat/to-job.js';
+import { checkTokens } from '../engine/check-tokens.js';
+import type { Engine, TextInput, TokenStream } from '../engine/engine.js';
+import type { Job } from '../engine/job.js';
+import { ChasquiError } from '../errors.js';
+import type { Profile } from '../profiles/profile.js';
+import { MAX_CHOICES } from '../schemas/chat-completion.js';
+import type { CompletionRequest } from '../schemas/completion.js';
+import { toInputs } from './to-inputs.js';
+import { spell } from './to-tokens.js';
+
+export interface RunningCompletions {
+  /** The choices of the first prompt, then those of the second ... */
+  streams: TokenStream[];
+  /** How many of them each prompt has. */
+  choicesPerPrompt: number;
+  /** What each stream's text begins with: its prompt if that is to be echoed, else nothing. */
+  beginnings: string[];
+}
+
+export async function submitCompletions(
+  engine: Engine,
+  body: CompletionRequest,
+  profile: Profile,
+  signal: AbortSignal,
+): Promise<RunningCompletions> {
+  refuseUnsupported(body);
+  const n = body.n ?? 1;
+  const { inputs, nameOf } = toInputs(body.prompt, 'prompt', MAX_CHOICES);
+  if (inputs.length * n > MAX_CHOICES) {
+    const asked = `${inputs.length} prompts with ${n} choices each`;
+    throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in all, but got ${asked}.`, 'n');
+  }
+  const prompts = await Promise.all(inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index))));
+  const echoes = body.echo
+    ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index))))
+    : inputs.map(() => '');
+  const job = toCommonJob(body, profile);
+  return {
+    streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, signal)),
+    choicesPerPrompt: n,
+    beginnings: echoes.flatMap((echo) => Array<string>(n).fill(echo)),
+  };
+}
+
+/** The engine knows no requests: it does not say which field a prompt that is too long came in. */
+export function aboutPrompt(thrown: unknown): unknown {
+  if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
+  if (thrown.code !== 'context_length_exceeded' && thrown.code !== 'invalid_job') return thrown;
+  return new ChasquiError(thrown.code, thrown.message, 'prompt', { cause: thrown });
+}
+
+function refuseUnsupported(body: CompletionRequest): void {
+  const n = body.n ?? 1;
+  if (body.best_of !== undefined && body.best_of < n) {
+    throw new ChasquiError('invalid_value', `\`best_of\` must be at least \`n\`, which is ${n}.`, 'best_of');
+  }
+  if (body.best_of !== undefined && body.best_of > n) {
+    throw new ChasquiError(
+      'unsupported_parameter',
+      '`best_of` above `n` is not supported by this server: ask for more choices with `n` and choose among them.',
+      'best_of',
+    );
+  }
+  if (body.echo && body.logprobs !== undefined) {
+    throw new ChasquiError(
+      'unsupported_parameter',
+      '`echo` with `logprobs` is not supported by this server: the prompt is read without log-probabilities.',
+      'echo',
+    );
+  }
+}
+
+async function toPrompt(
+  engine: Engine,
+  input: TextInput,
+  suffix: string | undefined,
+  name: string,
+): Promise<Job['prompt']> {
+  if (typeof input !== 'string') checkTokens(input, name, engine.model.vocabularySize);
+  if (suffix === undefined) return input;
+  if (!engine.model.infills) {
+    throw new ChasquiError(
+      'model_not_capable',
+      `The model \`${engine.model.id}\` was not trained to fill gaps: leave \`suffix\` out.`,
+      'suffix',
+    );
+  }
+  const prefix = typeof input === 'string' ? input : await spell(engine, input, name);
+  return Array.from(await engine.tokenizeInfill(prefix, suffix));
+}
+
+async function toEcho(engine: Engine, input: TextInput, name: string): Promise<string> {
+  return typeof input === 'string' ? input : spell(engine, input, name);
+}
+
+/** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */
+function toCommonJob(body: CompletionRequest, profile: Profile): Job {
+  const { prompt: _prompt, suffix: _suffix, echo: _echo, best_of: _bestOf, logprobs, ...shared } = body;
+  const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
+  return toJob(chat, { prompt: '', additionalStops: [] }, profile);
+}

@@ -1,0 +1,38 @@
+/** Valid bodies of `POST /tokenize` and `POST /detokenize` → their replies. */
+import { checkTokens } from '../engine/check-tokens.js';
+import type { Engine } from '../engine/engine.js';
+import type {
+  DetokenizeReply,
+  DetokenizeRequest,
+  TokenizeReply,
+  TokenizeRequest,
+  TokenPiece,
+} from '../schemas/tokenize.js';
+
+export async function toTokens(engine: Engine, body: TokenizeRequest): Promise<TokenizeReply> {
+  const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true };
+  const tokens = Array.from(await engine.tokenize(body.content, options));
+  if (!body.with_pieces) return { tokens };
+  const pieces = await engine.pieces(tokens);
+  return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };
+}
+
+export async function toText(engine: Engine, body: DetokenizeRequest): Promise<DetokenizeReply> {
+  return { content: await spell(engine, body.tokens, 'tokens') };
+}
+
+/** The text that tokens spell; `name` is the request field they came in. */
+export async function spell(engine: Engine, tokens: readonly number[], name: string): Promise<string> {
+  checkTokens(tokens, name, engine.model.vocabularySize);
+  return Buffer.concat(await engine.pieces(tokens)).toString('utf8');
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function toPiece(bytes: Uint8Array): TokenPiece['piece'] {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return Array.from(bytes);
+  }
+}

@@ -45,6 +45,31 @@ test('streams', async ({ client }) => {
   assert.is(usage?.total_tokens, 12);
 });
 
+test('continues a text, whole and streamed', async ({ client }) => {
+  const request = { model: 'fake', prompt: 'Once', logprobs: 1 };
+  const { choices, usage } = await client.completions.create(request);
+  assert.is(choices[0]?.text, 'Hello!');
+  assert.is(usage?.total_tokens, 8);
+  let text = '';
+  for await (const chunk of await client.completions.create({ ...request, stream: true }))
+    text += chunk.choices[0]?.text;
+  assert.is(text, 'Hello!');
+});
+
+test('reads vectors, which it asks for in base64, and plain numbers', async ({ client }) => {
+  for (const format of [{}, { encoding_format: 'float' as const }]) {
+    const { data, usage } = await client.embeddings.create({ model: 'fake', input: ['abc', 'd'], ...format });
+    assert.equal(
+      data.map(({ embedding }) => embedding),
+      [
+        [3, 97],
+        [1, 100],
+      ],
+    );
+    assert.is(usage.prompt_tokens, 4);
+  }
+});
+
 test('puts a stream together again', async ({ client, server }) => {
   server.engine.play({ batches: () => LOGPROB_BATCHES });
   const completion = await client.chat.completions
@@ -79,7 +104,7 @@ test('aborts a whole reply, and the sequence is freed', async ({ client, server:
   assert.is(engine.cancelled, 1);
 });
 
-test('gets typed errors', async ({ client: { chat, models, embeddings } }) => {
+test('gets typed errors', async ({ client: { chat, models, images } }) => {
   const failures: [() => Promise<unknown>, new (...args: never[]) => Error, string, string | null][] = [
     [
       () => chat.completions.create({ model: 'fake', messages, temperature: -1 }),
@@ -89,7 +114,7 @@ test('gets typed errors', async ({ client: { chat, models, embeddings } }) => {
     ],
     [() => chat.completions.create({ model: 'other', messages }), OpenAI.NotFoundError, 'model_not_found', 'model'],
     [() => models.retrieve('other'), OpenAI.NotFoundError, 'model_not_found', null],
-    [() => embeddings.create({ model: 'fake', input: 'x' }), OpenAI.NotFoundError, 'unknown_url', null],
+    [() => images.generate({ model: 'fake', prompt: 'x' }), OpenAI.NotFoundError, 'unknown_url', null],
   ];
   for (const [request, type, code, param] of failures) {
     const error = await request().catch((thrown: unknown) => thrown);

@@ -14,6 +14,8 @@ export interface TestApp {
   chat(body?: Record<string, unknown>): Promise<LightMyRequestResponse>;
   /** Sends `payload` as it is. */
   post(payload: string | undefined, headers?: Record<string, string>): Promise<LightMyRequestResponse>;
+  /** Sends a body to any path. */
+  send(url: string, body: unknown): Promise<LightMyRequestResponse>;
 }
 
 export const CHAT_PATH = '/v1/chat/completions';
@@ -31,7 +33,9 @@ export function testApp(script: FakeScript = {}, options: AppOptions = {}, profi
   const url = deployment ? `/${deployment.org}/${deployment.app}${CHAT_PATH}` : CHAT_PATH;
   const post: TestApp['post'] = (payload, headers = JSON_HEADERS) =>
     app.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) });
-  return { app, engine, faults, post, chat: (body) => post(JSON.stringify(chatBody(body))) };
+  const send: TestApp['send'] = (path, body) =>
+    app.inject({ method: 'POST', url: path, headers: JSON_HEADERS, payload: JSON.stringify(body) });
+  return { app, engine, faults, post, send, chat: (body) => post(JSON.stringify(chatBody(body))) };
 }
 
 const listening = new Set<FastifyInstance>();

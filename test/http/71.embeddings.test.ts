@@ -1,0 +1,132 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { testApp } from '../support/build-app.js';
+import { type ExpectedError, expectError } from '../support/expect-error.js';
+
+const test = suite('http: embeddings and reranking');
+
+const EMBEDDINGS = '/v1/embeddings';
+const RERANK = '/v1/rerank';
+const input = (fields: object) => ({ model: 'fake', ...fields });
+
+test('a text’s vector, in the published shape and nothing else', async () => {
+  const reply = await testApp().send(EMBEDDINGS, input({ input: 'abc' }));
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal(reply.json(), {
+    object: 'list',
+    model: 'fake',
+    data: [{ object: 'embedding', index: 0, embedding: [3, 97] }],
+    usage: { prompt_tokens: 3, total_tokens: 3 },
+  });
+});
+
+test('texts, tokens and lists of tokens', async () => {
+  const { send } = testApp();
+  const vectors = async (value: unknown) =>
+    (await send(EMBEDDINGS, input({ input: value })))
+      .json()
+      .data.map(({ embedding }: { embedding: number[] }) => embedding);
+  assert.equal(await vectors(['a', 'bb']), [
+    [1, 97],
+    [2, 98],
+  ]);
+  assert.equal(await vectors([7, 8, 9]), [[3, 7]]);
+  assert.equal(await vectors([[7], [8, 9]]), [
+    [1, 7],
+    [2, 8],
+  ]);
+});
+
+test('base64 holds the same as 32-bit floats, little-endian', async () => {
+  const { send } = testApp();
+  const { data } = (await send(EMBEDDINGS, input({ input: ['a', 'bb'], encoding_format: 'base64' }))).json();
+  const bytes = Buffer.from(data[1].embedding, 'base64');
+  assert.is(bytes.length, 8);
+  assert.equal([bytes.readFloatLE(0), bytes.readFloatLE(4)], [2, 98]);
+});
+
+test('the length that vectors have may be asked for, and no other', async () => {
+  const { send } = testApp();
+  assert.is((await send(EMBEDDINGS, input({ input: 'a', dimensions: 2 }))).statusCode, 200);
+  expectError(await send(EMBEDDINGS, input({ input: 'a', dimensions: 1 })), {
+    status: 400,
+    code: 'invalid_value',
+    param: 'dimensions',
+    says: /must be 2/,
+  });
+});
+
+const tooLong = 'x'.repeat(17);
+const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [
+  ['no input', {}, { status: 400, code: 'missing_required_parameter', param: 'input' }],
+  ['an object', { input: {} }, { status: 400, code: 'invalid_type', param: 'input' }],
+  ['nothing', { input: [] }, { status: 400, code: 'invalid_value', param: 'input' }],
+  ['a mixture', { input: ['a', ['b']] }, { status: 400, code: 'invalid_type', param: 'input[1][0]' }],
+  ['a mixture of tokens and texts', { input: ['a', [1]] }, { status: 400, code: 'invalid_type', param: 'input[1]' }],
+  ['too many', { input: Array(2049).fill('a') }, { status: 400, code: 'invalid_value', param: 'input' }],
+  [
+    'another format',
+    { input: 'a', encoding_format: 'int8' },
+    { status: 400, code: 'invalid_value', param: 'encoding_format' },
+  ],
+  [
+    'a long text among others',
+    { input: ['a', 'b', 'c', tooLong] },
+    { status: 400, code: 'context_length_exceeded', param: 'input[3]' },
+  ],
+  [
+    'a long text alone',
+    { input: tooLong },
+    { status: 400, code: 'context_length_exceeded', param: 'input', says: /^`input` is/ },
+  ],
+  [
+    'another model',
+    { input: 'a', model: 'other' },
+    { status: 404, type: 'not_found_error', code: 'model_not_found', param: 'model' },
+  ],
+];
+
+for (const [name, fields, expected] of REFUSED) {
+  test(`refused: ${name}`, async () => expectError(await testApp().send(EMBEDDINGS, input(fields)), expected));
+}
+
+test('documents come in the order of their scores, with their places', async () => {
+  const { send } = testApp({ model: { pooling: 'rank' } });
+  const reply = await send(RERANK, { query: 'q', documents: ['bb', { text: 'cccc' }, 'a'] });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal(reply.json(), {
+    object: 'list',
+    model: 'fake',
+    results: [
+      { index: 1, relevance_score: 4 },
+      { index: 0, relevance_score: 2 },
+      { index: 2, relevance_score: 1 },
+    ],
+    usage: { prompt_tokens: 10, total_tokens: 10 },
+  });
+});
+
+test('top_n cuts the list, return_documents brings the texts along', async () => {
+  const { send } = testApp({ model: { pooling: 'rank' } });
+  const { results } = (
+    await send(RERANK, { query: 'q', documents: ['a', 'bb'], top_n: 1, return_documents: true })
+  ).json();
+  assert.equal(results, [{ index: 1, relevance_score: 2, document: { text: 'bb' } }]);
+});
+
+test('a model that does not rank says so', async () => {
+  const reply = await testApp().send(RERANK, { query: 'q', documents: ['a'] });
+  expectError(reply, { status: 400, code: 'model_not_capable', param: 'model' });
+});
+
+test('refused: no documents, no query, a document of no text', async () => {
+  const { send } = testApp({ model: { pooling: 'rank' } });
+  const refused = async (body: object, code: string, param: string) =>
+    expectError(await send(RERANK, body), { status: 400, code, param });
+  await refused({ query: 'q', documents: [] }, 'invalid_value', 'documents');
+  await refused({ documents: ['a'] }, 'missing_required_parameter', 'query');
+  await refused({ query: 'q', documents: [{}] }, 'missing_required_parameter', 'documents[0].text');
+  await refused({ query: 'q', documents: ['a'], top_n: 0 }, 'invalid_value', 'top_n');
+});
+
+test.run();

@@ -1,0 +1,140 @@
+/**
+ * Models of kinds that the demo model is not: the vocabularies of real ones, a few layers of random weights. What they
+ * compute means nothing; that it is what llama.cpp computes is what is tested.
+ */
+import path from 'node:path';
+import {
+  arrayLength,
+  type Entry,
+  float32Entry,
+  readEntries,
+  type Tensor,
+  textEntry,
+  uint32Entry,
+  writeGguf,
+} from '../../bench/peers/gguf.js';
+import { root } from '../../bench/peers/places.js';
+import { RandomWeights } from '../../bench/peers/random-weights.js';
+import { seedOf } from '../../bench/work.js';
+
+const width = 64;
+const hidden = 128;
+const layers = 2;
+/** Tokens of the longest text that the encoder takes: it has learned positions, and no others. */
+export const ENCODER_CONTEXT = 128;
+
+/** llama.cpp's numbers for how a text's vector comes about; `none`: the file does not say. */
+const poolings = { none: undefined, mean: 1, cls: 2, last: 3, rank: 4 };
+
+/** Writes a BERT: it encodes texts and generates none. With a head it can score, whatever the file says of pooling. */
+export function writeEncoder(file: string, pooling: keyof typeof poolings, withHead = pooling === 'rank'): string {
+  const copied = vocabulary('bert-bge');
+  const code = poolings[pooling];
+  const entries = [
+    textEntry('general.architecture', 'bert'),
+    ...readEntries(vocabularyFile('bert-bge')).filter(({ key }) => key === 'bert.attention.causal'),
+    uint32Entry('bert.context_length', ENCODER_CONTEXT),
+    ...shape('bert'),
+    float32Entry('bert.attention.layer_norm_epsilon', 1e-12),
+    ...(code === undefined ? [] : [uint32Entry('bert.pooling_type', code)]),
+    ...copied,
+  ];
+  const head = [matrix('cls', width, width), bias('cls'), matrix('cls.output', width, 1), bias('cls.output', 1)];
+  writeGguf(file, entries, [...encoderTensors(vocabularySize(copied)), ...(withHead ? head : [])]);
+  return file;
+}
+
+/** Writes a decoder of 512 tokens of context, whose vocabulary has the tokens that mark a gap. */
+export function writeDecoder(file: string): string {
+  const copied = vocabulary('starcoder');
+  const entries = [
+    textEntry('general.architecture', 'qwen2'),
+    uint32Entry('qwen2.context_length', 512),
+    ...shape('qwen2'),
+    float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
+    ...copied,
+  ];
+  writeGguf(file, entries, decoderTensors(vocabularySize(copied)));
+  return file;
+}
+
+function vocabularyFile(name: string): string {
+  return path.join(root, 'vendor', 'llama.cpp', 'models', `ggml-vocab-${name}.gguf`);
+}
+
+function vocabulary(name: string): Entry[] {
+  return readEntries(vocabularyFile(name)).filter(({ key }) => key.startsWith('tokenizer.ggml.'));
+}
+
+function vocabularySize(entries: readonly Entry[]): number {
+  return arrayLength(entries.find(({ key }) => key === 'tokenizer.ggml.tokens') as Entry);
+}
+
+function shape(architecture: string): Entry[] {
+  return [
+    uint32Entry(`${architecture}.embedding_length`, width),
+    uint32Entry(`${architecture}.block_count`, layers),
+    uint32Entry(`${architecture}.feed_forward_length`, hidden),
+    uint32Entry(`${architecture}.attention.head_count`, 4),
+  ];
+}
+
+function encoderTensors(size: number): Tensor[] {
+  const all = [
+    matrix('token_embd', width, size, 1),
+    single('token_types.weight', [width, 2], 0.5),
+    single('position_embd.weight', [width, ENCODER_CONTEXT], 0.5),
+    ...norm('token_embd_norm'),
+  ];
+  for (let layer = 0; layer < layers; layer++) {
+    const block = (part: string) => `blk.${layer}.${part}`;
+    for (const part of ['attn_q', 'attn_k', 'attn_v', 'attn_output']) {
+      all.push(matrix(block(part), width, width), bias(block(part)));
+    }
+    all.push(matrix(block('ffn_up'), width, hidden), bias(block('ffn_up'), hidden));
+    all.push(matrix(block('ffn_down'), hidden, width), bias(block('ffn_down')));
+    all.push(...norm(block('attn_output_norm')), ...norm(block('layer_output_norm')));
+  }
+  return all;
+}
+
+function decoderTensors(size: number): Tensor[] {
+  const all = [matrix('token_embd', width, size, 0.02)];
+  for (let layer = 0; layer < layers; layer++) {
+    const block = (part: string) => `blk.${layer}.${part}`;
+    all.push(constant(block('attn_norm.weight'), width, 1), constant(block('ffn_norm.weight'), width, 1));
+    for (const part of ['attn_q', 'attn_k', 'attn_v']) all.push(matrix(block(part), width, width), bias(block(part)));
+    all.push(matrix(block('attn_output'), width, width), matrix(block('ffn_gate'), width, hidden));
+    all.push(matrix(block('ffn_up'), width, hidden), matrix(block('ffn_down'), hidden, width));
+  }
+  all.push(constant('output_norm.weight', width, 1));
+  return all;
+}
+
+/** A matrix that keeps the size of the vectors that it is applied to, unless a deviation is given. */
+function matrix(part: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Tensor {
+  const name = `${part}.weight`;
+  const random = new RandomWeights(seedOf(name), deviation);
+  return { name, shape: [columns, rows], type: 'F16', fill: (elements) => random.take(elements) };
+}
+
+function single(name: string, lengths: number[], deviation: number): Tensor {
+  let state = seedOf(name);
+  const next = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state / 2 ** 31 - 1) * deviation;
+  };
+  return { name, shape: lengths, type: 'F32', fill: (n) => Buffer.from(Float32Array.from({ length: n }, next).buffer) };
+}
+
+function bias(part: string, length = width): Tensor {
+  return single(`${part}.bias`, [length], 0.1);
+}
+
+function norm(part: string): Tensor[] {
+  return [constant(`${part}.weight`, width, 1), constant(`${part}.bias`, width, 0)];
+}
+
+function constant(name: string, length: number, value: number): Tensor {
+  return { name, shape: [length], type: 'F32', fill: (n) => Buffer.from(new Float32Array(n).fill(value).buffer) };
+}

@@ -102,7 +102,7 @@ PreparedPrompt Engine::tokenize_prompt(const std::string&                       
 void Engine::check_generates() const {
     if (generates()) return;
     throw Error(ErrorCode::model_not_capable,
-                model_.description() + " only encodes text: it can embed or rank, but not generate an answer.");
+                "This model (" + model_.description() + ") only encodes text: it embeds or ranks, but generates none.");
 }
 
 void Engine::check_token(TokenId token, const char* where) const {

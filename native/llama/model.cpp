@@ -82,7 +82,8 @@ Model::Model(const std::string& path, const Progress& progress) : path_(path) {
     if (!llama_model_has_decoder(model_.get()) || llama_model_has_encoder(model_.get()) ||
         llama_model_is_diffusion(model_.get())) {
         throw Error(ErrorCode::model_load_failed, path + " (" + description() + ") does not generate text token by " +
-                                                      "token. chasqui serves decoder-only language models.");
+                                                      "token. chasqui serves decoder-only language models, and " +
+                                                      "encoders for embeddings and ranking.");
     }
     vocab_ = llama_model_get_vocab(model_.get());
 }

@@ -6,15 +6,23 @@ export function baseUrl(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
+/** What a model is first asked for. */
+const REQUESTS = {
+  chat: { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'Hello!' }] } },
+  embeddings: { path: '/v1/embeddings', body: { input: 'Hello!' } },
+  rerank: { path: '/v1/rerank', body: { query: 'Who greets?', documents: ['Hello!', 'Goodbye!'] } },
+};
+
 export function curlLine(
   base: string,
   model: string,
   platform: NodeJS.Platform,
-  { needsKey = false }: { needsKey?: boolean } = {},
+  { needsKey = false, asks = 'chat' }: { needsKey?: boolean; asks?: keyof typeof REQUESTS } = {},
 ): string {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] });
+  const { path, body: fields } = REQUESTS[asks];
+  const body = JSON.stringify({ model, ...fields });
   const quote = platform === 'win32' ? quoteForCmd : quoteForShell;
-  const url = base.includes('[') ? quote(`${base}/v1/chat/completions`) : `${base}/v1/chat/completions`;
+  const url = base.includes('[') ? quote(`${base}${path}`) : `${base}${path}`;
   const key = needsKey ? `-H ${quote('Authorization: Key <API_KEY>')} ` : '';
   return `curl ${url} ${key}-H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
 }

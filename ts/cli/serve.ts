@@ -158,7 +158,9 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
 function announce({ host, port, basePath, engine }: Server, profile: Profile, { auth }: HostingOptions): void {
   const needsKey = profile.authentication === 'key' && auth !== 'public';
   const base = `${baseUrl(host, port)}${basePath}`;
-  console.log(`Serving ${engine.model.id} at ${base}/v1`);
-  console.log(`Try it:\n\n  ${curlLine(base, engine.model.id, process.platform, { needsKey })}\n`);
+  const { id, generates, pooling } = engine.model;
+  const asks = generates ? 'chat' : pooling === 'rank' ? 'rerank' : 'embeddings';
+  console.log(`Serving ${id} at ${base}/v1`);
+  console.log(`Try it:\n\n  ${curlLine(base, id, process.platform, { needsKey, asks })}\n`);
   if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
 }

@@ -25,6 +25,14 @@ test('one for a private deployment has the header that it takes', () => {
   assert.match(line, "curl http://x/acme/chat/v1/chat/completions -H 'Authorization: Key <API_KEY>' -H 'Content-Type");
 });
 
+test('a model that only encodes is asked for what it can do', () => {
+  assert.match(
+    curlLine('http://x', 'demo', 'linux', { asks: 'embeddings' }),
+    /^curl http:\/\/x\/v1\/embeddings .*"input":"Hello!"/,
+  );
+  assert.match(curlLine('http://x', 'demo', 'linux', { asks: 'rerank' }), /^curl http:\/\/x\/v1\/rerank .*"documents":\[/);
+});
+
 test('a shell hands on exactly what was meant', () => {
   for (const model of ['demo', `it's "quoted" $HOME \`ls\` \\ *`, 'ñandú 🚀', '--data']) {
     const line = curlLine('http://[::1]:8080', model, 'linux').replace(/^curl/, 'printf "%s\\0"');

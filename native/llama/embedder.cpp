@@ -227,6 +227,7 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
                     "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
     }
     llama_synchronize(context_.get());
+    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
     for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
 }
 

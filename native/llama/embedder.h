@@ -49,6 +49,8 @@ public:
     // Ends all requests with `engine_closed` and joins the thread.
     void close();
 
+    // Computed so far.
+    uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
     Pooling pooling() const { return pooling_; }
     // Tokens of the longest input.
     uint32_t context_length() const { return context_length_; }
@@ -91,6 +93,7 @@ private:
     EmbedQueue      queue_;
     bool            closing_ = false;
 
+    std::atomic<uint64_t>                       n_tokens_{0};
     std::atomic<bool>                           aborted_{false};
     std::unique_ptr<llama_context, FreeContext> context_;
     std::unique_ptr<llama_batch, FreeBatch>     batch_;

@@ -180,29 +180,25 @@ test('a model that only encodes refuses to generate, and says what it can do', a
   assert.is((await model.embed(['still there'])).vectors.length, 1);
 });
 
-test('a single text does not wait for thousands', async () => {
-  const model = await loadEncoder('mean', { threads: 1 });
-  let manyAreDone = false;
-  const many = model.embed(Array.from({ length: 2000 }, (_, i) => `text number ${i}`)).then((result) => {
-    manyAreDone = true;
-    return result;
-  });
-  await model.embed(['first']);
-  assert.not.ok(manyAreDone);
-  const { vectors } = await many;
-  assert.is(vectors.length, 2000);
-  assertNear(
-    vectors[1234] as Float32Array,
-    (await model.embed(['text number 1234'])).vectors[0] as Float32Array,
-    '1234',
-  );
+/** Seconds of work for one thread. */
+const MUCH = Array.from({ length: 2000 }, () => Array<number>(ENCODER_CONTEXT).fill(2000));
+
+test('a thousand texts of one request are each computed as if alone, and all of them once', async () => {
+  const model = await loadEncoder('mean');
+  const texts = Array.from({ length: 1000 }, (_, i) => `text number ${i}`);
+  const { vectors, promptTokens } = await model.embed(texts);
+  assert.is(vectors.length, 1000);
+  assert.is((await model.stats()).embeddedTokens, promptTokens);
+  for (const index of [0, 123, 999]) {
+    const alone = (await model.embed([texts[index] as string])).vectors[0] as Float32Array;
+    assertNear(vectors[index] as Float32Array, alone, `text ${index}`);
+  }
 });
 
-test('an abort rejects with its reason, and others go on', async () => {
+test('a text does not wait for those that came in before it, and these go on until an abort', async () => {
   const model = await loadEncoder('mean', { threads: 1 });
   const controller = new AbortController();
-  const texts = Array.from({ length: 2000 }, (_, i) => `text number ${i}`);
-  const aborted = model.embed(texts, { signal: controller.signal });
+  const aborted = model.embed(MUCH, { signal: controller.signal });
   await model.embed(['under way']);
   controller.abort(new Error('enough'));
   await aborted.then(
@@ -210,11 +206,15 @@ test('an abort rejects with its reason, and others go on', async () => {
     (error) => assert.is(error.message, 'enough'),
   );
   assertReference((await model.embed(TEXTS)).vectors, ENCODED.mean, 'afterwards');
+  const { embeddedTokens } = await model.stats();
+  await model.embed(['one more']);
+  const later = (await model.stats()).embeddedTokens;
+  assert.ok(later - embeddedTokens < ENCODER_CONTEXT, `${later - embeddedTokens} tokens for a short text`);
 });
 
 test('closing ends what runs with engine_closed, and what comes later', async () => {
   const model = await loadEncoder('mean', { threads: 1 });
-  const running = failure(model.embed(Array.from({ length: 2000 }, (_, i) => `text number ${i}`)));
+  const running = failure(model.embed(MUCH));
   await model.embed(['under way']);
   await model.close();
   assert.is((await running).code, 'engine_closed');

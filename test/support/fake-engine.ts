@@ -139,6 +139,7 @@ export class FakeEngine implements Engine {
       acceptedTokens: 0,
       decodeSteps: 0,
       imagesEncoded: 0,
+      embeddedTokens: 0,
     };
   }
 

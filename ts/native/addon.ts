@@ -141,6 +141,8 @@ export interface NativeStats {
   acceptedTokens: number;
   decodeSteps: number;
   imagesEncoded: number;
+  /** Tokens of texts that vectors or scores were computed of. */
+  embeddedTokens: number;
 }
 
 /** Which extras a record has; in this order in `extras`. */

@@ -15,4 +15,5 @@ export interface Health {
   drafted_tokens: number;
   accepted_tokens: number;
   decode_steps: number;
+  embedded_tokens: number;
 }

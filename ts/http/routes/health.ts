@@ -37,5 +37,6 @@ function toHealth(model: string, stats: EngineStats): Health {
     drafted_tokens: stats.draftedTokens,
     accepted_tokens: stats.acceptedTokens,
     decode_steps: stats.decodeSteps,
+    embedded_tokens: stats.embeddedTokens,
   };
 }

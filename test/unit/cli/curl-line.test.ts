@@ -30,7 +30,10 @@ test('a model that only encodes is asked for what it can do', () => {
     curlLine('http://x', 'demo', 'linux', { asks: 'embeddings' }),
     /^curl http:\/\/x\/v1\/embeddings .*"input":"Hello!"/,
   );
-  assert.match(curlLine('http://x', 'demo', 'linux', { asks: 'rerank' }), /^curl http:\/\/x\/v1\/rerank .*"documents":\[/);
+  assert.match(
+    curlLine('http://x', 'demo', 'linux', { asks: 'rerank' }),
+    /^curl http:\/\/x\/v1\/rerank .*"documents":\[/,
+  );
 });
 
 test('a shell hands on exactly what was meant', () => {

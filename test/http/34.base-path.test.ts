@@ -21,6 +21,20 @@ for (const url of [
   });
 }
 
+for (const [path, body] of [
+  ['v1/completions', { model: 'fake', prompt: 'Once' }],
+  ['v1/embeddings', { model: 'fake', input: 'Once' }],
+  ['tokenize', { content: 'Once' }],
+  ['detokenize', { tokens: [1] }],
+  ['apply-template', { messages: [{ role: 'user', content: 'Hi' }] }],
+] as const) {
+  test(`POST /acme/chat/${path}, and nowhere else`, async () => {
+    const { send } = deployed();
+    assert.is((await send(`/acme/chat/${path}`, body)).statusCode, 200);
+    assert.is((await send(`/${path}`, body)).statusCode, 404);
+  });
+}
+
 test('the root text names the path of this app', async () => {
   const { app } = deployed();
   assert.match((await app.inject('/acme/chat')).body, 'Start at /acme/chat/v1/models.');

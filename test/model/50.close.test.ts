@@ -43,6 +43,16 @@ const ends: [name: string, code: number, body: string][] = [
     3,
     `const m = await open(); const s = m.generate(${endless}); await s.next(); process.exit(3);`,
   ],
+  [
+    'process.exit() while embedding',
+    9,
+    `const m = await open(); m.embed(Array(2000).fill('word '.repeat(40))); await m.embed(['a']); process.exit(9);`,
+  ],
+  [
+    'closing while embedding, and the process ends by itself',
+    0,
+    `const m = await open(); m.embed(Array(2000).fill('word '.repeat(40))).catch(() => {}); await m.embed(['a']); m.close();`,
+  ],
   ['process.exit() while loading', 4, `open(); setTimeout(() => process.exit(4), 1);`],
   [
     'process.exit() while closing',

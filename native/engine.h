@@ -29,12 +29,12 @@
 namespace chasqui {
 
 struct EngineOptions {
-    DecoderOptions decoder;
-    VisionOptions  vision;
-    double         target_step_ms  = 100.0;
-    size_t         cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
-    bool           deterministic   = false;            // see SchedulerOptions
-    DraftOptions   draft;
+    DecoderOptions  decoder;
+    VisionOptions   vision;
+    double          target_step_ms  = 100.0;
+    size_t          cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
+    bool            deterministic   = false;            // see SchedulerOptions
+    DraftOptions    draft;
     EmbedderOptions embedder;
 };
 

@@ -17,6 +17,8 @@ namespace {
 constexpr uint32_t kDefaultContextLength = 4096;
 constexpr uint32_t kMostSlots            = 64;
 constexpr uint32_t kCellPadding          = 256;
+// Where each slot has a recurrent state of its own, whether anything is in it or not.
+constexpr uint32_t kMostStates = 4;
 // llama.cpp keeps room for the logits of every token that is embedded, whether the model computes them or not.
 constexpr uint32_t kMostLogits = 1U << 25;
 
@@ -51,10 +53,14 @@ uint32_t choose_batch(const Model& model, uint32_t wanted) {
 
 enum llama_pooling_type to_llama(Pooling pooling) {
     switch (pooling) {
-        case Pooling::mean: return LLAMA_POOLING_TYPE_MEAN;
-        case Pooling::cls: return LLAMA_POOLING_TYPE_CLS;
-        case Pooling::last: return LLAMA_POOLING_TYPE_LAST;
-        case Pooling::rank: return LLAMA_POOLING_TYPE_RANK;
+        case Pooling::mean:
+            return LLAMA_POOLING_TYPE_MEAN;
+        case Pooling::cls:
+            return LLAMA_POOLING_TYPE_CLS;
+        case Pooling::last:
+            return LLAMA_POOLING_TYPE_LAST;
+        case Pooling::rank:
+            return LLAMA_POOLING_TYPE_RANK;
     }
     return LLAMA_POOLING_TYPE_MEAN;
 }
@@ -89,13 +95,14 @@ Embedder::Embedder(const Model& model, const EmbedderOptions& options)
       whole_(!options.has_memory || !model.is_causal() || pooling_ == Pooling::rank),
       context_length_(choose_context_length(model, options.context_length)),
       n_batch_(choose_batch(model, options.n_batch)),
+      n_slots_(model.keeps_states() ? kMostStates : kMostSlots),
       threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
       queue_(limits()) {}
 
 Embedder::~Embedder() { close(); }
 
 EmbedLimits Embedder::limits() const {
-    return {n_batch_, kMostSlots, std::max<size_t>(context_length_, n_batch_), whole_};
+    return {n_batch_, n_slots_, std::max<size_t>(context_length_, n_batch_), whole_};
 }
 
 size_t Embedder::vector_length() const {
@@ -107,9 +114,9 @@ void Embedder::submit(std::shared_ptr<EmbedRequest> request) {
     for (const std::vector<TokenId>& input : request->inputs) {
         if (input.empty()) throw Error(ErrorCode::invalid_job, "An input is empty.");
         if (input.size() > context_length_) {
-            throw Error(ErrorCode::context_length_exceeded,
-                        "An input has " + std::to_string(input.size()) + " tokens, but at most " +
-                            std::to_string(context_length_) + " can be embedded.");
+            throw Error(ErrorCode::context_length_exceeded, "An input has " + std::to_string(input.size()) +
+                                                                " tokens, but at most " +
+                                                                std::to_string(context_length_) + " can be embedded.");
         }
     }
     request->vectors.resize(request->inputs.size());
@@ -181,13 +188,13 @@ void Embedder::pass() {
 void Embedder::create_context() {
     llama_context_params params = llama_context_default_params();
     const uint32_t       n_max  = whole_ ? std::max(context_length_, n_batch_) : n_batch_;
-    params.n_ctx  = (std::max(context_length_, n_batch_) + kCellPadding - 1) / kCellPadding * kCellPadding;
-    params.n_batch  = n_max;
-    params.n_ubatch = n_max;
-    params.n_seq_max    = kMostSlots;
-    params.kv_unified   = true;  // inputs of any length share the cells
-    params.embeddings   = true;
-    params.pooling_type = whole_ ? to_llama(pooling_) : LLAMA_POOLING_TYPE_NONE;
+    params.n_ctx               = (std::max(context_length_, n_batch_) + kCellPadding - 1) / kCellPadding * kCellPadding;
+    params.n_batch             = n_max;
+    params.n_ubatch            = n_max;
+    params.n_seq_max           = n_slots_;
+    params.kv_unified          = true;  // inputs of any length share the cells
+    params.embeddings          = true;
+    params.pooling_type        = whole_ ? to_llama(pooling_) : LLAMA_POOLING_TYPE_NONE;
     params.n_threads           = threads_;
     params.n_threads_batch     = threads_;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };

@@ -30,12 +30,12 @@ struct EmbedderOptions {
     std::optional<Pooling> pooling;             // none: as the model's file says, or else the mean
     uint32_t               context_length = 0;  // of one input; 0: the trained length, at most 4096
     uint32_t               n_batch        = 512;
-    int32_t                threads        = 0;  // 0: one per physical core
+    int32_t                threads        = 0;      // 0: one per physical core
     bool                   has_memory     = false;  // the model keeps KV cells
 };
 
-// Vectors of texts, in a context of its own, so that they wait for no answer that is being generated and no answer waits
-// for them. Thread and context come with the first request: whoever asks for no vectors pays nothing.
+// Vectors of texts, in a context of its own, so that they wait for no answer that is being generated and no answer
+// waits for them. Thread and context come with the first request: whoever asks for no vectors pays nothing.
 class Embedder {
 public:
     // Throws `invalid_options` when the model has no head for ranking and `pooling` wants one.
@@ -51,7 +51,7 @@ public:
 
     // Computed so far.
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
-    Pooling pooling() const { return pooling_; }
+    Pooling  pooling() const { return pooling_; }
     // Tokens of the longest input.
     uint32_t context_length() const { return context_length_; }
     // The length of a vector; 1 or more scores where the model ranks.
@@ -84,14 +84,14 @@ private:
 
     EmbedLimits limits() const;
 
-    const Model&    model_;
-    const Pooling   pooling_;
-    const bool      whole_;  // an input must be computed in one pass
-    const uint32_t  context_length_;
-    const uint32_t  n_batch_;
-    const int32_t   threads_;
-    EmbedQueue      queue_;
-    bool            closing_ = false;
+    const Model&   model_;
+    const Pooling  pooling_;
+    const bool     whole_;  // an input must be computed in one pass
+    const uint32_t context_length_;
+    const uint32_t n_batch_, n_slots_;
+    const int32_t  threads_;
+    EmbedQueue     queue_;
+    bool           closing_ = false;
 
     std::atomic<uint64_t>                       n_tokens_{0};
     std::atomic<bool>                           aborted_{false};

@@ -109,6 +109,10 @@ std::string Model::metadata(const std::string& suffix) const {
     return value;
 }
 
+bool Model::keeps_states() const {
+    return llama_model_is_recurrent(model_.get()) || llama_model_is_hybrid(model_.get());
+}
+
 bool Model::has_ranking_head() const {
     const gguf_init_params                               params{/*no_alloc=*/true, /*ctx=*/nullptr};
     const std::unique_ptr<gguf_context, void (*)(gguf_context*)> file(gguf_init_from_file(path_.c_str(), params),

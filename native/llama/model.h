@@ -39,6 +39,8 @@ public:
     std::string metadata(const std::string& suffix) const;
     // Tokens see those before them only.
     bool is_causal() const { return metadata(".attention.causal") != "false"; }
+    // Recurrent layers keep a state for each sequence, in place of cells.
+    bool keeps_states() const;
     // The file has weights that turn a text into a score.
     bool has_ranking_head() const;
     // Such as `Q4_K - Medium`.

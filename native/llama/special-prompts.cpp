@@ -29,8 +29,9 @@ bool can_infill(const Model& model) {
 std::vector<TokenId> infill_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& prefix,
                                    const std::string& suffix) {
     if (!can_infill(model)) {
-        throw Error(ErrorCode::model_not_capable,
-                    "This model was not trained to fill gaps: its vocabulary has no tokens for what is before and after.");
+        throw Error(
+            ErrorCode::model_not_capable,
+            "This model was not trained to fill gaps: its vocabulary has no tokens for what is before and after.");
     }
     const llama_vocab*   vocab = model.vocab();
     std::vector<TokenId> prompt;
@@ -49,8 +50,8 @@ std::vector<TokenId> ranking_prompt(const Model& model, const Tokenizer& tokeniz
         const std::string with_query = filled_in(text, "{query}", query);
         return tokenizer.tokenize(filled_in(with_query, "{document}", document), false, true);
     }
-    const llama_vocab* vocab = model.vocab();
-    const TokenId      end   = llama_vocab_eos(vocab) >= 0 ? llama_vocab_eos(vocab) : llama_vocab_sep(vocab);
+    const llama_vocab*   vocab = model.vocab();
+    const TokenId        end   = llama_vocab_eos(vocab) >= 0 ? llama_vocab_eos(vocab) : llama_vocab_sep(vocab);
     std::vector<TokenId> prompt;
     if (llama_vocab_get_add_bos(vocab)) prompt.push_back(llama_vocab_bos(vocab));
     append(prompt, tokenizer.tokenize(query, false, false));

@@ -78,9 +78,8 @@ Napi::Promise embed_call(const Napi::CallbackInfo& call, Engine& engine) {
 
     auto*               deferred = new Napi::Promise::Deferred(env);
     const Napi::Promise promise  = deferred->Promise();
-    const auto          settler  = std::make_shared<Settler>(
-        Function::New(env, "chasqui.embed", 0, 1, deferred,
-                                   [](Napi::Env, void*, Napi::Promise::Deferred* each) { delete each; }));
+    const auto          settler  = std::make_shared<Settler>(Function::New(
+                  env, "chasqui.embed", 0, 1, deferred, [](Napi::Env, void*, Napi::Promise::Deferred* each) { delete each; }));
     request->on_done = [settler](const EmbedRequest::Vectors& vectors, const std::optional<Failure>& failure) {
         auto answer = std::make_unique<Answer>();
         if (failure) {

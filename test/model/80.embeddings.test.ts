@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { ChasquiError, type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { ENCODER_CONTEXT, writeDecoder, writeEncoder } from '../support/random-model.js';
+import { tinyModel } from '../support/tiny-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'chasqui-embed-'));
 const open = new Set<Model>();
@@ -118,6 +119,22 @@ for (const pooling of ['mean', 'last'] as const) {
       for (const time of ['first', 'second']) {
         assertReference((await model.embed(TEXTS)).vectors, DECODED[pooling], `${batchSize} at a time, ${time}`);
       }
+    }
+  });
+}
+
+for (const architecture of ['mamba', 'jamba', 'gemma2'] as const) {
+  test(`${architecture}: texts together, in pieces and again are as each alone`, async () => {
+    const path = tinyModel(architecture);
+    const alone: Float32Array[] = [];
+    const whole = await load(path, { contextSize: 512 });
+    for (const text of TEXTS) alone.push((await whole.embed([text])).vectors[0] as Float32Array);
+    const pieces = await load(path, { contextSize: 512, batchSize: 64 });
+    for (const model of [whole, pieces, pieces]) {
+      const { vectors } = await model.embed([...TEXTS, ...TEXTS]);
+      vectors.forEach((vector, index) => {
+        assertNear(vector, alone[index % TEXTS.length] as Float32Array, `text ${index}`);
+      });
     }
   });
 }

@@ -85,14 +85,14 @@ const Test dropped("embed-queue: a dropped request gives its slots back and take
 // Any traffic: each token of each input once and in order, no two inputs in a slot, never more than fits.
 const Test random("embed-queue: any traffic is computed once, in order, within the limits", [] {
     for (uint32_t seed = 1; seed <= 40; ++seed) {
-        std::mt19937                              random(seed);
-        const auto                                draw  = [&](size_t most) { return 1 + random() % most; };
-        const bool                                whole_inputs = seed % 2 == 0;
-        const EmbedLimits                         limits{draw(40), draw(6), 60, whole_inputs};
-        EmbedQueue                                queue(limits);
+        std::mt19937                                       random(seed);
+        const auto                                         draw = [&](size_t most) { return 1 + random() % most; };
+        const bool                                         whole_inputs = seed % 2 == 0;
+        const EmbedLimits                                  limits{draw(40), draw(6), 60, whole_inputs};
+        EmbedQueue                                         queue(limits);
         std::map<std::pair<EmbedRequest*, size_t>, size_t> computed;
-        std::vector<std::shared_ptr<EmbedRequest>> requests;
-        const std::string                         where = " (seed " + std::to_string(seed) + ")";
+        std::vector<std::shared_ptr<EmbedRequest>>         requests;
+        const std::string                                  where = " (seed " + std::to_string(seed) + ")";
         for (int round = 0; round < 400 || !queue.empty(); ++round) {
             if (round < 400 && random() % 4 == 0) {
                 std::vector<size_t> lengths(draw(5));

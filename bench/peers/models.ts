@@ -58,6 +58,11 @@ const chatTemplate =
   "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
+/** Of its embeddings. */
+export function widthOf(name: ModelName): number {
+  return shapes[name].width;
+}
+
 /** Makes the model unless it is there, and returns its path. */
 export function syntheticModel(name: ModelName, quantizer: string): string {
   const shape: Shape = shapes[name];

@@ -13,8 +13,9 @@ import { parseArgs } from 'node:util';
 import { buildPeers, type Peers } from './build-peers.js';
 import { checkLoop } from './check-loop.js';
 import { measure, type Outcome } from './measure.js';
-import { syntheticModel } from './models.js';
+import { syntheticModel, widthOf } from './models.js';
 import { logsFolder, modelsFolder, root } from './places.js';
+import { syntheticProjector, vitB16 } from './projectors.js';
 import { figuresTable, usageTable } from './report.js';
 import { type Scenario, scenarios } from './scenarios.js';
 import { ourArguments, peerArguments, type Setting } from './subjects.js';
@@ -66,7 +67,10 @@ async function comparePeers(selected: readonly Scenario[]): Promise<void> {
 
 function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
   const modelPath = syntheticModel(scenario.model, pathOf('llama-quantize'));
-  return { modelPath, threads, llamaServer: pathOf('llama-server') };
+  const eyes = scenario.hasEyes
+    ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(scenario.model) }) }
+    : {};
+  return { modelPath, ...eyes, threads, llamaServer: pathOf('llama-server') };
 }
 
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {

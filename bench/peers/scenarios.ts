@@ -3,6 +3,7 @@ import type { Work } from '../work.js';
 import { atLeastOfLoop, atMost, atMostOfServer, type Goal, noMoreMemoryThan } from './goals.js';
 import type { ModelName } from './models.js';
 import { longPromptArrives } from './scenarios/long-prompt.js';
+import { picturesArrive, sameAgain } from './scenarios/pictures.js';
 import { residentSize } from './scenarios/resident-size.js';
 import { sharedSystemPrompt } from './scenarios/system-prompt.js';
 import type { ServedRun } from './subjects.js';
@@ -13,7 +14,7 @@ export interface Line {
   name: string;
   /** The name that the run gives to the figure. */
   figure: string;
-  unit: 'tokens/s' | 's' | 'MB';
+  unit: 'tokens/s' | 's' | 'MB' | '';
   ours: 'in-process' | 'chasqui';
   goal?: Goal;
 }
@@ -24,6 +25,8 @@ interface Shape {
   /** Tokens per sequence. */
   contextSize: number;
   parallel: number;
+  /** With a vision encoder and projector in the shape of ViT-B/16 beside it. */
+  hasEyes?: boolean;
   lines: Line[];
 }
 
@@ -112,6 +115,38 @@ export const scenarios: Scenario[] = [
     lines: [
       seconds('longest gap in 2 running streams while a prompt of 1,600 tokens arrives', 'gap', atMost(0.4)),
       seconds("the newcomer's first token", 'firstToken', atMostOfServer(1.3)),
+    ],
+  },
+  {
+    id: 'pictures',
+    model: '0.5B',
+    contextSize: 2048,
+    parallel: 14,
+    hasEyes: true,
+    run: picturesArrive({ streams: 4, pictures: 10, predictTokens: 1900 }),
+    lines: [
+      seconds('ten pictures arrive while 4 streams run: their longest gap', 'gap'),
+      seconds('the same, less twice their median gap', 'excess', atMost(0.1)),
+      seconds("the last picture's first token", 'firstToken'),
+    ],
+  },
+  {
+    id: 'same-picture',
+    model: '0.5B',
+    contextSize: 2048,
+    parallel: 4,
+    hasEyes: true,
+    run: sameAgain,
+    lines: [
+      seconds('a picture with text before it: first token', 'first'),
+      seconds('asked about again: first token', 'second'),
+      {
+        name: 'the same, as a share of the first',
+        figure: 'share',
+        unit: '',
+        ours: 'chasqui',
+        goal: { text: '≤ 0.1', isReached: ({ ours }) => ours <= 0.1 },
+      },
     ],
   },
   {

@@ -25,6 +25,8 @@ export interface Contestant {
 
 export interface Setting {
   modelPath: string;
+  /** Of the vision projector, where the scenario has one. */
+  projectorPath?: string;
   threads: number;
   /** The path of llama-server. */
   llamaServer: string;
@@ -62,16 +64,18 @@ function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'
   };
 }
 
-export function ourArguments(scenario: Scenario, { modelPath, threads }: Setting): string[] {
+export function ourArguments(scenario: Scenario, { modelPath, projectorPath, threads }: Setting): string[] {
   const { contextSize, parallel } = scenario;
-  const options = { model: modelPath, 'ctx-size': contextSize, parallel, threads, alias: 'bench' };
+  const eyes = projectorPath === undefined ? {} : { mmproj: projectorPath };
+  const options = { model: modelPath, ...eyes, 'ctx-size': contextSize, parallel, threads, alias: 'bench' };
   return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options)];
 }
 
 /** llama-server counts the context of all sequences together, and divides it when their number is given. */
-export function peerArguments(scenario: Scenario, { modelPath, threads }: Setting): string[] {
+export function peerArguments(scenario: Scenario, { modelPath, projectorPath, threads }: Setting): string[] {
   const { contextSize, parallel } = scenario;
-  const options = { model: modelPath, 'ctx-size': contextSize * parallel, parallel, threads, alias: 'bench' };
+  const eyes = projectorPath === undefined ? {} : { mmproj: projectorPath };
+  const options = { model: modelPath, ...eyes, 'ctx-size': contextSize * parallel, parallel, threads, alias: 'bench' };
   return [...flags(options), '--no-webui', ...('peerFlags' in scenario ? (scenario.peerFlags ?? []) : [])];
 }
 

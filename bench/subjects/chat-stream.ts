@@ -6,6 +6,10 @@ import type { RunningServer } from './running-server.js';
 /** One streamed chat completion. */
 export interface Chat {
   system?: string;
+  /** Stands before the image. */
+  before?: string;
+  /** A data URI. */
+  image?: string;
   user: string;
   predictTokens: number;
 }
@@ -54,8 +58,13 @@ export function streamChat(server: RunningServer, chat: Chat, options: ChatOptio
   });
 }
 
-function bodyOf({ system, user, predictTokens }: Chat): string {
-  const messages = [{ role: 'user', content: user }];
+function bodyOf({ system, before, image, user, predictTokens }: Chat): string {
+  const messages: { role: string; content: unknown }[] = [{ role: 'user', content: user }];
+  if (image !== undefined) {
+    const text = (words: string) => ({ type: 'text', text: words });
+    const content = [text(before ?? ''), { type: 'image_url', image_url: { url: image } }, text(user)];
+    messages.splice(0, 1, { role: 'user', content });
+  }
   if (system !== undefined) messages.unshift({ role: 'system', content: system });
   return JSON.stringify({
     model: 'bench',

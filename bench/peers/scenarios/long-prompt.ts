@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
-import type { RunningServer } from '../../subjects/running-server.js';
 import { runTimeoutMs, type ServedRun } from '../subjects.js';
 import { Prompts } from './prompts.js';
+import { Reader } from './reader.js';
 
 const runningPromptTokens = 80;
 /** More than can be generated before the newcomer has its first token; the streams are then ended. */
-const runningPredictTokens = 1900;
+const predictTokens = 1900;
 const newcomerPredictTokens = 4;
 const piecesBefore = 8;
 const piecesAfter = 2;
@@ -19,7 +19,7 @@ export function longPromptArrives(work: { streams: number; promptTokens: number 
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
     const readers = Array.from({ length: work.streams }, () => {
-      return new Reader(server, prompts.user(runningPromptTokens), signal);
+      return new Reader(server, { user: prompts.user(runningPromptTokens), predictTokens }, signal);
     });
     try {
       await Promise.all(readers.map((reader) => reader.untilPieces(piecesBefore)));
@@ -36,44 +36,4 @@ export function longPromptArrives(work: { streams: number; promptTokens: number 
       await sleep(pauseMs);
     }
   };
-}
-
-/** Reads one answer and notes when its pieces come. */
-class Reader {
-  /** Settles when the answer ends, for whatever reason. */
-  readonly ended: Promise<void>;
-  readonly #times: number[] = [];
-  #end: unknown;
-  #hasEnded = false;
-
-  constructor(server: RunningServer, user: string, signal: AbortSignal) {
-    const chat = { user, predictTokens: runningPredictTokens };
-    const options = { start: 0, signal, onText: (at: number) => this.#times.push(at) };
-    this.ended = streamChat(server, chat, options)
-      .then(
-        () => new Error('the answer ended before the newcomer had its first token'),
-        (error) => error,
-      )
-      .then((end) => {
-        this.#end = end;
-        this.#hasEnded = true;
-      });
-  }
-
-  get pieces(): number {
-    return this.#times.length;
-  }
-
-  async untilPieces(count: number): Promise<void> {
-    while (this.pieces < count) {
-      if (this.#hasEnded) throw this.#end;
-      await sleep(5);
-    }
-  }
-
-  /** @param moment by `performance.now()`; the gap that it falls into counts */
-  longestGapSince(moment: number): number {
-    const gaps = this.#times.map((time, i) => ({ time, gap: time - (this.#times[i - 1] ?? time) }));
-    return Math.max(...gaps.filter(({ time }) => time >= moment).map(({ gap }) => gap));
-  }
 }

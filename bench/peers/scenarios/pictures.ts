@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Chat, streamChat, timeLimit } from '../../subjects/chat-stream.js';
+import type { RunningServer } from '../../subjects/running-server.js';
+import { median, seededRandom, seedOf } from '../../work.js';
+import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { Prompts } from './prompts.js';
+import { Reader } from './reader.js';
+
+const pieces = 32;
+const pauseMs = 500;
+
+/**
+ * Pictures arrive all at once while others read. Seconds: the readers' longest gap until all are answered, and by how
+ * much it exceeds twice their median gap; and the last picture's first token.
+ */
+export function picturesArrive(work: { streams: number; pictures: number; predictTokens: number }): ServedRun {
+  return async (server, round) => {
+    const prompts = new Prompts('pictures', round);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
+    const readers = Array.from({ length: work.streams }, () => {
+      return new Reader(server, { user: prompts.user(80), predictTokens: work.predictTokens }, signal);
+    });
+    try {
+      await Promise.all(readers.map((reader) => reader.untilPieces(pieces)));
+      const arrival = performance.now();
+      const chats = Array.from({ length: work.pictures }, (_, i) => showing(`pictures ${round} ${i}`, '', 4));
+      const newcomers = await Promise.all(chats.map((chat) => streamChat(server, chat, { start: arrival, signal })));
+      await Promise.all(readers.map((reader) => reader.untilPieces(reader.pieces + 2)));
+      const gap = Math.max(...readers.map((reader) => reader.longestGapSince(arrival)));
+      const typical = median(readers.flatMap((reader) => reader.gaps()));
+      const firstToken = Math.max(...newcomers.map(({ firstTokenMs }) => firstTokenMs));
+      return { gap: gap / 1000, excess: Math.max(0, gap - 2 * typical) / 1000, firstToken: firstToken / 1000 };
+    } finally {
+      stop.abort();
+      await Promise.all(readers.map((reader) => reader.ended));
+      await sleep(pauseMs);
+    }
+  };
+}
+
+/** The same picture is asked about twice, alike up to its end. Seconds to the first token, and the second's share. */
+export async function sameAgain(server: RunningServer, round: number): Promise<Record<string, number>> {
+  const before = new Prompts('same-again', round).user(40);
+  const first = await firstTokenMs(server, showing(`again ${round}`, before, 4));
+  const second = await firstTokenMs(server, { ...showing(`again ${round}`, before, 4), user: 'Which colours has it?' });
+  return { first: first / 1000, second: second / 1000, share: second / first };
+}
+
+async function firstTokenMs(server: RunningServer, chat: Chat): Promise<number> {
+  const start = performance.now();
+  const answer = await streamChat(server, chat, { start, signal: timeLimit(runTimeoutMs) });
+  await sleep(pauseMs);
+  return answer.firstTokenMs;
+}
+
+/** A question about a picture that no other seed has. */
+function showing(seed: string, before: string, predictTokens: number): Chat {
+  return { before, image: bitmap(seededRandom(seedOf(seed))), user: 'What is in this picture?', predictTokens };
+}
+
+/** 320 × 240 pixels in blocks of random colours, as a BMP file in a data URI. */
+function bitmap(random: () => number): string {
+  const [width, height, block] = [320, 240, 40];
+  const file = Buffer.alloc(54 + 3 * width * height);
+  file.write('BM');
+  file.writeUInt32LE(file.length, 2);
+  file.writeUInt32LE(54, 10);
+  file.writeUInt32LE(40, 14);
+  file.writeInt32LE(width, 18);
+  file.writeInt32LE(height, 22);
+  file.writeUInt16LE(1, 26);
+  file.writeUInt16LE(24, 28);
+  const colours = Buffer.from(Array.from({ length: (3 * width * height) / block ** 2 }, () => random() * 256));
+  for (let i = 0; i < 3 * width * height; i++) {
+    const [x, y] = [Math.floor(i / 3) % width, Math.floor(i / 3 / width)];
+    const at = Math.floor(y / block) * (width / block) + Math.floor(x / block);
+    file[54 + i] = colours[3 * at + (i % 3)] as number;
+  }
+  return `data:image/bmp;base64,${file.toString('base64')}`;
+}

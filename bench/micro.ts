@@ -2,6 +2,16 @@ import { Bench } from 'tinybench';
 import { loadModel } from '../ts/index.js';
 import { table } from './table.js';
 
+const TOOL = {
+  name: 'look_up',
+  description: 'Looks a word up.',
+  parameters: {
+    type: 'object',
+    properties: { word: { type: 'string' }, page: { type: 'integer' } },
+    required: ['word'],
+  },
+};
+
 /** What JavaScript and the template cost per request, in microseconds. */
 export async function microTable(modelPath: string): Promise<string> {
   const model = await loadModel(modelPath, { contextSize: 256, parallel: 1, threads: 1 });
@@ -13,6 +23,7 @@ export async function microTable(modelPath: string): Promise<string> {
   const { prompt } = await model.render(messages);
   bench
     .add('render two messages', () => model.render(messages))
+    .add('render them with a tool', () => model.render(messages, { tools: [TOOL] }))
     .add('tokenize them', () => model.tokenize(prompt))
     .add('a job of one token, from submit to finish', async () => {
       for await (const _ of model.generate({ prompt: [50], maxTokens: 1 }));

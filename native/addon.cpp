@@ -1,5 +1,6 @@
 // Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
 #include "napi/addon-state.h"
+#include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
 #include "napi/error.h"
 #include "napi/from-js.h"
@@ -46,6 +47,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     env.SetInstanceData(state.release());  // Node deletes it after the cleanup hooks have run
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
+    exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
     return exports;
 }

@@ -48,7 +48,8 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
     : model_(path, progress),
       tokenizer_(model_),
-      chat_template_(model_),
+      chat_template_(model_, options.chat_template),
+      grammars_(model_.vocab()),
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, decoder_options(options, vision_.get())),
       guesser_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
@@ -143,6 +144,10 @@ void Engine::submit(Job job) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
         }
     }
+    for (const std::string& name : job.preserved_tokens) {
+        const std::vector<TokenId> tokens = tokenizer_.tokenize(name, false, true);
+        if (tokens.size() == 1) job.preserved_pieces[tokens[0]] = name;
+    }
     if (decoder_.cut_back() != CutBack::anywhere) {
         job.snapshot_at = snapshot_points(tokenizer_.message_starts(job.prompt), job.prompt.size());
     }
@@ -154,6 +159,11 @@ void Engine::embed(std::shared_ptr<EmbedRequest> request) {
         for (const TokenId token : input) check_token(token, "An input");
     }
     embedder_.submit(std::move(request));
+}
+
+std::string_view Engine::piece(const Job& job, TokenId token) const {
+    const auto preserved = job.preserved_pieces.find(token);
+    return preserved == job.preserved_pieces.end() ? tokenizer_.piece(token) : preserved->second;
 }
 
 void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
@@ -253,12 +263,14 @@ bool Engine::decode(const Plan& plan) {
 
 void Engine::sample(const Plan& plan) {
     std::vector<std::vector<Produced>> produced(plan.rows.size());
-    std::vector<std::string>           errors(plan.rows.size());
+    std::vector<Failure>               failures(plan.rows.size());
     const auto                         produce_row = [&](size_t i) {
         try {
             produce(plan.rows[i], i, produced[i]);
+        } catch (const Error& error) {
+            failures[i] = {error.code(), error.what()};
         } catch (const std::exception& error) {
-            errors[i] = error.what();
+            failures[i] = {ErrorCode::decode_failed, error.what()};
         }
     };
     const auto n_logits    = plan.rows.size() * static_cast<size_t>(tokenizer_.vocabulary_size());
@@ -272,8 +284,8 @@ void Engine::sample(const Plan& plan) {
         for (size_t j = 0; j < produced[i].size(); ++j) {
             emit(sequence, std::move(produced[i][j]), j + 1 == produced[i].size());
         }
-        if (!errors[i].empty()) {
-            fail(&sequence, {ErrorCode::decode_failed, errors[i]});
+        if (!failures[i].message.empty()) {
+            fail(&sequence, failures[i]);
             continue;
         }
         if (!plan.rows[i].draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
@@ -293,7 +305,7 @@ void Engine::produce(const PlanRow& row, size_t plan_row, std::vector<Produced>&
         next.token = sequence.sampler.sample(logits, n_vocab);
         if (n_top >= 0) next.logprobs = logprobs_of(logits, n_vocab, next.token, n_top);
         const bool is_end = tokenizer_.is_end_of_generation(next.token);
-        next.text         = sequence.accept(next.token, tokenizer_.piece(next.token), is_end, context_length_);
+        next.text         = sequence.accept(next.token, piece(sequence.job(), next.token), is_end, context_length_);
         produced.push_back(std::move(next));
         const bool goes_on = n_right < row.draft.size() && row.draft[n_right] == produced.back().token;
         if (goes_on && !is_over(sequence.status)) continue;

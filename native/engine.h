@@ -10,6 +10,7 @@
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
 #include "llama/embedder.h"
+#include "llama/grammar.h"
 #include "llama/guesser.h"
 #include "llama/model.h"
 #include "llama/tokenizer.h"
@@ -22,6 +23,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -36,6 +38,7 @@ struct EngineOptions {
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
+    std::string     chat_template;                      // instead of the model's own; empty: that one
 };
 
 // Counts at one moment, taken between two steps.
@@ -70,6 +73,8 @@ public:
     // `image_not_supported`. Any thread; slow for long texts.
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
                                    const std::vector<std::shared_ptr<const ImageSource>>& images) const;
+    // What a job's text must be. Any thread; slow for large grammars. Throws `invalid_grammar`.
+    std::shared_ptr<TokenConstraint> compile_grammar(const GrammarSettings& grammar) { return grammars_.compile(grammar); }
     // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
     // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.
@@ -123,6 +128,7 @@ private:
     void publish();
 
     void              check_generates() const;
+    std::string_view  piece(const Job& job, TokenId token) const;
     void              check_token(TokenId token, const char* where) const;
     void              check_prompt(const Job& job) const;
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
@@ -138,6 +144,7 @@ private:
     Model                   model_;
     Tokenizer               tokenizer_;
     ChatTemplate            chat_template_;
+    GrammarCompiler         grammars_;
     std::unique_ptr<Vision> vision_;
     Decoder                 decoder_;
     Guesser                 guesser_;

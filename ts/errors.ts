@@ -75,6 +75,10 @@ export const ERRORS = {
   image_download_failed: badRequest('An image could not be had from its address.'),
   template_failed: { ...badRequest("The model's chat template refused the conversation."), param: 'messages' },
   context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), param: 'messages' },
+  invalid_grammar: {
+    ...badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
+    param: 'grammar',
+  },
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
   // The server

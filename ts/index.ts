@@ -4,6 +4,8 @@ export type {
   ChatMessage,
   ChatPart,
   ChatTextPart,
+  ChatTool,
+  ChatToolCall,
   Embeddings,
   Engine,
   EngineStats,
@@ -12,6 +14,10 @@ export type {
   ModelInfo,
   Ranking,
   RenderedPrompt,
+  RenderOptions,
+  ReplyDelta,
+  ReplyFormat,
+  ReplyParser,
   TextInput,
   Timings,
   Token,
@@ -19,7 +25,14 @@ export type {
   TokenLogprobs,
   TokenStream,
 } from './engine/engine.js';
-export type { GenerateOptions, ImageInput, Job, SamplingSettings } from './engine/job.js';
+export {
+  type GenerateOptions,
+  type Grammar,
+  grammarOf,
+  type ImageInput,
+  type Job,
+  type SamplingSettings,
+} from './engine/job.js';
 export type {
   GenerateImagePart,
   GenerateImageUrlPart,

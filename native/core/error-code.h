@@ -14,6 +14,7 @@ enum class ErrorCode {
     decode_failed,
     engine_closed,
     image_not_supported,
+    invalid_grammar,
     invalid_image,
     invalid_job,
     invalid_options,
@@ -23,6 +24,7 @@ enum class ErrorCode {
     model_not_capable,
     out_of_memory,
     template_failed,
+    unsupported_parameter,
 };
 
 inline const char* to_string(ErrorCode code) {
@@ -31,6 +33,7 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::decode_failed: return "decode_failed";
         case ErrorCode::engine_closed: return "engine_closed";
         case ErrorCode::image_not_supported: return "image_not_supported";
+        case ErrorCode::invalid_grammar: return "invalid_grammar";
         case ErrorCode::invalid_image: return "invalid_image";
         case ErrorCode::invalid_job: return "invalid_job";
         case ErrorCode::invalid_options: return "invalid_options";
@@ -40,6 +43,7 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::model_not_capable: return "model_not_capable";
         case ErrorCode::out_of_memory: return "out_of_memory";
         case ErrorCode::template_failed: return "template_failed";
+        case ErrorCode::unsupported_parameter: return "unsupported_parameter";
     }
     return "decode_failed";
 }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace chasqui {
 
 class Media;
+class TokenConstraint;
 
 using TokenId = int32_t;
 
@@ -48,6 +50,10 @@ struct Job {
     std::vector<std::string>     stop;                  // none of them empty
     std::vector<size_t>          snapshot_at;           // after so many tokens the state is kept (snapshot-points.h), ascending
     SamplingSettings             sampling;
+
+    std::vector<std::string>                 preserved_tokens;  // control tokens that show in the text, by name ...
+    std::unordered_map<TokenId, std::string> preserved_pieces;  // ... and by id, once submitted
+    std::shared_ptr<TokenConstraint>         constraint;        // of this job alone; nullptr: any token may come
 };
 
 }  // namespace chasqui

@@ -1,8 +1,11 @@
 #include "sampler.h"
 
+#include "error-code.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace chasqui {
 
@@ -34,20 +37,62 @@ void RecentTokens::add(TokenId token) {
     order_.pop_front();
 }
 
-Sampler::Sampler(const SamplingSettings& settings)
+Sampler::Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint)
     : settings_(settings),
       has_penalties_(settings.repeat_penalty != 1.0f || settings.presence_penalty != 0.0f ||
                      settings.frequency_penalty != 0.0f),
       recent_(has_penalties_ ? settings.repeat_last_n : 0),
-      random_(settings.seed) {}
+      random_(settings.seed),
+      constraint_(std::move(constraint)) {}
 
-void Sampler::accept(TokenId token) { recent_.add(token); }
+void Sampler::accept(TokenId token) {
+    recent_.add(token);
+    if (constraint_) constraint_->accept(token);
+}
 
 TokenId Sampler::sample(float* logits, int32_t n_vocab) {
     adjust(logits, n_vocab);
-    const TokenId token = choose(logits, n_vocab);
+    TokenId token = choose(logits, n_vocab);
+    if (constraint_ && !constraint_->allows(token)) token = choose_allowed(logits, n_vocab);
     restore(logits);
     return token;
+}
+
+// The choice among what the constraint allows. It is asked about as few tokens as will do, because the whole
+// vocabulary costs it milliseconds.
+TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
+    if ((settings_.top_k > 0 || is_greedy()) && collect_allowed_of_largest(logits, n_vocab)) {
+        if (is_greedy()) return candidates_.front().id;
+        keep_top_p();
+        keep_min_p();
+        return draw_from_candidates();
+    }
+    masked_.assign(static_cast<size_t>(n_vocab), -std::numeric_limits<float>::infinity());
+    bool any = false;
+    for (const TokenId id : constraint_->allowed()) {
+        if (id >= n_vocab) continue;
+        masked_[static_cast<size_t>(id)] = logits[id];
+        any = any || logits[id] > -std::numeric_limits<float>::infinity();
+    }
+    if (!any) throw Error(ErrorCode::invalid_grammar, "The grammar allows no token here, so that the text cannot go on.");
+    return choose(masked_.data(), n_vocab);
+}
+
+// Fills candidates_ with the top_k most probable allowed tokens; false when they are not all among the few most
+// probable ones that were looked at.
+bool Sampler::collect_allowed_of_largest(const float* logits, int32_t n_vocab) {
+    const size_t wanted = is_greedy() ? 1 : static_cast<size_t>(settings_.top_k);
+    const size_t n_asked = std::min(4 * wanted + 64, static_cast<size_t>(n_vocab));
+    select_largest(logits, n_vocab, n_asked);
+    asked_.clear();
+    for (const Candidate& candidate : candidates_) {
+        if (candidate.logit > -std::numeric_limits<float>::infinity()) asked_.push_back(candidate.id);
+    }
+    constraint_->filter(asked_);
+    if (asked_.size() < wanted) return false;
+    candidates_.clear();
+    for (size_t i = 0; i < wanted; ++i) candidates_.push_back({asked_[i], logits[asked_[i]]});
+    return true;
 }
 
 // Biases and penalties touch few tokens, so they are written into the logits in place and taken back afterwards.
@@ -78,7 +123,7 @@ void Sampler::restore(float* logits) {
 }
 
 TokenId Sampler::choose(const float* logits, int32_t n_vocab) {
-    if (settings_.temperature <= 0.0f || settings_.top_k == 1) return argmax(logits, n_vocab);
+    if (is_greedy()) return argmax(logits, n_vocab);
     const bool all = (settings_.top_k <= 0 || settings_.top_k >= n_vocab) && settings_.top_p >= 1.0f &&
                      settings_.min_p <= 0.0f;
     if (all) return draw_from_all(logits, n_vocab);

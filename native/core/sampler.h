@@ -3,9 +3,11 @@
 
 #include "event.h"
 #include "job.h"
+#include "token-constraint.h"
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <random>
 #include <unordered_map>
 #include <utility>
@@ -29,13 +31,19 @@ private:
 // Chooses the next token from one row of logits. Settings mean what they mean in llama.cpp, applied in its order
 // (logit_bias, penalties, top_k, top_p, min_p, temperature), but nothing is copied or sorted that cannot be chosen: greedy is one
 // pass, top_k selects before it sorts.
+//
+// A constraint comes before top_k, but is asked about the sampled token first: only when that one is refused are the
+// others looked at, and a second one is drawn. llama.cpp's samplers do the same, so that a seed means the same.
 class Sampler {
 public:
-    explicit Sampler(const SamplingSettings& settings);
+    explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr);
 
-    // The token is part of the text from now on: prompt tokens first, then whatever was sampled.
+    // A token of the prompt, which the constraint does not apply to.
+    void accept_prompt(TokenId token) { recent_.add(token); }
+    // The sampled token is part of the text from now on.
     void accept(TokenId token);
-    // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy.
+    // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
+    // by two when the constraint refused the first. Throws `invalid_grammar` when the constraint allows no token.
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:
@@ -50,6 +58,9 @@ private:
     void remember(TokenId token, const float* logits) { changed_.push_back({token, logits[token]}); }
 
     TokenId choose(const float* logits, int32_t n_vocab);
+    TokenId choose_allowed(const float* logits, int32_t n_vocab);
+    bool    collect_allowed_of_largest(const float* logits, int32_t n_vocab);
+    bool    is_greedy() const { return settings_.temperature <= 0.0f || settings_.top_k == 1; }
     TokenId draw_from_all(const float* logits, int32_t n_vocab);
     TokenId draw_from_candidates();
     void    collect_candidates(const float* logits, int32_t n_vocab);
@@ -62,9 +73,14 @@ private:
     bool                   has_penalties_;
     RecentTokens           recent_;
     std::mt19937           random_;
+
+    std::shared_ptr<TokenConstraint> constraint_;
+
     std::vector<Candidate> changed_;  // logits as they were before adjust()
     std::vector<Candidate> candidates_;
     std::vector<float>     weights_;
+    std::vector<TokenId>   asked_;    // of the constraint
+    std::vector<float>     masked_;   // logits with minus infinity for what the constraint refuses
 };
 
 // The first token with the largest logit.

@@ -13,6 +13,7 @@ class Utf8Buffer {
 public:
     // Appends `bytes` and returns the text that is now certain.
     std::string push(std::string_view bytes);
+    bool is_holding() const { return !held_.empty(); }
     // Returns what was held back: the end has come, so an incomplete character becomes one U+FFFD.
     std::string flush();
 

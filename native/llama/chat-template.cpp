@@ -2,36 +2,229 @@
 
 #include "../core/error-code.h"
 
+#include <chat-auto-parser.h>
 #include <chat.h>
+#include <json-schema-to-grammar.h>
 #include <json.h>
+
+#include <algorithm>
+#include <regex>
+#include <utility>
 
 namespace chasqui {
 
-void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
+namespace {
 
-ChatTemplate::ChatTemplate(const Model& model) {
+[[noreturn]] void refuse_template(const std::exception& error) {
+    throw Error(ErrorCode::model_load_failed,
+                std::string("The model's chat template cannot be read: ") + error.what());
+}
+
+common_chat_templates_inputs inputs_of(const common_json& request, const TemplateCapabilities& capabilities) {
+    common_chat_templates_inputs inputs;
+    inputs.messages            = common_chat_msgs_parse_oaicompat(request.at("messages"));
+    inputs.tools               = common_chat_tools_parse_oaicompat(request.value("tools", common_json()));
+    inputs.reasoning_format    = COMMON_REASONING_FORMAT_DEEPSEEK;
+    // Who names a function means one call of it.
+    const bool may_repeat      = capabilities.parallel_tool_calls && !request.value("tool_choice", common_json()).is_object();
+    inputs.parallel_tool_calls = request.value("parallel_tool_calls", may_repeat);
+    if (request.contains("json_schema")) inputs.json_schema = request.at("json_schema").dump();
+    for (const auto& [name, value] : request.value("chat_template_kwargs", common_json::object()).items()) {
+        inputs.chat_template_kwargs[name] = value.dump();
+        if (name == "enable_thinking" && value.is_boolean()) inputs.enable_thinking = value.get<bool>();
+    }
+    if (!inputs.messages.empty() && inputs.messages.back().role == "assistant") {
+        inputs.continue_final_message = COMMON_CHAT_CONTINUATION_AUTO;
+        inputs.add_generation_prompt  = false;
+    }
+    return inputs;
+}
+
+// The name of the one tool that must be called; empty: any will do.
+std::string read_tool_choice(const common_json& request, common_chat_templates_inputs& inputs) {
+    const common_json choice = request.value("tool_choice", common_json::make("auto"));
+    if (choice.is_object()) {
+        inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
+        return choice.at("name").get<std::string>();
+    }
+    inputs.tool_choice = common_chat_tool_choice_parse_oaicompat(choice.get<std::string>());
+    return {};
+}
+
+// Whether there is a form of tool calls that a grammar can enforce; some templates have one without mentioning tools.
+bool can_call_tools(const common_chat_templates* templates) {
+    common_chat_templates_inputs inputs;
+    common_chat_msg              message;
+    message.role       = "user";
+    message.content    = "Hello";
+    inputs.messages    = {message};
+    inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
+    inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     try {
-        templates_.reset(common_chat_templates_init(model.handle(), "").release());
-    } catch (const std::exception& error) {
-        throw Error(ErrorCode::model_load_failed,
-                    std::string("The model's chat template cannot be read: ") + error.what());
+        return !common_chat_templates_apply(templates, inputs).grammar.empty();
+    } catch (const std::exception&) {
+        return false;
     }
 }
 
-RenderedPrompt ChatTemplate::render(const std::string& messages_json) const {
+// What the template's handlers would report without saying which of the schemas it was.
+void check_schemas(const common_chat_templates_inputs& inputs) {
+    std::string where = "response_format";
     try {
-        common_chat_templates_inputs inputs;
-        inputs.messages = common_chat_msgs_parse_oaicompat(common_json::parse(messages_json));
-        if (!inputs.messages.empty() && inputs.messages.back().role == "assistant") {
-            inputs.continue_final_message = COMMON_CHAT_CONTINUATION_AUTO;
-            inputs.add_generation_prompt  = false;
+        if (!inputs.json_schema.empty()) json_schema_to_grammar(common_json::parse(inputs.json_schema));
+        if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) return;
+        for (size_t i = 0; i < inputs.tools.size(); ++i) {
+            where = "tools[" + std::to_string(i) + "].function.parameters";
+            common_json function = common_json::object();
+            function["parameters"] = common_json::parse(inputs.tools[i].parameters);
+            json_schema_to_grammar(common_chat_tool_parameters(function));
         }
-        const common_chat_params params = common_chat_templates_apply(templates_.get(), inputs);
-        return {params.prompt, params.additional_stops};
+    } catch (const std::exception& error) {
+        throw Error(ErrorCode::invalid_grammar,
+                    "The JSON schema in `" + where + "` cannot be enforced: " + error.what() + ".");
+    }
+}
+
+GrammarSettings grammar_of(const common_chat_params& params) {
+    GrammarSettings grammar;
+    grammar.gbnf           = params.grammar;
+    grammar.lazy           = params.grammar_lazy;
+    grammar.thinking_start = params.thinking_start_tag;
+    grammar.thinking_ends  = params.thinking_end_tags;
+    grammar.prefill        = params.generation_prompt;
+    for (const common_grammar_trigger& trigger : params.grammar_triggers) {
+        auto kind = GrammarTrigger::Kind::word;
+        if (trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN) kind = GrammarTrigger::Kind::pattern;
+        if (trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN_FULL) kind = GrammarTrigger::Kind::full_pattern;
+        grammar.triggers.push_back({kind, trigger.value});
+    }
+    return grammar;
+}
+
+// llama.cpp lets an answer that must call a tool say anything before: a model that never comes to the point would never
+// call it. The run of text before the call goes; reasoning stays, where the template has any.
+std::string without_preamble(const std::string& gbnf) {
+    static const std::regex kPreamble(" until-[0-9]+[?]?(?= (?:space )?tool-)");
+    const size_t            begin = gbnf.find("root ::= ");
+    if (begin == std::string::npos || (begin > 0 && gbnf[begin - 1] != '\n')) return gbnf;
+    const size_t end = std::min(gbnf.find('\n', begin), gbnf.size());
+    return gbnf.substr(0, begin) + std::regex_replace(gbnf.substr(begin, end - begin), kPreamble, "") + gbnf.substr(end);
+}
+
+// Where each call has marks of its own, llama.cpp lets them repeat whatever `parallel_tool_calls` says.
+std::string with_one_call(std::string gbnf) {
+    string_replace_all(gbnf, "tool-calls ::= (tool-call space)+\n", "tool-calls ::= tool-call space\n");
+    string_replace_all(gbnf, "tool-calls ::= (tool-call? space)+\n", "tool-calls ::= tool-call? space\n");
+    return gbnf;
+}
+
+}  // namespace
+
+void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
+
+ChatTemplate::ChatTemplate(const Model& model, const std::string& override) {
+    try {
+        templates_.reset(common_chat_templates_init(model.handle(), override).release());
+        analyse();
+    } catch (const std::exception& error) {
+        refuse_template(error);
+    }
+}
+
+ChatTemplate::ChatTemplate(const std::string& source) {
+    try {
+        templates_.reset(common_chat_templates_init(nullptr, source).release());
+        analyse();
+    } catch (const std::exception& error) {
+        refuse_template(error);
+    }
+}
+
+// llama.cpp finds out by rendering trial conversations, milliseconds of them, and anew for each request. Whether plain
+// answers need any of that is the same for all of them.
+void ChatTemplate::analyse() {
+    const auto caps = common_chat_templates_get_caps(templates_.get());
+    const auto has  = [&](const char* name) {
+        const auto found = caps.find(name);
+        return found != caps.end() && found->second;
+    };
+    capabilities_.tools               = can_call_tools(templates_.get());
+    capabilities_.parallel_tool_calls = has("supports_parallel_tool_calls");
+    capabilities_.reasoning           = common_chat_templates_support_enable_thinking(templates_.get());
+
+    const std::string             source = common_chat_templates_source(templates_.get());
+    const common_chat_template    tmpl(source, "", "");
+    autoparser::generation_params params;
+    params.messages = common_json::array({common_json{{"role", "user"}, {"content", "Hello"}}});
+    try {
+        if (common_chat_try_specialized_template(tmpl, source, params)) return;
+        autoparser::autoparser analysis;
+        analysis.analyze_template(tmpl);
+        is_plain_ = analysis.reasoning.mode == autoparser::reasoning_mode::NONE &&
+                    analysis.content.mode == autoparser::content_mode::PLAIN;
+        plain_stops_ = analysis.additional_stops;
+    } catch (const std::exception&) {
+        is_plain_ = false;  // each request will say what is wrong
+    }
+}
+
+RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
+    try {
+        const common_json            request   = common_json::parse(request_json);
+        common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
+        const std::string            only_tool = read_tool_choice(request, inputs);
+        check_schemas(inputs);
+        const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
+        const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
+        if (is_plain_ && !calls_tools && !continues) return render_plain(std::move(inputs));
+        return render_formatted(std::move(inputs), only_tool);
+    } catch (const Error&) {
+        throw;
     } catch (const std::exception& error) {
         throw Error(ErrorCode::template_failed,
                     std::string("The model's chat template refused the conversation: ") + error.what());
     }
+}
+
+RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) const {
+    RenderedPrompt rendered;
+    inputs.force_pure_content = true;
+    rendered.text             = common_chat_templates_apply(templates_.get(), inputs).prompt;
+    rendered.additional_stops = plain_stops_;
+    if (!inputs.json_schema.empty()) {
+        rendered.grammar.emplace().gbnf = json_schema_to_grammar(common_json::parse(inputs.json_schema));
+    }
+    return rendered;
+}
+
+// The model is told of all tools, even where it must call a certain one.
+RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const {
+    common_chat_params params = common_chat_templates_apply(templates_.get(), inputs);
+    RenderedPrompt     rendered;
+    rendered.text = params.prompt;
+    if (!only_tool.empty()) {
+        inputs.tools.erase(std::remove_if(inputs.tools.begin(), inputs.tools.end(),
+                                          [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
+                           inputs.tools.end());
+        params = common_chat_templates_apply(templates_.get(), inputs);
+    }
+    const bool must_call = !inputs.tools.empty() && inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED;
+    if (must_call && params.grammar.empty()) {
+        throw Error(ErrorCode::unsupported_parameter,
+                    "The model's chat template has no form for tool calls that could be enforced.");
+    }
+    rendered.additional_stops = params.additional_stops;
+    rendered.preserved_tokens = params.preserved_tokens;
+    if (!params.grammar.empty()) rendered.grammar = grammar_of(params);
+    if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
+    if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
+
+    ReplyFormat& format      = rendered.format.emplace();
+    format.kind              = static_cast<int>(params.format);
+    format.parser            = params.parser;
+    format.generation_prompt = params.generation_prompt;
+    format.continues         = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
+    return rendered;
 }
 
 }  // namespace chasqui

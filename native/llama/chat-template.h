@@ -1,36 +1,76 @@
 // Thread: any; applying is read-only.
 #pragma once
 
+#include "grammar.h"
 #include "model.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+struct common_chat_params;
 struct common_chat_templates;
+struct common_chat_templates_inputs;
 
 namespace chasqui {
 
-struct RenderedPrompt {
-    std::string              text;
-    std::vector<std::string> additional_stops;
+// How an answer that is more than its text is taken apart (chat-parser.h).
+struct ReplyFormat {
+    int         kind = 0;           // llama.cpp's common_chat_format
+    std::string parser;             // llama.cpp's parser, as JSON
+    std::string generation_prompt;  // what the prompt ends with, which the parser begins with
+    bool        continues = false;  // the generation prompt holds the beginning of the answer, which is no news
 };
 
-// The model's own chat template, run by llama.cpp's Jinja engine.
+struct RenderedPrompt {
+    std::string                    text;
+    std::vector<std::string>       additional_stops;
+    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs to see
+    std::optional<GrammarSettings> grammar;
+    std::optional<ReplyFormat>     format;  // none: the answer is its text
+};
+
+// What templates can tell a model.
+struct TemplateCapabilities {
+    bool tools = false, parallel_tool_calls = false, reasoning = false;
+};
+
+// The model's chat template, run by llama.cpp's Jinja engine.
 class ChatTemplate {
 public:
-    // Throws `model_load_failed` when the template does not parse.
-    explicit ChatTemplate(const Model& model);
+    // `override` replaces the template in the model's file unless it is empty. Throws `model_load_failed` when the
+    // template does not parse.
+    explicit ChatTemplate(const Model& model, const std::string& override = {});
+    // A template without a model; its special tokens are empty.
+    explicit ChatTemplate(const std::string& source);
 
-    // `messages_json`: an array of messages in OpenAI's format. A trailing assistant message is continued.
-    // Throws `template_failed` with the template's own words when it refuses them.
-    RenderedPrompt render(const std::string& messages_json) const;
+    // `request_json`: an object with
+    //   messages              in OpenAI's format; a trailing assistant message is continued
+    //   tools                 in OpenAI's format (none)
+    //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
+    //   parallel_tool_calls   (as far as the template can)
+    //   json_schema           what the answer must be (anything)
+    //   chat_template_kwargs  variables of the template (none)
+    // Throws `template_failed` with the template's own words when it refuses them, `invalid_grammar` when a schema
+    // cannot be turned into a grammar, `unsupported_parameter` when the template has no tool calls and one is required.
+    RenderedPrompt render(const std::string& request_json) const;
+
+    const TemplateCapabilities& capabilities() const { return capabilities_; }
 
 private:
+    void           analyse();
+    RenderedPrompt render_plain(common_chat_templates_inputs inputs) const;
+    RenderedPrompt render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const;
+
     struct Free {
         void operator()(common_chat_templates* templates) const;
     };
     std::unique_ptr<common_chat_templates, Free> templates_;
+
+    TemplateCapabilities     capabilities_;
+    bool                     is_plain_ = false;  // an answer without tool calls is its text
+    std::vector<std::string> plain_stops_;       // of such answers
 };
 
 }  // namespace chasqui

@@ -2,6 +2,7 @@
 
 #include "../llama/special-prompts.h"
 #include "addon-state.h"
+#include "chat-values.h"
 #include "embed-call.h"
 #include "error.h"
 #include "from-js.h"
@@ -27,13 +28,20 @@ std::string string_argument(const Napi::CallbackInfo& call, size_t index, const 
     return call[index].As<Napi::String>().Utf8Value();
 }
 
-Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
-    Napi::Array stops = Napi::Array::New(env, rendered.additional_stops.size());
-    for (uint32_t i = 0; i < stops.Length(); ++i) stops.Set(i, rendered.additional_stops[i]);
-    Napi::Object result = Napi::Object::New(env);
-    result.Set("prompt", rendered.text);
-    result.Set("additionalStops", stops);
-    return result;
+using Constraint = std::shared_ptr<TokenConstraint>;
+
+// A compiled grammar follows one text: whoever submits it takes it out.
+Napi::Value constraint_to_js(Napi::Env env, const Constraint& constraint) {
+    return Napi::External<Constraint>::New(env, new Constraint(constraint),
+                                           [](Napi::Env, Constraint* held) { delete held; });
+}
+
+Constraint take_constraint(const Napi::Value& value) {
+    if (value.IsUndefined() || value.IsNull()) return nullptr;
+    if (!value.IsExternal()) throw Napi::TypeError::New(value.Env(), "constraint must come from compileGrammar.");
+    Constraint taken = std::move(*value.As<Napi::External<Constraint>>().Data());
+    if (!taken) throw Napi::TypeError::New(value.Env(), "constraint was submitted before.");
+    return taken;
 }
 
 // All bytes, one piece after another, and where each ends.
@@ -89,6 +97,7 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                         InstanceMethod<&EngineWrap::tokenize_pair>("tokenizePair"),
                         InstanceMethod<&EngineWrap::pieces>("pieces"), InstanceMethod<&EngineWrap::embed>("embed"),
                         InstanceMethod<&EngineWrap::cancel_embed>("cancelEmbed"),
+                        InstanceMethod<&EngineWrap::compile_grammar>("compileGrammar"),
                         InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
                         InstanceMethod<&EngineWrap::cancel>("cancel"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
@@ -151,13 +160,15 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("pooling", to_string(engine.embedder().pooling()));
     result.Set("vectorLength", model.vector_length());
     result.Set("embeddingContextLength", engine.embedder().context_length());
+    result.Set("takesTools", Napi::Boolean::New(env, engine.chat_template().capabilities().tools));
+    result.Set("reasons", Napi::Boolean::New(env, engine.chat_template().capabilities().reasoning));
     return result;
 }
 
 Napi::Value EngineWrap::render(const Napi::CallbackInfo& call) {
-    const std::string messages = string_argument(call, 0, "messagesJson");
+    const std::string request = string_argument(call, 0, "requestJson");
     return PoolTask<RenderedPrompt>::start(
-        call.Env(), engine(call.Env()), [messages](Engine& engine) { return engine.chat_template().render(messages); },
+        call.Env(), engine(call.Env()), [request](Engine& engine) { return engine.chat_template().render(request); },
         rendered_to_js);
 }
 
@@ -209,11 +220,19 @@ void EngineWrap::cancel_embed(const Napi::CallbackInfo& call) {
     if (engine_) engine_->embedder().cancel(job_id_argument(call));
 }
 
+Napi::Value EngineWrap::compile_grammar(const Napi::CallbackInfo& call) {
+    const GrammarSettings grammar = grammar_from_js(call[0]);
+    return PoolTask<Constraint>::start(
+        call.Env(), engine(call.Env()), [grammar](Engine& engine) { return engine.compile_grammar(grammar); },
+        constraint_to_js);
+}
+
 void EngineWrap::submit(const Napi::CallbackInfo& call) {
     guarded(call.Env(), [&] {
         const std::shared_ptr<Engine>& engine = this->engine(call.Env());
         Job                            job    = job_from_js(call[0]);
         const uint32_t                 id     = job.id;
+        job.constraint                        = take_constraint(call[1]);
         engine->submit(std::move(job));
         pump_->job_started(call.Env(), id);
     });

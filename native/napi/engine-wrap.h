@@ -36,6 +36,7 @@ private:
     Napi::Value pieces(const Napi::CallbackInfo& call);
     Napi::Value embed(const Napi::CallbackInfo& call);
     void        cancel_embed(const Napi::CallbackInfo& call);
+    Napi::Value compile_grammar(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);

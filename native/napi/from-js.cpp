@@ -112,6 +112,7 @@ Job job_from_js(const Napi::Value& value) {
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
     job.priority     = integer_field<int32_t>(from, "priority");
     job.stop         = strings_field(from, "stop");
+    job.preserved_tokens = strings_field(from, "preservedTokens");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
     return job;
 }
@@ -135,6 +136,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
         if (!options.embedder.pooling) throw Napi::TypeError::New(from.Env(), "pooling must be a known one.");
     }
     options.target_step_ms         = number_field(from, "targetStepMs");
+    options.chat_template          = from.Get("chatTemplate").ToString();
     return options;
 }
 

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
-import { HELLO } from '../support/fake-engine.js';
+import { HELLO, plainPrompt } from '../support/fake-engine.js';
 import { openConnections, sendChat } from '../support/raw-client.js';
 import { readJson } from '../support/read-json.js';
 import { until, untilAtRest } from '../support/until.js';
@@ -41,7 +41,7 @@ for (const stream of [false, true]) {
     const { app, engine, url } = await listeningApp({ manual: true });
     engine.render = () => {
       rendering = true;
-      return new Promise((resolve) => (release = () => resolve({ prompt: 'x', additionalStops: [], images: [] })));
+      return new Promise((resolve) => (release = () => resolve(plainPrompt('x'))));
     };
     const socket = sendChat(url, { stream });
     await until(() => rendering, 'the template runs');

@@ -1,12 +1,15 @@
 #include "check.h"
 
+#include "core/error-code.h"
 #include "core/sampler.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
+#include <tuple>
 #include <vector>
 
 using namespace chasqui;
@@ -217,6 +220,106 @@ const Test logprobs("sampler: log-probabilities are the model's own and add up t
     for (const TokenLogprob& each : result.top) {
         if (each.id == 7) expect_equal(each.logprob, result.chosen.logprob);
     }
+});
+
+// Allows multiples of three, then nothing any more.
+class Threes final : public TokenConstraint {
+public:
+    explicit Threes(int most) : left_(most) {}
+    bool allows(TokenId token) override { return left_ > 0 && token % 3 == 0; }
+    void filter(std::vector<TokenId>& tokens) override {
+        tokens.erase(std::remove_if(tokens.begin(), tokens.end(), [this](TokenId each) { return !allows(each); }),
+                     tokens.end());
+    }
+    std::vector<TokenId> allowed() override {
+        std::vector<TokenId> all;
+        for (TokenId token = 0; token < 3000; ++token) all.push_back(token);
+        filter(all);
+        return all;
+    }
+    void accept(TokenId) override { --left_; }
+
+private:
+    int left_;
+};
+
+const Test constrained("sampler: a constraint comes before everything else, and leaves the logits as they were", [] {
+    for (const auto& [heat, k, p, least] :
+         {std::tuple(1.0f, 5, 1.0f, 0.0f), std::tuple(1.0f, 0, 1.0f, 0.0f), std::tuple(0.8f, 0, 0.5f, 0.0f),
+          std::tuple(1.0f, 0, 1.0f, 0.3f), std::tuple(0.0f, 0, 1.0f, 0.0f), std::tuple(1.0f, 1500, 0.9f, 0.1f)}) {
+        SamplingSettings settings;
+        settings.temperature    = heat;
+        settings.top_k          = k;
+        settings.top_p          = p;
+        settings.min_p          = least;
+        const auto         best = [](TokenId a, const std::vector<float>& of) { return of[static_cast<size_t>(a)]; };
+        auto               logits = random_logits(1500, 3);
+        const auto         before = logits;
+        Sampler            sampler(settings, std::make_shared<Threes>(1000));
+        std::vector<float> ranked;
+        for (size_t id = 0; id < logits.size(); id += 3) ranked.push_back(logits[id]);
+        std::sort(ranked.rbegin(), ranked.rend());
+        for (int i = 0; i < 200; ++i) {
+            const TokenId token = sampler.sample(logits.data(), size_of(logits));
+            expect_equal(token % 3, 0);
+            if (heat == 0.0f) expect_equal(best(token, logits), ranked[0]);
+            if (k == 5) expect(best(token, logits) >= ranked[4], "one of the five best that are allowed");
+            sampler.accept(token);
+        }
+        expect(logits == before, "the logits to be as they were");
+    }
+});
+
+const Test far_apart("sampler: top_k finds allowed tokens wherever they are among the others", [] {
+    SamplingSettings settings;
+    settings.top_k       = 2;
+    settings.temperature = 1000.0f;
+    std::vector<float> logits(3000);
+    for (size_t id = 0; id < logits.size(); ++id) logits[id] = static_cast<float>(id % 3 == 0 ? -90.0 : 1.0);
+    logits[0] = 2.0f;  // among the most probable; what else is a multiple of three is not
+    logits[9] = -80.0f;
+    Sampler                sampler(settings, std::make_shared<Threes>(1000));
+    std::map<TokenId, int> drawn;
+    for (int i = 0; i < 200; ++i) ++drawn[sampler.sample(logits.data(), size_of(logits))];
+    expect_equal(drawn.size(), size_t{2});
+    expect(drawn[0] > 20 && drawn[9] > 20, "both of the allowed");
+});
+
+const Test same_draw("sampler: a constraint that refuses nothing changes nothing", [] {
+    class Anything final : public TokenConstraint {
+        bool                 allows(TokenId) override { return true; }
+        void                 filter(std::vector<TokenId>&) override {}
+        std::vector<TokenId> allowed() override { return {}; }
+        void                 accept(TokenId) override {}
+    };
+    SamplingSettings settings;
+    settings.seed = 9;
+    settings.top_k = 40;
+    auto    logits = random_logits(1000, 4);
+    Sampler with(settings, std::make_shared<Anything>()), without(settings);
+    for (int i = 0; i < 100; ++i) {
+        expect_equal(with.sample(logits.data(), size_of(logits)), without.sample(logits.data(), size_of(logits)));
+    }
+});
+
+const Test prompt_is_free("sampler: a constraint hears of sampled tokens only, and its end is an error", [] {
+    auto    logits = random_logits(600, 5);
+    Sampler sampler({}, std::make_shared<Threes>(2));
+    for (TokenId token = 0; token < 50; ++token) sampler.accept_prompt(token);
+    sampler.accept(sampler.sample(logits.data(), size_of(logits)));
+    sampler.accept(sampler.sample(logits.data(), size_of(logits)));
+    const auto error = expect_throws<Error>([&] { sampler.sample(logits.data(), size_of(logits)); });
+    expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
+});
+
+const Test banned_end("sampler: what the constraint allows and a bias bans cannot be drawn", [] {
+    SamplingSettings settings;
+    for (TokenId token = 0; token < 60; token += 3) {
+        settings.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+    }
+    auto    logits = random_logits(60, 6);
+    Sampler sampler(settings, std::make_shared<Threes>(5));
+    expect_throws<Error>([&] { sampler.sample(logits.data(), size_of(logits)); });
 });
 
 }  // namespace

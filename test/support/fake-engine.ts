@@ -8,12 +8,16 @@ import type {
   ModelInfo,
   Ranking,
   RenderedPrompt,
+  RenderOptions,
+  ReplyFormat,
+  ReplyParser,
   TextInput,
   Token,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/join-parts.js';
 import { ChasquiError } from '../../ts/errors.js';
+import { FakeParser } from './fake-parser.js';
 import { FakeStream } from './fake-stream.js';
 
 export interface FakeScript {
@@ -24,7 +28,9 @@ export interface FakeScript {
   /** Thrown instead of the batch with this number. */
   failAt?: number;
   failWith?: unknown;
-  renderWith?: (messages: readonly ChatMessage[]) => RenderedPrompt;
+  renderWith?: (messages: readonly ChatMessage[]) => Partial<RenderedPrompt>;
+  /** Answers have a format even without tools: their reasoning stands in `<think>` tags. */
+  reasons?: boolean;
   model?: Partial<ModelInfo>;
   /** With this, a batch comes only when `step()` is called. */
   manual?: boolean;
@@ -38,6 +44,8 @@ export class FakeEngine implements Engine {
   readonly jobs: Job[] = [];
   /** Every conversation rendered, in order. */
   readonly conversations: (readonly ChatMessage[])[] = [];
+  /** What was rendered beside each of them. */
+  readonly renderOptions: RenderOptions[] = [];
   readonly running = new Set<FakeStream>();
   /** Batches handed out. */
   pulled = 0;
@@ -56,12 +64,17 @@ export class FakeEngine implements Engine {
     this.#script = { ...this.#script, ...script };
   }
 
-  async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
+  async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
     this.conversations.push(messages);
-    if (this.#script.renderWith) return this.#script.renderWith(messages);
+    this.renderOptions.push(options);
     const images: ImageInput[] = [];
     const texts = messages.map(({ role, content }) => `<${role}>${joinParts(content, '<image>', images)}`);
-    return { prompt: texts.join(''), additionalStops: [], images };
+    const format = options.tools || this.#script.reasons ? FAKE_FORMAT : null;
+    return { ...plainPrompt(texts.join('')), images, format, ...this.#script.renderWith?.(messages) };
+  }
+
+  openParser(): ReplyParser {
+    return new FakeParser();
   }
 
   async tokenize(text: string): Promise<Int32Array> {
@@ -179,6 +192,13 @@ export function finishOf(promptTokens: number, completionTokens: number, changes
   };
 }
 
+/** What a template makes of a conversation whose answer is just its text. */
+export function plainPrompt(prompt: string): RenderedPrompt {
+  return { prompt, additionalStops: [], preservedTokens: [], grammar: null, format: null, images: [] };
+}
+
+const FAKE_FORMAT: ReplyFormat = { kind: 0, parser: '', generationPrompt: '', continues: false };
+
 const MODEL: ModelInfo = {
   id: 'fake',
   path: '/models/fake.gguf',
@@ -201,4 +221,6 @@ const MODEL: ModelInfo = {
   pooling: 'mean',
   vectorLength: 2,
   embeddingContextLength: 16,
+  takesTools: true,
+  reasons: false,
 };

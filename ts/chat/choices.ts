@@ -1,5 +1,5 @@
 /** A request's `n` answers: one job each. The prompt is computed once, because the prefix cache sees that it is shared. */
-import type { Engine, Token, TokenStream } from '../engine/engine.js';
+import type { Engine, RenderedPrompt, ReplyParser, Token, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
 /** What one choice brought since it was last heard of. */
@@ -15,6 +15,12 @@ export function submitChoices(engine: Engine, job: Job, n: number, signal: Abort
     const ownSeed = seed === null ? null : (seed + index) >>> 0;
     return engine.submit({ ...job, sampling: { ...job.sampling, seed: ownSeed } }, { signal });
   });
+}
+
+/** One for each choice; `undefined` when answers are their text. */
+export function openParsers(engine: Engine, { format }: RenderedPrompt, n: number): ReplyParser[] | undefined {
+  if (format === null) return undefined;
+  return Array.from({ length: n }, () => engine.openParser(format));
 }
 
 /** The batches of all streams as they come. When one fails, or the reader leaves, the others are cancelled. */

@@ -15,6 +15,47 @@ export function toLogprobEntry(token: Token): LogprobEntry | null {
   return { ...toAlternative(token.logprobs), top_logprobs: token.logprobs.top.map(toAlternative) };
 }
 
+/** The entries of tokens whose text has not gone out yet. */
+export class LogprobQueue {
+  #waiting: { start: number; end: number; entry: LogprobEntry }[] = [];
+  /** The text of all tokens that have entries, from where content was found last. */
+  #text = '';
+  /** How much of the text came before that. */
+  #passed = 0;
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  add(token: Token): void {
+    if (!token.logprobs) return;
+    const entry = toLogprobEntry(token);
+    if (!entry) return;
+    const start = this.#passed + this.#text.length;
+    this.#text += token.text;
+    this.#waiting.push({ start, end: start + token.text.length, entry });
+  }
+
+  takeAll(): LogprobEntry[] {
+    const entries = this.#waiting.map(({ entry }) => entry);
+    this.#waiting = [];
+    this.#text = '';
+    return entries;
+  }
+
+  /** Of the tokens that `content`, a piece of the text, was made of. Those before it were no content: they are dropped. */
+  takeFor(content: string): LogprobEntry[] {
+    if (this.#waiting.length === 0) return [];
+    const start = this.#passed + Math.max(this.#text.indexOf(content), 0);
+    const end = start + content.length;
+    const taken = this.#waiting.filter((each) => each.start < end);
+    this.#waiting = this.#waiting.slice(taken.length);
+    this.#text = this.#text.slice(end - this.#passed);
+    this.#passed = end;
+    return taken.filter((each) => each.end > start || each.start >= start).map(({ entry }) => entry);
+  }
+}
+
 function toAlternative(token: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
   return {
     token: Buffer.from(token.bytes).toString('utf8'),

@@ -1,33 +1,41 @@
 /**
  * Valid requests that this server cannot obey. Ignoring them would change the answer without a word, so each is a 400
- * that names the field. A value that asks for nothing (`tools: []`, `n: 1`) passes.
+ * that names the field. A value that asks for nothing (`functions: []`) passes.
  */
+import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
-import type { Message } from '../schemas/message.js';
 
-export function refuseUnsupported(body: ChatCompletionRequest): void {
+export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     throw new ChasquiError('invalid_value', '`top_logprobs` needs `logprobs: true` beside it.', 'top_logprobs');
   }
-  if ((body.tools ?? []).length > 0) throw unsupported('tools', 'Tool calls');
-  if ((body.functions ?? []).length > 0) throw unsupported('functions', 'Function calls');
-  if ((body.response_format?.type ?? 'text') !== 'text') {
-    throw unsupported('response_format', 'Response formats other than {"type": "text"}');
+  if ((body.functions ?? []).length > 0) {
+    throw unsupported('functions', 'Function calls by `functions` are not supported: offer them as `tools`.');
   }
-  body.messages.forEach(refuseToolCalls);
+  body.messages.forEach((message, index) => {
+    if (message.role !== 'assistant' || (message.tool_calls ?? []).length === 0) return;
+    const path = `messages[${index}].tool_calls`;
+    if (!model.takesTools) {
+      throw unsupported(
+        path,
+        `The chat template of \`${model.id}\` has no form for tool calls: leave \`${path}\` out.`,
+      );
+    }
+    if (index === body.messages.length - 1) {
+      throw unsupported(path, 'An answer that ends with a tool call cannot be continued: add the result of the call.');
+    }
+  });
+  refuseTwoAnswers(body);
 }
 
-function refuseToolCalls(message: Message, index: number): void {
-  if (message.role === 'assistant' && (message.tool_calls ?? []).length > 0) {
-    throw unsupported(`messages[${index}].tool_calls`, 'Tool calls');
-  }
+/** The last message is continued when it is an answer; one before it would be lost on most templates. */
+function refuseTwoAnswers({ messages }: ChatCompletionRequest): void {
+  if (messages.at(-1)?.role !== 'assistant' || messages.at(-2)?.role !== 'assistant') return;
+  const path = `messages[${messages.length - 1}]`;
+  throw unsupported(path, `\`${path}\` follows another answer and cannot be continued: join the two.`);
 }
 
-function unsupported(param: string, what: string): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
-    `${what} are not supported by this server: leave \`${param}\` out.`,
-    param,
-  );
+function unsupported(param: string, message: string): ChasquiError {
+  return new ChasquiError('unsupported_parameter', message, param);
 }

@@ -1,18 +1,35 @@
 /** Messages of a request → prompt text, by the model's own chat template. */
-import type { ChatMessage, ChatPart, Engine, ModelInfo, RenderedPrompt } from '../engine/engine.js';
+import type {
+  ChatMessage,
+  ChatPart,
+  ChatToolCall,
+  Engine,
+  ModelInfo,
+  RenderedPrompt,
+  RenderOptions,
+} from '../engine/engine.js';
 import type { ImageInput } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
-import type { ContentPart, Message, TextPart } from '../schemas/message.js';
+import type { AssistantMessage, ContentPart, Message, TextPart } from '../schemas/message.js';
+import { limitTextDepth } from './json-depth.js';
 
 /** `images`: the pictures of all image parts, in their order; none are looked at when the model takes text only. */
 export async function renderPrompt(
   engine: Engine,
   messages: readonly Message[],
   images: readonly ImageInput[] = [],
+  options: RenderOptions = {},
 ): Promise<RenderedPrompt> {
   refuseImages(engine.model, messages);
   const rest = images.values();
-  return engine.render(messages.map((message) => toChatMessage(message, rest)));
+  const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));
+  try {
+    return await engine.render(chatMessages, options);
+  } catch (error) {
+    if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
+    const param = options.jsonSchema ? 'response_format' : 'tools';
+    throw new ChasquiError(error.code, error.message, param, { cause: error });
+  }
 }
 
 /** Throws `image_not_supported` for the first image part of a conversation with a model that takes text only. */
@@ -30,11 +47,25 @@ export function refuseImages(model: ModelInfo, messages: readonly Message[]): vo
   });
 }
 
-function toChatMessage(message: Message, images: Iterator<ImageInput>): ChatMessage {
+function toChatMessage(message: Message, index: number, images: Iterator<ImageInput>): ChatMessage {
   const chatMessage: ChatMessage = { role: message.role, content: toContent(message.content ?? '', images) };
   if ('name' in message && message.name) chatMessage.name = message.name;
   if ('tool_call_id' in message && message.tool_call_id) chatMessage.toolCallId = message.tool_call_id;
+  if (message.role === 'assistant') Object.assign(chatMessage, toAnswer(message, index));
   return chatMessage;
+}
+
+function toAnswer(message: AssistantMessage, index: number): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
+  const calls = message.tool_calls ?? [];
+  return {
+    ...(message.reasoning_content && { reasoning: message.reasoning_content }),
+    ...(calls.length > 0 && {
+      toolCalls: calls.map(({ id, function: call }, at): ChatToolCall => {
+        limitTextDepth(call.arguments, `messages[${index}].tool_calls[${at}].function.arguments`);
+        return { ...(id && { id }), name: call.name, arguments: call.arguments };
+      }),
+    }),
+  };
 }
 
 function toContent(content: string | readonly ContentPart[], images: Iterator<ImageInput>): ChatMessage['content'] {

@@ -25,6 +25,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   max_new_tokens: ['max_tokens'],
   n_predict: ['max_tokens'],
   stop_sequences: ['stop'],
+  timings_per_token: ['timings'],
 };
 
 /** The parameter that `name` was most likely meant to be, or null when nothing is near. */

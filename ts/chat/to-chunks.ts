@@ -2,22 +2,24 @@
  * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is put together from text
  * prepared once; only what the token brings is serialised.
  */
-import type { Finish, Token } from '../engine/engine.js';
-import { ChasquiError } from '../errors.js';
+import type { ReplyParser } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
+import { type AnswerDelta, AnswerReader } from './answer-delta.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
-import { toLogprobEntry } from './logprobs.js';
-import { toUsage } from './usage.js';
+import { toTimings } from './timings.js';
+import { totalReasoningTokens, toUsage } from './usage.js';
 
 /** The contract: every chunk has a `delta.content`, a string or null. */
 const NO_CONTENT = '{"content":null}';
 
-interface ChoiceState {
-  started: boolean;
-  finish: Finish | null;
-  /** Entries of tokens whose text is not certain yet; they go out with the next text. */
-  logprobs: LogprobEntry[];
+export interface ChunkOptions {
+  includeUsage: boolean;
+  choices: number;
+  /** One for each choice; absent where answers are their text. */
+  parsers?: readonly ReplyParser[] | undefined;
+  /** Reports times with the chunk that ends a choice; default false. */
+  timings?: boolean | undefined;
 }
 
 export class ChunkEncoder {
@@ -26,15 +28,22 @@ export class ChunkEncoder {
   /** All after the value of `choices`. */
   readonly #tail: string;
   readonly #includeUsage: boolean;
-  readonly #choices: ChoiceState[];
+  readonly #timings: boolean;
+  readonly #answers: AnswerReader[];
+  readonly #started: boolean[];
+  readonly #firstDelta: string;
 
-  constructor(head: CompletionHead, options: { includeUsage: boolean; choices: number }) {
+  constructor(head: CompletionHead, { includeUsage, choices, parsers, timings = false }: ChunkOptions) {
     const { id, created, model } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
     this.#head = `${fields.slice(0, -1)},"choices":`;
-    this.#tail = options.includeUsage ? ',"usage":null}' : '}';
-    this.#includeUsage = options.includeUsage;
-    this.#choices = Array.from({ length: options.choices }, () => ({ started: false, finish: null, logprobs: [] }));
+    this.#tail = includeUsage ? ',"usage":null}' : '}';
+    this.#includeUsage = includeUsage;
+    this.#timings = timings;
+    this.#answers = Array.from({ length: choices }, (_, index) => new AnswerReader(parsers?.[index]));
+    this.#started = this.#answers.map(() => false);
+    // Whether an answer with a format has any content is not known yet.
+    this.#firstDelta = `{"role":"assistant","content":${parsers ? 'null' : '""'}}`;
   }
 
   /**
@@ -42,51 +51,50 @@ export class ChunkEncoder {
    * ends it, and the last token of all choices the one with the usage.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
-    const state = this.#choices[index] as ChoiceState;
+    const answer = this.#answers[index] as AnswerReader;
     const chunks: string[] = [];
-    if (!state.started) {
-      state.started = true;
-      chunks.push(this.#choice(index, '{"role":"assistant","content":""}', 'null', 'null'));
+    if (!this.#started[index]) {
+      this.#started[index] = true;
+      chunks.push(this.#choice(index, this.#firstDelta, 'null', 'null'));
     }
-    for (const token of tokens) this.#encodeToken(index, state, token, chunks);
+    for (const delta of answer.read(tokens)) {
+      chunks.push(this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null'));
+    }
+    if (answer.ended) this.#encodeEnd(index, answer, chunks);
     return chunks;
   }
 
   /** Throws when the answer has not ended: a stream that just stops must not look complete. */
   assertFinished(): void {
-    if (this.#choices.some(({ finish }) => finish === null))
-      throw new ChasquiError('internal_error', 'The answer ended without saying why.');
+    for (const answer of this.#answers) answer.finish;
   }
 
-  #encodeToken(index: number, state: ChoiceState, token: Token, chunks: string[]): void {
-    const entry = toLogprobEntry(token);
-    if (entry) state.logprobs.push(entry);
-    if (token.text !== '') {
-      chunks.push(this.#choice(index, `{"content":${JSON.stringify(token.text)}}`, takeLogprobs(state), 'null'));
+  #encodeEnd(index: number, answer: AnswerReader, chunks: string[]): void {
+    const timings = this.#timings ? `,"timings":${JSON.stringify(toTimings(answer.finish))}` : '';
+    const reason = `"${answer.finishReason}"`;
+    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(answer.takeLogprobs()), reason, timings));
+    if (this.#includeUsage && this.#answers.every(({ ended }) => ended)) {
+      const usage = toUsage(
+        this.#answers.map(({ finish }) => finish),
+        totalReasoningTokens(this.#answers),
+      );
+      chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}}`);
     }
-    if (token.finish) {
-      state.finish = token.finish;
-      chunks.push(this.#choice(index, NO_CONTENT, takeLogprobs(state), `"${token.finish.reason}"`));
-      if (this.#includeUsage) this.#encodeUsage(chunks);
-    }
-  }
-
-  #encodeUsage(chunks: string[]): void {
-    const finishes = this.#choices.flatMap(({ finish }) => finish ?? []);
-    if (finishes.length < this.#choices.length) return;
-    chunks.push(`${this.#head}[],"usage":${JSON.stringify(toUsage(finishes))}}`);
   }
 
   /** The arguments are JSON. */
-  #choice(index: number, delta: string, logprobs: string, finishReason: string): string {
+  #choice(index: number, delta: string, logprobs: string, finishReason: string, timings = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
-    return `${this.#head}[${choice}]${this.#tail}`;
+    return `${this.#head}[${choice}]${timings}${this.#tail}`;
   }
 }
 
-function takeLogprobs(state: ChoiceState): string {
-  if (state.logprobs.length === 0) return 'null';
-  const json = JSON.stringify({ content: state.logprobs, refusal: null });
-  state.logprobs = [];
-  return json;
+/** Nearly all deltas are content. */
+function deltaJson({ content, reasoning_content, tool_calls }: AnswerDelta): string {
+  if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(content)}}`;
+  return JSON.stringify({ content: content ?? null, reasoning_content, tool_calls });
+}
+
+function logprobsJson(content: LogprobEntry[] | undefined): string {
+  return content === undefined || content.length === 0 ? 'null' : JSON.stringify({ content, refusal: null });
 }

@@ -1,52 +1,78 @@
 /** The streams of a request's choices, to their ends → the whole reply. */
-import type { Finish, Token, TokenStream } from '../engine/engine.js';
-import { ChasquiError } from '../errors.js';
-import type { ChatCompletion, LogprobEntry } from '../schemas/chat-response.js';
+import type { ReplyParser, TokenStream } from '../engine/engine.js';
+import type { ChatCompletion, LogprobEntry, ToolCallReply } from '../schemas/chat-response.js';
+import { type AnswerDelta, AnswerReader } from './answer-delta.js';
 import { choiceBatches } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
-import { toLogprobEntry } from './logprobs.js';
-import { toUsage } from './usage.js';
+import { toTimings } from './timings.js';
+import { totalReasoningTokens, toUsage } from './usage.js';
 
-export async function toCompletion(head: CompletionHead, streams: readonly TokenStream[]): Promise<ChatCompletion> {
-  const answers = streams.map(() => new Answer());
+export interface CompletionOptions {
+  /** One for each choice; absent where answers are their text. */
+  parsers?: readonly ReplyParser[] | undefined;
+  logprobs?: boolean | undefined;
+  /** Reports the times of the first choice; default false. */
+  timings?: boolean | undefined;
+}
+
+export async function toCompletion(
+  head: CompletionHead,
+  streams: readonly TokenStream[],
+  { parsers, logprobs = false, timings = false }: CompletionOptions = {},
+): Promise<ChatCompletion> {
+  const answers = streams.map((_, index) => new Answer(parsers?.[index], logprobs));
   for await (const { index, tokens } of choiceBatches(streams)) {
-    for (const token of tokens) answers[index]?.add(token);
+    const answer = answers[index] as Answer;
+    for (const delta of answer.reader.read(tokens)) answer.add(delta);
   }
+  const readers = answers.map(({ reader }) => reader);
+  const finishes = readers.map(({ finish }) => finish);
   return {
     id: head.id,
     object: 'chat.completion',
     created: head.created,
     model: head.model,
     choices: answers.map((answer, index) => answer.toChoice(index)),
-    usage: toUsage(answers.map((answer) => answer.finish)),
+    usage: toUsage(finishes, totalReasoningTokens(readers)),
+    ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),
   };
 }
 
 class Answer {
+  readonly reader: AnswerReader;
   #content = '';
-  #logprobs: LogprobEntry[] | null = null;
-  #finish: Finish | undefined;
+  #reasoning = '';
+  readonly #calls: ToolCallReply[] = [];
+  readonly #logprobs: LogprobEntry[] | null;
 
-  add(token: Token): void {
-    this.#content += token.text;
-    const entry = toLogprobEntry(token);
-    if (token.logprobs) this.#logprobs ??= [];
-    if (entry) this.#logprobs?.push(entry);
-    this.#finish = token.finish;
+  constructor(parser: ReplyParser | undefined, logprobs: boolean) {
+    this.reader = new AnswerReader(parser);
+    this.#logprobs = logprobs ? [] : null;
   }
 
-  /** Throws when the answer has not ended. */
-  get finish(): Finish {
-    if (!this.#finish) throw new ChasquiError('internal_error', 'The answer ended without saying why.');
-    return this.#finish;
+  add(delta: AnswerDelta): void {
+    this.#reasoning += delta.reasoning_content ?? '';
+    this.#content += delta.content ?? '';
+    this.#logprobs?.push(...(delta.logprobs ?? []));
+    for (const { index, id = '', function: piece } of delta.tool_calls ?? []) {
+      this.#calls[index] ??= { id, type: 'function', function: { name: piece.name ?? '', arguments: '' } };
+      (this.#calls[index] as ToolCallReply).function.arguments += piece.arguments;
+    }
   }
 
   toChoice(index: number): ChatCompletion['choices'][number] {
+    this.#logprobs?.push(...this.reader.takeLogprobs());
     return {
       index,
-      message: { role: 'assistant', content: this.#content, refusal: null },
+      message: {
+        role: 'assistant',
+        content: this.#content === '' && this.#calls.length > 0 ? null : this.#content,
+        refusal: null,
+        ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
+        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+      },
       logprobs: this.#logprobs && { content: this.#logprobs, refusal: null },
-      finish_reason: this.finish.reason,
+      finish_reason: this.reader.finishReason,
     };
   }
 }

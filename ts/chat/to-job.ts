@@ -1,6 +1,6 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
 import type { RenderedPrompt } from '../engine/engine.js';
-import { completeJob, type GenerateOptions, type Job, type SamplingSettings } from '../engine/job.js';
+import { completeJob, type GenerateOptions, grammarOf, type Job, type SamplingSettings } from '../engine/job.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 
@@ -10,6 +10,8 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     images: rendered.images,
     stop: [...toStopStrings(body.stop), ...rendered.additionalStops],
     maxTokens: toMaxTokens(body),
+    grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
+    preservedTokens: rendered.preservedTokens,
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),

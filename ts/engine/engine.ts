@@ -2,8 +2,15 @@
  * The engine as the rest of the TypeScript sees it. One interface with two homes: in this process, and (later) in a
  * child process; everything that crosses it is therefore a plain value or a promise.
  */
-import type { NativeFinish, NativeModelInfo, NativeStats } from '../native/addon.js';
-import type { ImageInput, Job } from './job.js';
+import type {
+  NativeFinish,
+  NativeModelInfo,
+  NativeReplyDelta,
+  NativeReplyFormat,
+  NativeReplyParser,
+  NativeStats,
+} from '../native/addon.js';
+import type { Grammar, ImageInput, Job } from './job.js';
 
 /** What is known about a loaded model. */
 export interface ModelInfo extends NativeModelInfo {
@@ -34,7 +41,38 @@ export interface ChatMessage {
   /** Parts are joined to one text, texts that follow one another by a line break. */
   content: string | readonly ChatPart[];
   name?: string;
+  /** An assistant's. */
+  reasoning?: string;
+  toolCalls?: readonly ChatToolCall[];
+  /** A tool's: which call this is the result of. */
   toolCallId?: string;
+}
+
+export interface ChatToolCall {
+  id?: string;
+  name: string;
+  /** A JSON object as text. */
+  arguments: string;
+}
+
+export interface ChatTool {
+  name: string;
+  description?: string;
+  /** JSON Schema; absent: the function takes no arguments. */
+  parameters?: object;
+}
+
+/** What a template and the grammars made for it may be told beside the messages. */
+export interface RenderOptions {
+  tools?: readonly ChatTool[];
+  /** `none` tells the model of the tools all the same; an object names the function that must be called. */
+  toolChoice?: 'auto' | 'none' | 'required' | { name: string };
+  /** Default: as far as the template can. */
+  parallelToolCalls?: boolean;
+  /** What the answer must be. */
+  jsonSchema?: object;
+  /** Variables of the template. */
+  templateKwargs?: Readonly<Record<string, unknown>>;
 }
 
 export interface RenderedPrompt {
@@ -44,7 +82,20 @@ export interface RenderedPrompt {
   additionalStops: readonly string[];
   /** The pictures of the messages, in order; the prompt holds a marker for each. */
   images: readonly ImageInput[];
+  /** Names of control tokens that show in the answer, because its format needs them. */
+  preservedTokens: readonly string[];
+  /** What the answer must be, as tools and schema ask for; `null` when anything will do. */
+  grammar: Grammar | null;
+  /** How to take the answer apart (`Engine.openParser`); `null` when it is just its text. */
+  format: ReplyFormat | null;
 }
+
+/** Plain data that only a parser understands. */
+export type ReplyFormat = NativeReplyFormat;
+/** What an answer grew by. */
+export type ReplyDelta = NativeReplyDelta;
+/** Takes an answer apart as it comes. Never throws for what a model writes: what does not fit is content. */
+export type ReplyParser = NativeReplyParser;
 
 export type Finish = NativeFinish;
 export type FinishReason = Finish['reason'];
@@ -107,9 +158,12 @@ export interface Engine {
   readonly model: ModelInfo;
   /**
    * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
-   * `image_not_supported` when it holds a picture and the model takes none. A trailing assistant message is continued.
+   * `image_not_supported` when it holds a picture and the model takes none, with `invalid_grammar` when a schema cannot
+   * be enforced, with `unsupported_parameter` when a tool must be called and the template has no form for that.
+   * A trailing assistant message is continued.
    */
-  render(messages: readonly ChatMessage[]): Promise<RenderedPrompt>;
+  render(messages: readonly ChatMessage[], options?: RenderOptions): Promise<RenderedPrompt>;
+  openParser(format: ReplyFormat): ReplyParser;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
   /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
   tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;

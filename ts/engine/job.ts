@@ -5,6 +5,8 @@
  * `completeJob` is the only place where defaults are applied.
  */
 
+import type { NativeGrammar } from '../native/addon.js';
+
 /** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
 export interface SamplingSettings {
   /** 0 is greedy (the most probable token, always); 1 samples from the model's own distribution. */
@@ -34,6 +36,8 @@ export interface SamplingSettings {
  * already, three bytes each, row by row.
  */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+/** What an answer must be; made by `Engine.render`, or just a `gbnf`. */
+export type Grammar = NativeGrammar;
 
 export interface Job {
   /** Rendered text (special tokens are parsed) or token ids. */
@@ -53,10 +57,19 @@ export interface Job {
   ignoreEos: boolean;
   /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
   topLogprobs: number | null;
+  /** What the text must be; `null`: anything. */
+  grammar: Grammar | null;
+  /** Names of control tokens that show in the text; the others show nothing. */
+  preservedTokens: readonly string[];
 }
 
 /** What a caller may leave out, it leaves out. */
 export type GenerateOptions = Partial<Omit<Job, 'sampling'>> & Partial<SamplingSettings> & Pick<Job, 'prompt'>;
+
+/** A grammar in GBNF that the whole text must match. */
+export function grammarOf(gbnf: string): Grammar {
+  return { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+}
 
 export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
   temperature: 1,
@@ -82,6 +95,8 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     cachePrompt: options.cachePrompt ?? true,
     ignoreEos: options.ignoreEos ?? false,
     topLogprobs: options.topLogprobs ?? null,
+    grammar: options.grammar ?? null,
+    preservedTokens: options.preservedTokens ?? [],
     sampling: {
       temperature: options.temperature ?? defaults.temperature,
       topK: options.topK ?? defaults.topK,

@@ -12,14 +12,17 @@ import type {
   ModelInfo,
   Ranking,
   RenderedPrompt,
+  RenderOptions,
+  ReplyFormat,
+  ReplyParser,
   TextInput,
   TokenStream,
 } from './engine.js';
 import { deliver } from './events.js';
 import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
-import { joinParts } from './join-parts.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
+import { toRenderRequest } from './render-request.js';
 import { JobStream } from './token-stream.js';
 
 export interface LoadOptions {
@@ -69,6 +72,8 @@ export interface LoadOptions {
    * `mean`.
    */
   pooling?: 'mean' | 'cls' | 'last' | 'rank';
+  /** A Jinja template instead of the model's own. */
+  chatTemplate?: string;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
   /** Called with the fraction loaded, 0 to 1. */
@@ -125,15 +130,15 @@ export class Model implements Engine {
     return this.#start(options.signal, async () => job);
   }
 
-  async render(messages: readonly ChatMessage[]): Promise<RenderedPrompt> {
+  async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
     const images: ImageInput[] = [];
-    const wire = messages.map(({ toolCallId, content, ...message }) => ({
-      ...message,
-      content: joinParts(content, this.model.imageMarker ?? '', images),
-      ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
-    }));
+    const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    return { ...(await catalogued(this.#native.render(JSON.stringify(wire)))), images };
+    return { ...(await catalogued(this.#native.render(request))), images };
+  }
+
+  openParser(format: ReplyFormat): ReplyParser {
+    return loadAddon().addon.openParser(format);
   }
 
   async tokenize(text: string, options: { addSpecial?: boolean; parseSpecial?: boolean } = {}): Promise<Int32Array> {
@@ -204,8 +209,11 @@ export class Model implements Engine {
   async #submitWhenReady(id: number, stream: JobStream, makeJob: () => Promise<Job>): Promise<void> {
     const job = await makeJob();
     if (stream.ended) return;
-    const prompt = await this.#prepare(job);
-    if (!stream.ended) this.#native.submit(toNative(id, prompt, job));
+    const [prompt, constraint] = await Promise.all([
+      this.#prepare(job),
+      job.grammar && this.#native.compileGrammar(job.grammar),
+    ]);
+    if (!stream.ended) this.#native.submit(toNative(id, prompt, job), constraint);
   }
 
   async #prepare({ prompt, images }: Job): Promise<NativePrompt> {
@@ -260,6 +268,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
         draftPMin: options.draftPMin ?? 0,
         draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
         ...(options.pooling !== undefined && { pooling: options.pooling }),
+        chatTemplate: options.chatTemplate ?? '',
         cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
         mmprojPath: projectorPath(absolutePath, options.mmproj),
         imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,
@@ -310,6 +319,7 @@ function toNative(id: number, { tokens, media }: NativePrompt, job: Job): Native
     cachePrompt: job.cachePrompt,
     ignoreEos: job.ignoreEos,
     stop: job.stop,
+    preservedTokens: job.preservedTokens,
     sampling: {
       ...sampling,
       seed,

@@ -73,6 +73,8 @@ function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
       return 'must not be an empty array';
     case 'enum':
       return `must be ${listOf(params.allowedValues.filter((value: unknown) => value !== null))}`;
+    case 'pattern':
+      return `must match ${params.pattern}`;
     case 'maxItems':
       return `must have at most ${params.limit} items`;
     default:

@@ -35,6 +35,8 @@ export interface NativeJob {
   cachePrompt: boolean;
   ignoreEos: boolean;
   stop: readonly string[];
+  /** Names of control tokens that show in the text. */
+  preservedTokens: readonly string[];
   sampling: {
     temperature: number;
     topK: number;
@@ -84,6 +86,10 @@ export interface NativeModelInfo {
   vectorLength: number;
   /** The longest text that can be embedded or ranked. */
   embeddingContextLength: number;
+  /** Whether the template has a form for tools and their calls. */
+  takesTools: boolean;
+  /** Whether the template tells reasoning from answers. */
+  reasons: boolean;
 }
 
 export type NativePooling = 'mean' | 'cls' | 'last' | 'rank';
@@ -145,6 +151,64 @@ export interface NativeStats {
   embeddedTokens: number;
 }
 
+/** What an answer may consist of, in GBNF, llama.cpp's notation. */
+export interface NativeGrammar {
+  gbnf: string;
+  /** Whether it applies from one of the triggers on only. */
+  lazy: boolean;
+  triggers: readonly NativeTrigger[];
+  /** What the prompt ends with and the grammar begins with. */
+  prefill: string;
+  /** Between these a lazy grammar is not triggered. */
+  thinkingStart: string;
+  thinkingEnds: readonly string[];
+}
+
+export interface NativeTrigger {
+  /** A text; a regular expression found anywhere; one for all of the text so far. */
+  kind: 'word' | 'pattern' | 'full_pattern';
+  value: string;
+}
+
+/** How an answer is taken apart; means something to `openParser` only. */
+export interface NativeReplyFormat {
+  kind: number;
+  parser: string;
+  generationPrompt: string;
+  continues: boolean;
+}
+
+export interface NativeRenderedPrompt {
+  prompt: string;
+  additionalStops: string[];
+  preservedTokens: string[];
+  grammar: NativeGrammar | null;
+  format: NativeReplyFormat | null;
+}
+
+/** What an answer grew by; what is there came in this order. */
+export interface NativeReplyDelta {
+  reasoning?: string;
+  content?: string;
+  /** Of the tool call that the following belong to. */
+  toolIndex?: number;
+  /** In a call's first delta, with its name. */
+  toolId?: string;
+  toolName?: string;
+  /** JSON, a piece of it. */
+  toolArguments?: string;
+}
+
+export interface NativeReplyParser {
+  /** Adds to the answer. News may be held back for a later call, but for none after the one with `isLast`. */
+  push(text: string, isLast: boolean): NativeReplyDelta[];
+  /** How much of the answer its reasoning and all before it take, in UTF-16 units; 0 when there is none. */
+  reasoningLength(): number;
+}
+
+/** A compiled grammar; submitted once. */
+export type NativeConstraint = { readonly __constraint: unique symbol };
+
 /** Which extras a record has; in this order in `extras`. */
 export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4 } as const;
 /** job id, token id, length of the token's text in UTF-16 units, flags. */
@@ -155,8 +219,8 @@ export type OnEvents = (records: Int32Array, count: number, text: string, extras
 
 export interface NativeEngine {
   info(): NativeModelInfo;
-  /** `messagesJson`: an array of messages in OpenAI's format. */
-  render(messagesJson: string): Promise<{ prompt: string; additionalStops: string[] }>;
+  /** `requestJson`: the messages and what else a template needs to know (native/llama/chat-template.h). */
+  render(requestJson: string): Promise<NativeRenderedPrompt>;
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean): Promise<Int32Array>;
   /** `images`: one for each image marker in the prompt. */
   tokenizePrompt(prompt: string, images: readonly NativeImage[]): Promise<NativePrompt>;
@@ -171,7 +235,8 @@ export interface NativeEngine {
    */
   embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
   cancelEmbed(id: number): void;
-  submit(job: NativeJob): void;
+  compileGrammar(grammar: NativeGrammar): Promise<NativeConstraint>;
+  submit(job: NativeJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
   stats(): NativeStats;
@@ -206,6 +271,8 @@ export interface OpenRequest {
     draftModelPath: string;
     /** Absent: as the model's file says, or else the mean. */
     pooling?: NativePooling;
+    /** Instead of the model's own; empty: that one. */
+    chatTemplate: string;
   };
 }
 
@@ -215,6 +282,7 @@ export interface Addon {
     onEvents: OnEvents,
     onProgress?: (fraction: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
+  openParser(format: NativeReplyFormat): NativeReplyParser;
   /** Frees every engine of this thread, now. */
   shutdown(): void;
 }

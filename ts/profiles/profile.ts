@@ -59,5 +59,11 @@ export const EXTENSIONS: readonly ChatParameter[] = [
   'priority',
   'response_format',
   'tools',
+  'tool_choice',
+  'parallel_tool_calls',
   'functions',
+  'grammar',
+  'reasoning_effort',
+  'chat_template_kwargs',
+  'timings',
 ];

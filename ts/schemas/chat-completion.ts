@@ -3,6 +3,7 @@
  * Every field may also be `null`, which means absent: nulls are dropped before the schema looks.
  */
 import { type Message, messageSchema } from './message.js';
+import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tool.js';
 
 export interface ChatCompletionRequest {
   model: string;
@@ -35,9 +36,23 @@ export interface ChatCompletionRequest {
   cache_prompt?: boolean;
   /** Higher ones are served first; the default is 0. */
   priority?: number;
-  response_format?: { type: string };
-  tools?: unknown[];
+  response_format?: ResponseFormat;
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+  parallel_tool_calls?: boolean;
   functions?: unknown[];
+  /** llama.cpp's: what the answer must be, in GBNF. */
+  grammar?: string;
+  reasoning_effort?: string;
+  /** llama.cpp's: variables of the chat template. */
+  chat_template_kwargs?: Record<string, unknown>;
+  /** Reports times and rates with the answer. */
+  timings?: boolean;
+}
+
+export interface ResponseFormat {
+  type: 'text' | 'json_object' | 'json_schema';
+  json_schema?: { name?: string; schema?: object | null; strict?: boolean | null };
 }
 
 export type ChatParameter = keyof ChatCompletionRequest;
@@ -77,9 +92,29 @@ const parameterSchemas: Record<ChatParameter, object> = {
   ignore_eos: { type: 'boolean' },
   cache_prompt: { type: 'boolean' },
   priority: { type: 'integer', minimum: -MOST_PRIORITY, maximum: MOST_PRIORITY },
-  response_format: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
-  tools: { type: 'array' },
+  response_format: {
+    type: 'object',
+    required: ['type'],
+    properties: {
+      type: { enum: ['text', 'json_object', 'json_schema'] },
+      json_schema: {
+        type: ['object', 'null'],
+        properties: {
+          name: { type: ['string', 'null'] },
+          schema: { type: ['object', 'null'] },
+          strict: { type: ['boolean', 'null'] },
+        },
+      },
+    },
+  },
+  tools: { type: 'array', items: toolSchema },
+  tool_choice: toolChoiceSchema,
+  parallel_tool_calls: { type: 'boolean' },
   functions: { type: 'array' },
+  grammar: { type: 'string', minLength: 1 },
+  reasoning_effort: { enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] },
+  chat_template_kwargs: { type: 'object', properties: { enable_thinking: { type: 'boolean' } } },
+  timings: { type: 'boolean' },
 };
 
 /** Whether any mode knows a field of this name. */

@@ -19,6 +19,42 @@ export interface Usage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number };
+  /** Where the template tells reasoning from answers, or there were tools. */
+  completion_tokens_details?: { reasoning_tokens: number };
+}
+
+export interface ToolCallReply {
+  id: string;
+  type: 'function';
+  /** `arguments` is JSON, as text. */
+  function: { name: string; arguments: string };
+}
+
+/** The first delta of a call has its id and name; the others more of its arguments. */
+export interface ToolCallDelta {
+  /** Which of the answer's calls; they come one after the other. */
+  index: number;
+  id?: string;
+  type?: 'function';
+  function: { name?: string; arguments: string };
+}
+
+/** Named as llama.cpp does; times in milliseconds. */
+export interface TimingsReport {
+  /** Until the request was first scheduled. */
+  queued_ms: number;
+  /** The prompt's tokens that were found in the cache, and those that were computed. */
+  cache_n: number;
+  prompt_n: number;
+  prompt_ms: number;
+  prompt_per_second: number | null;
+  predicted_n: number;
+  /** From the first token to the last. */
+  predicted_ms: number;
+  predicted_per_second: number | null;
+  /** Tokens that speculative decoding guessed, and how many came true; where it guessed any. */
+  draft_n?: number;
+  draft_n_accepted?: number;
 }
 
 export interface ChatCompletion {
@@ -29,11 +65,20 @@ export interface ChatCompletion {
   model: string;
   choices: {
     index: number;
-    message: { role: 'assistant'; content: string; refusal: null };
+    message: {
+      role: 'assistant';
+      /** `null` when there are only tool calls. */
+      content: string | null;
+      refusal: null;
+      reasoning_content?: string;
+      tool_calls?: ToolCallReply[];
+    };
     logprobs: ChoiceLogprobs | null;
-    finish_reason: FinishReason;
+    finish_reason: FinishReason | 'tool_calls';
   }[];
   usage: Usage;
+  /** Only when `timings` asked; of the first choice. */
+  timings?: TimingsReport;
 }
 
 export interface ChatCompletionChunk {
@@ -44,12 +89,20 @@ export interface ChatCompletionChunk {
   /** Empty in the usage chunk only. */
   choices: {
     index: number;
-    delta: { role?: 'assistant'; content: string | null };
+    delta: {
+      role?: 'assistant';
+      /** In every chunk: a string, or null where the chunk brings something else. */
+      content: string | null;
+      reasoning_content?: string;
+      tool_calls?: ToolCallDelta[];
+    };
     logprobs: ChoiceLogprobs | null;
-    finish_reason: FinishReason | null;
+    finish_reason: FinishReason | 'tool_calls' | null;
   }[];
   /** There only when `stream_options.include_usage` asked: `null` in all chunks but the last. */
   usage?: Usage | null;
+  /** Only when `timings` asked: in the chunk that ends a choice. */
+  timings?: TimingsReport;
 }
 
 const string = { type: 'string' };
@@ -66,6 +119,35 @@ const logprobEntry = {
   },
 };
 
+const toolCall = {
+  type: 'object',
+  required: ['id', 'type', 'function'],
+  properties: {
+    id: string,
+    type: string,
+    function: { type: 'object', required: ['name', 'arguments'], properties: { name: string, arguments: string } },
+  },
+};
+
+const number = { type: 'number' };
+const rate = { type: ['number', 'null'] };
+
+const timings = {
+  type: 'object',
+  properties: {
+    queued_ms: number,
+    cache_n: integer,
+    prompt_n: integer,
+    prompt_ms: number,
+    prompt_per_second: rate,
+    predicted_n: integer,
+    predicted_ms: number,
+    predicted_per_second: rate,
+    draft_n: integer,
+    draft_n_accepted: integer,
+  },
+};
+
 const choice = {
   type: 'object',
   required: ['index', 'message', 'logprobs', 'finish_reason'],
@@ -74,7 +156,13 @@ const choice = {
     message: {
       type: 'object',
       required: ['role', 'content', 'refusal'],
-      properties: { role: string, content: string, refusal: { type: 'null' } },
+      properties: {
+        role: string,
+        content: { type: ['string', 'null'] },
+        refusal: { type: 'null' },
+        reasoning_content: string,
+        tool_calls: { type: 'array', items: toolCall },
+      },
     },
     logprobs: {
       type: ['object', 'null'],
@@ -103,7 +191,9 @@ export const chatCompletionReplySchema = {
         completion_tokens: integer,
         total_tokens: integer,
         prompt_tokens_details: { type: 'object', properties: { cached_tokens: integer } },
+        completion_tokens_details: { type: 'object', properties: { reasoning_tokens: integer } },
       },
     },
+    timings,
   },
 };

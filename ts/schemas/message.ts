@@ -29,7 +29,16 @@ export interface AssistantMessage {
   role: 'assistant';
   content?: string | TextPart[] | null;
   name?: string | null;
-  tool_calls?: unknown[] | null;
+  /** What the model thought before it answered, as earlier answers reported it. */
+  reasoning_content?: string | null;
+  tool_calls?: ToolCall[] | null;
+}
+
+export interface ToolCall {
+  id?: string | null;
+  type: 'function';
+  /** `arguments` is a JSON object, as text. */
+  function: { name: string; arguments: string };
 }
 
 export interface ToolMessage {
@@ -55,6 +64,20 @@ const imagePart = {
       type: 'object',
       required: ['url'],
       properties: { url: { type: 'string', minLength: 1 }, detail: { enum: ['auto', 'low', 'high', null] } },
+    },
+  },
+};
+
+const toolCall = {
+  type: 'object',
+  required: ['type', 'function'],
+  properties: {
+    id: nullableString,
+    type: { enum: ['function'] },
+    function: {
+      type: 'object',
+      required: ['name', 'arguments'],
+      properties: { name: { type: 'string', minLength: 1 }, arguments: { type: 'string' } },
     },
   },
 };
@@ -89,7 +112,8 @@ export const messageSchema = {
         role: { const: 'assistant' },
         content: assistantContent,
         name: nullableString,
-        tool_calls: { type: ['array', 'null'] },
+        reasoning_content: nullableString,
+        tool_calls: { type: ['array', 'null'], items: toolCall },
       },
     },
     {

@@ -100,5 +100,9 @@ async function toEcho(engine: Engine, input: TextInput, name: string): Promise<s
 function toCommonJob(body: CompletionRequest, profile: Profile): Job {
   const { prompt: _prompt, suffix: _suffix, echo: _echo, best_of: _bestOf, logprobs, ...shared } = body;
   const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
-  return toJob(chat, { prompt: '', images: [], additionalStops: [] }, profile);
+  return toJob(
+    chat,
+    { prompt: '', images: [], additionalStops: [], preservedTokens: [], grammar: null, format: null },
+    profile,
+  );
 }

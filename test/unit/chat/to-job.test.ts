@@ -3,11 +3,12 @@ import * as assert from 'uvu/assert';
 import { toJob } from '../../../ts/chat/to-job.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
+import { plainPrompt } from '../../support/fake-engine.js';
 
 const test = suite('unit: request → job');
 
 function jobOf(body: Partial<ChatCompletionRequest>, additionalStops: string[] = []) {
-  return toJob({ model: 'm', messages: [], ...body }, { prompt: 'p', additionalStops, images: [] }, runtime);
+  return toJob({ model: 'm', messages: [], ...body }, { ...plainPrompt('p'), additionalStops }, runtime);
 }
 
 const samplingOf = (body: Partial<ChatCompletionRequest>) => jobOf(body).sampling;

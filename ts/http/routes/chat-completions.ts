@@ -1,9 +1,10 @@
 /** A chat request's way through the server, from valid body to answer. */
 import type { FastifyInstance } from 'fastify';
-import { submitChoices } from '../../chat/choices.js';
+import { openParsers, submitChoices } from '../../chat/choices.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { loadMessageImages, nameImageAtFault } from '../../chat/message-images.js';
 import { refuseUnsupported } from '../../chat/refuse-unsupported.js';
+import { toRenderOptions } from '../../chat/render-options.js';
 import { refuseImages, renderPrompt } from '../../chat/render-prompt.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
@@ -30,19 +31,23 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     if (profile.checksModelName && body.model !== engine.model.id) {
       throw unknownModel(body.model, engine.model, 'model');
     }
-    refuseUnsupported(body);
+    refuseUnsupported(body, engine.model);
+    const renderOptions = toRenderOptions(body, engine.model);
     refuseImages(engine.model, body.messages);
 
     const signal = running.signalFor(reply.raw);
     const images = await loadMessageImages(body.messages, { hosts: imageHosts, signal });
-    const rendered = await renderPrompt(engine, body.messages, images);
-    const streams = submitChoices(engine, toJob(body, rendered, profile), body.n ?? 1, signal);
+    const rendered = await renderPrompt(engine, body.messages, images, renderOptions);
+    const n = body.n ?? 1;
+    const parsers = openParsers(engine, rendered, n);
+    const streams = submitChoices(engine, toJob(body, rendered, profile), n, signal);
     const head = newCompletionHead(engine.model.id);
+    const { logprobs, timings } = body;
     try {
-      if (!body.stream) return await toCompletion(head, streams);
+      if (!body.stream) return await toCompletion(head, streams, { parsers, logprobs, timings });
 
       const includeUsage = body.stream_options?.include_usage ?? false;
-      const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length });
+      const chunks = new ChunkEncoder(head, { includeUsage, choices: n, parsers, timings });
       const toError = (thrown: unknown) => toChasquiError(thrown, request, onFault);
       await sendChunks(reply, streams, chunks, { signal, keepAliveMs, stallTimeoutMs, toError });
       return reply;

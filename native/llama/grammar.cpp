@@ -1,0 +1,242 @@
+#include "grammar.h"
+
+#include "../core/error-code.h"
+#include "../core/utf8-buffer.h"
+#include "log.h"
+#include "trigger-word.h"
+
+#include <common.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+// llama.cpp parses grammars by recursion.
+constexpr size_t kMostBytes    = size_t{4} << 20;
+constexpr size_t kDeepestGroup = 256;
+
+struct FreeSampler {
+    void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
+};
+using SamplerHandle = std::unique_ptr<llama_sampler, FreeSampler>;
+
+// Patterns are llama.cpp's to find; where there are words only, they are found here, at a cost that does not grow with
+// the text.
+TriggerWords trigger_words(const GrammarSettings& settings) {
+    std::vector<std::string> words;
+    if (!settings.lazy) return TriggerWords({});
+    for (const auto& [kind, value] : settings.triggers) {
+        if (kind != GrammarTrigger::Kind::word || value.empty()) return TriggerWords({});
+        words.push_back(value);
+    }
+    return TriggerWords(std::move(words));
+}
+
+TriggerWords thinking_words(const GrammarSettings& settings, const std::vector<std::string>& words) {
+    const bool thinks = settings.lazy && !settings.thinking_start.empty() && !settings.thinking_ends.empty();
+    return TriggerWords(thinks ? words : std::vector<std::string>());
+}
+
+// A grammar on its way through a text.
+class Grammar final : public TokenConstraint {
+public:
+    Grammar(const llama_vocab* vocab, std::shared_ptr<const TokenTree> tree, SamplerHandle sampler,
+            const GrammarSettings& settings, bool names_tokens)
+        : vocab_(vocab),
+          tree_(std::move(tree)),
+          sampler_(std::move(sampler)),
+          words_(trigger_words(settings)),
+          thinking_start_(thinking_words(settings, {settings.thinking_start})),
+          thinking_end_(thinking_words(settings, settings.thinking_ends)),
+          lazy_(settings.lazy),
+          names_tokens_(names_tokens),
+          awaits_word_(!words_.empty()) {}
+
+    bool allows(TokenId token) override {
+        if (!applies()) return true;
+        candidates_.assign(1, {token, 0.0f, 0.0f});
+        apply();
+        return is_allowed(candidates_[0]);
+    }
+
+    void filter(std::vector<TokenId>& tokens) override {
+        if (!applies()) return;
+        candidates_.clear();
+        for (const TokenId token : tokens) candidates_.push_back({token, 0.0f, 0.0f});
+        apply();
+        tokens.clear();
+        for (const llama_token_data& candidate : candidates_) {
+            if (is_allowed(candidate)) tokens.push_back(candidate.id);
+        }
+    }
+
+    std::vector<TokenId> allowed() override {
+        const auto ask = [this](std::vector<TokenId>& tokens) { filter(tokens); };
+        return names_tokens_ ? tree_->search_all(ask) : tree_->search(ask);
+    }
+
+    void accept(TokenId token) override {
+        if (is_off_) return;
+        const bool was_thinking = is_thinking_;
+        follow_thinking(token);
+        if (!was_thinking) feed(token);
+        if (!was_thinking || is_thinking_) return;
+        // What ends the thinking may be what begins a tool call.
+        for (const TokenId each : thinking_end_.recent()) feed(each);
+    }
+
+    // Tokens of the prompt that the grammar begins with.
+    void prefill(const std::vector<llama_token>& tokens) {
+        for (const llama_token token : tokens) {
+            follow_thinking(token);
+            if (lazy_) continue;
+            // llama.cpp would end the process.
+            if (!allows(token)) throw std::runtime_error("the grammar does not begin as the template's prompt ends");
+            llama_sampler_accept(sampler_.get(), token);
+        }
+    }
+
+private:
+    bool is_allowed(const llama_token_data& candidate) const {
+        return candidate.logit != -INFINITY && continues_characters(candidate.id);
+    }
+
+    // llama.cpp takes bytes for a character that are none (a surrogate, beyond the last one): the text would show them as
+    // several.
+    bool continues_characters(TokenId token) const {
+        if (tree_->holds_characters(token) && !text_.is_holding()) return true;
+        Utf8Buffer text = text_;
+        return text.push(common_token_to_piece(vocab_, token, true)).find("\xEF\xBF\xBD") == std::string::npos;
+    }
+
+    bool applies() const { return !is_off_ && !awaits_word_ && !is_thinking_; }
+
+    // Within a tool call the tags of a block of thought are text like any other.
+    void follow_thinking(TokenId token) {
+        const bool is_triggered = !words_.empty() && !awaits_word_;
+        if (thinking_start_.empty() || is_triggered) return;
+        TriggerWords& awaited = is_thinking_ ? thinking_end_ : thinking_start_;
+        if (!awaited.push(token, common_token_to_piece(vocab_, token, true))) return;
+        is_thinking_ = !is_thinking_;
+        (is_thinking_ ? thinking_end_ : thinking_start_).reset();
+    }
+
+    void apply() {
+        llama_token_data_array array{candidates_.data(), candidates_.size(), -1, false};
+        llama_sampler_apply(sampler_.get(), &array);
+    }
+
+    void feed(TokenId token) {
+        try {
+            if (!awaits_word_) {
+                llama_sampler_accept(sampler_.get(), token);
+                text_.push(common_token_to_piece(vocab_, token, true));
+            } else if (words_.push(token, common_token_to_piece(vocab_, token, true))) {
+                awaits_word_ = false;
+                for (const TokenId each : words_.recent()) llama_sampler_accept(sampler_.get(), each);
+            }
+        } catch (const std::exception&) {
+            // The text beside the trigger is not what the grammar begins with: this was no tool call.
+            if (!lazy_) throw;
+            is_off_ = true;
+        }
+    }
+
+    const llama_vocab*               vocab_;
+    std::shared_ptr<const TokenTree> tree_;
+    SamplerHandle                    sampler_;
+    std::vector<llama_token_data>    candidates_;
+    Utf8Buffer                       text_;  // the end of it, where that is within a character
+
+    TriggerWords words_;                         // empty where llama.cpp looks for the triggers
+    TriggerWords thinking_start_, thinking_end_;  // empty where there is no thinking
+    bool         lazy_, names_tokens_;
+    bool         awaits_word_;
+    bool         is_thinking_ = false;
+    bool         is_off_      = false;
+};
+
+std::vector<std::string> to_patterns(const std::vector<GrammarTrigger>& triggers) {
+    std::vector<std::string> patterns;
+    for (const auto& [kind, value] : triggers) {
+        switch (kind) {
+            case GrammarTrigger::Kind::word: patterns.push_back(regex_escape(value)); break;
+            case GrammarTrigger::Kind::pattern: patterns.push_back(value); break;
+            case GrammarTrigger::Kind::full_pattern: patterns.push_back("^" + value + "$"); break;
+        }
+    }
+    return patterns;
+}
+
+SamplerHandle grammar_sampler(const llama_vocab* vocab, const GrammarSettings& settings) {
+    if (!settings.lazy) return SamplerHandle(llama_sampler_init_grammar(vocab, settings.gbnf.c_str(), "root"));
+    const std::vector<std::string> patterns = to_patterns(settings.triggers);
+    std::vector<const char*>       c_patterns;
+    for (const std::string& pattern : patterns) c_patterns.push_back(pattern.c_str());
+    return SamplerHandle(llama_sampler_init_grammar_lazy_patterns(vocab, settings.gbnf.c_str(), "root",
+                                                                  c_patterns.data(), c_patterns.size(), nullptr, 0));
+}
+
+std::vector<llama_token> prefill_tokens(const llama_vocab* vocab, const std::string& prefill) {
+    if (prefill.empty()) return {};
+    std::vector<llama_token> tokens = common_tokenize(vocab, prefill, false, true);
+    const auto               is_space = [](const std::string& text) {
+        return !text.empty() && std::isspace(static_cast<unsigned char>(text[0])) != 0;
+    };
+    // Some tokenizers put a space before a text that begins with a special token.
+    const bool is_added = !tokens.empty() && is_space(common_token_to_piece(vocab, tokens[0], true)) &&
+                          !is_space(prefill);
+    if (is_added) tokens.erase(tokens.begin());
+    return tokens;
+}
+
+// What llama.cpp's own parser does not survive is refused here. Tells whether the grammar names tokens (`<think>`,
+// `<[42]>`), which are then not matched by their text.
+bool check(const std::string& gbnf) {
+    if (gbnf.empty()) throw std::runtime_error("it is empty");
+    if (gbnf.size() > kMostBytes) throw std::runtime_error("it is longer than 4 MiB");
+    if (gbnf.find('\0') != std::string::npos) throw std::runtime_error("it holds a NUL character");
+    bool   names_tokens = false;
+    size_t depth        = 0;
+    char   closing      = 0;
+    for (size_t i = 0; i < gbnf.size(); ++i) {
+        const char c = gbnf[i];
+        if (closing != 0) {
+            if (c == '\\') ++i;
+            if (c == closing) closing = 0;
+            continue;
+        }
+        if (c == '"') closing = '"';
+        if (c == '[') closing = ']';
+        if (c == '#') closing = '\n';
+        if (c == '<') names_tokens = true;
+        if (c == '(' && ++depth > kDeepestGroup) throw std::runtime_error("its groups are nested too deeply");
+        if (c == ')' && depth > 0) --depth;
+    }
+    return names_tokens;
+}
+
+}  // namespace
+
+std::shared_ptr<TokenConstraint> GrammarCompiler::compile(const GrammarSettings& settings) {
+    std::call_once(tree_built_, [this] { tree_ = std::make_shared<TokenTree>(vocab_); });
+    take_last_errors();
+    try {
+        const bool    names_tokens = check(settings.gbnf);
+        SamplerHandle sampler      = grammar_sampler(vocab_, settings);
+        if (!sampler) throw std::runtime_error(take_last_errors());
+        auto grammar = std::make_shared<Grammar>(vocab_, tree_, std::move(sampler), settings, names_tokens);
+        grammar->prefill(prefill_tokens(vocab_, settings.prefill));
+        return grammar;
+    } catch (const std::exception& error) {
+        throw Error(ErrorCode::invalid_grammar, std::string("The grammar cannot be used: ") + error.what() + ".");
+    }
+}
+
+}  // namespace chasqui

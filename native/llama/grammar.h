@@ -1,0 +1,53 @@
+// Thread: compiling any; a compiled grammar belongs to one sequence, and is used by one thread at a time.
+#pragma once
+
+#include "../core/token-constraint.h"
+#include "token-tree.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+struct llama_vocab;
+
+namespace chasqui {
+
+// What makes a lazy grammar begin to apply.
+struct GrammarTrigger {
+    enum class Kind {
+        word,          // this text, however it is tokenized
+        pattern,       // a regular expression, found anywhere
+        full_pattern,  // a regular expression for all of the text so far
+    };
+    Kind        kind = Kind::word;
+    std::string value;
+};
+
+// A grammar in GBNF, llama.cpp's own notation, and when it applies.
+struct GrammarSettings {
+    std::string                 gbnf;
+    bool                        lazy = false;  // not before one of the triggers
+    std::vector<GrammarTrigger> triggers;
+    // What the prompt ends with and the grammar begins with; of grammars that are not lazy.
+    std::string prefill;
+    // Between these a lazy grammar is not triggered: there the model only thinks about calling a tool.
+    std::string              thinking_start;
+    std::vector<std::string> thinking_ends;
+};
+
+// Turns grammars into constraints on the tokens of one model.
+class GrammarCompiler {
+public:
+    explicit GrammarCompiler(const llama_vocab* vocab) : vocab_(vocab) {}
+
+    // Takes milliseconds, the first time of a large vocabulary some hundred. Throws `invalid_grammar`.
+    std::shared_ptr<TokenConstraint> compile(const GrammarSettings& settings);
+
+private:
+    const llama_vocab*         vocab_;
+    std::once_flag             tree_built_;
+    std::shared_ptr<TokenTree> tree_;
+};
+
+}  // namespace chasqui

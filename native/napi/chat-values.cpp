@@ -1,0 +1,150 @@
+#include "chat-values.h"
+
+#include "../llama/chat-parser.h"
+#include "error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace chasqui {
+
+namespace {
+
+using Kind = GrammarTrigger::Kind;
+
+Napi::Array strings_to_js(Napi::Env env, const std::vector<std::string>& strings) {
+    Napi::Array result = Napi::Array::New(env, strings.size());
+    for (uint32_t i = 0; i < strings.size(); ++i) result.Set(i, strings[i]);
+    return result;
+}
+
+std::vector<std::string> strings_from_js(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsArray()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an array.");
+    const auto               array = value.As<Napi::Array>();
+    std::vector<std::string> strings;
+    for (uint32_t i = 0; i < array.Length(); ++i) strings.push_back(array.Get(i).ToString());
+    return strings;
+}
+
+std::string string_from_js(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsString()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a string.");
+    return value.As<Napi::String>();
+}
+
+const char* to_string(Kind kind) {
+    switch (kind) {
+        case Kind::pattern: return "pattern";
+        case Kind::full_pattern: return "full_pattern";
+        default: return "word";
+    }
+}
+
+Kind kind_from_js(const std::string& name) {
+    if (name == "pattern") return Kind::pattern;
+    return name == "full_pattern" ? Kind::full_pattern : Kind::word;
+}
+
+Napi::Value grammar_to_js(Napi::Env env, const GrammarSettings& grammar) {
+    Napi::Array triggers = Napi::Array::New(env, grammar.triggers.size());
+    for (uint32_t i = 0; i < grammar.triggers.size(); ++i) {
+        Napi::Object trigger = Napi::Object::New(env);
+        trigger.Set("kind", to_string(grammar.triggers[i].kind));
+        trigger.Set("value", grammar.triggers[i].value);
+        triggers.Set(i, trigger);
+    }
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("gbnf", grammar.gbnf);
+    result.Set("lazy", Napi::Boolean::New(env, grammar.lazy));
+    result.Set("triggers", triggers);
+    result.Set("prefill", grammar.prefill);
+    result.Set("thinkingStart", grammar.thinking_start);
+    result.Set("thinkingEnds", strings_to_js(env, grammar.thinking_ends));
+    return result;
+}
+
+Napi::Value format_to_js(Napi::Env env, const ReplyFormat& format) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("kind", format.kind);
+    result.Set("parser", format.parser);
+    result.Set("generationPrompt", format.generation_prompt);
+    result.Set("continues", Napi::Boolean::New(env, format.continues));
+    return result;
+}
+
+ReplyFormat format_from_js(const Napi::Value& value) {
+    if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "format must be an object.");
+    const auto  from = value.As<Napi::Object>();
+    ReplyFormat format;
+    format.kind              = from.Get("kind").ToNumber();
+    format.parser            = string_from_js(from, "parser");
+    format.generation_prompt = string_from_js(from, "generationPrompt");
+    format.continues         = from.Get("continues").ToBoolean();
+    return format;
+}
+
+Napi::Object delta_to_js(Napi::Env env, const ReplyDelta& delta) {
+    Napi::Object result = Napi::Object::New(env);
+    if (!delta.reasoning.empty()) result.Set("reasoning", delta.reasoning);
+    if (!delta.content.empty()) result.Set("content", delta.content);
+    if (delta.tool_index < 0) return result;
+    result.Set("toolIndex", delta.tool_index);
+    if (!delta.tool_id.empty()) result.Set("toolId", delta.tool_id);
+    if (!delta.tool_name.empty()) result.Set("toolName", delta.tool_name);
+    result.Set("toolArguments", delta.tool_arguments);
+    return result;
+}
+
+}  // namespace
+
+Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("prompt", rendered.text);
+    result.Set("additionalStops", strings_to_js(env, rendered.additional_stops));
+    result.Set("preservedTokens", strings_to_js(env, rendered.preserved_tokens));
+    result.Set("grammar", rendered.grammar ? grammar_to_js(env, *rendered.grammar) : env.Null());
+    result.Set("format", rendered.format ? format_to_js(env, *rendered.format) : env.Null());
+    return result;
+}
+
+GrammarSettings grammar_from_js(const Napi::Value& value) {
+    if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "grammar must be an object.");
+    const auto      from = value.As<Napi::Object>();
+    GrammarSettings grammar;
+    grammar.gbnf           = string_from_js(from, "gbnf");
+    grammar.lazy           = from.Get("lazy").ToBoolean();
+    grammar.prefill        = string_from_js(from, "prefill");
+    grammar.thinking_start = string_from_js(from, "thinkingStart");
+    grammar.thinking_ends  = strings_from_js(from, "thinkingEnds");
+    const Napi::Value triggers = from.Get("triggers");
+    if (!triggers.IsArray()) throw Napi::TypeError::New(from.Env(), "triggers must be an array.");
+    for (uint32_t i = 0; i < triggers.As<Napi::Array>().Length(); ++i) {
+        const auto trigger = triggers.As<Napi::Array>().Get(i).ToObject();
+        grammar.triggers.push_back({kind_from_js(string_from_js(trigger, "kind")), string_from_js(trigger, "value")});
+    }
+    return grammar;
+}
+
+Napi::Value open_parser(const Napi::CallbackInfo& call) {
+    const Napi::Env env = call.Env();
+    return guarded(env, [&]() -> Napi::Value {
+        const auto   parser = std::make_shared<ChatParser>(format_from_js(call[0]));
+        Napi::Object result = Napi::Object::New(env);
+        result.Set("push", Napi::Function::New(env, [parser](const Napi::CallbackInfo& push) -> Napi::Value {
+                       return guarded(push.Env(), [&]() -> Napi::Value {
+                           const auto  deltas = parser->push(push[0].ToString(), push[1].ToBoolean());
+                           Napi::Array array  = Napi::Array::New(push.Env(), deltas.size());
+                           for (uint32_t i = 0; i < deltas.size(); ++i) array.Set(i, delta_to_js(push.Env(), deltas[i]));
+                           return array;
+                       });
+                   }));
+        result.Set("reasoningLength", Napi::Function::New(env, [parser](const Napi::CallbackInfo& length) {
+                       return Napi::Number::New(length.Env(), parser->reasoning_units());
+                   }));
+        return result;
+    });
+}
+
+}  // namespace chasqui

@@ -1,0 +1,246 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Token } from '../../ts/engine/engine.js';
+import type { ChatCompletionChunk } from '../../ts/schemas/chat-response.js';
+import { testApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+import { finishOf } from '../support/fake-engine.js';
+import { readSse } from '../support/read-sse.js';
+
+const test = suite('http: tools, formats and reasoning');
+
+const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }];
+const two: Partial<Token>[][] = [
+  [{ text: '<think>Both.</think>' }, { text: 'Sure.' }],
+  [{ text: '<call>add {"a":' }, { text: '1}</call>' }],
+  [{ text: '<call>add {"a":2}</call>' }, { text: '' }],
+];
+const calls = [
+  { id: 'call0', type: 'function', function: { name: 'add', arguments: '{"a":1}' } },
+  { id: 'call1', type: 'function', function: { name: 'add', arguments: '{"a":2}' } },
+];
+
+test('a whole reply has its calls, its reasoning and their finish reason', async () => {
+  const { chat } = testApp({ batches: () => two });
+  const reply = (await chat({ tools })).json();
+  assert.equal(reply.choices[0], {
+    index: 0,
+    message: { role: 'assistant', content: 'Sure.', refusal: null, reasoning_content: 'Both.', tool_calls: calls },
+    logprobs: null,
+    finish_reason: 'tool_calls',
+  });
+  assert.equal(reply.usage.completion_tokens_details, { reasoning_tokens: 1 });
+});
+
+test('content is null where there are calls only', async () => {
+  const { chat } = testApp({ batches: () => [[{ text: '<call>add {}</call>' }]] });
+  const { message } = (await chat({ tools })).json().choices[0];
+  assert.is(message.content, null);
+  assert.is(message.tool_calls.length, 1);
+});
+
+test('a stream names each call once, then sends its arguments in pieces', async () => {
+  const { chat } = testApp({ batches: () => two });
+  const chunks = chunksOf((await chat({ tools, stream: true, stream_options: { include_usage: true } })).body);
+  const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+  assert.equal(deltas[0], { role: 'assistant', content: null });
+  assert.is(deltas.map(({ reasoning_content: piece = '' }) => piece).join(''), 'Both.');
+  assert.is(deltas.map(({ content }) => content ?? '').join(''), 'Sure.');
+  const pieces = deltas.flatMap((delta) => delta.tool_calls ?? []);
+  assert.equal(
+    pieces.filter(({ id }) => id !== undefined).map(({ index, id, type }) => [index, id, type]),
+    [
+      [0, 'call0', 'function'],
+      [1, 'call1', 'function'],
+    ],
+  );
+  for (const index of [0, 1]) {
+    const own = pieces.filter((piece) => piece.index === index);
+    assert.is(own[0]?.function.name, 'add');
+    assert.is(own.map((piece) => piece.function.arguments).join(''), calls[index]?.function.arguments);
+  }
+  assert.is(chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls');
+  assert.equal(chunks.at(-1)?.usage?.completion_tokens_details, { reasoning_tokens: 1 });
+});
+
+test('every choice has calls of its own', async () => {
+  const { chat } = testApp({ batches: () => two });
+  const { choices } = (await chat({ tools, n: 3 })).json();
+  for (const { message } of choices) assert.equal(message.tool_calls, calls);
+});
+
+test('reasoning is told apart without tools where the template does so', async () => {
+  const { chat } = testApp({ reasons: true, batches: () => [[{ text: '<think>Hm.</think>Yes.' }]] });
+  const { message, finish_reason: reason } = (await chat()).json().choices[0];
+  assert.equal(message, { role: 'assistant', content: 'Yes.', refusal: null, reasoning_content: 'Hm.' });
+  assert.is(reason, 'stop');
+});
+
+test('calls and their results reach the template', async () => {
+  const { chat, engine } = testApp();
+  const reply = await chat({
+    tools,
+    messages: [
+      { role: 'user', content: 'Add.' },
+      { role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: calls },
+      { role: 'tool', content: '3', tool_call_id: 'call0' },
+    ],
+  });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal(engine.conversations[0]?.slice(1), [
+    {
+      role: 'assistant',
+      content: '',
+      reasoning: 'Hm.',
+      toolCalls: calls.map(({ id, function: call }) => ({ id, ...call })),
+    },
+    { role: 'tool', content: '3', toolCallId: 'call0' },
+  ]);
+  assert.equal(engine.renderOptions[0], {
+    tools: [{ name: 'add', parameters: { type: 'object' } }],
+    toolChoice: 'auto',
+  });
+});
+
+test('what the template wants of the engine reaches it: grammar, tokens that show, stop strings', async () => {
+  const grammar = { gbnf: 'root ::= "a"', lazy: true, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+  const { chat, engine } = testApp({
+    renderWith: () => ({ grammar, preservedTokens: ['<call>'], additionalStops: ['<end>'] }),
+  });
+  await chat({ tools, stop: 'x' });
+  assert.equal(engine.jobs[0]?.grammar, grammar);
+  assert.equal(engine.jobs[0]?.preservedTokens, ['<call>']);
+  assert.equal(engine.jobs[0]?.stop, ['x', '<end>']);
+});
+
+test('a grammar of the request’s own', async () => {
+  const { chat, engine } = testApp();
+  assert.is((await chat({ grammar: 'root ::= "a"' })).statusCode, 200);
+  assert.is(engine.jobs[0]?.grammar?.gbnf, 'root ::= "a"');
+  assert.is(engine.jobs[0]?.grammar?.lazy, false);
+});
+
+test('timings are there when asked for, whole and streamed', async () => {
+  const finish = finishOf(10, 5, {
+    cachedTokens: 4,
+    timings: { queuedMs: 1, promptMs: 2, predictedMs: 4 },
+    draftedTokens: 3,
+    acceptedTokens: 1,
+  });
+  const { chat } = testApp({ batches: () => [[{ text: 'x', finish }]] });
+  const expected = {
+    queued_ms: 1,
+    cache_n: 4,
+    prompt_n: 6,
+    prompt_ms: 2,
+    prompt_per_second: 3000,
+    predicted_n: 5,
+    predicted_ms: 4,
+    predicted_per_second: 1000,
+    draft_n: 3,
+    draft_n_accepted: 1,
+  };
+  assert.equal((await chat({ timings: true })).json().timings, expected);
+  assert.is((await chat()).json().timings, undefined);
+  const chunks = chunksOf((await chat({ timings: true, stream: true })).body);
+  assert.equal(
+    chunks.map(({ timings }) => timings),
+    [undefined, undefined, expected],
+  );
+});
+
+const user = { role: 'user', content: 'Hi' };
+const answer = { role: 'assistant', content: 'A' };
+const call = calls[0];
+
+const REFUSED: [name: string, body: Record<string, unknown>, code: string, param: string][] = [
+  ['a tool without a function', { tools: [{ type: 'function' }] }, 'missing_required_parameter', 'tools[0].function'],
+  ['a tool of another type', { tools: [{ type: 'web', function: {} }] }, 'invalid_value', 'tools[0].type'],
+  [
+    'a name with a space',
+    { tools: [{ ...tools[0], function: { name: 'a b' } }] },
+    'invalid_value',
+    'tools[0].function.name',
+  ],
+  [
+    'a schema that is none',
+    { tools: [{ type: 'function', function: { name: 'a', parameters: 5 } }] },
+    'invalid_type',
+    'tools[0].function.parameters',
+  ],
+  ['a choice nobody knows', { tools, tool_choice: 'any' }, 'invalid_value', 'tool_choice'],
+  [
+    'a choice without a name',
+    { tools, tool_choice: { type: 'function', function: {} } },
+    'missing_required_parameter',
+    'tool_choice.function.name',
+  ],
+  ['a choice that is a number', { tools, tool_choice: 5 }, 'invalid_type', 'tool_choice'],
+  [
+    'an unknown function',
+    { tools, tool_choice: { type: 'function', function: { name: 'sub' } } },
+    'invalid_value',
+    'tool_choice',
+  ],
+  ['a format nobody knows', { response_format: { type: 'xml' } }, 'invalid_value', 'response_format.type'],
+  [
+    'a format without its schema',
+    { response_format: { type: 'json_schema' } },
+    'missing_required_parameter',
+    'response_format.json_schema',
+  ],
+  ['an effort nobody knows', { reasoning_effort: 'max' }, 'invalid_value', 'reasoning_effort'],
+  [
+    'thinking that is no boolean',
+    { chat_template_kwargs: { enable_thinking: 'yes' } },
+    'invalid_type',
+    'chat_template_kwargs.enable_thinking',
+  ],
+  [
+    'an earlier call without type',
+    { messages: [user, { role: 'assistant', tool_calls: [{}] }] },
+    'missing_required_parameter',
+    'messages[1].tool_calls[0].type',
+  ],
+  [
+    'arguments as an object',
+    {
+      messages: [user, { role: 'assistant', tool_calls: [{ ...call, function: { name: 'a', arguments: {} } }] }, user],
+    },
+    'invalid_type',
+    'messages[1].tool_calls[0].function.arguments',
+  ],
+  [
+    'arguments nested too deeply',
+    {
+      messages: [
+        user,
+        { role: 'assistant', tool_calls: [{ ...call, function: { name: 'a', arguments: '['.repeat(100_000) } }] },
+        user,
+      ],
+    },
+    'invalid_value',
+    'messages[1].tool_calls[0].function.arguments',
+  ],
+  [
+    'a call without its result',
+    { tools, messages: [user, { role: 'assistant', tool_calls: [call] }] },
+    'unsupported_parameter',
+    'messages[1].tool_calls',
+  ],
+  ['two answers at the end', { messages: [user, answer, answer] }, 'unsupported_parameter', 'messages[2]'],
+];
+
+for (const [name, body, code, param] of REFUSED) {
+  test(`refuses: ${name}`, async () => {
+    const { chat, engine } = testApp();
+    expectError(await chat(body), { status: 400, code, param });
+    assert.is(engine.jobs.length, 0);
+  });
+}
+
+function chunksOf(body: string): ChatCompletionChunk[] {
+  return readSse(body).events;
+}
+
+test.run();

@@ -1,0 +1,198 @@
+#include "../native/check.h"
+
+#include "core/error-code.h"
+#include "llama/chat-parser.h"
+#include "llama/chat-template.h"
+
+#include <chat.h>
+#include <log.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
+
+const char* const kTools = R"("tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather",
+  "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}])";
+
+std::string source_of(const std::string& name) {
+    std::ifstream file(kTemplates + name + ".jinja");
+    expect(file.good(), "a template " + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Reply {
+    std::string              reasoning, content;
+    std::vector<std::string> calls;  // name(arguments)
+};
+
+Reply read(const ReplyFormat& format, const std::string& text, size_t piece) {
+    ChatParser               parser(format);
+    Reply                    reply;
+    std::vector<std::string> ids;
+    const auto               add = [&](const std::vector<ReplyDelta>& deltas) {
+        for (const ReplyDelta& delta : deltas) {
+            reply.reasoning += delta.reasoning;
+            reply.content += delta.content;
+            if (delta.tool_index < 0) continue;
+            const auto index = static_cast<size_t>(delta.tool_index);
+            if (index == reply.calls.size()) {
+                expect(!delta.tool_id.empty() && !delta.tool_name.empty(), "a call to begin with its id and name");
+                for (const std::string& id : ids) expect(id != delta.tool_id, "ids to differ");
+                ids.push_back(delta.tool_id);
+                reply.calls.push_back(delta.tool_name + "(");
+            }
+            expect(index + 1 == reply.calls.size(), "calls to come one after the other");
+            reply.calls.back() += delta.tool_arguments;
+        }
+    };
+    for (size_t at = 0; at < text.size(); at += piece) add(parser.push(text.substr(at, piece), false));
+    add(parser.push("", true));
+    for (std::string& call : reply.calls) call += ")";
+    return reply;
+}
+
+struct Family {
+    const char* name;
+    const char* output;
+    const char* reasoning;
+    const char* content;
+    const char* arguments;  // of one call of get_weather; nullptr: no call
+};
+
+const Family kFamilies[] = {
+    {"Qwen-Qwen2.5-7B-Instruct", "Let me look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>",
+     "", "Let me look.\n", "{\"city\": \"Lima\"}"},
+    {"Qwen-Qwen3-0.6B", "<think>\nThey want the weather.\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>",
+     "They want the weather.\n", "", "{\"city\": \"Lima\"}"},
+    {"Qwen-Qwen3-0.6B", "<think>\nEasy.\n</think>\n\nIt is <b>12</b>.", "Easy.\n", "It is <b>12</b>.", nullptr},
+    {"NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use", "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>",
+     "", "", "{\"city\": \"Lima\"}"},
+    {"meta-llama-Llama-3.1-8B-Instruct", "{\"name\": \"get_weather\", \"parameters\": {\"city\": \"Lima\"}}", "", "", "{\"city\": \"Lima\"}"},
+    {"mistralai-Mistral-Nemo-Instruct-2407", "[TOOL_CALLS][{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}, \"id\": \"123456789\"}]",
+     "", "", "{\"city\": \"Lima\"}"},
+    {"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "First, think.\n</think>\n\nThe answer.", "First, think.\n", "\n\nThe answer.", nullptr},
+    {"google-gemma-2-2b-it", "Just text with a < and a {.", "", "Just text with a < and a {.", nullptr},
+    {"openai-gpt-oss-120b", "<|channel|>analysis<|message|>Hm, weather.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{\"city\": \"Lima\"}",
+     "Hm, weather.", "", "{\"city\": \"Lima\"}"},
+    {"meetkai-functionary-medium-v3.2", "get_weather\n{\"city\": \"Lima\"}", "", "", "{\"city\": \"Lima\"}"},
+    {"google-gemma-4-31B-it", "<|tool_call>call:get_weather{city:<|\"|>Lima<|\"|>}<tool_call|>", "", "", "{\"city\":\"Lima\"}"},
+    {"Qwen3-Coder", "<tool_call>\n<function=get_weather>\n<parameter=city>\nLima\n</parameter>\n</function>\n</tool_call>",
+     "", "", "{\"city\":\"Lima\"}"},
+};
+
+const std::string kQuestion = R"("messages": [{"role": "user", "content": "Weather in Lima?"}])";
+
+const Test families("chat: tool calls and reasoning of a dozen model families, whole and byte by byte", [] {
+    common_log_pause(common_log_main());
+    for (const Family& family : kFamilies) {
+        const ChatTemplate  chat(source_of(family.name));
+        const bool          calls = family.arguments != nullptr;
+        const RenderedPrompt prompt = chat.render("{" + kQuestion + (calls ? std::string(",") + kTools : "") + "}");
+        const std::string   what   = std::string(family.name) + ": ";
+        if (!prompt.format) {
+            expect(!calls, what + "a format for tool calls");
+            continue;
+        }
+        for (const size_t piece : {size_t{1}, size_t{7}, std::string(family.output).size()}) {
+            const Reply reply = read(*prompt.format, family.output, piece);
+            expect_equal(what + reply.reasoning, what + family.reasoning);
+            expect_equal(what + reply.content, what + family.content);
+            expect_equal(what + std::to_string(reply.calls.size()), what + std::to_string(calls ? 1 : 0));
+            if (calls) expect_equal(what + reply.calls[0], what + "get_weather(" + family.arguments + ")");
+        }
+    }
+});
+
+const Test all("chat: every template of llama.cpp renders a conversation with tools, as llama.cpp does", [] {
+    common_log_pause(common_log_main());
+    size_t n_with_tools = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(kTemplates)) {
+        if (entry.path().extension() != ".jinja") continue;
+        const std::string  name   = entry.path().stem().string();
+        const std::string  source = source_of(name);
+        const ChatTemplate chat(source);
+        const auto         templates = common_chat_templates_init(nullptr, source);
+        common_chat_templates_inputs inputs;
+        const common_json            messages = common_json::parse(
+            R"([{"role": "user", "content": "Weather in Lima?"}, {"role": "assistant", "content": "Where?"},
+                {"role": "user", "content": "In Lima."}])");
+        inputs.messages         = common_chat_msgs_parse_oaicompat(messages);
+        inputs.reasoning_format = COMMON_REASONING_FORMAT_DEEPSEEK;
+        const std::string body  = "\"messages\": " + messages.dump();
+        expect_equal(name + chat.render("{" + body + "}").text,
+                     name + common_chat_templates_apply(templates.get(), inputs).prompt);
+        if (!chat.capabilities().tools) continue;
+        ++n_with_tools;
+        inputs.tools = common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));
+        inputs.parallel_tool_calls   = chat.capabilities().parallel_tool_calls;
+        const RenderedPrompt offered = chat.render("{" + body + "," + kTools + "}");
+        expect_equal(name + offered.text, name + common_chat_templates_apply(templates.get(), inputs).prompt);
+        const RenderedPrompt forced =
+            chat.render("{" + body + "," + kTools + R"(,"tool_choice": {"name": "get_weather"}})");
+        expect(forced.grammar && !forced.grammar->lazy, name + " to have a grammar that forces a call");
+        expect_equal(name + forced.text, name + offered.text);
+    }
+    expect(n_with_tools >= 50, "most templates to have tools, got " + std::to_string(n_with_tools));
+});
+
+const Test odd("chat: what does not fit the format is content, all of it and once", [] {
+    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const RenderedPrompt prompt = chat.render("{" + kQuestion + "," + kTools + "}");
+    for (const std::string& text :
+         {std::string("Hi <tool_call>\n{\"name\": \"nobody\", \"arguments\": 5}\n</tool_call> bye"),
+          std::string("<tool_call>\n{broken"), std::string("a <tool_call> b </tool_call> c <tool_call>"),
+          "Deep " + std::string(5000, '['), std::string("<tool_call>\n") + std::string(5000, '{')}) {
+        for (const size_t piece : {size_t{1}, size_t{50}, text.size()}) {
+            const Reply reply = read(*prompt.format, text, piece);
+            expect_equal(reply.calls.size(), size_t{0});
+            expect_equal(reply.content, text);
+        }
+    }
+});
+
+const Test continued("chat: a trailing answer is continued, and what it says already is no news", [] {
+    for (const char* name : {"Qwen-Qwen2.5-7B-Instruct", "Qwen-Qwen3-0.6B", "meta-llama-Llama-3.1-8B-Instruct"}) {
+        const ChatTemplate   chat(source_of(name));
+        const RenderedPrompt prompt = chat.render(
+            R"({"messages": [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "One, two,"}]})");
+        expect(prompt.text.size() > 9 && prompt.text.substr(prompt.text.size() - 9) == "One, two,",
+               std::string(name) + " to go on from the answer");
+        expect(prompt.format.has_value(), "a format");
+        const Reply reply = read(*prompt.format, " three.", 2);
+        expect_equal(reply.content, " three.");
+        expect_equal(reply.reasoning, "");
+    }
+});
+
+const Test plain("chat: where answers are their text there is no format, and a schema is a grammar", [] {
+    const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
+    expect(!prompt.format && !prompt.grammar, "neither format nor grammar");
+    const RenderedPrompt json = chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object"}})");
+    expect(!json.format && json.grammar && !json.grammar->lazy, "a grammar, and no format");
+    expect_equal(json.text, prompt.text);
+});
+
+const Test errors("chat: schemas that cannot be enforced are named, and tools where there are none", [] {
+    const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
+    const auto         broken = expect_throws<Error>([&] {
+        chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object", "properties": {"a": {"type": "wrong"}}}})");
+    });
+    expect(broken.code() == ErrorCode::invalid_grammar, "invalid_grammar");
+    expect(std::string(broken.what()).find("properties/a") != std::string::npos, "the place in the schema");
+    const ChatTemplate without(source_of("google-gemma-2-2b-it"));
+    const auto         refused = expect_throws<Error>(
+        [&] { without.render("{" + kQuestion + "," + kTools + R"(,"tool_choice": "required"})"); });
+    expect(refused.code() == ErrorCode::unsupported_parameter, "unsupported_parameter");
+});
+
+}  // namespace

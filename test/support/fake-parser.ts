@@ -1,0 +1,46 @@
+/** A parser for answers of the form `<think>reasoning</think>content<call>name {"json"}</call>...`. */
+import type { ReplyDelta, ReplyParser } from '../../ts/engine/engine.js';
+
+export class FakeParser implements ReplyParser {
+  #text = '';
+  #seen = '';
+  #reasoning = 0;
+  #calls = 0;
+  #within: 'content' | 'reasoning' | 'call' = 'content';
+
+  push(text: string, isLast: boolean): ReplyDelta[] {
+    this.#text += text;
+    const deltas: ReplyDelta[] = [];
+    for (;;) {
+      const tag = /<\/?think>|<call>\w+ |<\/call>/.exec(this.#text);
+      const heldBack = tag ?? (isLast ? null : /<(?:[/a-z]*|call>\w*)$/.exec(this.#text));
+      this.#tell(this.#text.slice(0, heldBack?.index), deltas);
+      this.#text = heldBack ? this.#text.slice(heldBack.index) : '';
+      if (!tag) return deltas;
+      this.#enter(tag[0], deltas);
+    }
+  }
+
+  reasoningLength(): number {
+    return this.#reasoning;
+  }
+
+  #enter(tag: string, deltas: ReplyDelta[]): void {
+    this.#text = this.#text.slice(tag.length);
+    if (tag === '</think>') this.#reasoning = this.#seen.length;
+    this.#seen += tag;
+    const name = /^<call>(\w+) $/.exec(tag)?.[1];
+    this.#within = tag === '<think>' ? 'reasoning' : name ? 'call' : 'content';
+    if (!name) return;
+    deltas.push({ toolIndex: this.#calls, toolId: `call${this.#calls}`, toolName: name, toolArguments: '' });
+    this.#calls += 1;
+  }
+
+  #tell(text: string, deltas: ReplyDelta[]): void {
+    if (text === '') return;
+    this.#seen += text;
+    if (this.#within === 'reasoning') deltas.push({ reasoning: text });
+    else if (this.#within === 'content') deltas.push({ content: text });
+    else deltas.push({ toolIndex: this.#calls - 1, toolArguments: text });
+  }
+}

@@ -1,0 +1,92 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AnswerDelta, AnswerReader } from '../../../ts/chat/answer-delta.js';
+import type { Finish, Token } from '../../../ts/engine/engine.js';
+import { finishOf } from '../../support/fake-engine.js';
+import { FakeParser } from '../../support/fake-parser.js';
+
+const test = suite('unit: tokens → deltas of an answer');
+
+const tokens = (texts: string[], finish: Partial<Finish> = {}): Token[] =>
+  texts.map((text, index) => ({
+    id: index,
+    text,
+    logprobs: { id: index, bytes: Buffer.from(text), logprob: -index, top: [] },
+    ...(index === texts.length - 1 && { finish: finishOf(1, texts.length, finish) }),
+  }));
+
+/** In batches of `size` tokens. */
+function readAll(reader: AnswerReader, all: Token[], size: number): AnswerDelta[] {
+  const deltas: AnswerDelta[] = [];
+  for (let at = 0; at < all.length; at += size) deltas.push(...reader.read(all.slice(at, at + size)));
+  return deltas;
+}
+
+const textOf = (deltas: AnswerDelta[], key: 'content' | 'reasoning_content') =>
+  deltas.map((delta) => delta[key] ?? '').join('');
+const logprobTokens = (deltas: AnswerDelta[]) =>
+  deltas.flatMap(({ logprobs }) => logprobs ?? []).map(({ token }) => token);
+
+const ANSWER = [
+  '<thi',
+  'nk>',
+  'Hm',
+  ', so',
+  '</think>',
+  'It',
+  ' is',
+  ' 5',
+  '. ',
+  '<call>',
+  'add {"a"',
+  ':1}',
+  '</call>',
+  '',
+];
+
+test('without a parser each text is a delta', () => {
+  const reader = new AnswerReader();
+  const deltas = readAll(reader, tokens(['a', '', 'b']), 2);
+  assert.equal(
+    deltas.map(({ content }) => content),
+    ['a', 'b'],
+  );
+  assert.equal(logprobTokens(deltas), ['a', '']);
+  assert.is(reader.finishReason, 'stop');
+  assert.is(reader.reasoningTokens, null);
+});
+
+for (const size of [1, 2, 3, 5, 100]) {
+  test(`reasoning, content and calls, in batches of ${size}`, () => {
+    const reader = new AnswerReader(new FakeParser());
+    const deltas = readAll(reader, tokens(ANSWER), size);
+    assert.is(textOf(deltas, 'reasoning_content'), 'Hm, so');
+    assert.is(textOf(deltas, 'content'), 'It is 5. ');
+    const calls = deltas.flatMap((delta) => delta.tool_calls ?? []);
+    const { function: first, ...head } = calls[0] ?? { function: {} };
+    assert.equal(head, { index: 0, id: 'call0', type: 'function' });
+    assert.is(first.name, 'add');
+    assert.is(calls.map((call) => call.function.arguments).join(''), '{"a":1}');
+    assert.is(reader.finishReason, 'tool_calls');
+    assert.is(reader.reasoningTokens, 4, 'the opening tag and the thought');
+  });
+
+  test(`log-probabilities are those of the content, in batches of ${size}`, () => {
+    const deltas = readAll(new AnswerReader(new FakeParser()), tokens(ANSWER), size);
+    assert.equal(logprobTokens(deltas), ['It', ' is', ' 5', '. ']);
+  });
+}
+
+test('an answer that is cut off within a call ends with length', () => {
+  const reader = new AnswerReader(new FakeParser());
+  reader.read(tokens(['<call>add {"a"'], { reason: 'length' }));
+  assert.is(reader.finishReason, 'length');
+});
+
+test('it knows whether the answer has ended', () => {
+  const reader = new AnswerReader();
+  assert.not(reader.ended);
+  assert.throws(() => reader.finish, /ended without saying why/);
+});
+
+test.run();

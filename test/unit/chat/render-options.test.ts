@@ -1,0 +1,153 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { toRenderOptions } from '../../../ts/chat/render-options.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
+import { FakeEngine } from '../../support/fake-engine.js';
+
+const test = suite('unit: tools, schemas and reasoning of a request');
+
+const { model } = new FakeEngine();
+const options = (body: Partial<ChatCompletionRequest>, taken = model) =>
+  toRenderOptions({ model: 'm', messages: [], ...body }, taken);
+
+function refusal(body: Partial<ChatCompletionRequest>, taken = model): [code: string, param: string | null] {
+  try {
+    options(body, taken);
+  } catch (error) {
+    if (error instanceof ChasquiError) return [error.code, error.param];
+    throw error;
+  }
+  throw new Error('It was not refused.');
+}
+
+const tool = (name: string, parameters?: object, strict?: boolean) => ({
+  type: 'function' as const,
+  function: { name, ...(parameters && { parameters }), ...(strict !== undefined && { strict }) },
+});
+const named = (name: string) => ({ type: 'function' as const, function: { name } });
+
+test('nothing asks for nothing', () => {
+  assert.equal(options({}), {});
+  assert.equal(options({ tools: [], response_format: { type: 'text' }, tool_choice: 'auto' }), {});
+});
+
+test('tools and every form of tool_choice', () => {
+  const tools = [tool('a'), tool('b', { type: 'object' })];
+  const chosen = [{ name: 'a' }, { name: 'b', parameters: { type: 'object' } }];
+  assert.equal(options({ tools }), { tools: chosen, toolChoice: 'auto' });
+  assert.equal(options({ tools, tool_choice: 'none' }), { tools: chosen, toolChoice: 'none' });
+  assert.equal(options({ tools, tool_choice: 'required' }), { tools: chosen, toolChoice: 'required' });
+  assert.equal(options({ tools, tool_choice: named('b') }), { tools: chosen, toolChoice: { name: 'b' } });
+  assert.is(options({ tools, parallel_tool_calls: false }).parallelToolCalls, false);
+});
+
+test('tools that cannot be meant', () => {
+  assert.equal(refusal({ tools: [tool('a'), tool('a')] }), ['invalid_value', 'tools[1].function.name']);
+  assert.equal(refusal({ tools: [tool('a')], tool_choice: named('c') }), ['invalid_value', 'tool_choice']);
+  assert.equal(refusal({ tool_choice: 'required' }), ['invalid_value', 'tool_choice']);
+  assert.equal(refusal({ tool_choice: named('a') }), ['invalid_value', 'tool_choice']);
+});
+
+test('a template without tools', () => {
+  const without = { ...model, takesTools: false };
+  assert.equal(refusal({ tools: [tool('a')] }, without), ['unsupported_parameter', 'tools']);
+  assert.equal(options({ tools: [tool('a')], tool_choice: 'none' }, without), {});
+});
+
+test('response formats', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  assert.equal(options({ response_format: { type: 'json_object' } }), { jsonSchema: { type: 'object' } });
+  assert.equal(options({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } }), {
+    jsonSchema: schema,
+  });
+  assert.equal(options({ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }), {
+    jsonSchema: { type: 'object' },
+  });
+  assert.equal(refusal({ response_format: { type: 'json_schema' } }), [
+    'missing_required_parameter',
+    'response_format.json_schema',
+  ]);
+});
+
+test('a format beside tools: with those that may be called it is refused, with one that must be it does not matter', () => {
+  const body = { tools: [tool('a')], response_format: { type: 'json_object' as const } };
+  assert.equal(refusal(body), ['unsupported_parameter', 'response_format']);
+  assert.is(options({ ...body, tool_choice: 'required' }).jsonSchema, undefined);
+  assert.equal(options({ ...body, tool_choice: 'none' }).jsonSchema, { type: 'object' });
+});
+
+test('a grammar stands alone', () => {
+  const grammar = 'root ::= "a"';
+  assert.equal(options({ grammar }), {});
+  assert.equal(refusal({ grammar, tools: [tool('a')] }), ['unsupported_parameter', 'grammar']);
+  assert.equal(refusal({ grammar, response_format: { type: 'json_object' } }), ['unsupported_parameter', 'grammar']);
+});
+
+test('reasoning', () => {
+  assert.equal(options({ reasoning_effort: 'low' }).templateKwargs, { reasoning_effort: 'low' });
+  assert.equal(options({ reasoning_effort: 'none' }).templateKwargs, { enable_thinking: false });
+  assert.equal(
+    options({ reasoning_effort: 'high', chat_template_kwargs: { a: [1], reasoning_effort: 'low' } }).templateKwargs,
+    {
+      a: [1],
+      reasoning_effort: 'low',
+    },
+  );
+});
+
+const STRICT: [schema: object, param: string][] = [
+  [{ type: 'object', patternProperties: {} }, 'patternProperties'],
+  [{ type: 'object', properties: { a: { type: 'number', minimum: 1 } } }, 'properties.a.minimum'],
+  [{ anyOf: [{ type: 'string' }, { type: 'string', format: 'email' }] }, 'anyOf[1].format'],
+  [{ $defs: { x: { type: 'array', uniqueItems: true } }, $ref: '#/$defs/x' }, '$defs.x.uniqueItems'],
+  [{ type: 'array', items: { not: {} } }, 'items.not'],
+  [{ type: 'object', properties: { if: { type: 'integer', multipleOf: 5 } } }, 'properties.if.multipleOf'],
+];
+
+for (const [schema, at] of STRICT) {
+  test(`strictly: ${at} cannot be enforced, otherwise it is let pass`, () => {
+    const format = (strict: boolean) => ({
+      response_format: { type: 'json_schema' as const, json_schema: { name: 'x', schema, strict } },
+    });
+    assert.equal(refusal(format(true)), ['unsupported_parameter', `response_format.json_schema.schema.${at}`]);
+    assert.equal(options(format(false)), { jsonSchema: schema });
+    assert.equal(refusal({ tools: [tool('a', schema, true)] }), [
+      'unsupported_parameter',
+      `tools[0].function.parameters.${at}`,
+    ]);
+    assert.equal(options({ tools: [tool('a', schema)] }).toolChoice, 'auto');
+  });
+}
+
+test('strictly: what the grammar enforces passes', () => {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: {
+      minimum: { type: ['integer', 'null'], description: 'x' },
+      when: { type: 'string', format: 'date' },
+      n: { type: 'integer', minimum: 1, exclusiveMaximum: 9 },
+      all: { type: 'array', items: { $ref: '#/$defs/x' }, maxItems: 3 },
+      kind: { enum: ['not', { if: 1 }], default: { if: 2 } },
+    },
+    required: ['when'],
+    additionalProperties: false,
+    $defs: { x: { type: 'string', pattern: '^[a-z]+$', maxLength: 5 } },
+  };
+  assert.equal(
+    options({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } }),
+    {
+      jsonSchema: schema,
+    },
+  );
+});
+
+test('nothing that is nested deeper than recursion can bear', () => {
+  let deep: object = {};
+  for (let i = 0; i < 100; i++) deep = { items: deep };
+  assert.equal(refusal({ tools: [tool('a', deep)] }), ['invalid_value', 'tools[0].function.parameters']);
+  assert.equal(refusal({ chat_template_kwargs: { deep } }), ['invalid_value', 'chat_template_kwargs']);
+});
+
+test.run();

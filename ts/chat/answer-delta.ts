@@ -1,0 +1,109 @@
+/** Tokens of one answer → what each adds to it, in the words of OpenAI's deltas. */
+import type { Finish, FinishReason, ReplyDelta, ReplyParser, Token } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
+import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
+import { LogprobQueue } from './logprobs.js';
+
+/** What is there came in this order. */
+export interface AnswerDelta {
+  reasoning_content?: string;
+  content?: string;
+  /** Of the content's tokens, when the request asked for them. */
+  logprobs?: LogprobEntry[];
+  tool_calls?: ToolCallDelta[];
+}
+
+/** Reads one answer, by a parser where it has a format (`RenderedPrompt.format`), else as its text. */
+export class AnswerReader {
+  readonly #parser: ReplyParser | null;
+  readonly #logprobs = new LogprobQueue();
+  /** Where each token's text ends in that of all tokens; where there is a parser. */
+  readonly #ends: number[] = [];
+  #length = 0;
+  #callsTools = false;
+  #finish: Finish | null = null;
+  #reasoningTokens: number | null = null;
+
+  constructor(parser: ReplyParser | null = null) {
+    this.#parser = parser;
+  }
+
+  get ended(): boolean {
+    return this.#finish !== null;
+  }
+
+  /** Throws when the answer has not ended. */
+  get finish(): Finish {
+    if (!this.#finish) throw new ChasquiError('internal_error', 'The answer ended without saying why.');
+    return this.#finish;
+  }
+
+  get finishReason(): FinishReason | 'tool_calls' {
+    return this.#callsTools && this.finish.reason === 'stop' ? 'tool_calls' : this.finish.reason;
+  }
+
+  /** How many of the tokens were spent on reasoning, up to its end mark; `null` where answers have no format. */
+  get reasoningTokens(): number | null {
+    return this.#reasoningTokens;
+  }
+
+  read(tokens: readonly Token[]): AnswerDelta[] {
+    return this.#parser === null ? this.#readText(tokens) : this.#parse(tokens, this.#parser);
+  }
+
+  /** Entries of tokens that no text followed; after the last token. */
+  takeLogprobs(): LogprobEntry[] {
+    return this.#parser === null ? this.#logprobs.takeAll() : [];
+  }
+
+  #readText(tokens: readonly Token[]): AnswerDelta[] {
+    const deltas: AnswerDelta[] = [];
+    for (const token of tokens) {
+      this.#logprobs.add(token);
+      if (token.text !== '') {
+        const content = { content: token.text };
+        deltas.push(this.#logprobs.isEmpty ? content : withLogprobs(content, this.#logprobs.takeAll()));
+      }
+      if (token.finish) this.#finish = token.finish;
+    }
+    return deltas;
+  }
+
+  #parse(tokens: readonly Token[], parser: ReplyParser): AnswerDelta[] {
+    let text = '';
+    for (const token of tokens) {
+      this.#logprobs.add(token);
+      text += token.text;
+      this.#ends.push(this.#length + text.length);
+      this.#finish = token.finish ?? this.#finish;
+    }
+    this.#length += text.length;
+    const deltas = parser.push(text, this.#finish !== null).map((delta) => this.#toAnswerDelta(delta));
+    if (this.#finish !== null) this.#reasoningTokens = this.#countUpTo(parser.reasoningLength());
+    return deltas;
+  }
+
+  #toAnswerDelta(delta: ReplyDelta): AnswerDelta {
+    if (delta.toolIndex !== undefined) {
+      this.#callsTools = true;
+      return { tool_calls: [toToolCallDelta(delta, delta.toolIndex)] };
+    }
+    const result: AnswerDelta = {};
+    if (delta.reasoning !== undefined) result.reasoning_content = delta.reasoning;
+    if (delta.content === undefined) return result;
+    return withLogprobs({ ...result, content: delta.content }, this.#logprobs.takeFor(delta.content));
+  }
+
+  #countUpTo(length: number): number {
+    return this.#ends.filter((_, index) => (this.#ends[index - 1] ?? 0) < length).length;
+  }
+}
+
+function withLogprobs(delta: AnswerDelta, logprobs: LogprobEntry[]): AnswerDelta {
+  return logprobs.length === 0 ? delta : { ...delta, logprobs };
+}
+
+function toToolCallDelta({ toolId, toolName, toolArguments = '' }: ReplyDelta, index: number): ToolCallDelta {
+  if (toolName === undefined) return { index, function: { arguments: toolArguments } };
+  return { index, id: toolId ?? '', type: 'function', function: { name: toolName, arguments: toolArguments } };
+}

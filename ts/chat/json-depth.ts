@@ -1,0 +1,30 @@
+/**
+ * How deep JSON may be nested that is handed to the model's template and to grammars: both work by recursion, and no
+ * schema or argument that means anything comes near it.
+ */
+import { ChasquiError } from '../errors.js';
+
+const DEEPEST = 64;
+
+/** Throws for a value nested deeper than that, with `param` as the field at fault. */
+export function limitDepth(value: unknown, param: string): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw tooDeep(param);
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+}
+
+/** The same for JSON as text, whether or not it is valid. */
+export function limitTextDepth(json: string, param: string): void {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/gs)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    if (depth > DEEPEST) throw tooDeep(param);
+  }
+}
+
+function tooDeep(param: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` is nested deeper than ${DEEPEST} levels.`, param);
+}

@@ -1,0 +1,111 @@
+/** What of a request, beside its messages, the template and the grammars are made from: tools, schema, reasoning. */
+import type { ChatTool, ModelInfo, RenderOptions } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
+import type { ChatCompletionRequest, ResponseFormat } from '../schemas/chat-completion.js';
+import type { Tool } from '../schemas/tool.js';
+import { checkSchema } from './check-schema.js';
+import { limitDepth } from './json-depth.js';
+
+export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): RenderOptions {
+  const options: RenderOptions = {};
+  const tools = readTools(body.tools ?? []);
+  const choice = readToolChoice(body, tools);
+  const mayCall = tools.length > 0 && choice !== 'none';
+  if (mayCall && !model.takesTools) throw noTools(model.id);
+  if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
+  if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
+
+  const jsonSchema = readResponseFormat(body.response_format);
+  if (body.grammar !== undefined) refuseBeside(body, 'grammar', mayCall, jsonSchema !== null);
+  if (jsonSchema !== null && mayCall && choice === 'auto') throw eitherToolsOrSchema();
+  // Where a tool must be called, the answer has no content that the format could apply to.
+  if (jsonSchema !== null && !mayCall) options.jsonSchema = jsonSchema;
+
+  const templateKwargs = toTemplateKwargs(body);
+  if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
+  return options;
+}
+
+function readTools(tools: readonly Tool[]): ChatTool[] {
+  const names = new Set<string>();
+  return tools.map(({ function: { name, description, parameters, strict } }, index) => {
+    const path = `tools[${index}].function`;
+    if (names.has(name)) {
+      throw new ChasquiError('invalid_value', `There are two tools named \`${name}\`.`, `${path}.name`);
+    }
+    names.add(name);
+    const tool: ChatTool = { name };
+    if (description) tool.description = description;
+    if (parameters) {
+      checkSchema(parameters, `${path}.parameters`, strict ?? false);
+      tool.parameters = parameters;
+    }
+    return tool;
+  });
+}
+
+function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest, tools: readonly ChatTool[]) {
+  if (typeof choice === 'object') {
+    const { name } = choice.function;
+    if (tools.some((tool) => tool.name === name)) return { name };
+    throw new ChasquiError(
+      'invalid_value',
+      `\`tool_choice\` names \`${name}\`, which is none of \`tools\`.`,
+      'tool_choice',
+    );
+  }
+  if (choice === 'required' && tools.length === 0) {
+    throw new ChasquiError(
+      'invalid_value',
+      '`tool_choice` requires a tool call, but there are no `tools`.',
+      'tool_choice',
+    );
+  }
+  return choice;
+}
+
+const ANY_OBJECT = { type: 'object' };
+
+function readResponseFormat(format: ResponseFormat | undefined): object | null {
+  if (format === undefined || format.type === 'text') return null;
+  if (format.type === 'json_object') return ANY_OBJECT;
+  const path = 'response_format.json_schema';
+  if (!format.json_schema) {
+    throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${path}\`.`, path);
+  }
+  const { schema, strict } = format.json_schema;
+  if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
+  checkSchema(schema, `${path}.schema`, strict ?? false);
+  return schema;
+}
+
+function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: boolean, hasSchema: boolean): void {
+  const other = mayCall ? 'tools' : hasSchema ? 'response_format' : null;
+  if (other === null || body[param] === undefined) return;
+  throw new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
+}
+
+function eitherToolsOrSchema(): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    'An answer that is either a tool call or obeys `response_format` cannot be enforced: set `tool_choice` to "none", ' +
+      'or leave `response_format` out.',
+    'response_format',
+  );
+}
+
+function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {
+  const kwargs = { ...body.chat_template_kwargs };
+  limitDepth(kwargs, 'chat_template_kwargs');
+  if (body.reasoning_effort === 'none') kwargs.enable_thinking ??= false;
+  else if (body.reasoning_effort !== undefined) kwargs.reasoning_effort ??= body.reasoning_effort;
+  return kwargs;
+}
+
+function noTools(model: string): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    `The chat template of \`${model}\` has no form for tool calls: leave \`tools\` out, or set \`tool_choice\` to "none".`,
+    'tools',
+  );
+}

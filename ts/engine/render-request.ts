@@ -1,0 +1,41 @@
+/** A conversation and what belongs to it → what native code renders (native/llama/chat-template.h). */
+import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine.js';
+import type { ImageInput } from './job.js';
+import { joinParts } from './join-parts.js';
+
+/** `marker` stands for each picture in a message, and the pictures are added to `images` in order. */
+export function toRenderRequest(
+  messages: readonly ChatMessage[],
+  options: RenderOptions,
+  marker: string,
+  images: ImageInput[],
+): string {
+  const { tools, toolChoice, parallelToolCalls, jsonSchema, templateKwargs } = options;
+  return JSON.stringify({
+    messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
+    tools: tools?.map(toWireTool),
+    tool_choice: toolChoice,
+    parallel_tool_calls: parallelToolCalls,
+    json_schema: jsonSchema,
+    chat_template_kwargs: templateKwargs,
+  });
+}
+
+function toWireMessage({ role, name, reasoning, toolCalls, toolCallId }: ChatMessage, content: string): object {
+  return {
+    role,
+    content,
+    name,
+    reasoning_content: reasoning,
+    tool_calls: toolCalls?.map(toWireCall),
+    tool_call_id: toolCallId,
+  };
+}
+
+function toWireCall({ id, ...call }: ChatToolCall): object {
+  return { id, type: 'function', function: call };
+}
+
+function toWireTool(tool: ChatTool): object {
+  return { type: 'function', function: tool };
+}

@@ -18,19 +18,27 @@ export function pickSupported(sent: Readonly<Record<string, unknown>>, parameter
   return picked;
 }
 
-/** Other modes' and other servers' words for the same. */
+/** The words of other modes, protocols and servers for the same. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   repeat_penalty: ['repetition_penalty'],
   repetition_penalty: ['repeat_penalty'],
-  max_new_tokens: ['max_tokens'],
-  n_predict: ['max_tokens'],
+  max_tokens: ['max_output_tokens'],
+  max_completion_tokens: ['max_output_tokens', 'max_tokens'],
+  max_output_tokens: ['max_tokens'],
+  max_new_tokens: ['max_tokens', 'max_output_tokens'],
+  n_predict: ['max_tokens', 'max_output_tokens'],
+  stop: ['stop_sequences'],
   stop_sequences: ['stop'],
   timings_per_token: ['timings'],
+  messages: ['input'],
+  input: ['messages'],
 };
 
 /** The parameter that `name` was most likely meant to be, or null when nothing is near. */
 export function nearestParameter(name: string, parameters: readonly string[]): string | null {
-  const synonym = SYNONYMS[name]?.find((parameter) => parameters.includes(parameter));
+  // A body may well have a field called `constructor`.
+  const synonyms = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
+  const synonym = synonyms?.find((parameter) => parameters.includes(parameter));
   if (synonym) return synonym;
   if (name.length > 40) return null;
   let nearest: string | null = null;

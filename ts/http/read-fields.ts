@@ -21,7 +21,7 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
     request.body = body;
     if (ignored[0] === undefined) return;
     if (strict) throw unknownParameter(ignored[0], profile, parameters);
-    reply.header(IGNORED_HEADER, toHeader(ignored, parameters));
+    reply.header(IGNORED_HEADER, toHeader(ignored, profile, parameters));
   };
 }
 
@@ -33,9 +33,10 @@ function isObject(body: unknown): body is Record<string, unknown> {
 const MOST_NAMES = 32;
 const LONGEST_NAME = 64;
 
-function toHeader(names: readonly string[], parameters: readonly string[]): string {
+function toHeader(names: readonly string[], profile: Profile, parameters: readonly string[]): string {
+  const isChat = parameters === profile.parameters;
   const shown = names.slice(0, MOST_NAMES).map((name) => {
-    const meant = isParameter(name) ? null : nearestParameter(name, parameters);
+    const meant = isChat && isParameter(name) ? null : nearestParameter(name, parameters);
     const encoded = encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME)));
     return meant ? `${encoded};did-you-mean=${meant}` : encoded;
   });

@@ -1,11 +1,34 @@
 /** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { choiceBatches } from '../chat/choices.js';
+import type { AnswerEvent } from '../chat/answer-encoder.js';
+import { type ChoiceBatch, choiceBatches } from '../chat/choices.js';
 import type { ChunkEncoder } from '../chat/to-chunks.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { ChasquiError } from '../errors.js';
+import type { ErrorBody } from '../schemas/error.js';
 import { toErrorBody } from './error-handler.js';
+
+/** What makes events of an answer. */
+export interface EventEncoder {
+  encode(batch: ChoiceBatch): readonly AnswerEvent[];
+  /** The events after the last token. Throws when the answer has not ended: a stream that just stops must not look complete. */
+  end(): readonly AnswerEvent[];
+  /** Those that tell of a failure and end the stream. */
+  fail(body: ErrorBody): readonly AnswerEvent[];
+}
+
+/** Chunks as OpenAI's clients read them: events without names, then `[DONE]`. */
+export function dataEvents(chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished'>): EventEncoder {
+  return {
+    encode: (batch) => chunks.encode(batch),
+    end: () => {
+      chunks.assertFinished();
+      return ['[DONE]'];
+    },
+    fail: (body) => [JSON.stringify(body)],
+  };
+}
 
 export interface EventOptions {
   /** Aborted, among other reasons, when the client goes away. */
@@ -22,22 +45,21 @@ export interface EventOptions {
  * Until the first event is there the reply is not begun, so that a failure is an ordinary error reply (this function
  * rejects); only a long wait begins it, with a comment. After that a failure is an error event, then the end.
  */
-export async function sendChunks(
+export async function sendEvents(
   reply: FastifyReply,
   streams: readonly TokenStream[],
-  chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished'>,
+  encoder: EventEncoder,
   options: EventOptions,
 ): Promise<void> {
   const events = new EventWriter(reply, options.keepAliveMs);
   try {
     for await (const batch of choiceBatches(streams)) {
-      if (!events.write(chunks.encode(batch))) await drained(reply.raw, options);
+      if (!events.write(encoder.encode(batch))) await drained(reply.raw, options);
     }
-    chunks.assertFinished();
-    events.write(['[DONE]']);
+    events.write(encoder.end());
   } catch (thrown) {
     if (!events.begun) throw thrown;
-    events.write([JSON.stringify(toErrorBody(options.toError(thrown)))]);
+    events.write(encoder.fail(toErrorBody(options.toError(thrown))));
   } finally {
     events.end();
   }
@@ -61,11 +83,13 @@ class EventWriter {
   }
 
   /** False when the client reads more slowly than this and `drain` should be waited for. */
-  write(events: readonly string[]): boolean {
+  write(events: readonly AnswerEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();
     let frames = '';
-    for (const event of events) frames += `data: ${event}\n\n`;
+    for (const event of events) {
+      frames += typeof event === 'string' ? `data: ${event}\n\n` : `event: ${event.name}\ndata: ${event.data}\n\n`;
+    }
     return this.#send(frames);
   }
 

@@ -67,6 +67,8 @@ function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
       return `must be ${toRange(parentSchema as RangeSchema)}`;
     case 'exclusiveMinimum':
       return `must be greater than ${params.limit}`;
+    case 'const':
+      return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'minLength':
       return 'must not be an empty string';
     case 'minItems':

@@ -25,6 +25,8 @@ const NEAR: [name: string, nearest: string | null][] = [
   ['n_predict', 'max_tokens'],
   ['user', null],
   ['store', null],
+  ['constructor', null],
+  ['toString', null],
   ['x'.repeat(1_000_000), null],
 ];
 

@@ -9,7 +9,7 @@ import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
 import { readFields } from '../read-fields.js';
-import { sendChunks } from '../sse.js';
+import { dataEvents, sendEvents } from '../sse.js';
 
 const URL = '/v1/completions';
 
@@ -30,7 +30,7 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
       });
       if (!body.stream) return await toWholeCompletion(encoder, completions);
       const toError = (thrown: unknown) => toChasquiError(aboutPrompt(thrown), request, onFault);
-      await sendChunks(reply, completions.streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+      await sendEvents(reply, completions.streams, dataEvents(encoder), { signal, keepAliveMs, stallTimeoutMs, toError });
       return reply;
     } catch (thrown) {
       throw aboutPrompt(thrown);

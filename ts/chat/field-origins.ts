@@ -1,0 +1,45 @@
+/**
+ * Where the fields of a chat body come from when the request was written in another protocol: what is wrong with one of
+ * them is told by the name that its sender gave it.
+ */
+import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+
+export class FieldOrigins {
+  readonly #origins = new Map<string, string>();
+
+  /** `field` of the chat body (`messages[1].content[0]`) was `origin` in the request (`input[0].content[0]`). */
+  set(field: string, origin: string): void {
+    this.#origins.set(field, origin);
+  }
+
+  /** Does the work and translates its failure. */
+  async guard<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw this.translate(thrown);
+    }
+  }
+
+  /** The failure as it is to be told; what names no field of the chat body stays as it is. */
+  translate(thrown: unknown): unknown {
+    if (!(thrown instanceof ChasquiError)) return thrown;
+    const row: CatalogueRow = ERRORS[thrown.code];
+    const param = thrown.param ?? row.param;
+    const origin = param && this.#originOf(param);
+    if (!param || !origin) return thrown;
+    const message = thrown.message.replaceAll(`\`${param}\``, `\`${origin}\``);
+    const translated = new ChasquiError(thrown.code, message, origin, { cause: thrown });
+    translated.retryAfterSeconds = thrown.retryAfterSeconds;
+    return translated;
+  }
+
+  /** That of the nearest field around it that has one, and the way from there. */
+  #originOf(param: string): string | null {
+    for (let around = param; around !== ''; around = around.replace(/(^|\.)[^.[\]]*$|\[[^[\]]*\]$/, '')) {
+      const origin = this.#origins.get(around);
+      if (origin !== undefined) return origin + param.slice(around.length);
+    }
+    return null;
+  }
+}

@@ -3,6 +3,12 @@
  * them is told by the name that its sender gave it.
  */
 import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+import type { Message } from '../schemas/message.js';
+import { nameImageAtFault } from './message-images.js';
+
+interface ChatBody {
+  messages: readonly Message[];
+}
 
 export class FieldOrigins {
   readonly #origins = new Map<string, string>();
@@ -13,16 +19,17 @@ export class FieldOrigins {
   }
 
   /** Does the work and translates its failure. */
-  async guard<Result>(work: () => Promise<Result>): Promise<Result> {
+  async guard<Result>({ messages }: ChatBody, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (thrown) {
-      throw this.translate(thrown);
+      throw this.translate(thrown, { messages });
     }
   }
 
   /** The failure as it is to be told; what names no field of the chat body stays as it is. */
-  translate(thrown: unknown): unknown {
+  translate(failure: unknown, { messages }: ChatBody): unknown {
+    const thrown = nameImageAtFault(failure, messages);
     if (!(thrown instanceof ChasquiError)) return thrown;
     const row: CatalogueRow = ERRORS[thrown.code];
     const param = thrown.param ?? row.param;

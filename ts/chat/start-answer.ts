@@ -1,8 +1,8 @@
 /** A valid chat body → its prompt → the jobs that answer it. */
 import type { Engine, RenderedPrompt, ReplyParser, TokenStream } from '../engine/engine.js';
+import type { LoadImagesOptions } from '../images/load-images.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
-import type { LoadImagesOptions } from '../images/load-images.js';
 import { openParsers, submitChoices } from './choices.js';
 import { loadMessageImages } from './message-images.js';
 import { refuseUnsupported } from './refuse-unsupported.js';

@@ -20,8 +20,10 @@ import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { completionsRoute } from './routes/completions.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
+import { messagesRoutes } from './routes/messages.js';
 import { modelsRoutes } from './routes/models.js';
 import { rerankRoute } from './routes/rerank.js';
+import { responsesRoutes } from './routes/responses.js';
 import { rootRoute } from './routes/root.js';
 import { tokenizeRoutes } from './routes/tokenize.js';
 import { RunningReplies, shuttingDown } from './running-replies.js';
@@ -32,6 +34,8 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   rootRoute,
   modelsRoutes,
   chatCompletionsRoute,
+  responsesRoutes,
+  messagesRoutes,
   completionsRoute,
   embeddingsRoute,
   rerankRoute,

@@ -21,13 +21,17 @@ export function toChasquiError(thrown: unknown, request: FastifyRequest, onFault
   return error;
 }
 
-export function errorHandler(onFault: FaultListener) {
+/** `toBody` is for protocols whose envelope has more than OpenAI's. */
+export function errorHandler(onFault: FaultListener, toBody: (body: ErrorBody) => object = (body) => body) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toChasquiError(thrown, request, onFault);
     const row: CatalogueRow = ERRORS[error.code];
     const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
-    return reply.code(row.status).header('x-request-id', request.id).send(toErrorBody(error));
+    return reply
+      .code(row.status)
+      .header('x-request-id', request.id)
+      .send(toBody(toErrorBody(error)));
   };
 }
 

@@ -35,8 +35,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
 
       const includeUsage = body.stream_options?.include_usage ?? false;
       const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length, parsers, timings });
-      const toError = (thrown: unknown) =>
-        toChasquiError(nameImageAtFault(thrown, body.messages), request, onFault);
+      const toError = (thrown: unknown) => toChasquiError(nameImageAtFault(thrown, body.messages), request, onFault);
       await sendEvents(reply, streams, dataEvents(chunks), { signal, keepAliveMs, stallTimeoutMs, toError });
       return reply;
     } catch (thrown) {

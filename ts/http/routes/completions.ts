@@ -30,7 +30,12 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
       });
       if (!body.stream) return await toWholeCompletion(encoder, completions);
       const toError = (thrown: unknown) => toChasquiError(aboutPrompt(thrown), request, onFault);
-      await sendEvents(reply, completions.streams, dataEvents(encoder), { signal, keepAliveMs, stallTimeoutMs, toError });
+      await sendEvents(reply, completions.streams, dataEvents(encoder), {
+        signal,
+        keepAliveMs,
+        stallTimeoutMs,
+        toError,
+      });
       return reply;
     } catch (thrown) {
       throw aboutPrompt(thrown);

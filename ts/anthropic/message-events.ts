@@ -1,0 +1,140 @@
+/** The answer as an Anthropic message: every event that a stream of it has, and what it has come to. */
+
+import type { AnswerDelta } from '../chat/answer-delta.js';
+import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
+import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
+import { newId } from '../chat/new-id.js';
+import type { Finish } from '../engine/engine.js';
+import type { AnswerBlock, MessageReply, StopReason } from '../schemas/anthropic-message.js';
+import type { ErrorBody } from '../schemas/error.js';
+import { toAnthropicError } from './error-body.js';
+
+export interface MessageSettings {
+  model: string;
+  /** Of the prompt, as far as it is known before the answer begins. */
+  promptTokens: number;
+  maxTokens: number;
+  stopSequences: readonly string[];
+}
+
+export class MessageEvents implements AnswerEvents {
+  readonly #parts = new AnswerParts();
+  readonly #settings: MessageSettings;
+  #message: MessageReply;
+
+  constructor(settings: MessageSettings) {
+    this.#settings = settings;
+    this.#message = {
+      id: newId('msg'),
+      type: 'message',
+      role: 'assistant',
+      model: settings.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: {
+        input_tokens: settings.promptTokens,
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        output_tokens: 0,
+      },
+    };
+  }
+
+  /** As far as it has come. */
+  get message(): MessageReply {
+    return this.#message;
+  }
+
+  begin(): AnswerEvent[] {
+    return [typedEvent({ type: 'message_start', message: this.#message }), typedEvent({ type: 'ping' })];
+  }
+
+  add(delta: AnswerDelta): AnswerEvent[] {
+    return this.#parts.add(delta).flatMap(toEvents);
+  }
+
+  end(finish: Finish, reasoningTokens: number | null): AnswerEvent[] {
+    const events = this.#parts.close().flatMap(toEvents);
+    const stopped = {
+      stop_reason: this.#stopReason(finish),
+      stop_sequence: this.#isAskedFor(finish.stopString) ? finish.stopString : null,
+    };
+    const usage = {
+      input_tokens: finish.promptTokens - finish.cachedTokens,
+      cache_read_input_tokens: finish.cachedTokens,
+      cache_creation_input_tokens: 0,
+      output_tokens: finish.completionTokens,
+      ...(reasoningTokens !== null && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    };
+    this.#message = { ...this.#message, ...stopped, content: this.#parts.all.map(toBlock), usage };
+    events.push(typedEvent({ type: 'message_delta', delta: stopped, usage }), typedEvent({ type: 'message_stop' }));
+    return events;
+  }
+
+  fail(body: ErrorBody): AnswerEvent[] {
+    return [...this.#parts.close().flatMap(toEvents), typedEvent({ ...toAnthropicError(body) })];
+  }
+
+  #stopReason(finish: Finish): StopReason {
+    if (finish.reason === 'length') {
+      return finish.completionTokens < this.#settings.maxTokens ? 'model_context_window_exceeded' : 'max_tokens';
+    }
+    if (this.#parts.all.some(({ kind }) => kind === 'tool_call')) return 'tool_use';
+    return this.#isAskedFor(finish.stopString) ? 'stop_sequence' : 'end_turn';
+  }
+
+  /** A template may need stop strings of its own, which nobody asked for. */
+  #isAskedFor(stopString: string | null): boolean {
+    return stopString !== null && this.#settings.stopSequences.includes(stopString);
+  }
+}
+
+function toEvents(change: PartEvent): AnswerEvent[] {
+  const { index } = change.part;
+  switch (change.type) {
+    case 'opened':
+      return [typedEvent({ type: 'content_block_start', index, content_block: toBlock({ ...change.part, text: '' }) })];
+    case 'grown':
+      return [typedEvent({ type: 'content_block_delta', index, delta: toDelta(change.part, change.by) })];
+    case 'closed':
+      return [...sign(change.part), typedEvent({ type: 'content_block_stop', index })];
+  }
+}
+
+function toDelta({ kind }: AnswerPart, by: string): object {
+  switch (kind) {
+    case 'reasoning':
+      return { type: 'thinking_delta', thinking: by };
+    case 'text':
+      return { type: 'text_delta', text: by };
+    case 'tool_call':
+      return { type: 'input_json_delta', partial_json: by };
+  }
+}
+
+/** Clients wait for a signature before reasoning ends; here there is none to give. */
+function sign({ kind, index }: AnswerPart): AnswerEvent[] {
+  if (kind !== 'reasoning') return [];
+  return [typedEvent({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: '' } })];
+}
+
+function toBlock({ kind, text, callId, name }: AnswerPart): AnswerBlock {
+  switch (kind) {
+    case 'reasoning':
+      return { type: 'thinking', thinking: text, signature: '' };
+    case 'text':
+      return { type: 'text', text, citations: null };
+    case 'tool_call':
+      return { type: 'tool_use', id: callId, name, input: parseInput(text), caller: { type: 'direct' } };
+  }
+}
+
+/** Arguments that the token limit cut off are no object. */
+function parseInput(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return {};
+  }
+}

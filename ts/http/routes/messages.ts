@@ -1,0 +1,79 @@
+/** A messages request's way through the server: as a chat body, then told in Anthropic's words, failures included. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { toAnthropicError } from '../../anthropic/error-body.js';
+import { MessageEvents } from '../../anthropic/message-events.js';
+import { toChat } from '../../anthropic/to-chat.js';
+import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { countTokens, renderBody, startAnswer } from '../../chat/start-answer.js';
+import type { TokenCount } from '../../schemas/anthropic-message.js';
+import {
+  countTokensSchema,
+  type MessagesRequest,
+  messagesParameters,
+  messagesSchema,
+} from '../../schemas/anthropic-request.js';
+import type { AppContext } from '../app.js';
+import { errorHandler, toChasquiError } from '../error-handler.js';
+import { checkModelName } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+import { sendEvents } from '../sse.js';
+
+const URL = '/v1/messages';
+const COUNT_URL = '/v1/messages/count_tokens';
+
+export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
+  const { engine, profile, options, running } = context;
+  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const common = {
+    errorHandler: errorHandler(onFault, toAnthropicError),
+    onRequest: nameRequest,
+    preValidation: readFields(profile, options.strict, messagesParameters(profile.parameters)),
+  };
+  const schema = { body: messagesSchema(profile.parameters) };
+  const countSchema = { body: countTokensSchema(profile.parameters) };
+
+  app.post<{ Body: MessagesRequest }>(URL, { ...common, schema }, async (request, reply) => {
+    const { body } = request;
+    checkModelName(body.model, engine.model, profile);
+    const { body: chat, origins } = toChat(body);
+    return origins.guard(chat, async () => {
+      const signal = running.signalFor(reply.raw);
+      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      // Before any token is there, a stream says how long its prompt is.
+      const promptTokens = body.stream ? await countTokens(engine, rendered) : 0;
+      const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
+      const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
+      const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
+      const encoder = new AnswerEncoder(events, parsers?.[0]);
+      if (!body.stream) {
+        await encoder.collect(streams);
+        return events.message;
+      }
+      const toError = (thrown: unknown) => toChasquiError(origins.translate(thrown, chat), request, onFault);
+      await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+      return reply;
+    });
+  });
+
+  app.post<{ Body: MessagesRequest }>(
+    COUNT_URL,
+    { ...common, schema: countSchema },
+    async ({ body }, reply): Promise<TokenCount> => {
+      checkModelName(body.model, engine.model, profile);
+      const signal = running.signalFor(reply.raw);
+      const { body: chat, origins } = toChat(body);
+      return origins.guard(chat, async () => ({
+        input_tokens: await countTokens(engine, await renderBody(engine, chat, { hosts: imageHosts, signal })),
+      }));
+    },
+  );
+
+  refuseOtherMethods(app, URL, ['POST']);
+  refuseOtherMethods(app, COUNT_URL, ['POST']);
+}
+
+/** Anthropic's clients look for the request's id under this name. */
+async function nameRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.header('request-id', request.id);
+}

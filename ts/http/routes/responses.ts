@@ -1,0 +1,77 @@
+/** A responses request's way through the server: as a chat body, then told as a response. Nothing is stored. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { countTokens, renderBody, startAnswer } from '../../chat/start-answer.js';
+import { newResponse } from '../../responses/new-response.js';
+import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
+import { ResponseEvents } from '../../responses/response-events.js';
+import { toChat } from '../../responses/to-chat.js';
+import type { InputTokens } from '../../schemas/response-object.js';
+import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
+import type { AppContext } from '../app.js';
+import { toChasquiError } from '../error-handler.js';
+import { checkModelName } from '../model-name.js';
+import { refuseOtherMethods } from '../not-found.js';
+import { readFields } from '../read-fields.js';
+import { sendEvents } from '../sse.js';
+
+const URL = '/v1/responses';
+const COUNT_URL = '/v1/responses/input_tokens';
+
+export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
+  const { engine, profile, options, running } = context;
+  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const known = readFields(profile, options.strict, responsesParameters(profile.parameters));
+  const preValidation = [known, nameMessages];
+  const schema = { body: responsesSchema(profile.parameters) };
+
+  const translate = (body: ResponsesRequest) => {
+    checkModelName(body.model, engine.model, profile);
+    refuseUnsupported(body);
+    return toChat(body);
+  };
+
+  app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation }, async (request, reply) => {
+    const { body } = request;
+    const { body: chat, origins } = translate(body);
+    const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
+    return origins.guard(chat, async () => {
+      const signal = running.signalFor(reply.raw);
+      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
+      const encoder = new AnswerEncoder(events, parsers?.[0]);
+      if (!body.stream) {
+        await encoder.collect(streams);
+        return events.response;
+      }
+      const toError = (thrown: unknown) => toChasquiError(origins.translate(thrown, chat), request, onFault);
+      await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+      return reply;
+    });
+  });
+
+  app.post<{ Body: ResponsesRequest }>(
+    COUNT_URL,
+    { schema, preValidation },
+    async (request, reply): Promise<InputTokens> => {
+      const { body: chat, origins } = translate(request.body);
+      const signal = running.signalFor(reply.raw);
+      return origins.guard(chat, async () => {
+        const input_tokens = await countTokens(engine, await renderBody(engine, chat, { hosts: imageHosts, signal }));
+        return { object: 'response.input_tokens', input_tokens };
+      });
+    },
+  );
+
+  refuseOtherMethods(app, URL, ['POST']);
+  refuseOtherMethods(app, COUNT_URL, ['POST']);
+}
+
+/** An input item without a `type` is a message; the schema tells items apart by it. */
+async function nameMessages(request: FastifyRequest): Promise<void> {
+  const { input } = (request.body ?? {}) as { input?: unknown };
+  if (!Array.isArray(input)) return;
+  for (const item of input) {
+    if (typeof item === 'object' && item !== null && item.type === undefined && 'role' in item) item.type = 'message';
+  }
+}

@@ -1,0 +1,44 @@
+/** A response before anything of its answer is there: its id, and what of the request it repeats. */
+import { newId } from '../chat/new-id.js';
+import type { SamplingSettings } from '../engine/job.js';
+import type { ResponseObject } from '../schemas/response-object.js';
+import type { ResponsesRequest } from '../schemas/responses.js';
+
+/** `defaults` are what the mode samples with when a request says nothing. */
+export function newResponse(
+  request: ResponsesRequest,
+  model: string,
+  defaults: Readonly<SamplingSettings>,
+): ResponseObject {
+  return {
+    id: newId('resp'),
+    object: 'response',
+    created_at: nowInSeconds(),
+    completed_at: null,
+    status: 'in_progress',
+    error: null,
+    incomplete_details: null,
+    model,
+    output: [],
+    usage: null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    metadata: request.metadata ?? {},
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: null },
+    temperature: request.temperature ?? defaults.temperature,
+    top_p: request.top_p ?? defaults.topP,
+    top_logprobs: request.top_logprobs ?? 0,
+    text: { format: request.text?.format ?? { type: 'text' } },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools ?? [],
+    truncation: 'disabled',
+    background: false,
+    store: false,
+    previous_response_id: null,
+  };
+}
+
+export function nowInSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,167 @@
+/**
+ * The answer as a response: every event that a stream of it has, and what it has come to. Items and their parts are
+ * announced, continued and closed one after the other, and the events are numbered from 0.
+ */
+
+import type { AnswerDelta } from '../chat/answer-delta.js';
+import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
+import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
+import { newId } from '../chat/new-id.js';
+import { toUsage } from '../chat/usage.js';
+import type { Finish } from '../engine/engine.js';
+import type { LogprobEntry } from '../schemas/chat-response.js';
+import type { ErrorBody } from '../schemas/error.js';
+import type { ItemStatus, OutputItem, OutputText, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
+import { nowInSeconds } from './new-response.js';
+
+const ID_PREFIXES = { reasoning: 'rs', text: 'msg', tool_call: 'fc' } as const;
+
+export class ResponseEvents implements AnswerEvents {
+  readonly #parts = new AnswerParts();
+  #response: ResponseObject;
+  #nextNumber = 0;
+
+  constructor(response: ResponseObject) {
+    this.#response = response;
+  }
+
+  /** As far as it has come. */
+  get response(): ResponseObject {
+    return this.#response;
+  }
+
+  begin(): AnswerEvent[] {
+    return [this.#ofResponse('response.created'), this.#ofResponse('response.in_progress')];
+  }
+
+  add(delta: AnswerDelta): AnswerEvent[] {
+    return this.#tell(this.#parts.add(delta), 'completed');
+  }
+
+  end(finish: Finish, reasoningTokens: number | null): AnswerEvent[] {
+    const status = finish.reason === 'length' ? 'incomplete' : 'completed';
+    // Clients look for a message even where the model had nothing to say.
+    const empty = this.#parts.all.length === 0 ? this.#parts.openText() : [];
+    const events = this.#tell([...empty, ...this.#parts.close()], status);
+    this.#response = {
+      ...this.#response,
+      status,
+      completed_at: status === 'completed' ? nowInSeconds() : null,
+      incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+      usage: toResponseUsage(finish, reasoningTokens),
+    };
+    events.push(this.#ofResponse(`response.${status}`));
+    return events;
+  }
+
+  fail({ error }: ErrorBody): AnswerEvent[] {
+    const { message, code, param } = error;
+    const events = this.#tell(this.#parts.close(), 'incomplete');
+    this.#response = { ...this.#response, status: 'failed', error: { code: 'server_error', message } };
+    events.push(this.#ofResponse('response.failed'));
+    // OpenAI's documented fields, and the envelope of every failure, by which its client knows an error.
+    events.push(this.#event('error', { code, message, param, error }));
+    return events;
+  }
+
+  #tell(changes: readonly PartEvent[], status: ItemStatus): AnswerEvent[] {
+    return changes.flatMap((change) => {
+      if (change.type === 'opened') return this.#open(change.part);
+      if (change.type === 'grown') return this.#grow(change.part, change.by, change.logprobs);
+      return this.#close(change.part, status);
+    });
+  }
+
+  #open(part: AnswerPart): AnswerEvent[] {
+    // By now the part may hold more than that; what it grew by is told next.
+    const empty = { ...part, text: '', logprobs: [] };
+    const item = toItem(empty, newId(ID_PREFIXES[part.kind]), 'in_progress');
+    this.#response.output.push(item);
+    const events = [this.#event('response.output_item.added', { output_index: part.index, item })];
+    if (part.kind === 'tool_call') return events;
+    return [...events, this.#inPart('response.content_part.added', part, { part: toContent(empty) })];
+  }
+
+  #grow(part: AnswerPart, by: string, logprobs: readonly LogprobEntry[]): AnswerEvent[] {
+    switch (part.kind) {
+      case 'reasoning':
+        return [this.#inPart('response.reasoning_text.delta', part, { delta: by })];
+      case 'text':
+        return [this.#inPart('response.output_text.delta', part, { delta: by, logprobs })];
+      case 'tool_call':
+        return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
+    }
+  }
+
+  #close(part: AnswerPart, status: ItemStatus): AnswerEvent[] {
+    const { text, logprobs, name } = part;
+    const events: AnswerEvent[] = [];
+    if (part.kind === 'tool_call') {
+      events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
+    } else {
+      const isText = part.kind === 'text';
+      const done = isText ? 'response.output_text.done' : 'response.reasoning_text.done';
+      events.push(this.#inPart(done, part, isText ? { text, logprobs } : { text }));
+      events.push(this.#inPart('response.content_part.done', part, { part: toContent(part) }));
+    }
+    const item = toItem(part, this.#idOf(part), status, [toContent(part)]);
+    this.#response.output[part.index] = item;
+    events.push(this.#event('response.output_item.done', { output_index: part.index, item }));
+    return events;
+  }
+
+  #inPart(type: string, part: AnswerPart, fields: Record<string, unknown>): AnswerEvent {
+    return this.#inItem(type, part, { content_index: 0, ...fields });
+  }
+
+  #inItem(type: string, part: AnswerPart, fields: Record<string, unknown>): AnswerEvent {
+    return this.#event(type, { item_id: this.#idOf(part), output_index: part.index, ...fields });
+  }
+
+  #ofResponse(type: string): AnswerEvent {
+    return this.#event(type, { response: this.#response });
+  }
+
+  #event(type: string, fields: Record<string, unknown>): AnswerEvent {
+    return typedEvent({ type, sequence_number: this.#nextNumber++, ...fields });
+  }
+
+  #idOf(part: AnswerPart): string {
+    return (this.#response.output[part.index] as OutputItem).id;
+  }
+}
+
+type Content = OutputText | { type: 'reasoning_text'; text: string };
+
+function toContent({ kind, text, logprobs }: AnswerPart): Content {
+  if (kind === 'reasoning') return { type: 'reasoning_text', text };
+  return { type: 'output_text', text, annotations: [], logprobs };
+}
+
+function toItem(part: AnswerPart, id: string, status: ItemStatus, content: Content[] = []): OutputItem {
+  switch (part.kind) {
+    case 'reasoning':
+      return {
+        type: 'reasoning',
+        id,
+        status,
+        summary: [],
+        content: content as { type: 'reasoning_text'; text: string }[],
+      };
+    case 'text':
+      return { type: 'message', id, status, role: 'assistant', content: content as OutputText[] };
+    case 'tool_call':
+      return { type: 'function_call', id, status, call_id: part.callId, name: part.name, arguments: part.text };
+  }
+}
+
+function toResponseUsage(finish: Finish, reasoningTokens: number | null): ResponseUsage {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = toUsage([finish]);
+  return {
+    input_tokens: prompt_tokens,
+    input_tokens_details: { cached_tokens: prompt_tokens_details.cached_tokens },
+    output_tokens: completion_tokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens,
+  };
+}

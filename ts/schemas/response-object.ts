@@ -1,0 +1,84 @@
+/** The reply of `POST /v1/responses`: whole, and inside the events that begin and end a stream. */
+import type { LogprobEntry } from './chat-response.js';
+import type { ResponseTextFormat, ResponseTool, ResponseToolChoice } from './responses.js';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface OutputText {
+  type: 'output_text';
+  text: string;
+  annotations: never[];
+  logprobs: LogprobEntry[];
+}
+
+export interface MessageItem {
+  type: 'message';
+  id: string;
+  status: ItemStatus;
+  role: 'assistant';
+  content: OutputText[];
+}
+
+export interface ReasoningItem {
+  type: 'reasoning';
+  id: string;
+  status: ItemStatus;
+  /** Always empty: the reasoning itself is in `content`. */
+  summary: never[];
+  content: { type: 'reasoning_text'; text: string }[];
+}
+
+export interface FunctionCall {
+  type: 'function_call';
+  id: string;
+  status: ItemStatus;
+  call_id: string;
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+export type OutputItem = MessageItem | ReasoningItem | FunctionCall;
+
+export interface ResponseUsage {
+  input_tokens: number;
+  input_tokens_details: { cached_tokens: number };
+  output_tokens: number;
+  output_tokens_details: { reasoning_tokens: number };
+  total_tokens: number;
+}
+
+export interface ResponseObject {
+  id: string;
+  object: 'response';
+  /** Unix seconds. */
+  created_at: number;
+  completed_at: number | null;
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  error: { code: 'server_error'; message: string } | null;
+  incomplete_details: { reason: 'max_output_tokens' } | null;
+  model: string;
+  output: OutputItem[];
+  usage: ResponseUsage | null;
+  instructions: string | null;
+  max_output_tokens: number | null;
+  metadata: Record<string, string>;
+  parallel_tool_calls: boolean;
+  reasoning: { effort: string | null; summary: null };
+  temperature: number;
+  top_p: number;
+  top_logprobs: number;
+  text: { format: ResponseTextFormat };
+  tool_choice: ResponseToolChoice;
+  tools: ResponseTool[];
+  truncation: 'disabled';
+  background: false;
+  store: false;
+  previous_response_id: null;
+}
+
+/** The reply of `POST /v1/responses/input_tokens`. */
+export interface InputTokens {
+  object: 'response.input_tokens';
+  input_tokens: number;
+}

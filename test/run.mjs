@@ -25,6 +25,7 @@ const tiers = [
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
   { name: 'spec', limit: 10 * minute },
+  { name: 'clients', limit: 20 * minute },
 ];
 
 let running;

@@ -7,6 +7,7 @@ import { desktop } from '../../ts/profiles/desktop.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
+import type { Health } from '../../ts/schemas/health.js';
 import { testApp } from './build-app.js';
 import { runCli } from './child.js';
 import { readSse } from './read-sse.js';
@@ -16,6 +17,7 @@ import { type RunningServer, startServer } from './start-server.js';
 export type Mode = Profile['mode'];
 
 export const PROFILES: Readonly<Record<Mode, Profile>> = { runtime, desktop, serverless };
+export const MODES: readonly Mode[] = ['runtime', 'desktop', 'serverless'];
 export const MODEL = 'chasqui-demo';
 export const DEPLOYMENT = { org: 'acme', app: 'chat' };
 
@@ -36,9 +38,9 @@ export class HostedMode {
     readonly dataDir: string,
   ) {}
 
-  static async start(mode: Mode): Promise<HostedMode> {
+  static async start(mode: Mode, contextSize = 512): Promise<HostedMode> {
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'chasqui-keys-'));
-    const common = ['--mode', mode, '--ctx-size', '512', '--threads', '1', ...seeingArgs()];
+    const common = ['--mode', mode, '--ctx-size', String(contextSize), '--threads', '1', ...seeingArgs()];
     if (mode !== 'serverless') return new HostedMode(mode, await startServer(common), {}, dataDir);
     const args = ['--org', DEPLOYMENT.org, '--app', DEPLOYMENT.app, '--auth', 'private', '--data-dir', dataDir];
     const { stdout } = await runCli(['keys', 'create', '--json', '--data-dir', dataDir]);
@@ -57,6 +59,10 @@ export class HostedMode {
 
   get(url: string, headers: Record<string, string> = this.authorization): Promise<Response> {
     return fetch(this.baseUrl + url, { headers });
+  }
+
+  async health(): Promise<Health> {
+    return (await this.get('/health')).json() as Promise<Health>;
   }
 
   /** A chat request with model and message, unless `body` has others. */

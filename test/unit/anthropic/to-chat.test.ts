@@ -1,0 +1,190 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { toChat } from '../../../ts/anthropic/to-chat.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import type { AnthropicMessage } from '../../../ts/schemas/anthropic-content.js';
+import type { MessagesRequest } from '../../../ts/schemas/anthropic-request.js';
+
+const test = suite('unit: messages request → chat body');
+
+const messages: AnthropicMessage[] = [{ role: 'user', content: 'Hi' }];
+const translate = (request: Partial<MessagesRequest>) => toChat({ model: 'm', max_tokens: 5, messages, ...request });
+const chatOf = (request: Partial<MessagesRequest>) => translate(request).body;
+
+test('the system prompt comes first; the limit and the stop strings have other names', () => {
+  assert.equal(chatOf({ system: 'Be brief.', stop_sequences: ['END'], temperature: 0.5, top_k: 3 }), {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ],
+    max_completion_tokens: 5,
+    stop: ['END'],
+    temperature: 0.5,
+    top_k: 3,
+  });
+});
+
+test('the line for Anthropic’s accounts is no instruction', () => {
+  const billing = { type: 'text' as const, text: 'x-anthropic-billing-header: cc_version=2; cch=abc12;' };
+  const { messages: rendered } = chatOf({ system: [billing, { type: 'text', text: 'Be brief.' }] });
+  assert.equal(rendered[0], { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] });
+  assert.equal(chatOf({ system: [billing] }).messages, [{ role: 'user', content: 'Hi' }]);
+});
+
+test('blocks become messages: results of tools first, then what the user adds', () => {
+  const source = { type: 'base64' as const, media_type: 'image/png', data: 'AA' };
+  const shown = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };
+  const { messages: chat } = chatOf({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'image', source },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.' },
+          { type: 'redacted_thinking' },
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
+          { type: 'tool_use', id: 'b', name: 'g', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'a',
+            content: [
+              { type: 'text', text: 'One' },
+              { type: 'image', source },
+            ],
+          },
+          { type: 'tool_result', tool_use_id: 'b' },
+          { type: 'text', text: 'Go on' },
+          { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+        ],
+      },
+      { role: 'system', content: 'Hurry.' },
+      { role: 'assistant', content: 'So' },
+    ],
+  });
+  assert.equal(chat, [
+    { role: 'user', content: [{ type: 'text', text: 'Look' }, shown] },
+    {
+      role: 'assistant',
+      reasoning_content: 'Hm.',
+      content: [{ type: 'text', text: 'I look.' }],
+      tool_calls: [
+        { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+        { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'One' }] },
+    { role: 'tool', tool_call_id: 'b', content: '' },
+    {
+      role: 'user',
+      content: [
+        shown,
+        { type: 'text', text: 'Go on' },
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      ],
+    },
+    { role: 'system', content: 'Hurry.' },
+    { role: 'assistant', content: 'So' },
+  ]);
+});
+
+test('results without anything beside them are followed by no message of the user', () => {
+  const { messages: chat } = chatOf({
+    messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'One' }] }],
+  });
+  assert.equal(chat, [{ role: 'tool', tool_call_id: 'a', content: 'One' }]);
+});
+
+test('tools and their choice are those of chat bodies', () => {
+  const tools = [{ name: 'f', description: 'F', input_schema: { type: 'object' } }];
+  const chosen = (choice: MessagesRequest['tool_choice']) => {
+    const { tool_choice, parallel_tool_calls } = chatOf({ tools, ...(choice && { tool_choice: choice }) }) as {
+      tool_choice?: unknown;
+      parallel_tool_calls?: boolean;
+    };
+    return [tool_choice, parallel_tool_calls];
+  };
+  assert.equal(chatOf({ tools }).tools, [
+    { type: 'function', function: { name: 'f', description: 'F', parameters: { type: 'object' } } },
+  ]);
+  assert.equal(chosen(undefined), [undefined, undefined]);
+  assert.equal(chosen({ type: 'auto', disable_parallel_tool_use: true }), ['auto', false]);
+  assert.equal(chosen({ type: 'any' }), ['required', undefined]);
+  assert.equal(chosen({ type: 'none' }), ['none', undefined]);
+  assert.equal(chosen({ type: 'tool', name: 'f' }), [{ type: 'function', function: { name: 'f' } }, undefined]);
+});
+
+test('thinking, effort and format are those of chat bodies', () => {
+  const {
+    model,
+    messages: _,
+    max_completion_tokens,
+    ...rest
+  } = chatOf({
+    thinking: { type: 'disabled' },
+    output_config: { effort: 'max', format: { type: 'json_schema', schema: { type: 'object' } } },
+  });
+  assert.equal(rest, {
+    reasoning_effort: 'xhigh',
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'output', schema: { type: 'object' }, strict: true },
+    },
+    chat_template_kwargs: { enable_thinking: false },
+  });
+});
+
+test('a tool of Anthropic’s own is refused', () => {
+  assert.throws(
+    () => chatOf({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+    (error: ChasquiError) => error.code === 'unsupported_parameter' && error.param === 'tools[0]',
+  );
+});
+
+test('what is wrong with the chat body is told by the names of the request', () => {
+  const { origins } = translate({
+    system: 'Be brief.',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'image', source: { type: 'url', url: 'x' } }] },
+          { type: 'text', text: 'b' },
+          { type: 'image', source: { type: 'url', url: 'y' } },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
+    ],
+    tools: [{ name: 'f', input_schema: {} }],
+  });
+  const names: [string, string][] = [
+    ['messages', 'messages'],
+    ['messages[0].content', 'system'],
+    ['messages[1]', 'messages[0].content[0]'],
+    ['messages[2].content[0].image_url.url', 'messages[0].content[0].content[0].source'],
+    ['messages[2].content[1]', 'messages[0].content[1]'],
+    ['messages[2].content[2]', 'messages[0].content[2]'],
+    ['messages[3].tool_calls[0]', 'messages[1].content[0]'],
+    ['tools[0].function.parameters.type', 'tools[0].input_schema.type'],
+    ['stop[0]', 'stop_sequences[0]'],
+    ['response_format', 'output_config.format'],
+  ];
+  for (const [field, origin] of names) {
+    const error = origins.translate(new ChasquiError('invalid_value', `\`${field}\` is wrong.`, field)) as ChasquiError;
+    assert.equal([error.param, error.message], [origin, `\`${origin}\` is wrong.`]);
+  }
+});
+
+test.run();

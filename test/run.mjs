@@ -4,12 +4,14 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
 const minute = 60_000;
+/** What the servers of this run answer. */
+const replies = path.join(root, 'build', 'test-replies');
 
 // In this order: what fails fastest comes first. A tier that only some machines can run gets a `when`; a single test
 // that skips itself fails the run.
@@ -26,6 +28,9 @@ const tiers = [
   { name: 'model-cli', limit: 20 * minute },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
+  { name: 'property', limit: 10 * minute },
+  // Last, because it reads what servers answered in all the others.
+  { name: 'conformance', limit: 5 * minute },
 ];
 
 let running;
@@ -42,6 +47,8 @@ async function main(wanted) {
   const absent = wanted.filter((name) => !present.includes(name));
   if (absent.length > 0) return complain(`there is no tier ${absent[0]}; there are ${present.join(', ')}`);
 
+  fs.rmSync(replies, { recursive: true, force: true });
+  fs.mkdirSync(replies, { recursive: true });
   const results = [];
   for (const tier of tiers.filter(({ name }) => present.includes(name))) {
     if (wanted.length > 0 && !wanted.includes(tier.name)) continue;
@@ -76,7 +83,7 @@ function runUvu({ name, limit }) {
   const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = ['--import', 'tsx', uvu, path.join('test', name), String.raw`\.test\.ts$`, color];
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, { cwd: root, env: recording(), stdio: ['ignore', 'pipe', 'pipe'] });
     running = child;
     let output = '';
     let timedOut = false;
@@ -103,6 +110,13 @@ function runUvu({ name, limit }) {
     });
     child.once('close', finish);
   });
+}
+
+/** An environment in which all Node processes write down what they answer as servers. */
+function recording() {
+  const recorder = pathToFileURL(path.join(here, 'support', 'record-replies.mjs')).href;
+  const options = [process.env.NODE_OPTIONS, `--import=${recorder}`].filter(Boolean).join(' ');
+  return { ...process.env, NODE_OPTIONS: options, CHASQUI_RECORD_REPLIES: replies };
 }
 
 /** uvu prints its totals at the very end: a process that printed none did not come that far. */

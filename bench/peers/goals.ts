@@ -16,8 +16,8 @@ export function atLeastOfLoop(ratio: number): Goal {
   return { text: `≥ ${ratio} × loop`, isReached: ({ oursToLoop }) => (oursToLoop ?? 0) >= ratio };
 }
 
-export function atMost(seconds: number): Goal {
-  return { text: `≤ ${seconds} s`, isReached: ({ ours }) => ours <= seconds };
+export function atMost(limit: number, unit: 's' | 'µs' = 's'): Goal {
+  return { text: `≤ ${limit} ${unit}`, isReached: ({ ours }) => ours <= limit };
 }
 
 export function atMostOfServer(ratio: number): Goal {

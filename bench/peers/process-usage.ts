@@ -12,6 +12,11 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
+/** The same of the thread that it began with, which in Node is the one that runs JavaScript. */
+export function mainThreadSeconds(pid: number): number {
+  return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+}
+
 /** Resident memory in MB (10^6 bytes): now, and the most so far. Mapped files count as far as they are in memory. */
 export function residentMegabytes(pid: number): { now: number; peak: number } {
   const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -13,11 +13,16 @@ export function figuresTable(outcomes: readonly Outcome[]): string {
 }
 
 function row({ name, unit, goal }: Line, measured: Measured): string[] {
-  const figure = (value?: number) => (value === undefined ? '' : digits(value));
+  const figure = (value?: number) => (isNumber(value) ? digits(value) : '');
   const verdict = goal ? (goal.isReached(measured) ? 'reached' : 'short') : '';
-  const ratios = [measured.oursToLoop, measured.oursToServer].map((ratio) => ratio?.toFixed(2) ?? '');
+  const ratios = [measured.oursToLoop, measured.oursToServer].map((ratio) => (isNumber(ratio) ? ratio.toFixed(2) : ''));
   const figures = [measured.loop, measured.server, measured.ours].map(figure);
   return [name, unit, ...figures, ...ratios, goal?.text ?? '', verdict];
+}
+
+/** Not of every figure do others have one. */
+function isNumber(value?: number): value is number {
+  return value !== undefined && !Number.isNaN(value);
 }
 
 /** Three significant digits, or all before the point. */

@@ -6,6 +6,7 @@ import { type HttpServer, httpServer } from '../subjects/http-server.js';
 import type { RunningServer } from '../subjects/running-server.js';
 import type { Figures, Subject, Work } from '../work.js';
 import { logsFolder, root } from './places.js';
+import { mainThreadSeconds } from './process-usage.js';
 import { userTemplateTokens } from './scenarios/prompts.js';
 import type { Scenario, SubjectName } from './scenarios.js';
 
@@ -44,7 +45,8 @@ export async function startContestant(name: SubjectName, scenario: Scenario, set
   const log = path.join(logsFolder, `${scenario.id}-${name}.log`);
   const subject = await httpServer({ name, command, args, log }, userTemplateTokens);
   const { server, close } = subject;
-  const run = 'work' in scenario ? streamsRun(subject, scenario.work) : (round: number) => scenario.run(server, round);
+  const streams = isOurs ? withScriptCost : streamsRun;
+  const run = 'work' in scenario ? streams(subject, scenario.work) : (round: number) => scenario.run(server, round);
   return { name, pid: server.pid, run, close };
 }
 
@@ -55,6 +57,18 @@ async function startLocal(name: 'loop' | 'in-process', scenario: Scenario, setti
     name === 'loop' ? bareLoop(modelPath, threads, scenario.work) : await engine(modelPath, threads, scenario.work);
   const pid = subject.pid === undefined ? {} : { pid: subject.pid };
   return { name, ...pid, run: streamsRun(subject, scenario.work), close: () => subject.close() };
+}
+
+/** Besides the rates: microseconds of CPU that the thread of JavaScript takes for a token, requests included. */
+function withScriptCost(subject: HttpServer, work: Work): Contestant['run'] {
+  const run = streamsRun(subject, work);
+  const { pid } = subject.server;
+  return async (round) => {
+    const before = mainThreadSeconds(pid);
+    const figures = await run(round);
+    const seconds = mainThreadSeconds(pid) - before;
+    return { ...figures, scriptCost: (1e6 * seconds) / (work.streams * work.predictTokens) };
+  };
 }
 
 function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'] {

@@ -18,6 +18,7 @@ import { Endpoints } from './not-found.js';
 import { newRequestId } from './request-id.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { completionsRoute } from './routes/completions.js';
+import { documentationRoutes } from './routes/documentation.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
 import { messagesRoutes } from './routes/messages.js';
@@ -31,6 +32,7 @@ import { toValidationError } from './validation-error.js';
 
 /** All that lies below the base path. */
 const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
+  documentationRoutes,
   rootRoute,
   modelsRoutes,
   chatCompletionsRoute,

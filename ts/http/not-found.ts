@@ -1,5 +1,5 @@
 /** Paths that lead nowhere, and paths that do but not by this method. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ChasquiError } from '../errors.js';
 
 /** The routes of an application, as they are registered: what a person who asked for another path is told of. */
@@ -11,8 +11,9 @@ export class Endpoints {
   /** To be made before the first route. */
   constructor(app: FastifyInstance, basePath: string) {
     this.#basePath = basePath;
-    app.addHook('onRoute', ({ method, url, handler }) => {
-      if (handler === neverReached || method === 'HEAD' || method === 'OPTIONS') return;
+    app.addHook('onRoute', (route) => {
+      const { method, url } = route;
+      if (isRefusal(route) || method === 'HEAD' || method === 'OPTIONS') return;
       this.#shown.push(`${method} ${url.replace('*', '{id}').replace(/:(\w+)/g, '{$1}')}`);
       this.#patterns.push(toPattern(url));
     });
@@ -76,6 +77,11 @@ export function refuseOtherMethods(app: FastifyInstance, url: string, allowed: r
     },
     handler: neverReached,
   });
+}
+
+/** Whether a route is one that only says which methods there are. */
+export function isRefusal({ handler }: Pick<RouteOptions, 'handler'>): boolean {
+  return handler === neverReached;
 }
 
 /** Of routes that are no endpoints: they refuse before. */

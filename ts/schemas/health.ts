@@ -1,4 +1,5 @@
 /** The reply of `GET /health`. Counts are of this moment, or since the engine started. */
+import { exactly, integer, objectOf, string } from './json-schema.js';
 
 export interface Health {
   status: 'ok';
@@ -17,3 +18,20 @@ export interface Health {
   decode_steps: number;
   embedded_tokens: number;
 }
+
+export const healthSchema = objectOf({
+  status: exactly('ok'),
+  model: string,
+  active: integer,
+  queued: integer,
+  kv_cells_used: integer,
+  kv_cells_cached: integer,
+  kv_cells_total: integer,
+  jobs_finished: integer,
+  jobs_cancelled: integer,
+  prompt_tokens: integer,
+  completion_tokens: integer,
+  drafted_tokens: integer,
+  accepted_tokens: integer,
+  decode_steps: integer,
+});

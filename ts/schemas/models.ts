@@ -1,4 +1,5 @@
 /** The replies of `GET /v1/models` and `GET /v1/models/{id}`. */
+import { arrayOf, exactly, integer, objectOf, string } from './json-schema.js';
 
 export interface ModelEntry {
   id: string;
@@ -35,3 +36,14 @@ export interface ModelList {
   object: 'list';
   data: ModelEntry[];
 }
+
+export const modelEntrySchema = objectOf({
+  id: string,
+  object: exactly('model'),
+  created: integer,
+  owned_by: string,
+  context_length: integer,
+  input_modalities: arrayOf(string),
+});
+
+export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(modelEntrySchema) });

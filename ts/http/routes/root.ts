@@ -3,5 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type { AppContext } from '../app.js';
 
 export function rootRoute(app: FastifyInstance, { basePath }: AppContext): void {
-  app.get('/', async () => `chasqui: OpenAI-compatible chat completions. Start at ${basePath}/v1/models.\n`);
+  app.get(
+    '/',
+    async () =>
+      `chasqui: OpenAI-compatible chat completions. Start at ${basePath}/v1/models. All there is: ${basePath}/docs.\n`,
+  );
 }

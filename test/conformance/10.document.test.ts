@@ -1,0 +1,71 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { OPERATIONS } from '../../ts/http/openapi/operations.js';
+import { testApp } from '../support/build-app.js';
+import { documentOf, MODES } from './documents.js';
+
+const test = suite('conformance: the OpenAPI document');
+
+for (const mode of MODES) {
+  test(`is a valid OpenAPI 3.1 document (${mode})`, async () => {
+    const result = await new Validator().validate(JSON.parse(JSON.stringify(await documentOf(mode))));
+    assert.equal(result.errors ?? [], []);
+    assert.ok(result.valid);
+  });
+
+  test(`describes every endpoint and every field of a body (${mode})`, async () => {
+    const { paths, components } = await documentOf(mode);
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    assert.equal(described.sort(), Object.keys(OPERATIONS).sort());
+    const requests = Object.entries(components.schemas).filter(([name]) => name.endsWith('Request'));
+    assert.ok(requests.length > 0);
+    for (const [name, { properties }] of requests) {
+      const fields = Object.entries(properties as Record<string, { description?: string }>);
+      assert.equal(
+        fields.filter(([, { description }]) => !description).map(([field]) => `${name}.${field}`),
+        [],
+      );
+    }
+  });
+}
+
+test('leaves no route out', async () => {
+  const { app } = testApp();
+  await app.ready();
+  const listed = (await app.inject('/nowhere')).json().error.message as string;
+  const [, list = ''] = /There are (.*)\./.exec(listed) ?? [];
+  assert.equal(list.split(/, | and /).sort(), Object.keys(OPERATIONS).sort());
+});
+
+test('shows the defaults and the parameters of its mode', async () => {
+  const fields = async (mode: (typeof MODES)[number]) =>
+    (await documentOf(mode)).components.schemas.ChatCompletionRequest?.properties as Record<
+      string,
+      { default?: number }
+    >;
+  assert.is((await fields('runtime')).top_k?.default, 50);
+  assert.is((await fields('desktop')).top_k?.default, 40);
+  assert.ok('repeat_penalty' in (await fields('desktop')));
+  assert.not.ok('repeat_penalty' in (await fields('runtime')));
+});
+
+test('asks for the key where the mode does', async () => {
+  assert.equal((await documentOf('serverless')).security, [{ key: [] }]);
+  assert.is((await documentOf('runtime')).security, undefined);
+  assert.equal((await documentOf('serverless')).servers, [{ url: '/acme/chat' }]);
+});
+
+test('is a page as well, which needs nothing from elsewhere', async () => {
+  const { app } = testApp();
+  const { headers, body, statusCode } = await app.inject('/docs');
+  assert.is(statusCode, 200);
+  assert.match(String(headers['content-type']), /^text\/html/);
+  assert.match(String(headers['content-security-policy']), "default-src 'none'");
+  assert.not.match(body, /<script|<link|<img|src=|@import|url\(/);
+  for (const endpoint of Object.keys(OPERATIONS)) assert.match(body, `<h2>${endpoint}</h2>`);
+});
+
+test.run();

@@ -1,0 +1,94 @@
+// The examples of the OpenAPI document, replayed against a real server.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
+import { readSse } from '../support/read-sse.js';
+import { type RunningServer, startServer } from '../support/start-server.js';
+
+const test = suite('conformance: examples');
+
+type Examples = Record<string, { value: Record<string, unknown> }> | undefined;
+
+let server: RunningServer;
+let document: OpenApiDocument;
+test.before(async () => {
+  server = await startServer(['--ctx-size', '512', '--threads', '1']);
+  document = (await (await fetch(`${server.url}/openapi.json`)).json()) as OpenApiDocument;
+});
+test.after(() => server.stop());
+
+interface Operation {
+  method: string;
+  path: string;
+  requests: Examples;
+  /** By media type. */
+  replies: Record<string, Examples>;
+}
+
+function operations(): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
+      const { requestBody, responses } = operation as any;
+      const contents = Object.entries(responses[200].content) as [string, { examples: Examples }][];
+      return {
+        method: method.toUpperCase(),
+        path,
+        requests: requestBody?.content['application/json'].examples,
+        replies: Object.fromEntries(contents.map(([type, { examples }]) => [type, examples])),
+      };
+    }),
+  );
+}
+
+function send(method: string, path: string, body?: unknown): Promise<Response> {
+  const url = server.url + path.replace('{id}', 'chasqui-demo');
+  if (body === undefined) return fetch(url, { method });
+  return fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+}
+
+test('every endpoint with a body has an example, and each is answered as its reply shows', async () => {
+  for (const { method, path, requests, replies } of operations()) {
+    if (method === 'POST') assert.ok(Object.keys(requests ?? {}).length > 0, path);
+    for (const [name, { value }] of Object.entries(requests ?? {})) {
+      const reply = await send(method, path, value);
+      const text = await reply.text();
+      assert.is(reply.status, 200, `${method} ${path}, ${name}: ${text}`);
+      const shown = replies[(reply.headers.get('content-type') ?? '').split(';')[0] as string]?.[name]?.value;
+      assert.ok(shown, `${method} ${path} shows no reply to ${name}`);
+      if (value.stream === true) assertAmong(readSse(text).events, shown, `${method} ${path}, ${name}`);
+      else assert.equal(shapeOf(JSON.parse(text)), shapeOf(shown), `${method} ${path}, ${name}`);
+    }
+  }
+});
+
+test('endpoints without a body answer as shown', async () => {
+  for (const { method, path, replies } of operations().filter(({ requests }) => requests === undefined)) {
+    const reply = await send(method, path);
+    assert.is(reply.status, 200, path);
+    const type = (reply.headers.get('content-type') ?? '').split(';')[0] as string;
+    assert.ok(type in replies, `${path} answered with ${type}`);
+    const text = await reply.text();
+    for (const { value } of Object.values(replies[type] ?? {})) {
+      assert.equal(shapeOf(JSON.parse(text)), shapeOf(value), path);
+    }
+  }
+});
+
+/** Names and types all the way down; of an array, its first item. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)] as const);
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function assertAmong(events: unknown[], shown: unknown, what: string): void {
+  const wanted = JSON.stringify(shapeOf(shown));
+  assert.ok(
+    events.some((event) => JSON.stringify(shapeOf(event)) === wanted),
+    `${what}: no event is like ${JSON.stringify(shown)}`,
+  );
+}
+
+test.run();

@@ -1,0 +1,58 @@
+// What servers answered in the whole test run, against the documents of their modes.
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LIVENESS_URL } from '../../ts/http/routes/health.js';
+import { DEPLOYMENT } from '../support/modes.js';
+import { documentOf, MODES } from './documents.js';
+import { type RecordedReply, ReplyCheck } from './reply-check.js';
+
+const test = suite('conformance: replies');
+
+function* recordedReplies(folder: string): Generator<RecordedReply> {
+  for (const file of readdirSync(folder)) {
+    const lines = readFileSync(path.join(folder, file), 'utf8').split('\n');
+    for (const line of lines) if (line !== '') yield JSON.parse(line);
+  }
+}
+
+/** The document names one deployment; tests use others as well. */
+function normalised(reply: RecordedReply): RecordedReply {
+  const [, below] =
+    /^\/[^/]+\/[^/]+(\/(?:v1|health|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(reply.url) ?? [];
+  return below && !reply.url.startsWith('/v1/')
+    ? { ...reply, url: `/${DEPLOYMENT.org}/${DEPLOYMENT.app}${below}` }
+    : reply;
+}
+
+test('every reply and every event of a stream is as documented', async () => {
+  const folder = process.env.CHASQUI_RECORD_REPLIES;
+  assert.ok(folder, 'to be run by test/run.mjs, which has replies written down');
+  const checks = await Promise.all(MODES.map(async (mode) => new ReplyCheck(await documentOf(mode))));
+  const problems: string[] = [];
+  let replies = 0;
+  for (const recorded of recordedReplies(folder)) {
+    const reply = normalised(recorded);
+    replies += 1;
+    if (reply.url === LIVENESS_URL && reply.body === '{"status":"ok"}') continue;
+    const found: string[] = [];
+    const fits = checks.some((check) => {
+      const problem = check.problemWith(reply);
+      if (problem !== null) found.push(problem);
+      return problem === null;
+    });
+    if (fits) continue;
+    problems.push(`${reply.method} ${reply.url} ${reply.status}: ${[...new Set(found)].join('; or ')}: ${reply.body}`);
+  }
+  const events = checks.reduce((sum, check) => sum + check.events, 0);
+  console.log(`${replies} replies, ${events} events of streams`);
+  assert.ok(replies > 0);
+  assert.equal(
+    problems.slice(0, 20).map((problem) => problem.slice(0, 1000)),
+    [],
+  );
+});
+
+test.run();

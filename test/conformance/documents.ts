@@ -1,0 +1,13 @@
+/** The OpenAPI documents of all modes, as servers give them. */
+import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
+import { testApp } from '../support/build-app.js';
+import { DEPLOYMENT, type Mode, PROFILES } from '../support/modes.js';
+
+export const MODES = Object.keys(PROFILES) as Mode[];
+
+export async function documentOf(mode: Mode): Promise<OpenApiDocument> {
+  const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
+  const { app } = testApp({}, deployed, PROFILES[mode]);
+  const base = mode === 'serverless' ? `/${DEPLOYMENT.org}/${DEPLOYMENT.app}` : '';
+  return (await app.inject(`${base}/openapi.json`)).json();
+}

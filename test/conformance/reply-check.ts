@@ -1,0 +1,125 @@
+/** Replies that were sent, against the OpenAPI document of the mode that sent them. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { ERRORS, type ErrorCode } from '../../ts/errors.js';
+import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
+import { errorBodySchema } from '../../ts/schemas/error.js';
+
+/** A line of what test/support/record-replies.mjs writes. */
+export interface RecordedReply {
+  method: string;
+  url: string;
+  status: number;
+  type: string;
+  /** False when the client left, or the server ended, before it was. */
+  complete: boolean;
+  body: string;
+}
+
+type Schema = Record<string, unknown>;
+type Responses = Record<string, { content?: Record<string, { schema: Schema }> }>;
+
+export class ReplyCheck {
+  /** Events of streams that were looked at. */
+  events = 0;
+  readonly #document: OpenApiDocument;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #compiled = new Map<Schema, ValidateFunction>();
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+    this.#ajv.addSchema({ $id: 'openapi', components: closed(document.components) });
+  }
+
+  /** What is wrong with a reply; null when it is as documented. */
+  problemWith(reply: RecordedReply): string | null {
+    if (reply.method === 'HEAD' || reply.method === 'OPTIONS') return null;
+    const responses = this.#responsesOf(reply);
+    if (!responses || reply.status === 405) return this.#problemWithFailure(reply);
+    const response = responses[reply.status];
+    if (!response) return `status ${reply.status} is not documented`;
+    const type = reply.type.split(';')[0] as string;
+    const content = response.content?.[type];
+    if (!content) return `${type} is not documented for status ${reply.status}`;
+    if (type === 'text/event-stream') return this.#problemWithStream(reply, content.schema, responses);
+    if (type !== 'application/json' || !reply.complete) return null;
+    return this.#problem(content.schema, JSON.parse(reply.body));
+  }
+
+  #responsesOf({ method, url }: RecordedReply): Responses | undefined {
+    const { paths, servers } = this.#document;
+    const base = servers[0]?.url === '/' ? '' : (servers[0]?.url ?? '');
+    const path = url.split('?')[0] as string;
+    if (!path.startsWith(base)) return undefined;
+    const below = path.slice(base.length).replace(/(.)\/$/, '$1') || '/';
+    const known = Object.keys(paths).find((candidate) => toPattern(candidate).test(below));
+    return paths[known ?? '']?.[method.toLowerCase()]?.responses as Responses | undefined;
+  }
+
+  /** Of what is no endpoint. */
+  #problemWithFailure({ status, complete, body }: RecordedReply): string | null {
+    const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
+    if (codes.length === 0) return `status ${status} is not in the catalogue`;
+    if (!complete) return null;
+    const types = codes.map((code) => ERRORS[code].type);
+    if (!body.startsWith('{')) return 'it is not an error';
+    return this.#problem(errorBodySchema(types, codes), JSON.parse(body));
+  }
+
+  #problemWithStream({ body, complete }: RecordedReply, schema: Schema, responses: Responses): string | null {
+    const frames = body.split('\n\n');
+    const rest = frames.pop();
+    if (complete && rest !== '') return `the last frame is not complete: ${rest}`;
+    for (const frame of frames) {
+      const data = dataOf(frame);
+      if (data === null || data === '[DONE]') continue;
+      this.events += 1;
+      const event = JSON.parse(data);
+      const problem = this.#problem(schema, event);
+      if (problem && !(event.error && this.#isFailure(event, responses))) return `${problem}, in the event ${data}`;
+    }
+    return null;
+  }
+
+  #isFailure(event: unknown, responses: Responses): boolean {
+    const failures = Object.entries(responses).filter(([status]) => status !== '200');
+    return failures.some(([, { content }]) => {
+      const schema = content?.['application/json']?.schema;
+      return schema !== undefined && this.#problem(schema, event) === null;
+    });
+  }
+
+  #problem(schema: Schema, value: unknown): string | null {
+    let validate = this.#compiled.get(schema);
+    if (!validate) {
+      validate = this.#ajv.compile(closed(inDocument(schema)) as Schema);
+      this.#compiled.set(schema, validate);
+    }
+    return validate(value) ? null : this.#ajv.errorsText(validate.errors, { dataVar: 'the body' });
+  }
+}
+
+function toPattern(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.]/g, '\\.').replace('{id}', '.+')}$`);
+}
+
+function dataOf(frame: string): string | null {
+  const lines = frame.split('\n').filter((line) => line.startsWith('data: '));
+  return lines.length === 0 ? null : lines.map((line) => line.slice('data: '.length)).join('\n');
+}
+
+function inDocument(schema: Schema): Schema {
+  return typeof schema.$ref === 'string' ? { $ref: `openapi${schema.$ref}` } : schema;
+}
+
+/** A property that the document does not know is a fault here, though clients must expect new ones. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  if (!isObjectSchema(schema) || 'additionalProperties' in schema) return inner;
+  return { ...inner, additionalProperties: false };
+}
+
+function isObjectSchema(schema: object): boolean {
+  return 'type' in schema && [schema.type].flat().includes('object') && 'properties' in schema;
+}

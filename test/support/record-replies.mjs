@@ -1,0 +1,58 @@
+// Loaded before everything else into each process of a test run (test/run.mjs): writes down what servers of ours answer,
+// for the tier `conformance` to check. Plain JavaScript, because it is there before TypeScript can be read.
+import { appendFileSync } from 'node:fs';
+import { ServerResponse } from 'node:http';
+import path from 'node:path';
+import process from 'node:process';
+
+const folder = process.env.CHASQUI_RECORD_REPLIES;
+const { write, end, writeHead } = ServerResponse.prototype;
+const bodies = new WeakMap();
+
+/** Of other servers that tests start there is nothing to check. */
+function isOurs(headers) {
+  return /^req_/.test(headers['x-request-id'] ?? '');
+}
+
+function keep(response, chunk) {
+  const parts = bodies.get(response);
+  if (parts && chunk && typeof chunk !== 'function') parts.push(Buffer.from(chunk));
+}
+
+function record(response, headers, complete) {
+  const parts = bodies.get(response);
+  if (!parts) return;
+  bodies.delete(response);
+  const { method, url } = response.req;
+  const type = String(headers['content-type'] ?? '');
+  const reply = {
+    method,
+    url,
+    status: response.statusCode,
+    type,
+    complete,
+    body: Buffer.concat(parts).toString('utf8'),
+  };
+  appendFileSync(path.join(folder, `${process.pid}.jsonl`), `${JSON.stringify(reply)}\n`);
+}
+
+if (folder) {
+  ServerResponse.prototype.writeHead = function (status, ...rest) {
+    const result = writeHead.call(this, status, ...rest);
+    const headers = { ...this.getHeaders(), ...rest.at(-1) };
+    if (isOurs(headers)) {
+      bodies.set(this, []);
+      this.once('finish', () => record(this, headers, true));
+      this.once('close', () => record(this, headers, false));
+    }
+    return result;
+  };
+  ServerResponse.prototype.write = function (chunk, ...rest) {
+    keep(this, chunk);
+    return write.call(this, chunk, ...rest);
+  };
+  ServerResponse.prototype.end = function (chunk, ...rest) {
+    keep(this, chunk);
+    return end.call(this, chunk, ...rest);
+  };
+}

@@ -1,0 +1,130 @@
+/** The routes of an application → its OpenAPI 3.1 document. */
+import type { Profile } from '../../profiles/profile.js';
+import type { JsonSchema } from '../../schemas/json-schema.js';
+import { IGNORED_HEADER } from '../read-fields.js';
+import { failuresOf } from './failures.js';
+import type { Example, NamedSchema, Operation } from './operation.js';
+import { describeBody } from './request-body.js';
+
+/** An endpoint as it was registered. */
+export interface Endpoint {
+  method: 'get' | 'post';
+  /** Below the base path, as OpenAPI writes it: `/v1/models/{id}`. */
+  path: string;
+  /** What the route checks bodies with. */
+  body: JsonSchema | undefined;
+  operation: Operation;
+}
+
+export interface DocumentSettings {
+  profile: Profile;
+  basePath: string;
+  /** The model that examples name. */
+  model: string;
+  version: string;
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.1';
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string }[];
+  paths: Record<string, Record<string, JsonSchema>>;
+  components: { schemas: Record<string, JsonSchema>; securitySchemes?: JsonSchema };
+  security?: JsonSchema[];
+}
+
+const TITLES: Record<Profile['mode'], string> = {
+  runtime: 'chasqui, runtime mode',
+  desktop: 'chasqui, desktop mode',
+  serverless: 'chasqui, serverless mode',
+};
+
+const DESCRIPTION = `Chat completions and more from a local model, in OpenAI's words.
+
+A field that is \`null\` counts as absent. A field that is not listed is ignored, and the reply names it in the header
+\`${IGNORED_HEADER}\`. Every failure has the same envelope, in a stream as its last event.`;
+
+export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSettings): OpenApiDocument {
+  const { profile, basePath, version } = settings;
+  const schemas: Record<string, JsonSchema> = {};
+  const paths: OpenApiDocument['paths'] = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: toOperation(endpoint, settings, schemas) };
+  }
+  const tags = [...new Set(endpoints.map(({ operation }) => operation.tag))];
+  return {
+    openapi: '3.1.1',
+    info: { title: TITLES[profile.mode], version, description: DESCRIPTION },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: { schemas, ...securitySchemes(profile) },
+    ...(profile.authentication === 'key' && { security: [{ key: [] }] }),
+  };
+}
+
+function securitySchemes({ authentication }: Profile): object {
+  if (authentication === 'none') return {};
+  const description = '`Key <id>:<secret>`, with one space. Public deployments need none.';
+  return { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'Authorization', description } } };
+}
+
+function toOperation(
+  { path, body, operation }: Endpoint,
+  { profile, model }: DocumentSettings,
+  schemas: Record<string, JsonSchema>,
+): JsonSchema {
+  const { id, tag, summary, description, idDescription, reply, requestName } = operation;
+  const name = (named: NamedSchema): JsonSchema => {
+    schemas[named.name] = named.schema;
+    return { $ref: `#/components/schemas/${named.name}` };
+  };
+  const examples = operation.examples(model);
+  const request = body && name({ name: requestName ?? `${id}Request`, schema: describeBody(body, profile) });
+  const content = {
+    ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
+    ...(reply.event && { 'text/event-stream': { schema: name(reply.event), ...replies(examples, true) } }),
+    ...(reply.text && { [reply.text]: { schema: { type: 'string' } } }),
+  };
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description && { description }),
+    ...(path.includes('{id}') && { parameters: [idParameter(idDescription ?? '', model)] }),
+    ...(request && { requestBody: toRequestBody(request, examples) }),
+    responses: {
+      200: { description: summary, headers: headersOf(body !== undefined), content },
+      ...failuresOf(operation, profile, body !== undefined),
+    },
+  };
+}
+
+function idParameter(description: string, example: string): JsonSchema {
+  return { name: 'id', in: 'path', required: true, description, schema: { type: 'string' }, example };
+}
+
+function toRequestBody(schema: JsonSchema, examples: Record<string, Example>): JsonSchema {
+  const sent = Object.entries(examples).map(([key, { summary, request }]) => [key, { summary, value: request }]);
+  return { required: true, content: { 'application/json': { schema, examples: Object.fromEntries(sent) } } };
+}
+
+/** Those of streams, or the others. Of a stream the first event is shown. */
+function replies(examples: Record<string, Example>, streamed: boolean): { examples?: object } {
+  const shown = Object.entries(examples).filter(
+    ([, { request, reply }]) => reply !== undefined && (request?.stream === true) === streamed,
+  );
+  if (shown.length === 0) return {};
+  return {
+    examples: Object.fromEntries(shown.map(([key, { summary, reply }]) => [key, { summary, value: reply }])),
+  };
+}
+
+function headersOf(hasBody: boolean): JsonSchema {
+  const text = { type: 'string' };
+  return {
+    'x-request-id': { description: "This request, in the server's log.", schema: text },
+    ...(hasBody && { [IGNORED_HEADER]: { description: 'Fields that were ignored.', schema: text } }),
+  };
+}

@@ -1,0 +1,28 @@
+import { modelEntrySchema, modelListSchema } from '../../../schemas/models.js';
+import type { Operation } from '../operation.js';
+
+const entry = (model: string) => ({
+  id: model,
+  object: 'model',
+  created: 1_790_000_000,
+  owned_by: 'chasqui',
+  context_length: 4096,
+  input_modalities: ['text'],
+});
+
+export const listModels: Operation = {
+  id: 'listModels',
+  tag: 'Models',
+  summary: 'The model that is served.',
+  reply: { json: { name: 'ModelList', schema: modelListSchema } },
+  examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [entry(model)] } } }),
+};
+
+export const retrieveModel: Operation = {
+  id: 'retrieveModel',
+  tag: 'Models',
+  summary: 'The same by its id.',
+  idDescription: 'The id; its slashes may be percent-encoded or not.',
+  reply: { json: { name: 'Model', schema: modelEntrySchema } },
+  examples: (model) => ({ model: { summary: 'The model', reply: entry(model) } }),
+};

@@ -1,0 +1,54 @@
+import { healthSchema } from '../../../schemas/health.js';
+import type { Operation } from '../operation.js';
+
+export const showHealth: Operation = {
+  id: 'showHealth',
+  tag: 'Server',
+  summary: 'Whether requests are taken, and what the engine has done.',
+  reply: { json: { name: 'Health', schema: healthSchema } },
+  examples: (model) => ({
+    idle: {
+      summary: 'A server at rest',
+      reply: {
+        status: 'ok',
+        model,
+        active: 0,
+        queued: 0,
+        kv_cells_used: 0,
+        kv_cells_cached: 31,
+        kv_cells_total: 16_384,
+        jobs_finished: 1,
+        jobs_cancelled: 0,
+        prompt_tokens: 20,
+        completion_tokens: 11,
+        drafted_tokens: 0,
+        accepted_tokens: 0,
+        decode_steps: 12,
+      },
+    },
+  }),
+};
+
+export const showStart: Operation = {
+  id: 'showStart',
+  tag: 'Server',
+  summary: 'Where to start.',
+  reply: { text: 'text/plain' },
+  examples: () => ({}),
+};
+
+export const showDocument: Operation = {
+  id: 'showOpenApi',
+  tag: 'Server',
+  summary: 'This description, as OpenAPI 3.1.',
+  reply: { json: { name: 'OpenApi', schema: { type: 'object' } } },
+  examples: () => ({}),
+};
+
+export const showDocumentation: Operation = {
+  id: 'showDocs',
+  tag: 'Server',
+  summary: 'The same as a page for people.',
+  reply: { text: 'text/html' },
+  examples: () => ({}),
+};

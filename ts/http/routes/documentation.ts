@@ -1,0 +1,43 @@
+/** What there is, described by the routes themselves: for programs as OpenAPI, for people as a page. */
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { JsonSchema } from '../../schemas/json-schema.js';
+import type { AppContext } from '../app.js';
+import { isRefusal, refuseOtherMethods } from '../not-found.js';
+import { type Endpoint, type OpenApiDocument, toDocument } from '../openapi/document.js';
+import { OPERATIONS } from '../openapi/operations.js';
+import { toPage } from '../openapi/page.js';
+
+const manifest = new URL('../../../package.json', import.meta.url);
+
+/** To be called before the routes that are to be described. */
+export function documentationRoutes(app: FastifyInstance, { engine, profile, basePath }: AppContext): void {
+  const endpoints: Endpoint[] = [];
+  app.addHook('onRoute', (route) => {
+    const endpoint = toEndpoint(route, basePath);
+    if (endpoint) endpoints.push(endpoint);
+  });
+
+  let document: OpenApiDocument | undefined;
+  const describe = (): OpenApiDocument => {
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+    document ??= toDocument(endpoints, { profile, basePath, model: engine.model.id, version });
+    return document;
+  };
+
+  app.get('/openapi.json', async () => describe());
+  app.get('/docs', async (_request, reply) => {
+    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+    return reply.type('text/html; charset=utf-8').send(toPage(describe()));
+  });
+  for (const url of ['/openapi.json', '/docs']) refuseOtherMethods(app, url, ['GET', 'HEAD']);
+}
+
+function toEndpoint(route: RouteOptions & { path: string }, basePath: string): Endpoint | null {
+  if (isRefusal(route) || route.method === 'HEAD' || route.method === 'OPTIONS') return null;
+  const path = route.path.slice(basePath.length).replace('*', '{id}') || '/';
+  const operation = OPERATIONS[`${route.method} ${path}`];
+  if (!operation) return null;
+  const body = route.schema?.body as JsonSchema | undefined;
+  return { method: String(route.method).toLowerCase() as Endpoint['method'], path, body, operation };
+}

@@ -79,7 +79,7 @@ export const ERRORS = {
     ...badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
     param: 'grammar',
   },
-  invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
+  invalid_job: { ...badRequest('The engine refused the job: a setting is out of its range.'), param: 'messages' },
 
   // The server
   queue_full: {

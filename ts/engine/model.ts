@@ -209,6 +209,7 @@ export class Model implements Engine {
   async #submitWhenReady(id: number, stream: JobStream, makeJob: () => Promise<Job>): Promise<void> {
     const job = await makeJob();
     if (stream.ended) return;
+    refuseUnknownTokens(job, this.model.vocabularySize);
     const [prompt, constraint] = await Promise.all([
       this.#prepare(job),
       job.grammar && this.#native.compileGrammar(job.grammar),
@@ -238,6 +239,14 @@ export class Model implements Engine {
     this.#lastJobId = (this.#lastJobId + 1) % 2 ** 31;
     return this.#lastJobId;
   }
+}
+
+/** The native code refuses them too, but cannot tell which field they came from. */
+function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
+  const unknown = Object.keys(sampling.logitBias).find((token) => Number(token) >= vocabularySize);
+  if (unknown === undefined) return;
+  const range = `the vocabulary goes from 0 to ${vocabularySize - 1}`;
+  throw new ChasquiError('invalid_job', `\`logit_bias\` holds token ${unknown}, but ${range}.`, 'logit_bias');
 }
 
 /**

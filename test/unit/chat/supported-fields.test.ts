@@ -16,6 +16,8 @@ test('names that every object has are not taken for parameters', () => {
 });
 
 const NEAR: [name: string, nearest: string | null][] = [
+  ['constructor', null],
+  ['toString', null],
   ['temprature', 'temperature'],
   ['Temperature', 'temperature'],
   ['maxTokens', 'max_tokens'],

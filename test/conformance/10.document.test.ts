@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { OPERATIONS } from '../../ts/http/openapi/operations.js';
 import { testApp } from '../support/build-app.js';
-import { documentOf, MODES } from './documents.js';
+import { MODES } from '../support/modes.js';
+import { documentOf } from './documents.js';
 
 const test = suite('conformance: the OpenAPI document');
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
-import { readSse } from '../support/read-sse.js';
+import { testApp } from '../support/build-app.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
 
 const test = suite('conformance: examples');
@@ -51,12 +51,13 @@ test('every endpoint with a body has an example, and each is answered as its rep
   for (const { method, path, requests, replies } of operations()) {
     if (method === 'POST') assert.ok(Object.keys(requests ?? {}).length > 0, path);
     for (const [name, { value }] of Object.entries(requests ?? {})) {
-      const reply = await send(method, path, value);
+      // The demo model does not rank: for that there is only the engine that tests are made with.
+      const reply = path === '/v1/rerank' ? await sendToRanker(value) : await send(method, path, value);
       const text = await reply.text();
       assert.is(reply.status, 200, `${method} ${path}, ${name}: ${text}`);
       const shown = replies[(reply.headers.get('content-type') ?? '').split(';')[0] as string]?.[name]?.value;
       assert.ok(shown, `${method} ${path} shows no reply to ${name}`);
-      if (value.stream === true) assertAmong(readSse(text).events, shown, `${method} ${path}, ${name}`);
+      if (value.stream === true) assertAmong(eventsIn(text), shown, `${method} ${path}, ${name}`);
       else assert.equal(shapeOf(JSON.parse(text)), shapeOf(shown), `${method} ${path}, ${name}`);
     }
   }
@@ -75,12 +76,25 @@ test('endpoints without a body answer as shown', async () => {
   }
 });
 
+async function sendToRanker(body: object): Promise<Response> {
+  const { app } = testApp({ model: { pooling: 'rank' } });
+  const headers = { 'content-type': 'application/json' };
+  const payload = JSON.stringify({ ...body, model: 'fake' });
+  const reply = await app.inject({ method: 'POST', url: '/v1/rerank', headers, payload });
+  return new Response(reply.body, { status: reply.statusCode, headers });
+}
+
 /** Names and types all the way down; of an array, its first item. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
   const entries = Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)] as const);
   return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Of streams whose events have names, and of those whose events have none. */
+function eventsIn(stream: string): unknown[] {
+  return [...stream.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
 }
 
 function assertAmong(events: unknown[], shown: unknown, what: string): void {

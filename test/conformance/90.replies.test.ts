@@ -5,8 +5,8 @@ import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LIVENESS_URL } from '../../ts/http/routes/health.js';
-import { DEPLOYMENT } from '../support/modes.js';
-import { documentOf, MODES } from './documents.js';
+import { DEPLOYMENT, MODES } from '../support/modes.js';
+import { documentOf } from './documents.js';
 import { type RecordedReply, ReplyCheck } from './reply-check.js';
 
 const test = suite('conformance: replies');

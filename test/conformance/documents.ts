@@ -3,8 +3,6 @@ import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { testApp } from '../support/build-app.js';
 import { DEPLOYMENT, type Mode, PROFILES } from '../support/modes.js';
 
-export const MODES = Object.keys(PROFILES) as Mode[];
-
 export async function documentOf(mode: Mode): Promise<OpenApiDocument> {
   const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
   const { app } = testApp({}, deployed, PROFILES[mode]);

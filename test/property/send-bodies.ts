@@ -7,7 +7,7 @@ import { loadModel } from '../../ts/index.js';
 import type { JsonSchema } from '../../ts/schemas/json-schema.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { DEPLOYMENT, type Mode, PROFILES } from '../support/modes.js';
+import { DEPLOYMENT, MODES, type Mode, PROFILES } from '../support/modes.js';
 import { mutate, mutateText } from './mutate.js';
 import { pick, type Random, randomValue } from './random-values.js';
 

@@ -1,6 +1,7 @@
 /** The reply of `POST /v1/completions`: whole, or in chunks of the same shape. */
 import type { FinishReason } from '../engine/engine.js';
-import type { Usage } from './chat-response.js';
+import { chatCompletionReplySchema, type Usage } from './chat-response.js';
+import { arrayOf, exactly, integer, number, objectOf, oneOf, orNull, string } from './json-schema.js';
 
 /** Columns: one element for each token of the choice. */
 export interface LegacyLogprobs {
@@ -29,3 +30,30 @@ export interface Completion {
   /** In chunks only if `stream_options.include_usage` asked: null in all but the last. */
   usage?: Usage | null;
 }
+
+const { usage } = chatCompletionReplySchema.properties;
+
+const logprobs = objectOf({
+  tokens: arrayOf(string),
+  token_logprobs: arrayOf(number),
+  top_logprobs: orNull(arrayOf({ type: 'object', additionalProperties: number })),
+  text_offset: arrayOf(integer),
+});
+
+const choice = objectOf({
+  index: integer,
+  text: string,
+  logprobs: orNull(logprobs),
+  finish_reason: orNull(oneOf('stop', 'length')),
+});
+
+const head = {
+  id: string,
+  object: exactly('text_completion'),
+  created: integer,
+  model: string,
+  choices: arrayOf(choice),
+};
+
+export const completionReplySchema = objectOf({ ...head, usage });
+export const completionChunkSchema = objectOf(head, { usage: orNull(usage) });

@@ -1,4 +1,5 @@
 /** `POST /v1/embeddings`: body and reply. */
+import { anyOf, arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
 import { type TextInputs, textInputsSchema } from './text-input.js';
 
 export const ENCODING_FORMATS = ['float', 'base64'] as const;
@@ -32,3 +33,16 @@ const properties: Record<keyof EmbeddingsRequest, object> = {
 };
 
 export const embeddingsSchema = { type: 'object', required: ['model', 'input'], properties };
+
+const embedding = objectOf({
+  object: exactly('embedding'),
+  index: integer,
+  embedding: anyOf(arrayOf(number), string),
+});
+
+export const embeddingsReplySchema = objectOf({
+  object: exactly('list'),
+  model: string,
+  data: arrayOf(embedding),
+  usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
+});

@@ -44,6 +44,21 @@ export const modelEntrySchema = objectOf({
   owned_by: string,
   context_length: integer,
   input_modalities: arrayOf(string),
+  output_modalities: arrayOf(string),
+  capabilities: arrayOf(string),
+  quantization: string,
+  size: integer,
+  meta: objectOf({
+    vocab_type: integer,
+    n_vocab: integer,
+    n_ctx: integer,
+    n_ctx_train: integer,
+    n_embd: integer,
+    n_params: integer,
+    size: integer,
+    ftype: string,
+    pooling: string,
+  }),
 });
 
 export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(modelEntrySchema) });

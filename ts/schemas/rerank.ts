@@ -1,4 +1,5 @@
 /** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
+import { arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
 
 export interface RerankRequest {
   model?: string;
@@ -39,3 +40,12 @@ const properties: Record<keyof RerankRequest, object> = {
 };
 
 export const rerankSchema = { type: 'object', required: ['query', 'documents'], properties };
+
+const result = objectOf({ index: integer, relevance_score: number }, { document: objectOf({ text: string }) });
+
+export const rerankReplySchema = objectOf({
+  object: exactly('list'),
+  model: string,
+  results: arrayOf(result),
+  usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
+});

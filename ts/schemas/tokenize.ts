@@ -1,4 +1,5 @@
 /** `POST /tokenize` and `POST /detokenize`: bodies and replies, as llama-server has them. */
+import { anyOf, arrayOf, integer, objectOf, string } from './json-schema.js';
 
 export interface TokenizeRequest {
   model?: string;
@@ -49,3 +50,9 @@ const detokenizeProperties: Record<keyof DetokenizeRequest, object> = {
 
 export const tokenizeSchema = { type: 'object', required: ['content'], properties: tokenizeProperties };
 export const detokenizeSchema = { type: 'object', required: ['tokens'], properties: detokenizeProperties };
+
+const piece = objectOf({ id: integer, piece: anyOf(string, arrayOf(integer)) });
+
+export const tokenizeReplySchema = objectOf({ tokens: arrayOf(anyOf(integer, piece)) });
+export const detokenizeReplySchema = objectOf({ content: string });
+export const applyTemplateReplySchema = objectOf({ prompt: string });

@@ -4,6 +4,7 @@ import type { JsonSchema } from '../../schemas/json-schema.js';
 import { IGNORED_HEADER } from '../read-fields.js';
 import { failuresOf } from './failures.js';
 import type { Example, NamedSchema, Operation } from './operation.js';
+import { OPERATIONS } from './operations.js';
 import { describeBody } from './request-body.js';
 
 /** An endpoint as it was registered. */
@@ -49,10 +50,10 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
   const { profile, basePath, version } = settings;
   const schemas: Record<string, JsonSchema> = {};
   const paths: OpenApiDocument['paths'] = {};
-  for (const endpoint of endpoints) {
+  for (const endpoint of inOrder(endpoints)) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: toOperation(endpoint, settings, schemas) };
   }
-  const tags = [...new Set(endpoints.map(({ operation }) => operation.tag))];
+  const tags = [...new Set(inOrder(endpoints).map(({ operation }) => operation.tag))];
   return {
     openapi: '3.1.1',
     info: { title: TITLES[profile.mode], version, description: DESCRIPTION },
@@ -62,6 +63,12 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
     components: { schemas, ...securitySchemes(profile) },
     ...(profile.authentication === 'key' && { security: [{ key: [] }] }),
   };
+}
+
+/** As the table of operations has them. */
+function inOrder(endpoints: readonly Endpoint[]): Endpoint[] {
+  const operations = Object.values(OPERATIONS);
+  return [...endpoints].sort((one, other) => operations.indexOf(one.operation) - operations.indexOf(other.operation));
 }
 
 function securitySchemes({ authentication }: Profile): object {
@@ -81,7 +88,7 @@ function toOperation(
     return { $ref: `#/components/schemas/${named.name}` };
   };
   const examples = operation.examples(model);
-  const request = body && name({ name: requestName ?? `${id}Request`, schema: describeBody(body, profile) });
+  const request = body && name({ name: requestName ?? `${id}Request`, schema: describeBody(body, operation, profile) });
   const content = {
     ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
     ...(reply.event && { 'text/event-stream': { schema: name(reply.event), ...replies(examples, true) } }),

@@ -4,29 +4,37 @@ import type { Profile } from '../../profiles/profile.js';
 import { errorBodySchema } from '../../schemas/error.js';
 import type { Operation } from './operation.js';
 
-/** Without those of loading a model, of logs only, and of connections that never become a request. */
-const ALWAYS: ErrorCode[] = ['bad_request', 'unknown_url', 'method_not_allowed', 'engine_closed', 'internal_error'];
-
-const WITH_MODEL_NAME: ErrorCode[] = ['model_not_found'];
-
-const WITH_BODY: ErrorCode[] = [
-  ...WITH_MODEL_NAME,
-  'request_too_large',
-  'invalid_json',
-  'missing_required_parameter',
-  'invalid_type',
-  'invalid_value',
-  'unknown_parameter',
-  'unsupported_parameter',
-  'image_not_supported',
-  'template_failed',
-  'context_length_exceeded',
-  'invalid_job',
-  'client_closed_request',
-  'queue_full',
-  'out_of_memory',
-  'decode_failed',
+/** What has nothing to do with the body. */
+const WITHOUT_BODY: ErrorCode[] = [
+  'bad_request',
+  'unknown_url',
+  'method_not_allowed',
+  'engine_closed',
+  'internal_error',
 ];
+
+/** Not every mode has these. */
+const OF_SOME_MODES: ErrorCode[] = [
+  'invalid_api_key',
+  'key_store_failed',
+  'host_not_allowed',
+  'unsupported_media_type',
+];
+
+/** Answers to no request: of connections that never become one, and of loading a model. */
+const NEVER: ErrorCode[] = [
+  'headers_too_large',
+  'request_timeout',
+  'model_file_missing',
+  'model_file_invalid',
+  'model_load_failed',
+  'addon_missing',
+  'invalid_options',
+];
+
+const WITH_BODY = (Object.keys(ERRORS) as ErrorCode[]).filter(
+  (code) => ![...WITHOUT_BODY, ...OF_SOME_MODES, ...NEVER].includes(code),
+);
 
 export function failuresOf(operation: Operation, profile: Profile, hasBody: boolean): Record<string, object> {
   const responses: Record<string, object> = {};
@@ -40,12 +48,12 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
 }
 
 function codesOf({ idDescription }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
-  const codes = [...ALWAYS];
+  const codes = [...WITHOUT_BODY];
   if (profile.authentication === 'key') codes.push('invalid_api_key', 'key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
   if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');
   if (hasBody) codes.push(...WITH_BODY);
-  else if (idDescription !== undefined) codes.push(...WITH_MODEL_NAME);
+  else if (idDescription !== undefined) codes.push('model_not_found');
   return codes;
 }
 

@@ -8,6 +8,8 @@ export interface Operation {
   description?: string;
   /** What a client may name the body's schema. */
   requestName?: string;
+  /** Descriptions of fields that mean nothing, or something else, in other endpoints. */
+  fields?: Readonly<Record<string, string>>;
   /** Of status 200. */
   reply: Reply;
   /** Named `{id}` in the path. */

@@ -3,9 +3,16 @@ import type { Operation } from './operation.js';
 import { createChatCompletion } from './operations/chat.js';
 import { listModels, retrieveModel } from './operations/models.js';
 import { showDocument, showDocumentation, showHealth, showStart } from './operations/server.js';
+import { applyTemplate, createCompletion, createEmbeddings, detokenize, rerank, tokenize } from './operations/text.js';
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/chat/completions': createChatCompletion,
+  'POST /v1/completions': createCompletion,
+  'POST /v1/embeddings': createEmbeddings,
+  'POST /v1/rerank': rerank,
+  'POST /tokenize': tokenize,
+  'POST /detokenize': detokenize,
+  'POST /apply-template': applyTemplate,
   'GET /v1/models': listModels,
   'GET /v1/models/{id}': retrieveModel,
   'GET /health': showHealth,

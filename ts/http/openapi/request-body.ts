@@ -2,18 +2,19 @@
 import type { Profile } from '../../profiles/profile.js';
 import { type JsonSchema, orNull } from '../../schemas/json-schema.js';
 import { defaultOf, FIELD_DESCRIPTIONS } from './fields.js';
+import type { Operation } from './operation.js';
 
 type Properties = Record<string, JsonSchema>;
 
 /** `null` means absent in every field; nulls are dropped before the route's own schema looks. */
-export function describeBody(body: JsonSchema, profile: Profile): JsonSchema {
+export function describeBody(body: JsonSchema, { fields = {} }: Operation, profile: Profile): JsonSchema {
   const properties = body.properties as Properties;
   const required = (body.required ?? []) as string[];
   const described = Object.entries(properties).map(([name, schema]) => {
     const plain = withoutDiscriminators(schema) as JsonSchema;
     const allowed = required.includes(name) ? plain : orNull(plain);
     const value = defaultOf(name, profile);
-    const description = FIELD_DESCRIPTIONS[name];
+    const description = fields[name] ?? FIELD_DESCRIPTIONS[name];
     const isDefault = value !== undefined;
     return [name, { ...(description && { description }), ...allowed, ...(isDefault && { default: value }) }];
   });

@@ -8,6 +8,21 @@ const entry = (model: string) => ({
   owned_by: 'chasqui',
   context_length: 4096,
   input_modalities: ['text'],
+  output_modalities: ['text'],
+  capabilities: ['completion', 'chat', 'embeddings'],
+  quantization: 'Q8_0',
+  size: 1_700_000,
+  meta: {
+    vocab_type: 2,
+    n_vocab: 1024,
+    n_ctx: 4096,
+    n_ctx_train: 4096,
+    n_embd: 128,
+    n_params: 1_600_000,
+    size: 1_700_000,
+    ftype: 'Q8_0',
+    pooling: 'mean',
+  },
 });
 
 export const listModels: Operation = {

@@ -34,4 +34,5 @@ export const healthSchema = objectOf({
   drafted_tokens: integer,
   accepted_tokens: integer,
   decode_steps: integer,
+  embedded_tokens: integer,
 });

@@ -24,6 +24,7 @@ export const showHealth: Operation = {
         drafted_tokens: 0,
         accepted_tokens: 0,
         decode_steps: 12,
+        embedded_tokens: 0,
       },
     },
   }),

@@ -29,7 +29,9 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
     const bool may_repeat      = capabilities.parallel_tool_calls && !request.value("tool_choice", common_json()).is_object();
     inputs.parallel_tool_calls = request.value("parallel_tool_calls", may_repeat);
     if (request.contains("json_schema")) inputs.json_schema = request.at("json_schema").dump();
-    for (const auto& [name, value] : request.value("chat_template_kwargs", common_json::object()).items()) {
+    // By name, because the loop would not keep what `items` looks into alive.
+    const common_json kwargs = request.value("chat_template_kwargs", common_json::object());
+    for (const auto& [name, value] : kwargs.items()) {
         inputs.chat_template_kwargs[name] = value.dump();
         if (name == "enable_thinking" && value.is_boolean()) inputs.enable_thinking = value.get<bool>();
     }

@@ -2,7 +2,7 @@
 import { chatCompletionReplySchema } from './chat-response.js';
 import { arrayOf, exactly, integer, objectOf, oneOf, orNull, string } from './json-schema.js';
 
-const { choices, usage } = chatCompletionReplySchema.properties;
+const { choices, timings, usage } = chatCompletionReplySchema.properties;
 
 const toolCallDelta = objectOf(
   { index: integer, function: objectOf({ arguments: string }, { name: string }) },
@@ -33,5 +33,5 @@ export const chatChunkSchema = objectOf(
     model: string,
     choices: arrayOf(choice),
   },
-  { usage: orNull(usage) },
+  { usage: orNull(usage), timings },
 );

@@ -1,4 +1,17 @@
 /** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
+import {
+  anyOf,
+  anything,
+  arrayOf,
+  exactly,
+  integer,
+  type JsonSchema,
+  nothing,
+  objectOf,
+  oneOf,
+  orNull,
+  string,
+} from './json-schema.js';
 
 export type AnswerBlock =
   | { type: 'text'; text: string; citations: null }
@@ -34,4 +47,66 @@ export interface MessageReply {
 /** The reply of `POST /v1/messages/count_tokens`. */
 export interface TokenCount {
   input_tokens: number;
+}
+
+const block = anyOf(
+  objectOf({ type: exactly('text'), text: string, citations: nothing }),
+  objectOf({ type: exactly('thinking'), thinking: string, signature: string }),
+  objectOf({
+    type: exactly('tool_use'),
+    id: string,
+    name: string,
+    input: anything,
+    caller: objectOf({ type: exactly('direct') }),
+  }),
+);
+
+const stopping = {
+  stop_reason: orNull(oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use')),
+  stop_sequence: orNull(string),
+};
+
+const usage = objectOf(
+  {
+    input_tokens: integer,
+    cache_read_input_tokens: integer,
+    cache_creation_input_tokens: integer,
+    output_tokens: integer,
+  },
+  { output_tokens_details: objectOf({ thinking_tokens: integer }) },
+);
+
+export const messageReplySchema = objectOf({
+  id: string,
+  type: exactly('message'),
+  role: exactly('assistant'),
+  model: string,
+  content: arrayOf(block),
+  ...stopping,
+  usage,
+});
+
+const delta = anyOf(
+  objectOf({ type: exactly('text_delta'), text: string }),
+  objectOf({ type: exactly('thinking_delta'), thinking: string }),
+  objectOf({ type: exactly('signature_delta'), signature: string }),
+  objectOf({ type: exactly('input_json_delta'), partial_json: string }),
+);
+
+export const messageEventSchema = anyOf(
+  objectOf({ type: exactly('message_start'), message: messageReplySchema }),
+  objectOf({ type: exactly('ping') }),
+  objectOf({ type: exactly('content_block_start'), index: integer, content_block: block }),
+  objectOf({ type: exactly('content_block_delta'), index: integer, delta }),
+  objectOf({ type: exactly('content_block_stop'), index: integer }),
+  objectOf({ type: exactly('message_delta'), delta: objectOf(stopping), usage }),
+  objectOf({ type: exactly('message_stop') }),
+);
+
+export const tokenCountSchema = objectOf({ input_tokens: integer });
+
+/** Of failures that have one of these codes. */
+export function anthropicErrorSchema(_types: readonly string[], codes: readonly string[]): JsonSchema {
+  const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
+  return objectOf({ type: exactly('error'), error: objectOf(error) });
 }

@@ -110,7 +110,7 @@ const integer = { type: 'integer' };
 const tokenFields = { token: string, logprob: { type: 'number' }, bytes: { type: 'array', items: integer } };
 const tokenOrder = ['token', 'logprob', 'bytes'];
 
-const logprobEntry = {
+export const logprobEntry = {
   type: 'object',
   required: [...tokenOrder, 'top_logprobs'],
   properties: {

@@ -1,5 +1,20 @@
 /** The reply of `POST /v1/responses`: whole, and inside the events that begin and end a stream. */
 import type { LogprobEntry } from './chat-response.js';
+import { logprobEntry } from './chat-response.js';
+import {
+  anyOf,
+  anything,
+  arrayOf,
+  boolean,
+  exactly,
+  integer,
+  nothing,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  string,
+} from './json-schema.js';
 import type { ResponseTextFormat, ResponseTool, ResponseToolChoice } from './responses.js';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -82,3 +97,73 @@ export interface InputTokens {
   object: 'response.input_tokens';
   input_tokens: number;
 }
+
+export const inputTokensSchema = objectOf({ object: exactly('response.input_tokens'), input_tokens: integer });
+
+const status = oneOf('in_progress', 'completed', 'incomplete');
+
+const outputText = objectOf({
+  type: exactly('output_text'),
+  text: string,
+  annotations: arrayOf(anything),
+  logprobs: arrayOf(logprobEntry),
+});
+
+const reasoningText = objectOf({ type: exactly('reasoning_text'), text: string });
+
+export const contentSchema = anyOf(outputText, reasoningText);
+
+export const itemSchema = anyOf(
+  objectOf({
+    type: exactly('message'),
+    id: string,
+    status,
+    role: exactly('assistant'),
+    content: arrayOf(outputText),
+  }),
+  objectOf({
+    type: exactly('reasoning'),
+    id: string,
+    status,
+    summary: arrayOf(anything),
+    content: arrayOf(reasoningText),
+  }),
+  objectOf({ type: exactly('function_call'), id: string, status, call_id: string, name: string, arguments: string }),
+);
+
+const usage = objectOf({
+  input_tokens: integer,
+  input_tokens_details: objectOf({ cached_tokens: integer }),
+  output_tokens: integer,
+  output_tokens_details: objectOf({ reasoning_tokens: integer }),
+  total_tokens: integer,
+});
+
+/** What only repeats the request is not looked into. */
+export const responseSchema = objectOf({
+  id: string,
+  object: exactly('response'),
+  created_at: integer,
+  completed_at: orNull(integer),
+  status: oneOf('in_progress', 'completed', 'incomplete', 'failed'),
+  error: orNull(objectOf({ code: exactly('server_error'), message: string })),
+  incomplete_details: orNull(objectOf({ reason: exactly('max_output_tokens') })),
+  model: string,
+  output: arrayOf(itemSchema),
+  usage: orNull(usage),
+  instructions: orNull(string),
+  max_output_tokens: orNull(integer),
+  metadata: { type: 'object', additionalProperties: string },
+  parallel_tool_calls: boolean,
+  reasoning: objectOf({ effort: orNull(string), summary: nothing }),
+  temperature: number,
+  top_p: number,
+  top_logprobs: integer,
+  text: objectOf({ format: { type: 'object' } }),
+  tool_choice: { type: ['string', 'object'] },
+  tools: arrayOf({ type: 'object' }),
+  truncation: exactly('disabled'),
+  background: exactly(false),
+  store: exactly(false),
+  previous_response_id: nothing,
+});

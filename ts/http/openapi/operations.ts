@@ -1,7 +1,9 @@
 /** Every endpoint's description, by method and by path below the base path. */
 import type { Operation } from './operation.js';
 import { createChatCompletion } from './operations/chat.js';
+import { countMessageTokens, createMessage } from './operations/messages.js';
 import { listModels, retrieveModel } from './operations/models.js';
+import { countInputTokens, createResponse } from './operations/responses.js';
 import { showDocument, showDocumentation, showHealth, showStart } from './operations/server.js';
 import { applyTemplate, createCompletion, createEmbeddings, detokenize, rerank, tokenize } from './operations/text.js';
 
@@ -13,6 +15,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /tokenize': tokenize,
   'POST /detokenize': detokenize,
   'POST /apply-template': applyTemplate,
+  'POST /v1/responses': createResponse,
+  'POST /v1/responses/input_tokens': countInputTokens,
+  'POST /v1/messages': createMessage,
+  'POST /v1/messages/count_tokens': countMessageTokens,
   'GET /v1/models': listModels,
   'GET /v1/models/{id}': retrieveModel,
   'GET /health': showHealth,

@@ -1,0 +1,38 @@
+/** The events of a streamed response, numbered from 0. */
+import { logprobEntry } from './chat-response.js';
+import { anyOf, arrayOf, exactly, integer, type JsonSchema, objectOf, oneOf, orNull, string } from './json-schema.js';
+import { contentSchema, itemSchema, responseSchema } from './response-object.js';
+
+type Properties = Record<string, JsonSchema>;
+
+function event(type: JsonSchema, fields: Properties): JsonSchema {
+  return objectOf({ type, sequence_number: integer, ...fields });
+}
+
+const OF_RESPONSE = ['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((name) => `response.${name}`);
+
+function inItem(type: string, fields: Properties): JsonSchema {
+  return event(exactly(type), { item_id: string, output_index: integer, ...fields });
+}
+
+function inPart(type: string, fields: Properties): JsonSchema {
+  return inItem(type, { content_index: integer, ...fields });
+}
+
+const logprobs = arrayOf(logprobEntry);
+
+const failure = objectOf({ message: string, type: string, param: orNull(string), code: string });
+
+export const responseEventSchema = anyOf(
+  event(oneOf(...OF_RESPONSE), { response: responseSchema }),
+  event(oneOf('response.output_item.added', 'response.output_item.done'), { output_index: integer, item: itemSchema }),
+  inPart('response.content_part.added', { part: contentSchema }),
+  inPart('response.content_part.done', { part: contentSchema }),
+  inPart('response.output_text.delta', { delta: string, logprobs }),
+  inPart('response.output_text.done', { text: string, logprobs }),
+  inPart('response.reasoning_text.delta', { delta: string }),
+  inPart('response.reasoning_text.done', { text: string }),
+  inItem('response.function_call_arguments.delta', { delta: string }),
+  inItem('response.function_call_arguments.done', { name: string, arguments: string }),
+  event(exactly('error'), { code: string, message: string, param: orNull(string), error: failure }),
+);

@@ -16,6 +16,8 @@ const pauseMs = 500;
 export function picturesArrive(work: { streams: number; pictures: number; predictTokens: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('pictures', round);
+    // Drawn before anybody reads: whoever draws sees nothing come.
+    const chats = Array.from({ length: work.pictures }, (_, i) => showing(`pictures ${round} ${i}`, '', 4));
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
     const readers = Array.from({ length: work.streams }, () => {
@@ -24,7 +26,6 @@ export function picturesArrive(work: { streams: number; pictures: number; predic
     try {
       await Promise.all(readers.map((reader) => reader.untilPieces(pieces)));
       const arrival = performance.now();
-      const chats = Array.from({ length: work.pictures }, (_, i) => showing(`pictures ${round} ${i}`, '', 4));
       const newcomers = await Promise.all(chats.map((chat) => streamChat(server, chat, { start: arrival, signal })));
       await Promise.all(readers.map((reader) => reader.untilPieces(reader.pieces + 2)));
       const gap = Math.max(...readers.map((reader) => reader.longestGapSince(arrival)));

@@ -135,7 +135,7 @@ test('sampling, limits and stop strings mean what they mean in a chat', async ()
 test('a field of chats alone is ignored and named', async () => {
   const reply = await testApp().send(URL, body({ messages: [], top_logprobs: 3, user: null }));
   assert.is(reply.statusCode, 200);
-  assert.is(reply.headers['x-chasqui-ignored'], 'messages, top_logprobs');
+  assert.is(reply.headers['x-chasqui-ignored'], 'messages, top_logprobs;did-you-mean=logprobs');
 });
 
 const REFUSED: [name: string, fields: object, expected: ExpectedError][] = [

@@ -154,7 +154,7 @@ test('a tool of Anthropic’s own is refused', () => {
 });
 
 test('what is wrong with the chat body is told by the names of the request', () => {
-  const { origins } = translate({
+  const { body: chat, origins } = translate({
     system: 'Be brief.',
     messages: [
       {
@@ -182,7 +182,8 @@ test('what is wrong with the chat body is told by the names of the request', () 
     ['response_format', 'output_config.format'],
   ];
   for (const [field, origin] of names) {
-    const error = origins.translate(new ChasquiError('invalid_value', `\`${field}\` is wrong.`, field)) as ChasquiError;
+    const refusal = new ChasquiError('invalid_value', `\`${field}\` is wrong.`, field);
+    const error = origins.translate(refusal, chat) as ChasquiError;
     assert.equal([error.param, error.message], [origin, `\`${origin}\` is wrong.`]);
   }
 });

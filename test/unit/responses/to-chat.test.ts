@@ -167,7 +167,7 @@ test('a tool that only OpenAI’s servers run is refused', () => {
 });
 
 test('what is wrong with the chat body is told by the names of the request', () => {
-  const { origins } = toChat({
+  const { body: chat, origins } = toChat({
     model: 'm',
     instructions: 'Be brief.',
     input: [
@@ -197,12 +197,13 @@ test('what is wrong with the chat body is told by the names of the request', () 
     ['temperature', 'temperature'],
   ];
   for (const [field, origin] of names) {
-    const error = origins.translate(new ChasquiError('invalid_value', `\`${field}\` is wrong.`, field)) as ChasquiError;
+    const refusal = new ChasquiError('invalid_value', `\`${field}\` is wrong.`, field);
+    const error = origins.translate(refusal, chat) as ChasquiError;
     assert.equal([error.param, error.message], [origin, `\`${origin}\` is wrong.`]);
   }
   const busy = new ChasquiError('queue_full', 'Busy.');
-  assert.is(origins.translate(busy), busy);
-  const long = origins.translate(new ChasquiError('context_length_exceeded', 'Too long.')) as ChasquiError;
+  assert.is(origins.translate(busy, chat), busy);
+  const long = origins.translate(new ChasquiError('context_length_exceeded', 'Too long.'), chat) as ChasquiError;
   assert.equal([long.code, long.param], ['context_length_exceeded', 'input']);
 });
 

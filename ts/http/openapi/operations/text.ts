@@ -40,7 +40,7 @@ export const createCompletion: Operation = {
       stream: {
         summary: 'The same as a stream',
         request: { ...request, stream: true },
-        reply: { ...HEAD, model, choices: [{ ...choice, text: ', there', finish_reason: null }] },
+        reply: { ...HEAD, model, choices: [{ ...choice, text: ' a model.', finish_reason: 'length' }] },
       },
     };
   },

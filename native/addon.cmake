@@ -33,9 +33,11 @@ if(CHASQUI_BENCH)
 endif()
 
 # Comparisons with llama.cpp's own code, built when test/llama runs.
-file(GLOB parity_sources CONFIGURE_DEPENDS test/llama/*.cpp)
-add_executable(llama-tests EXCLUDE_FROM_ALL ${parity_sources} test/native/main.cpp)
-target_include_directories(llama-tests PRIVATE test/native)
-target_link_libraries(llama-tests PRIVATE engine llama llama-common)
-target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}")
-set_warnings(llama-tests)
+if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
+  file(GLOB parity_sources CONFIGURE_DEPENDS test/llama/*.cpp)
+  add_executable(llama-tests EXCLUDE_FROM_ALL ${parity_sources} test/native/main.cpp)
+  target_include_directories(llama-tests PRIVATE test/native)
+  target_link_libraries(llama-tests PRIVATE engine llama llama-common)
+  target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}")
+  set_warnings(llama-tests)
+endif()

@@ -1,4 +1,5 @@
 // Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
+#include "llama/module-trial.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
@@ -15,16 +16,16 @@ namespace chasqui {
 
 namespace {
 
-// open({ backendDirectory, verbose, path, options }, onEvents, onProgress?) → { engine: Promise<Engine>, abort() }
+// open({ modules, verbose, path, options }, onEvents, onProgress?) → { engine: Promise<Engine>, abort() }
 Napi::Value open(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
         const auto  from = call[0].As<Napi::Object>();
         OpenRequest request;
-        request.backend_directory = from.Get("backendDirectory").ToString();
-        request.verbose           = from.Get("verbose").ToBoolean();
-        request.path              = from.Get("path").ToString();
-        request.options           = engine_options_from_js(from.Get("options"));
+        request.modules = strings_from_js(from, "modules");
+        request.verbose = from.Get("verbose").ToBoolean();
+        request.path    = from.Get("path").ToString();
+        request.options = engine_options_from_js(from.Get("options"));
         const auto on_progress    = call[2].IsFunction() ? call[2].As<Napi::Function>() : Napi::Function();
         auto started = OpenWorker::start(env, std::move(request), on_progress, call[1].As<Napi::Function>());
 
@@ -33,6 +34,32 @@ Napi::Value open(const Napi::CallbackInfo& call) {
         result.Set("abort", Napi::Function::New(env, [opening = started.opening](const Napi::CallbackInfo&) {
                        opening->aborted = true;
                    }));
+        return result;
+    });
+}
+
+// scoreModule(path) → number
+Napi::Value score_module_of(const Napi::CallbackInfo& call) {
+    return guarded(call.Env(), [&]() -> Napi::Value {
+        return Napi::Number::New(call.Env(), score_module(call[0].ToString().Utf8Value()));
+    });
+}
+
+// tryModule(path) → [{ name, description, type, memoryFree, memoryTotal }]
+Napi::Value try_module_of(const Napi::CallbackInfo& call) {
+    const Napi::Env env = call.Env();
+    return guarded(env, [&]() -> Napi::Value {
+        const auto  devices = try_module(call[0].ToString().Utf8Value());
+        Napi::Array result  = Napi::Array::New(env, devices.size());
+        for (uint32_t at = 0; at < devices.size(); ++at) {
+            Napi::Object device = Napi::Object::New(env);
+            device.Set("name", devices[at].name);
+            device.Set("description", devices[at].description);
+            device.Set("type", devices[at].type);
+            device.Set("memoryFree", static_cast<double>(devices[at].memory_free));
+            device.Set("memoryTotal", static_cast<double>(devices[at].memory_total));
+            result.Set(at, device);
+        }
         return result;
     });
 }
@@ -48,6 +75,8 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
     exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));
+    exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
+    exports.Set("tryModule", Napi::Function::New(env, try_module_of, "tryModule"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
     return exports;
 }

@@ -29,6 +29,7 @@ const help = `Usage: node native/build.mjs [options]
   --bench            build the bench's bare-loop as well
   --jobs <n>         run n compilers at a time
   --defaults         forget the options of the last build
+  --once             neither use the options of the last build nor remember these
 
 Options other than --bench and --jobs are remembered for the next build, that of npm start included.
 CHASQUI_LLAMA_DIR=<folder> builds against another llama.cpp checkout; CHASQUI_WERROR=1 makes warnings in our own
@@ -45,6 +46,7 @@ const argumentTypes = {
   bench: { type: 'boolean', default: false },
   jobs: { type: 'string' },
   defaults: { type: 'boolean', default: false },
+  once: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 };
 
@@ -70,10 +72,10 @@ function readOptions(args) {
   }
   const unknown = values.backend.find((name) => !backends.includes(name));
   if (unknown) throw new SetupError(`--backend ${unknown} is unknown; there are ${backends.join(' and ')}`);
-  const { bench, jobs, defaults, help: _, ...kept } = values;
+  const { bench, jobs, defaults, once, help: _, ...kept } = values;
   const given = kept.backend.length + kept.define.length > 0 || kept['all-variants'];
-  const remembered = given || defaults ? kept : { ...kept, ...readJson(optionsFile) };
-  return { ...remembered, bench, jobs };
+  const remembered = given || defaults || once ? kept : { ...kept, ...readJson(optionsFile) };
+  return { ...remembered, bench, jobs, once };
 }
 
 function cmakeDefinitions(options, llamaDir) {
@@ -112,8 +114,8 @@ async function compile({ definitions, options, stamp, llamaStamp }) {
   const started = Date.now();
   fs.rmSync(stampFile, { force: true });
   fs.writeFileSync(logFile, '');
-  const { bench, jobs, ...remembered } = options;
-  fs.writeFileSync(optionsFile, JSON.stringify(remembered));
+  const { bench, jobs, once, ...remembered } = options;
+  if (!once) fs.writeFileSync(optionsFile, JSON.stringify(remembered));
   const first = !fs.existsSync(addon);
   const configuration = JSON.stringify([root, packageVersion(), llamaStamp, definitions]);
   if (readText(configuredFile) !== configuration) {

@@ -2,6 +2,8 @@
 /** The command line: `chasqui <command>`. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { buildCommand } from './cli/build.js';
+import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
 import { serveCommand } from './cli/serve.js';
 
@@ -13,4 +15,6 @@ await new Command('chasqui')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
   .addCommand(keysCommand())
+  .addCommand(doctorCommand())
+  .addCommand(buildCommand())
   .parseAsync();

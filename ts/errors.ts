@@ -98,6 +98,7 @@ export const ERRORS = {
   model_file_invalid: badRequest('The file is not a complete GGUF model.'),
   model_load_failed: serverFault('The file is a GGUF model that could not be loaded.'),
   addon_missing: serverFault('The native part of chasqui could not be loaded.'),
+  backend_unavailable: serverFault('The backend that was asked for cannot be used on this machine.'),
   invalid_options: badRequest('An option given when loading the model is out of its range.'),
 } as const satisfies Record<string, CatalogueRow>;
 

@@ -10,18 +10,17 @@
 
 namespace chasqui {
 
-void load_backends(const std::string& directory, bool verbose) {
+void load_backends(const std::vector<std::string>& modules, bool verbose) {
     static std::mutex mutex;
     static bool       loaded = false;
 
     const std::lock_guard<std::mutex> lock(mutex);
     if (loaded) return;
     capture_log(verbose);
-    // Never without a path: ggml would search the folder of the Node binary and the working directory.
-    ggml_backend_load_all_from_path(directory.c_str());
+    // By their paths only: ggml on its own would search the folder of the Node binary and the working directory.
+    for (const std::string& path : modules) ggml_backend_load(path.c_str());
     if (ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) == nullptr) {
-        throw Error(ErrorCode::model_load_failed,
-                    "No CPU backend of ggml could be loaded from " + directory + ". " + take_last_errors());
+        throw Error(ErrorCode::model_load_failed, "No CPU backend of ggml could be loaded. " + take_last_errors());
     }
     llama_backend_init();
     loaded = true;

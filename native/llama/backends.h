@@ -2,11 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace chasqui {
 
-// Loads ggml's backend modules (CPU variants, and GPU backends if there are any) from `directory` and starts
-// llama.cpp. Once per process: later calls return at once. Throws `model_load_failed` when no CPU backend can be used.
-void load_backends(const std::string& directory, bool verbose);
+// Loads these modules of ggml's, GPU modules and one for the CPU, by their absolute paths, and starts llama.cpp. Once
+// per process: later calls return at once. Throws `model_load_failed` when no CPU backend is among what could be loaded.
+void load_backends(const std::vector<std::string>& modules, bool verbose);
 
 }  // namespace chasqui

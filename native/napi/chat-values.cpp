@@ -2,6 +2,7 @@
 
 #include "../llama/chat-parser.h"
 #include "error.h"
+#include "from-js.h"
 
 #include <memory>
 #include <string>
@@ -17,15 +18,6 @@ Napi::Array strings_to_js(Napi::Env env, const std::vector<std::string>& strings
     Napi::Array result = Napi::Array::New(env, strings.size());
     for (uint32_t i = 0; i < strings.size(); ++i) result.Set(i, strings[i]);
     return result;
-}
-
-std::vector<std::string> strings_from_js(const Napi::Object& from, const char* name) {
-    const Napi::Value value = from.Get(name);
-    if (!value.IsArray()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an array.");
-    const auto               array = value.As<Napi::Array>();
-    std::vector<std::string> strings;
-    for (uint32_t i = 0; i < array.Length(); ++i) strings.push_back(array.Get(i).ToString());
-    return strings;
 }
 
 std::string string_from_js(const Napi::Object& from, const char* name) {

@@ -46,21 +46,6 @@ std::vector<TokenId> tokens_field(const Napi::Object& from, const char* name) {
     return std::vector<TokenId>(array.Data(), array.Data() + array.ElementLength());
 }
 
-std::vector<std::string> strings_field(const Napi::Object& from, const char* name) {
-    const Napi::Value value = from.Get(name);
-    if (!value.IsArray()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an array.");
-    const auto               array = value.As<Napi::Array>();
-    std::vector<std::string> strings;
-    for (uint32_t i = 0; i < array.Length(); ++i) {
-        const Napi::Value each = array.Get(i);
-        if (!each.IsString() || each.As<Napi::String>().Utf8Value().empty()) {
-            throw Napi::TypeError::New(from.Env(), std::string(name) + " must hold non-empty strings.");
-        }
-        strings.push_back(each.As<Napi::String>().Utf8Value());
-    }
-    return strings;
-}
-
 // As two arrays of the same length: tokens, and what to add to their logits.
 std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
     const std::vector<TokenId> tokens = tokens_field(from, "logitBiasTokens");
@@ -100,6 +85,21 @@ DraftOptions draft_from_js(const Napi::Object& from) {
 
 }  // namespace
 
+std::vector<std::string> strings_from_js(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsArray()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be an array.");
+    const auto               array = value.As<Napi::Array>();
+    std::vector<std::string> strings;
+    for (uint32_t i = 0; i < array.Length(); ++i) {
+        const Napi::Value each = array.Get(i);
+        if (!each.IsString() || each.As<Napi::String>().Utf8Value().empty()) {
+            throw Napi::TypeError::New(from.Env(), std::string(name) + " must hold non-empty strings.");
+        }
+        strings.push_back(each.As<Napi::String>().Utf8Value());
+    }
+    return strings;
+}
+
 Job job_from_js(const Napi::Value& value) {
     const Napi::Object from = as_object(value, "job");
     Job                job;
@@ -111,8 +111,8 @@ Job job_from_js(const Napi::Value& value) {
     job.cache_prompt = from.Get("cachePrompt").ToBoolean();
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
     job.priority     = integer_field<int32_t>(from, "priority");
-    job.stop         = strings_field(from, "stop");
-    job.preserved_tokens = strings_field(from, "preservedTokens");
+    job.stop         = strings_from_js(from, "stop");
+    job.preserved_tokens = strings_from_js(from, "preservedTokens");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
     return job;
 }

@@ -41,7 +41,7 @@ OpenWorker::OpenWorker(Napi::Env env, OpenRequest request, Napi::Function on_pro
 
 void OpenWorker::Execute(const ExecutionProgress& progress) {
     try {
-        load_backends(request_.backend_directory, request_.verbose);
+        load_backends(request_.modules, request_.verbose);
         const auto report = [&](float fraction) {
             progress.Send(&fraction, 1);
             return !opening_->aborted;

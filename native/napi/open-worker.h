@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace chasqui {
 
@@ -27,10 +28,10 @@ struct Opening {
 
 // What open() was asked to do.
 struct OpenRequest {
-    std::string   backend_directory;
-    bool          verbose = false;
-    std::string   path;
-    EngineOptions options;
+    std::vector<std::string> modules;  // of ggml's, absolute paths
+    bool                     verbose = false;
+    std::string              path;
+    EngineOptions            options;
 };
 
 // Loads a model and starts its engine off the JS thread.

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import type { LoadOptions } from '../engine/model.js';
+import { BACKENDS } from '../native/module-files.js';
 import type { Profile } from '../profiles/profile.js';
 import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
@@ -20,6 +21,7 @@ interface ServeOptions extends HostingOptions {
   model?: string;
   ctxSize?: number;
   parallel?: number;
+  backend: (typeof BACKENDS)[number] | 'auto';
   threads?: number;
   alias?: string;
   maxQueue?: number;
@@ -45,6 +47,12 @@ export function serveCommand(): Command {
       parseCount,
     )
     .option('-j, --parallel <n>', 'answers computed at the same time; each takes memory (default: 4)', parseCount)
+    .addOption(
+      new Option('--backend <name>', 'what to compute with; auto: the best that passes a trial (chasqui doctor)')
+        .choices(['auto', ...BACKENDS])
+        .default('auto')
+        .env('CHASQUI_BACKEND'),
+    )
     .option(
       '-t, --threads <n>',
       'threads to compute with (default: one per physical core, fewer for very small models)',
@@ -131,6 +139,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
     modelPath: options.model ?? DEMO_MODEL,
     model: {
       onProgress,
+      backend: options.backend,
       ...(ctxSize !== undefined && { contextSize: ctxSize }),
       ...(parallel !== undefined && { parallel }),
       ...(threads !== undefined && { threads }),

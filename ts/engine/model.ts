@@ -2,7 +2,9 @@ import { basename, resolve } from 'node:path';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
+import { decideModules } from '../native/backends.js';
 import { loadAddon } from '../native/load-addon.js';
+import type { Backend } from '../native/module-files.js';
 import { Embedder } from './embedder.js';
 import type {
   ChatMessage,
@@ -32,6 +34,11 @@ export interface LoadOptions {
   contextSize?: number;
   /** How many sequences decode at the same time; each reserves `contextSize` tokens of memory. Default 4. */
   parallel?: number;
+  /**
+   * What to compute with: `cpu`, or a GPU's `cuda`, `metal` or `vulkan`; decided by the first model of a process.
+   * Default `auto`: the best that passes a trial.
+   */
+  backend?: Backend | 'auto';
   /** Compute threads; default: one per physical core, or fewer where the model is so small that they only wait. */
   threads?: number;
   /** Tokens in one step, at most; default 2048. */
@@ -252,16 +259,18 @@ function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
 /**
  * Loads a GGUF file and starts its engine.
  * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options`,
- * `out_of_memory`, `addon_missing`; or the signal's reason.
+ * `out_of_memory`, `addon_missing`, `backend_unavailable`; or the signal's reason.
  */
 export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
   options.signal?.throwIfAborted();
-  const { addon, directory } = loadAddon();
+  const { addon } = loadAddon();
+  const modules = await decideModules(options.backend ?? 'auto');
+  options.signal?.throwIfAborted();
   const streams = new Map<number, JobStream>();
   const absolutePath = resolve(path);
   const opening = addon.open(
     {
-      backendDirectory: directory,
+      modules,
       verbose: options.verbose ?? false,
       path: absolutePath,
       options: {

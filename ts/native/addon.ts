@@ -244,8 +244,8 @@ export interface NativeEngine {
 }
 
 export interface OpenRequest {
-  /** The folder that holds ggml's modules. */
-  backendDirectory: string;
+  /** ggml's modules to load, absolute paths: GPU modules, then one for the CPU. Decided by the first engine of a process. */
+  modules: readonly string[];
   /** llama.cpp's log to standard error. Decided by the first engine of a process. */
   verbose: boolean;
   path: string;
@@ -276,6 +276,15 @@ export interface OpenRequest {
   };
 }
 
+/** A device of one of ggml's modules; memory in bytes, 0 where the driver does not say. */
+export interface NativeDevice {
+  name: string;
+  description: string;
+  type: 'cpu' | 'gpu' | 'igpu' | 'accel';
+  memoryFree: number;
+  memoryTotal: number;
+}
+
 export interface Addon {
   open(
     request: OpenRequest,
@@ -283,6 +292,16 @@ export interface Addon {
     onProgress?: (fraction: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
   openParser(format: NativeReplyFormat): NativeReplyParser;
+  /**
+   * How well a CPU module fits this CPU; 0: it would not run.
+   * @throws {Error} with the loader's words when the file cannot be loaded.
+   */
+  scoreModule(path: string): number;
+  /**
+   * Loads a module and has it multiply matrices; a bad one may end the process: see `trial.ts`.
+   * @throws {Error} when it does not load, finds no device, or computes wrongly.
+   */
+  tryModule(path: string): NativeDevice[];
   /** Frees every engine of this thread, now. */
   shutdown(): void;
 }

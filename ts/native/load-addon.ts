@@ -1,23 +1,31 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ChasquiError } from '../errors.js';
 import type { Addon } from './addon.js';
+import { findPackage, installCommand, packageRoot, platformPackage } from './packages.js';
 
 export interface LoadedAddon {
   addon: Addon;
+  /** The addon's file. */
+  path: string;
   /** The folder the addon came from; ggml's modules lie beside it. */
   directory: string;
 }
 
+/** A place where the addon was looked for in vain, and why it was not to be had there. */
+export interface FailedPlace {
+  place: string;
+  reason: string;
+}
+
 const require = createRequire(import.meta.url);
-const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
+const nodeGypBuild = require('node-gyp-build') as { path(directory: string): string };
 
 let loaded: LoadedAddon | undefined;
 
 /**
- * Finds and loads `chasqui.node`: a local build first, then a prebuilt one. Loads it once per thread.
- * @throws {ChasquiError} `addon_missing` with the platform, the reason and the way out.
+ * Finds and loads `chasqui.node`: a local build first, then the package of this platform. Loads it once per thread.
+ * @throws {ChasquiError} `addon_missing` with the platform, each place's reason and the way out, in five lines.
  */
 export function loadAddon(): LoadedAddon {
   loaded ??= load();
@@ -25,21 +33,42 @@ export function loadAddon(): LoadedAddon {
 }
 
 function load(): LoadedAddon {
+  const failed: FailedPlace[] = [];
+  const local = tryToLoad('a build of your own', () => packageRoot, failed);
+  const result = local ?? tryToLoad(platformPackage, findPlatformPackage, failed);
+  if (!result) throw missing(failed);
+  // Node runs no cleanup hooks on process.exit(), but C++ static destructors: no thread may be decoding then.
+  process.on('exit', () => result.addon.shutdown());
+  return result;
+}
+
+function tryToLoad(place: string, find: () => string, failed: FailedPlace[]): LoadedAddon | undefined {
   try {
-    const nodeGypBuild = require('node-gyp-build') as { path(directory: string): string };
-    const path = nodeGypBuild.path(packageRoot);
-    const addon = require(path) as Addon;
-    // Node runs no cleanup hooks on process.exit(), but C++ static destructors: no thread may be decoding then.
-    process.on('exit', () => addon.shutdown());
-    return { addon, directory: dirname(path) };
-  } catch (cause) {
-    const reason = (cause as Error).message.split('\n')[0];
-    throw new ChasquiError(
-      'addon_missing',
-      `chasqui's native part could not be loaded on ${process.platform}-${process.arch} (Node ${process.version}): ` +
-        `${reason}. In a clone of the repository, \`npm run build\` builds it.`,
-      null,
-      { cause },
-    );
+    const path = nodeGypBuild.path(find());
+    return { addon: require(path) as Addon, path, directory: dirname(path) };
+  } catch (error) {
+    failed.push({ place, reason: firstLine(error) });
+    return undefined;
   }
+}
+
+function findPlatformPackage(): string {
+  const { directory, problem } = findPackage(platformPackage);
+  if (directory === undefined || problem !== undefined) throw new Error(problem);
+  return directory;
+}
+
+function firstLine(error: unknown): string {
+  const line = (error as Error).message.split('\n')[0] ?? '';
+  return line.startsWith('No native build was found') ? 'there is none' : line;
+}
+
+function missing(failed: readonly FailedPlace[]): ChasquiError {
+  const lines = [
+    `chasqui's native part could not be loaded on ${process.platform}-${process.arch} (Node ${process.version}):`,
+    ...failed.map(({ place, reason }) => `  ${place}: ${reason}`),
+    `To add it: ${installCommand(platformPackage)} (also when a lock file made on another system left it out)`,
+    'To build it here: npx chasqui build. To see everything that was tried: npx chasqui doctor',
+  ];
+  return new ChasquiError('addon_missing', lines.join('\n'), null, { cause: failed });
 }

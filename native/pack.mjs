@@ -1,0 +1,134 @@
+// Packs the npm packages into dist/packages/: chasqui itself, and one for each platform in prebuilds/.
+//
+//   node native/pack.mjs [--release]
+//
+// --release refuses prebuilds that lack CPU modules. chasqui names the platform packages that were packed with it as
+// optional dependencies, so what is published together must be packed together.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { runScript, SetupError } from '../vendor/progress.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const staging = path.join(root, 'build', 'packages');
+const output = path.join(root, 'dist', 'packages');
+const release = process.argv.includes('--release');
+const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+const MB = 1e6;
+/** What somebody downloads for chasqui without a GPU: the main package and one platform's. */
+const mainAndPlatformLimit = 30 * MB;
+/** Needed for `chasqui build` only, which says so. */
+const buildTools = ['cmake-js', 'node-addon-api'];
+
+const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE'];
+const notInMain = [
+  'native/pack.mjs',
+  'native/prebuild.mjs',
+  'native/prebuild-node-gyp.mjs',
+  'prebuilds/demo/train',
+  'vendor/.cache',
+  'vendor/llama.cpp',
+  'vendor/setup.mjs',
+];
+
+await runScript(() => {
+  fs.rmSync(staging, { recursive: true, force: true });
+  fs.rmSync(output, { recursive: true, force: true });
+  fs.mkdirSync(output, { recursive: true });
+  const platforms = listPrebuilds().map(packPlatform);
+  const main = packMain(platforms);
+  report(main, platforms);
+});
+
+function listPrebuilds() {
+  const targets = fs.readdirSync(path.join(root, 'prebuilds')).filter((name) => name !== 'demo');
+  if (targets.length === 0) throw new SetupError('prebuilds/ is empty. First run: npm run prebuild -- --backend cpu');
+  return targets;
+}
+
+function packPlatform(target) {
+  const source = path.join(root, 'prebuilds', target);
+  const { complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
+  if (release && !complete) throw new SetupError(`prebuilds/${target} lacks CPU modules: prebuild it anew`);
+  const [os, cpu] = target.split('-');
+  const name = `@chasqui/${target}`;
+  const folder = path.join(staging, target);
+  for (const file of files) copy(path.join(source, file), path.join(folder, 'prebuilds', target, file));
+  copy(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+  fs.writeFileSync(path.join(folder, 'README.md'), `The native part of chasqui ${manifest.version} for ${target}.\n`);
+  writeManifest(folder, {
+    name,
+    version: manifest.version,
+    description: `The native part of chasqui for ${target}.`,
+    license: manifest.license,
+    os: [os],
+    cpu: [cpu],
+    ...(os === 'linux' && { libc: ['glibc'] }),
+    // Yarn would otherwise leave it in an archive, where no system's loader can reach it.
+    preferUnplugged: true,
+  });
+  return { name, ...pack(folder) };
+}
+
+function packMain(platforms) {
+  const folder = path.join(staging, 'chasqui');
+  const excluded = notInMain.map((name) => path.join(root, name));
+  for (const name of inMain) {
+    fs.cpSync(path.join(root, name), path.join(folder, name), {
+      recursive: true,
+      filter: (source) => !excluded.includes(source),
+    });
+  }
+  compileTypeScript(path.join(folder, 'dist'));
+  const { scripts, devDependencies, files, ...kept } = manifest;
+  writeManifest(folder, {
+    ...kept,
+    optionalDependencies: Object.fromEntries(platforms.map(({ name }) => [name, manifest.version])),
+    peerDependencies: Object.fromEntries(buildTools.map((name) => [name, devDependencies[name]])),
+    peerDependenciesMeta: Object.fromEntries(buildTools.map((name) => [name, { optional: true }])),
+  });
+  return { name: manifest.name, ...pack(folder) };
+}
+
+function compileTypeScript(outDir) {
+  const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', path.join(root, 'ts'), '--outDir', outDir, '--sourceMap', 'false'];
+  const result = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
+}
+
+function copy(from, to) {
+  fs.mkdirSync(path.dirname(to), { recursive: true });
+  fs.copyFileSync(from, to);
+}
+
+function writeManifest(folder, content) {
+  fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`);
+}
+
+function pack(folder) {
+  const args = ['pack', folder, '--json', '--ignore-scripts', '--pack-destination', output];
+  const npm = process.env.npm_execpath;
+  const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 };
+  const result = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], options)
+    : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
+  if (result.status !== 0) throw new SetupError(`npm pack ${folder} failed: ${result.stderr}`);
+  const [{ filename, size, unpackedSize }] = JSON.parse(result.stdout);
+  return { filename, size, unpackedSize };
+}
+
+function report(main, platforms) {
+  for (const { filename, size, unpackedSize } of [main, ...platforms]) {
+    const sizes = `${(size / MB).toFixed(1)} MB packed, ${(unpackedSize / MB).toFixed(1)} MB unpacked`;
+    console.log(`dist/packages/${filename}: ${sizes}`);
+  }
+  for (const { name, size } of platforms) {
+    if (main.size + size <= mainAndPlatformLimit) continue;
+    const total = `${((main.size + size) / MB).toFixed(1)} MB`;
+    throw new SetupError(`chasqui and ${name} are ${total} together; ${mainAndPlatformLimit / MB} MB is the limit`);
+  }
+}

@@ -1,0 +1,65 @@
+/** Which of ggml's modules this process computes with. Decided once: by the first model that is loaded. */
+import { ChasquiError } from '../errors.js';
+import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
+import { type LoadedAddon, loadAddon } from './load-addon.js';
+import type { Backend } from './module-files.js';
+
+let chosen: Promise<string[]> | undefined;
+
+/**
+ * The modules to load: at most one for a GPU, and one for the CPU.
+ * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its trial, `addon_missing`
+ * when nothing did.
+ */
+export function decideModules(backend: Backend | 'auto'): Promise<string[]> {
+  chosen ??= decide(backend);
+  // What failed may be asked for otherwise.
+  chosen.catch(() => {
+    chosen = undefined;
+  });
+  return chosen;
+}
+
+async function decide(backend: Backend | 'auto'): Promise<string[]> {
+  const loaded = loadAddon();
+  const choice = await chooseBackends(loaded, { backend });
+  const modules = choice.reports.filter(({ verdict }) => verdict === 'chosen');
+  if (!modules.some((module) => module.backend === 'cpu')) throw noneUsable(loaded, choice);
+  if (backend !== 'auto' && !modules.some((module) => module.backend === backend)) throw unavailable(backend, choice);
+  return modules.map(({ path }) => path);
+}
+
+export function chooseBackends(
+  { addon, path, directory }: LoadedAddon,
+  options: { backend?: Backend | 'auto'; fresh?: boolean } = {},
+): Promise<ModuleChoice> {
+  return chooseModules({
+    ...options,
+    addonPath: path,
+    directories: [directory],
+    score: (file) => addon.scoreModule(file),
+  });
+}
+
+function noneUsable({ directory }: LoadedAddon, choice: ModuleChoice): ChasquiError {
+  const reasons = choice.reports.filter(({ backend }) => backend === 'cpu').map(explain);
+  return new ChasquiError(
+    'addon_missing',
+    `None of the CPU modules in ${directory} can be used here: ${reasons.join('; ') || 'there are none'}. ` +
+      '`npx chasqui doctor` tries them all again, `npx chasqui build` builds one for this machine.',
+  );
+}
+
+function unavailable(backend: Backend, { reports, notPossible }: ModuleChoice): ChasquiError {
+  const own = reports.filter((report) => report.backend === backend);
+  const missing = `there is no module for it; \`npx chasqui build -- --backend ${backend}\` builds one where its toolkit is installed`;
+  return new ChasquiError(
+    'backend_unavailable',
+    `The backend ${backend} cannot be used here: ${notPossible ?? (own.map(explain).join('; ') || missing)}. ` +
+      'Leave the choice to chasqui with `auto`; `npx chasqui doctor` shows what there is.',
+  );
+}
+
+function explain({ name, verdict, reason }: ModuleReport): string {
+  return `${name}: ${reason ?? verdict}`;
+}

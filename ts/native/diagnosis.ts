@@ -1,0 +1,84 @@
+/** Everything that decides what chasqui computes with on this machine, for `chasqui doctor`. */
+import { cpus, release, totalmem } from 'node:os';
+import { chooseBackends } from './backends.js';
+import type { ModuleReport } from './choose-modules.js';
+import { loadAddon } from './load-addon.js';
+import { findPackage, type InstalledPackage, installCommand, platformPackage, version } from './packages.js';
+
+export interface PackageReport extends InstalledPackage {
+  /** The command that adds it or brings it to the right version, when that is needed. */
+  install?: string;
+  /** False where a local build serves instead. */
+  needed: boolean;
+}
+
+export interface Diagnosis {
+  chasqui: string;
+  node: string;
+  platform: string;
+  osRelease: string;
+  cpu: string;
+  memoryBytes: number;
+  /** Where the addon came from. */
+  addon?: string;
+  /** Why there is none: five lines. */
+  problem?: string;
+  packages: PackageReport[];
+  modules: ModuleReport[];
+  /** Why modules could not be tried, when that is so. */
+  notPossible?: string;
+  /** Names of the modules that would be loaded, and why these. */
+  chosen: string[];
+  because: string;
+}
+
+/** Tries every module anew and remembers what came of it. */
+export async function diagnose(): Promise<Diagnosis> {
+  const machine = {
+    chasqui: version,
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+    osRelease: release(),
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memoryBytes: totalmem(),
+  };
+  try {
+    const loaded = loadAddon();
+    const choice = await chooseBackends(loaded, { fresh: true });
+    return {
+      ...machine,
+      addon: loaded.path,
+      packages: [withCommand(findPackage(platformPackage), !isLocal(loaded.path))],
+      modules: choice.reports,
+      ...(choice.notPossible !== undefined && { notPossible: choice.notPossible }),
+      ...explainChoice(choice.reports),
+    };
+  } catch (error) {
+    return {
+      ...machine,
+      problem: (error as Error).message,
+      packages: [withCommand(findPackage(platformPackage), true)],
+      modules: [],
+      chosen: [],
+      because: 'The native part could not be loaded.',
+    };
+  }
+}
+
+function isLocal(addonPath: string): boolean {
+  return !addonPath.includes(platformPackage.replace('/', process.platform === 'win32' ? '\\' : '/'));
+}
+
+function withCommand(found: InstalledPackage, needed: boolean): PackageReport {
+  return { ...found, needed, ...(found.problem !== undefined && { install: installCommand(found.name) }) };
+}
+
+function explainChoice(reports: readonly ModuleReport[]): Pick<Diagnosis, 'chosen' | 'because'> {
+  const chosen = reports.filter(({ verdict }) => verdict === 'chosen');
+  const gpu = chosen.find(({ backend }) => backend !== 'cpu');
+  const cpu = chosen.find(({ backend }) => backend === 'cpu');
+  if (!cpu) return { chosen: [], because: 'No CPU module can be used, and without one nothing can be computed.' };
+  const cpuReason = `${cpu.name} is the best CPU module that computes rightly here`;
+  const gpuReason = gpu ? `${gpu.name} is the best GPU module that does` : 'no GPU module passed';
+  return { chosen: chosen.map(({ name }) => name), because: `${cpuReason}; ${gpuReason}.` };
+}

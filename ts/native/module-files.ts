@@ -1,0 +1,29 @@
+/** Where ggml's modules lie and what kind each is. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** GPU backends, best first. */
+export const GPU_BACKENDS = ['cuda', 'metal', 'vulkan'] as const;
+export const BACKENDS = [...GPU_BACKENDS, 'cpu'] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+export interface ModuleFile {
+  /** Absolute. */
+  path: string;
+  /** e.g. `cpu-zen4`. */
+  name: string;
+  backend: Backend;
+}
+
+export function findModules(directories: readonly string[]): ModuleFile[] {
+  return directories.flatMap((directory) =>
+    readdirSync(directory)
+      .sort()
+      .flatMap((entry) => toModule(directory, entry)),
+  );
+}
+
+function toModule(directory: string, entry: string): ModuleFile[] {
+  const [, name = '', backend] = /^(?:lib)?ggml-((cuda|metal|vulkan|cpu)(?:-\w+)?)\.(?:so|dll)$/.exec(entry) ?? [];
+  return backend ? [{ path: join(directory, entry), name, backend: backend as Backend }] : [];
+}

@@ -1,0 +1,91 @@
+/** Tries modules in a child process and says what became of each. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
+
+/** How long one module may take. */
+export const TRIAL_LIMIT_MS = 10_000;
+/** How long Node itself may take to start on a busy machine. */
+const START_LIMIT_MS = 60_000;
+
+const extension = extname(import.meta.url);
+const script = fileURLToPath(new URL(`trial${extension}`, import.meta.url));
+
+/** The child itself did not run, which says nothing about any module. */
+export class TrialNotPossible extends Error {}
+
+/**
+ * One result for each file, in order. A file that ends or hangs the child gets a `reason`, and a new child goes on.
+ * @throws {TrialNotPossible} when no child can be started.
+ */
+export async function runTrial(
+  addonPath: string,
+  task: TrialTask,
+  files: readonly string[],
+  limitMs = TRIAL_LIMIT_MS,
+): Promise<TrialResult[]> {
+  const results: TrialResult[] = [];
+  while (results.length < files.length) {
+    const { reported, end } = await runChild(addonPath, task, files.slice(results.length), limitMs);
+    results.push(...reported);
+    if (results.length < files.length) results.push({ reason: end });
+  }
+  return results;
+}
+
+interface ChildRun {
+  reported: TrialResult[];
+  /** How the child ended, as the reason for the file it was at. */
+  end: string;
+}
+
+function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
+  const child = fork(script, [addonPath, task, ...files], {
+    // Run from its source, the script needs what its parent was started with to be understood.
+    execArgv: extension === '.ts' ? process.execArgv : [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    const reported: TrialResult[] = [];
+    let ready = false;
+    let end = '';
+    let complaint = '';
+    const hang = (limit: number) => () => {
+      end = `it did not answer within ${limit / 1000} s`;
+      child.kill('SIGKILL');
+    };
+    let timer = setTimeout(hang(START_LIMIT_MS), START_LIMIT_MS);
+    child.stderr?.on('data', (data) => {
+      complaint = `${complaint}${data}`.slice(-2000);
+    });
+    child.on('message', (message: TrialMessage) => {
+      clearTimeout(timer);
+      timer = setTimeout(hang(limitMs), limitMs);
+      if (message.ready) ready = true;
+      else reported.push(message);
+    });
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(new TrialNotPossible(`no process could be started to try modules in: ${error.message}`));
+    });
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      if (ready) resolve({ reported, end: end || describeEnd(code, signal, complaint) });
+      else reject(new TrialNotPossible(end || describeEnd(code, signal, complaint)));
+    });
+    endWithParent(child);
+  });
+}
+
+function endWithParent(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('close', () => process.off('exit', kill));
+}
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null, complaint: string): string {
+  const said = complaint.trim().split('\n').filter(Boolean).slice(-1).join('');
+  const ended = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+  return `the process that tried it crashed: ${ended}${said ? ` (${said})` : ''}`;
+}

@@ -1,0 +1,97 @@
+/**
+ * What trials found, kept between processes: a module is tried again when its file, the CPU or a driver has changed.
+ * Kept in the user's cache folder; where that cannot be written, every process tries anew.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { cpus, homedir, release } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TrialResult, TrialTask } from './trial.js';
+
+/** What failed is tried again after this time: the cause may have been a passing one. */
+const FAILURE_KEPT_MS = 3_600_000;
+/** Files of modules that are gone are forgotten when there are more than this. */
+const MOST_KEPT = 200;
+
+interface Kept {
+  at: number;
+  result: TrialResult;
+}
+
+export class Verdicts {
+  readonly #file: string;
+  readonly #machine = describeMachine();
+  readonly #kept: Record<string, Kept>;
+
+  constructor(file = join(cacheFolder(), 'modules.json')) {
+    this.#file = file;
+    this.#kept = read(file);
+  }
+
+  /** A key that changes with the file's bytes, the addon's, the CPU, the operating system and the drivers. */
+  async key(task: TrialTask, path: string, addonPath: string): Promise<string> {
+    const hash = createHash('sha256');
+    hash.update(JSON.stringify([task, this.#machine]));
+    for (const file of [path, addonPath]) hash.update(await readFile(file));
+    return hash.digest('hex');
+  }
+
+  get(key: string): TrialResult | undefined {
+    const kept = this.#kept[key];
+    if (!kept || (kept.result.reason !== undefined && Date.now() - kept.at > FAILURE_KEPT_MS)) return undefined;
+    return kept.result;
+  }
+
+  set(key: string, result: TrialResult): void {
+    this.#kept[key] = { at: Date.now(), result };
+  }
+
+  save(): void {
+    const newest = Object.entries(this.#kept).sort(([, a], [, b]) => b.at - a.at);
+    try {
+      mkdirSync(dirname(this.#file), { recursive: true });
+      const written = `${this.#file}.${process.pid}`;
+      writeFileSync(written, JSON.stringify(Object.fromEntries(newest.slice(0, MOST_KEPT))));
+      renameSync(written, this.#file);
+    } catch {
+      // A read-only home costs a trial each time, nothing else.
+    }
+  }
+}
+
+function read(file: string): Record<string, Kept> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Kept>;
+  } catch {
+    return {};
+  }
+}
+
+function cacheFolder(): string {
+  if (process.platform === 'win32') return join(homedir(), 'AppData', 'Local', 'chasqui');
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'chasqui');
+  return join(homedir(), '.cache', 'chasqui');
+}
+
+function describeMachine(): string[] {
+  const flags = /^(?:flags|Features)\s*:.*$/m.exec(readText('/proc/cpuinfo'))?.[0] ?? '';
+  const drivers = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d'].flatMap(list);
+  return [cpus()[0]?.model ?? '', flags, release(), readText('/proc/driver/nvidia/version'), ...drivers];
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => `${name} ${readText(join(folder, name))}`);
+  } catch {
+    return [];
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

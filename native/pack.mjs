@@ -1,6 +1,6 @@
 // Packs the npm packages into dist/packages/: chasqui itself, and one for each platform in prebuilds/.
 //
-//   node native/pack.mjs [--release]
+//   node native/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
 // --release refuses prebuilds that lack CPU modules. chasqui names the platform packages that were packed with it as
 // optional dependencies, so what is published together must be packed together.
@@ -9,12 +9,19 @@ import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { runScript, SetupError } from '../vendor/progress.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const staging = path.join(root, 'build', 'packages');
-const output = path.join(root, 'dist', 'packages');
-const release = process.argv.includes('--release');
+const { values: options } = parseArgs({
+  options: {
+    release: { type: 'boolean', default: false },
+    prebuilds: { type: 'string', default: path.join(root, 'prebuilds') },
+    out: { type: 'string', default: path.join(root, 'dist', 'packages') },
+  },
+});
+const output = path.resolve(options.out);
 const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 const MB = 1e6;
@@ -44,15 +51,15 @@ await runScript(() => {
 });
 
 function listPrebuilds() {
-  const targets = fs.readdirSync(path.join(root, 'prebuilds')).filter((name) => name !== 'demo');
+  const targets = fs.readdirSync(options.prebuilds).filter((name) => name !== 'demo');
   if (targets.length === 0) throw new SetupError('prebuilds/ is empty. First run: npm run prebuild -- --backend cpu');
   return targets;
 }
 
 function packPlatform(target) {
-  const source = path.join(root, 'prebuilds', target);
+  const source = path.join(options.prebuilds, target);
   const { complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
-  if (release && !complete) throw new SetupError(`prebuilds/${target} lacks CPU modules: prebuild it anew`);
+  if (options.release && !complete) throw new SetupError(`prebuilds/${target} lacks CPU modules: prebuild it anew`);
   const [os, cpu] = target.split('-');
   const name = `@chasqui/${target}`;
   const folder = path.join(staging, target);
@@ -124,7 +131,7 @@ function pack(folder) {
 function report(main, platforms) {
   for (const { filename, size, unpackedSize } of [main, ...platforms]) {
     const sizes = `${(size / MB).toFixed(1)} MB packed, ${(unpackedSize / MB).toFixed(1)} MB unpacked`;
-    console.log(`dist/packages/${filename}: ${sizes}`);
+    console.log(`${path.relative(root, path.join(output, filename))}: ${sizes}`);
   }
   for (const { name, size } of platforms) {
     if (main.size + size <= mainAndPlatformLimit) continue;

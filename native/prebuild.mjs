@@ -11,19 +11,20 @@ import { runScript, SetupError, say } from '../vendor/progress.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const target = `${process.platform}-${process.arch}`;
-const output = path.join(root, 'prebuilds', target);
 const shim = path.join(root, 'native', 'prebuild-node-gyp.mjs');
 
 const help = `Usage: npm run prebuild -- --backend cpu [options]
 
   --backend <name>    cpu: the addon, and every CPU module of this platform; on macOS Metal is among them
   --local-variants    only the CPU modules that this machine can use: quick, for tests, not for publishing
-  --jobs <n>          run n compilers at a time`;
+  --jobs <n>          run n compilers at a time
+  --out <folder>      write to <folder>/prebuilds instead`;
 
 const argumentTypes = {
   backend: { type: 'string' },
   'local-variants': { type: 'boolean', default: false },
   jobs: { type: 'string' },
+  out: { type: 'string', default: root },
   help: { type: 'boolean', default: false },
 };
 
@@ -52,20 +53,21 @@ function readOptions() {
 async function prebuild(options) {
   const jobs = options.jobs ? ['--jobs', options.jobs] : [];
   const variants = options['local-variants'] ? [] : ['--all-variants'];
+  const output = path.join(options.out, 'prebuilds', target);
   fs.rmSync(output, { recursive: true, force: true });
-  await runPrebuildify(['--once', ...variants, ...jobs]);
+  await runPrebuildify(options.out, ['--once', ...variants, ...jobs]);
   // prebuildify has moved the addon away; without it the next npm start would have to link it anew.
   fs.copyFileSync(path.join(output, 'chasqui.node'), path.join(root, 'build', 'Release', 'chasqui.node'));
   const files = fs.readdirSync(output).sort();
   const manifest = { target, complete: !options['local-variants'], files };
   fs.writeFileSync(path.join(output, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  say(`prebuilds/${target}: ${files.length} files${manifest.complete ? '' : ', for tests only: CPU modules are missing'}`);
+  say(`${output}: ${files.length} files${manifest.complete ? '' : ', for tests only: CPU modules are missing'}`);
 }
 
 /** Strips what the shim built, and copies it. */
-async function runPrebuildify(buildOptions) {
+async function runPrebuildify(out, buildOptions) {
   const script = path.join(path.dirname(createRequire(import.meta.url).resolve('prebuildify/package.json')), 'bin.js');
-  const child = spawn(process.execPath, [script, '--napi', '--strip', '--name', 'chasqui'], {
+  const child = spawn(process.execPath, [script, '--napi', '--strip', '--name', 'chasqui', '--out', out], {
     cwd: root,
     stdio: 'inherit',
     env: {

@@ -1,6 +1,6 @@
 // Runs the tests: node test/run.mjs [tier ...]. Each tier is a process of its own, because uvu runs all files of one
 // command in one process, and a crash of the native code must cost one tier, not the whole run.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,6 +26,7 @@ const tiers = [
   { name: 'addon', limit: 5 * minute },
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
+  { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'property', limit: 10 * minute },
@@ -34,6 +35,14 @@ const tiers = [
 ];
 
 let running;
+
+/** Packages are installed as their users install them: with their dependencies, from a registry. */
+function noPackages() {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
+  const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
+  return status === 0 ? undefined : 'no package registry can be reached';
+}
+
 process.once('SIGTERM', () => {
   running?.kill('SIGKILL');
   process.exit(143);

@@ -1,6 +1,6 @@
 // What people do first: install, serve, ask. Without compilers on the path.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -29,12 +29,20 @@ test('the same with pnpm', async () => {
 test('the same from a node_modules that may not be written to', async () => {
   const folder = copyInstallation('read-only');
   setWritable(folder, false);
+  const before = listFiles(folder);
   try {
     assert.ok((await ask(folder)).length > 0);
+    // The administrator's account may write anyway; it must not.
+    assert.equal(listFiles(folder), before);
   } finally {
     setWritable(folder, true);
   }
 });
+
+function listFiles(folder: string): string[] {
+  const names = (readdirSync(folder, { recursive: true }) as string[]).sort();
+  return names.map((name) => `${name} ${lstatSync(join(folder, name)).mtimeMs}`);
+}
 
 function setWritable(folder: string, writable: boolean): void {
   for (const name of readdirSync(folder, { recursive: true }) as string[]) {

@@ -2,7 +2,7 @@
 //
 //   node native/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
-// --release refuses prebuilds that lack CPU modules. chasqui names the platform packages that were packed with it as
+// --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the platform packages that were packed with it as
 // optional dependencies, so what is published together must be packed together.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -27,11 +27,14 @@ const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'ut
 const MB = 1e6;
 /** What somebody downloads for chasqui without a GPU: the main package and one platform's. */
 const mainAndPlatformLimit = 30 * MB;
+/** What Node's own binaries for Linux need, of glibc and of libstdc++. */
+const floor = { GLIBC: '2.28', GLIBCXX: '3.4.25' };
 /** Needed for `chasqui build` only, which says so. */
 const buildTools = ['cmake-js', 'node-addon-api'];
 
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE'];
 const notInMain = [
+  'native/notices.mjs',
   'native/pack.mjs',
   'native/prebuild.mjs',
   'native/prebuild-node-gyp.mjs',
@@ -60,10 +63,13 @@ function packPlatform(target) {
   const source = path.join(options.prebuilds, target);
   const { complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
   if (options.release && !complete) throw new SetupError(`prebuilds/${target} lacks CPU modules: prebuild it anew`);
+  if (options.release && target.startsWith('linux')) checkFloor(source, files);
   const [os, cpu] = target.split('-');
   const name = `@chasqui/${target}`;
   const folder = path.join(staging, target);
-  for (const file of files) copy(path.join(source, file), path.join(folder, 'prebuilds', target, file));
+  copy(path.join(source, 'NOTICES'), path.join(folder, 'NOTICES'));
+  for (const file of files.filter((each) => each !== 'NOTICES'))
+    copy(path.join(source, file), path.join(folder, 'prebuilds', target, file));
   copy(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   fs.writeFileSync(path.join(folder, 'README.md'), `The native part of chasqui ${manifest.version} for ${target}.\n`);
   writeManifest(folder, {
@@ -78,6 +84,20 @@ function packPlatform(target) {
     preferUnplugged: true,
   });
   return { name, ...pack(folder) };
+}
+
+function checkFloor(folder, files) {
+  for (const name of files.filter((file) => /\.(node|so)$/.test(file))) {
+    const { stdout, status } = spawnSync('readelf', ['-V', '--wide', path.join(folder, name)], { encoding: 'utf8' });
+    if (status !== 0) throw new SetupError('readelf, of binutils, is needed to see what the binaries need');
+    for (const [, library, version] of stdout.matchAll(/\b(GLIBC|GLIBCXX)_([\d.]+)/g)) {
+      if (version.localeCompare(floor[library], 'en', { numeric: true }) <= 0) continue;
+      throw new SetupError(
+        `${path.join(folder, name)} needs ${library} ${version}, and ${floor[library]} is the most that may be asked ` +
+          'for: prebuild it in the container that .github/workflows/packages.yml names',
+      );
+    }
+  }
 }
 
 function packMain(platforms) {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { withSetupLock } from '../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../vendor/progress.mjs';
+import { writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const target = `${process.platform}-${process.arch}`;
@@ -58,7 +59,9 @@ async function prebuild(options) {
   await runPrebuildify(options.out, ['--once', ...variants, ...jobs]);
   // prebuildify has moved the addon away; without it the next npm start would have to link it anew.
   fs.copyFileSync(path.join(output, 'chasqui.node'), path.join(root, 'build', 'Release', 'chasqui.node'));
-  const files = fs.readdirSync(output).sort();
+  const binaries = fs.readdirSync(output);
+  fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, binaries));
+  const files = [...binaries, 'NOTICES'].sort();
   const manifest = { target, complete: !options['local-variants'], files };
   fs.writeFileSync(path.join(output, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   say(`${output}: ${files.length} files${manifest.complete ? '' : ', for tests only: CPU modules are missing'}`);

@@ -1,6 +1,6 @@
 // What the binaries of the package ask of the machine that they are copied to.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -58,6 +58,25 @@ test('the addon exports what Node looks for and nothing else', () => {
     },
   );
   assert.equal(stdout.trim().split('\n').sort(), ['napi_register_module_v1', 'node_api_module_get_api_version_v1']);
+});
+
+test('the notices name every library of llama.cpp\'s that the addon was linked with', () => {
+  const rules = readFileSync(new URL('../../build/build.ninja', import.meta.url), 'utf8');
+  const [, rule = ''] = /^build Release\/chasqui\.node:[^]*?\n {2}LINK_LIBRARIES = (.*)$/m.exec(rules) ?? [];
+  const linked = [...rule.matchAll(/\/vendor\/([\w-]+)\/lib/g)].map(([, name = '']) => name);
+  assert.ok(linked.includes('cpp-httplib'), rule);
+  // Under the name of the folder in llama.cpp, what the library calls itself.
+  const headings: Record<string, string> = { hash: 'xxHash' };
+  const notices = readFileSync(join(nativeFolder(install()), '..', '..', 'NOTICES'), 'utf8');
+  const missing = linked.filter((name) => !notices.includes(`\n${headings[name] ?? name}\n====`));
+  assert.equal(missing, []);
+});
+
+test('the notices name what the addon is compiled with', () => {
+  const notices = readFileSync(join(nativeFolder(install()), '..', '..', 'NOTICES'), 'utf8');
+  for (const name of ['llama.cpp and ggml', 'JSON for Modern C++', 'stb_image', 'node-addon-api']) {
+    assert.ok(notices.includes(`\n${name}\n====`), name);
+  }
 });
 
 test('nothing is left to be stripped', () => {

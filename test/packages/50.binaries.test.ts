@@ -60,7 +60,7 @@ test('the addon exports what Node looks for and nothing else', () => {
   assert.equal(stdout.trim().split('\n').sort(), ['napi_register_module_v1', 'node_api_module_get_api_version_v1']);
 });
 
-test('the notices name every library of llama.cpp\'s that the addon was linked with', () => {
+test("the notices name every library of llama.cpp's that the addon was linked with", () => {
   const rules = readFileSync(new URL('../../build/build.ninja', import.meta.url), 'utf8');
   const [, rule = ''] = /^build Release\/chasqui\.node:[^]*?\n {2}LINK_LIBRARIES = (.*)$/m.exec(rules) ?? [];
   const linked = [...rule.matchAll(/\/vendor\/([\w-]+)\/lib/g)].map(([, name = '']) => name);

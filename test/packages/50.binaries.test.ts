@@ -62,7 +62,7 @@ test('the addon exports what Node looks for and nothing else', () => {
 
 test("the notices name every library of llama.cpp's that the addon was linked with", () => {
   const rules = readFileSync(new URL('../../build/build.ninja', import.meta.url), 'utf8');
-  const [, rule = ''] = /^build Release\/chasqui\.node:[^]*?\n {2}LINK_LIBRARIES = (.*)$/m.exec(rules) ?? [];
+  const [, rule = ''] = /^build Release\/chasqui\.node:[\s\S]*?\n {2}LINK_LIBRARIES = (.*)$/m.exec(rules) ?? [];
   const linked = [...rule.matchAll(/\/vendor\/([\w-]+)\/lib/g)].map(([, name = '']) => name);
   assert.ok(linked.includes('cpp-httplib'), rule);
   // Under the name of the folder in llama.cpp, what the library calls itself.

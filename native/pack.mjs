@@ -2,8 +2,9 @@
 //
 //   node native/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
-// --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the platform packages that were packed with it as
-// optional dependencies, so what is published together must be packed together.
+// --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the
+// platform packages that were packed with it as optional dependencies, so what is published together must be packed
+// together.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -12,6 +12,7 @@ import { writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const target = `${process.platform}-${process.arch}`;
+const staging = path.join(root, 'build', 'prebuild');
 const shim = path.join(root, 'native', 'prebuild-node-gyp.mjs');
 
 const help = `Usage: npm run prebuild -- --backend cpu [options]
@@ -57,8 +58,6 @@ async function prebuild(options) {
   const output = path.join(options.out, 'prebuilds', target);
   fs.rmSync(output, { recursive: true, force: true });
   await runPrebuildify(options.out, ['--once', ...variants, ...jobs]);
-  // prebuildify has moved the addon away; without it the next npm start would have to link it anew.
-  fs.copyFileSync(path.join(output, 'chasqui.node'), path.join(root, 'build', 'Release', 'chasqui.node'));
   const binaries = fs.readdirSync(output);
   fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, binaries));
   const files = [...binaries, 'NOTICES'].sort();
@@ -67,19 +66,25 @@ async function prebuild(options) {
   say(`${output}: ${files.length} files${manifest.complete ? '' : ', for tests only: CPU modules are missing'}`);
 }
 
-/** Strips what the shim built, and copies it. */
+/** Strips a copy of what the shim built: whoever runs from the build itself would crash if it changed under him. */
 async function runPrebuildify(out, buildOptions) {
+  fs.rmSync(staging, { recursive: true, force: true });
+  fs.mkdirSync(staging, { recursive: true });
   const script = path.join(path.dirname(createRequire(import.meta.url).resolve('prebuildify/package.json')), 'bin.js');
-  const child = spawn(process.execPath, [script, '--napi', '--strip', '--name', 'chasqui', '--out', out], {
-    cwd: root,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      // On Windows prebuildify starts it through a shell, which does not read the first line of a script.
-      PREBUILD_NODE_GYP: process.platform === 'win32' ? `"${process.execPath}" "${shim}"` : shim,
-      CHASQUI_PREBUILD_OPTIONS: JSON.stringify(buildOptions),
+  const child = spawn(
+    process.execPath,
+    [script, '--napi', '--strip', '--name', 'chasqui', '--out', path.resolve(out)],
+    {
+      cwd: staging,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        // On Windows prebuildify starts it through a shell, which does not read the first line of a script.
+        PREBUILD_NODE_GYP: process.platform === 'win32' ? `"${process.execPath}" "${shim}"` : shim,
+        CHASQUI_PREBUILD_OPTIONS: JSON.stringify(buildOptions),
+      },
     },
-  });
+  );
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
   if (code !== 0) throw new SetupError(`prebuildify failed with exit code ${code}`);
 }

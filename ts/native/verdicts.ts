@@ -23,6 +23,7 @@ export class Verdicts {
   readonly #file: string;
   readonly #machine = describeMachine();
   readonly #kept: Record<string, Kept>;
+  readonly #digests = new Map<string, Promise<Buffer>>();
 
   constructor(file = join(cacheFolder(), 'modules.json')) {
     this.#file = file;
@@ -33,8 +34,18 @@ export class Verdicts {
   async key(task: TrialTask, path: string, addonPath: string): Promise<string> {
     const hash = createHash('sha256');
     hash.update(JSON.stringify([task, this.#machine]));
-    for (const file of [path, addonPath]) hash.update(await readFile(file));
+    for (const file of [path, addonPath]) hash.update(await this.#digest(file));
     return hash.digest('hex');
+  }
+
+  /** Every key holds the addon's, so it is read once. */
+  #digest(file: string): Promise<Buffer> {
+    let digest = this.#digests.get(file);
+    if (!digest) {
+      digest = readFile(file).then((bytes) => createHash('sha256').update(bytes).digest());
+      this.#digests.set(file, digest);
+    }
+    return digest;
   }
 
   get(key: string): TrialResult | undefined {

@@ -62,6 +62,15 @@ export const scenarios: Scenario[] = [
     lines: [rate('0.5B, one stream, decoding', 'decodeRate', 'chasqui', atLeastOfLoop(0.97))],
   },
   {
+    id: '6-streams',
+    model: '0.5B',
+    contextSize: 256,
+    parallel: 6,
+    work: { ...shortPrompt, streams: 6 },
+    subjects: ['loop', 'llama-server', 'chasqui'],
+    lines: [rate('0.5B, 6 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
+  },
+  {
     id: '8-streams',
     model: '0.5B',
     contextSize: 256,

@@ -188,7 +188,7 @@ test('bytes that are no picture, or a damaged one, are refused, and it is said w
       assert.ok(imageIndex === 1 || param === 'messages[0].content[1].image', message);
       assert.match(message, says);
     }
-    assert.is((await ofModel(model, { bytes: good }, 'x')).finish.reason, 'length');
+    assert.ok((await ofModel(model, { bytes: good }, 'x')).finish.completionTokens > 0);
   }));
 
 /** A PNG whose header claims this size, with that much data, all zero, before compression. */

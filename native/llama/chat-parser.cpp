@@ -23,8 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr long kDeepest = 512;
 // A text that has not fitted the format for so many bytes will not fit it any more.
 constexpr size_t kPatience = 256;
-// Nine parts of the time are for others.
-constexpr int kRest = 9;
 
 std::string new_call_id() {
     // Nine letters and digits are what the strictest templates (Mistral's) take back.
@@ -91,8 +89,9 @@ private:
 
 class ChatParser::Impl {
 public:
-    explicit Impl(const ReplyFormat& format)
+    Impl(const ReplyFormat& format, int rest)
         : kind_(format.kind),
+          rest_(rest),
           generation_prompt_(format.generation_prompt),
           arena_(load(format.parser)),
           run_ends_(arena_),
@@ -120,6 +119,8 @@ public:
     uint32_t reasoning_units() const {
         return utf16_length(std::string_view(input_).substr(generation_prompt_.size(), reasoning_end_));
     }
+
+    uint32_t n_parses() const { return n_parses_; }
 
 private:
     enum class Run { none, content, reasoning };
@@ -161,9 +162,10 @@ private:
 
     void parse(bool is_last) {
         const auto started = Clock::now();
-        const bool fits    = try_parse(is_last);
+        const bool fits    = try_parse(is_last) || (is_last && try_without_last_blanks());
         const auto ended   = Clock::now();
-        next_parse()       = ended + kRest * (ended - started);
+        next_parse()       = ended + rest_ * (ended - started);
+        ++n_parses_;
         if (fits) {
             unfitting_since_ = 0;
             return;
@@ -171,6 +173,15 @@ private:
         if (unfitting_since_ == 0) unfitting_since_ = input_.size();
         gives_up_ = is_last || input_.size() - unfitting_since_ > kPatience;
         if (gives_up_) tell_rest();
+    }
+
+    // Some templates write a line break after their calls, where their parsers expect none.
+    bool try_without_last_blanks() {
+        const std::string all = input_;
+        input_.resize(std::max(input_.find_last_not_of(" \n\r\t") + 1, generation_prompt_.size()));
+        if (input_.size() < all.size() && try_parse(true)) return true;
+        input_ = all;
+        return false;
     }
 
     bool try_parse(bool is_last) {
@@ -181,7 +192,7 @@ private:
             common_chat_msg message;
             message.role = "assistant";
             new_mapper(kind_, message)->from_ast(context.ast, result);
-            if (message.empty()) return true;
+            if (message.empty()) return !result.fail();
             give_ids(message);
             tell(common_chat_msg_diff::compute_diffs(message_, message), message, is_last);
             message_ = std::move(message);
@@ -277,7 +288,7 @@ private:
         news_.push_back(std::move(delta));
     }
 
-    int              kind_;
+    int              kind_, rest_;
     std::string      generation_prompt_;
     common_peg_arena arena_;
     RunEnds          run_ends_;
@@ -286,6 +297,7 @@ private:
     common_chat_msg          message_;
     std::vector<std::string> call_ids_;
     size_t                   n_announced_   = 0;
+    uint32_t                 n_parses_      = 0;
     size_t                   parsed_        = 0;  // of the input, as far as message_ knows it
     size_t                   told_          = 0;  // of the input, as far as it is in message_
     size_t                   reasoning_end_ = 0;  // of the text
@@ -297,9 +309,9 @@ private:
     std::vector<ReplyDelta>  news_;
 };
 
-ChatParser::ChatParser(const ReplyFormat& format) {
+ChatParser::ChatParser(const ReplyFormat& format, int rest) {
     try {
-        impl_ = std::make_unique<Impl>(format);
+        impl_ = std::make_unique<Impl>(format, rest);
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_job, std::string("The reply format cannot be read: ") + error.what() + ".");
     }
@@ -310,5 +322,7 @@ ChatParser::~ChatParser() = default;
 std::vector<ReplyDelta> ChatParser::push(const std::string& text, bool is_last) { return impl_->push(text, is_last); }
 
 uint32_t ChatParser::reasoning_units() const { return impl_->reasoning_units(); }
+
+uint32_t ChatParser::n_parses() const { return impl_->n_parses(); }
 
 }  // namespace chasqui

@@ -1,64 +1,16 @@
-#include "../native/check.h"
+#include "chat-templates.h"
 
 #include "core/error-code.h"
-#include "llama/chat-parser.h"
 #include "llama/chat-template.h"
 
-#include <chat.h>
 #include <log.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <vector>
 
 using namespace chasqui;
 using namespace chasqui::test;
 
 namespace {
-
-const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
-
-const char* const kTools = R"("tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather",
-  "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}])";
-
-std::string source_of(const std::string& name) {
-    std::ifstream file(kTemplates + name + ".jinja");
-    expect(file.good(), "a template " + name);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Reply {
-    std::string              reasoning, content;
-    std::vector<std::string> calls;  // name(arguments)
-};
-
-Reply read(const ReplyFormat& format, const std::string& text, size_t piece) {
-    ChatParser               parser(format);
-    Reply                    reply;
-    std::vector<std::string> ids;
-    const auto               add = [&](const std::vector<ReplyDelta>& deltas) {
-        for (const ReplyDelta& delta : deltas) {
-            reply.reasoning += delta.reasoning;
-            reply.content += delta.content;
-            if (delta.tool_index < 0) continue;
-            const auto index = static_cast<size_t>(delta.tool_index);
-            if (index == reply.calls.size()) {
-                expect(!delta.tool_id.empty() && !delta.tool_name.empty(), "a call to begin with its id and name");
-                for (const std::string& id : ids) expect(id != delta.tool_id, "ids to differ");
-                ids.push_back(delta.tool_id);
-                reply.calls.push_back(delta.tool_name + "(");
-            }
-            expect(index + 1 == reply.calls.size(), "calls to come one after the other");
-            reply.calls.back() += delta.tool_arguments;
-        }
-    };
-    for (size_t at = 0; at < text.size(); at += piece) add(parser.push(text.substr(at, piece), false));
-    add(parser.push("", true));
-    for (std::string& call : reply.calls) call += ")";
-    return reply;
-}
 
 struct Family {
     const char* name;
@@ -110,38 +62,6 @@ const Test families("chat: tool calls and reasoning of a dozen model families, w
             if (calls) expect_equal(what + reply.calls[0], what + "get_weather(" + family.arguments + ")");
         }
     }
-});
-
-const Test all("chat: every template of llama.cpp renders a conversation with tools, as llama.cpp does", [] {
-    common_log_pause(common_log_main());
-    size_t n_with_tools = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(kTemplates)) {
-        if (entry.path().extension() != ".jinja") continue;
-        const std::string  name   = entry.path().stem().string();
-        const std::string  source = source_of(name);
-        const ChatTemplate chat(source);
-        const auto         templates = common_chat_templates_init(nullptr, source);
-        common_chat_templates_inputs inputs;
-        const common_json            messages = common_json::parse(
-            R"([{"role": "user", "content": "Weather in Lima?"}, {"role": "assistant", "content": "Where?"},
-                {"role": "user", "content": "In Lima."}])");
-        inputs.messages         = common_chat_msgs_parse_oaicompat(messages);
-        inputs.reasoning_format = COMMON_REASONING_FORMAT_DEEPSEEK;
-        const std::string body  = "\"messages\": " + messages.dump();
-        expect_equal(name + chat.render("{" + body + "}").text,
-                     name + common_chat_templates_apply(templates.get(), inputs).prompt);
-        if (!chat.capabilities().tools) continue;
-        ++n_with_tools;
-        inputs.tools = common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));
-        inputs.parallel_tool_calls   = chat.capabilities().parallel_tool_calls;
-        const RenderedPrompt offered = chat.render("{" + body + "," + kTools + "}");
-        expect_equal(name + offered.text, name + common_chat_templates_apply(templates.get(), inputs).prompt);
-        const RenderedPrompt forced =
-            chat.render("{" + body + "," + kTools + R"(,"tool_choice": {"name": "get_weather"}})");
-        expect(forced.grammar && !forced.grammar->lazy, name + " to have a grammar that forces a call");
-        expect_equal(name + forced.text, name + offered.text);
-    }
-    expect(n_with_tools >= 50, "most templates to have tools, got " + std::to_string(n_with_tools));
 });
 
 const Test odd("chat: what does not fit the format is content, all of it and once", [] {

@@ -1,0 +1,69 @@
+// Thread: any.
+#pragma once
+
+#include "../native/check.h"
+
+#include "llama/chat-parser.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+// The templates of real models that come with llama.cpp, and what their answers are read as.
+namespace chasqui::test {
+
+inline const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
+
+// One function, get_weather.
+inline const char* const kTools = R"("tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather",
+  "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}])";
+
+inline std::string source_of(const std::string& name) {
+    std::ifstream file(kTemplates + name + ".jinja");
+    expect(file.good(), "a template " + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline std::vector<std::string> template_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(kTemplates)) {
+        if (entry.path().extension() == ".jinja") names.push_back(entry.path().stem().string());
+    }
+    return names;
+}
+
+struct Reply {
+    std::string              reasoning, content;
+    std::vector<std::string> calls;  // name(arguments)
+};
+
+// Pushes the text in pieces of so many bytes.
+inline Reply read(const ReplyFormat& format, const std::string& text, size_t piece) {
+    ChatParser               parser(format);
+    Reply                    reply;
+    std::vector<std::string> ids;
+    const auto               add = [&](const std::vector<ReplyDelta>& deltas) {
+        for (const ReplyDelta& delta : deltas) {
+            reply.reasoning += delta.reasoning;
+            reply.content += delta.content;
+            if (delta.tool_index < 0) continue;
+            const auto index = static_cast<size_t>(delta.tool_index);
+            if (index == reply.calls.size()) {
+                expect(!delta.tool_id.empty() && !delta.tool_name.empty(), "a call to begin with its id and name");
+                for (const std::string& id : ids) expect(id != delta.tool_id, "ids to differ");
+                ids.push_back(delta.tool_id);
+                reply.calls.push_back(delta.tool_name + "(");
+            }
+            expect(index + 1 == reply.calls.size(), "calls to come one after the other");
+            reply.calls.back() += delta.tool_arguments;
+        }
+    };
+    for (size_t at = 0; at < text.size(); at += piece) add(parser.push(text.substr(at, piece), false));
+    add(parser.push("", true));
+    for (std::string& call : reply.calls) call += ")";
+    return reply;
+}
+
+}  // namespace chasqui::test

@@ -1,17 +1,15 @@
 #!/usr/bin/env node
 /** The command line: `chasqui <command>`. */
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
 import { serveCommand } from './cli/serve.js';
-
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+import { VERSION } from './version.js';
 
 await new Command('chasqui')
   .description('Chat completions from local models, with an OpenAI-compatible interface.')
-  .version(manifest.version, '-v, --version', 'print the version')
+  .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
   .addCommand(keysCommand())

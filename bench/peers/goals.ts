@@ -16,8 +16,9 @@ export function atLeastOfLoop(ratio: number): Goal {
   return { text: `≥ ${ratio} × loop`, isReached: ({ oursToLoop }) => (oursToLoop ?? 0) >= ratio };
 }
 
-export function atMost(limit: number, unit: 's' | 'µs' = 's'): Goal {
-  return { text: `≤ ${limit} ${unit}`, isReached: ({ ours }) => ours <= limit };
+/** `unit` is empty for shares. */
+export function atMost(limit: number, unit: 's' | 'µs' | '' = 's'): Goal {
+  return { text: `≤ ${limit} ${unit}`.trim(), isReached: ({ ours }) => ours <= limit };
 }
 
 export function atMostOfServer(ratio: number): Goal {

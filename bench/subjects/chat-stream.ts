@@ -12,6 +12,8 @@ export interface Chat {
   image?: string;
   user: string;
   predictTokens: number;
+  /** More fields of the request's body, and others than the usual ones. */
+  fields?: object;
 }
 
 export interface ChatResult extends StreamTimes {
@@ -58,7 +60,7 @@ export function streamChat(server: RunningServer, chat: Chat, options: ChatOptio
   });
 }
 
-function bodyOf({ system, before, image, user, predictTokens }: Chat): string {
+function bodyOf({ system, before, image, user, predictTokens, fields }: Chat): string {
   const messages: { role: string; content: unknown }[] = [{ role: 'user', content: user }];
   if (image !== undefined) {
     const text = (words: string) => ({ type: 'text', text: words });
@@ -74,6 +76,7 @@ function bodyOf({ system, before, image, user, predictTokens }: Chat): string {
     temperature: 0,
     stream: true,
     stream_options: { include_usage: true },
+    ...fields,
   });
 }
 

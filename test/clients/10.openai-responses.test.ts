@@ -5,6 +5,7 @@ import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
+import { pictureUri } from '../support/image-files.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { until } from '../support/until.js';
 
@@ -158,6 +159,20 @@ function testIn(mode: Mode): void {
   test('counts the tokens of a prompt', async ({ client }) => {
     const { input_tokens } = await client.responses.inputTokens.count({ model, input: counting.input });
     assert.is(input_tokens, (await client.responses.create(counting)).usage?.input_tokens);
+  });
+
+  test('counts those of its pictures too', async ({ client }) => {
+    const image_url = await pictureUri('png');
+    const content = [
+      { type: 'input_text' as const, text: 'What is this?' },
+      { type: 'input_image' as const, image_url, detail: 'auto' as const },
+    ];
+    const request = { model, input: [{ role: 'user' as const, content }] };
+    const { input_tokens } = await client.responses.inputTokens.count(request);
+    const { usage } = await client.responses.create({ ...request, max_output_tokens: 1 });
+    assert.is(input_tokens, usage?.input_tokens);
+    const text = await client.responses.inputTokens.count({ model, input: 'What is this?' });
+    assert.ok(input_tokens > text.input_tokens);
   });
 
   test('gets typed errors', async ({ client }) => {

@@ -2,6 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { pictureUri } from '../support/image-files.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { until } from '../support/until.js';
 
@@ -177,6 +178,21 @@ function testIn(mode: Mode): void {
     assert.is(input_tokens, usage.input_tokens + (usage.cache_read_input_tokens ?? 0));
   });
 
+  test('counts those of its pictures too', async ({ client }) => {
+    const data = (await pictureUri('png')).replace(/^.*,/, '');
+    const source = { type: 'base64' as const, media_type: 'image/png' as const, data };
+    const { max_tokens, temperature, ...prompt } = counting;
+    const content: Anthropic.ContentBlockParam[] = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image', source },
+    ];
+    const count = async (blocks: Anthropic.ContentBlockParam[]) =>
+      (await client.messages.countTokens({ ...prompt, messages: [{ role: 'user', content: blocks }] })).input_tokens;
+    const { usage } = await client.messages.create({ ...counting, messages: [{ role: 'user', content }] });
+    assert.is(await count(content), usage.input_tokens + (usage.cache_read_input_tokens ?? 0));
+    assert.ok((await count(content)) > (await count(content.slice(0, 1))));
+  });
+
   test('lists the model', async ({ client }) => {
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
@@ -212,6 +228,11 @@ function testIn(mode: Mode): void {
         assert.ok(String(apiMessage).length > 10);
       }
     }
+    if (mode !== 'serverless') return;
+    const keyless = client.withOptions({ defaultHeaders: { authorization: null } });
+    const refused = await keyless.messages.create(counting).catch((thrown: unknown) => thrown);
+    assert.instance(refused, Anthropic.AuthenticationError);
+    assert.match(String((refused as InstanceType<typeof Anthropic.APIError>).requestID), /^req_/);
   });
 
   test('aborts a stream, and the sequence is freed', async ({ client, hosted }) => {

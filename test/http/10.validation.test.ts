@@ -75,7 +75,12 @@ const REFUSED: [name: string, body: Record<string, unknown>, expected: ExpectedE
   [
     'image to a text model',
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, image] }] },
-    { status: 400, code: 'image_not_supported', param: 'messages[0].content[1]', says: /`fake` takes text only/ },
+    {
+      status: 400,
+      code: 'image_not_supported',
+      param: 'messages[0].content[1].image_url.url',
+      says: /`fake` takes text only/,
+    },
   ],
   ['stream a string', { stream: 'true' }, invalidType('stream', /true or false, but got the string "true"/)],
   ['stream_options a boolean', { stream_options: true }, invalidType('stream_options', /JSON object, but got true/)],

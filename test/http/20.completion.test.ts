@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { VERSION } from '../../ts/version.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import { finishOf } from '../support/fake-engine.js';
@@ -21,6 +22,7 @@ test('has the published shape and nothing else', async () => {
   assert.equal(rest, {
     object: 'chat.completion',
     model: 'fake',
+    system_fingerprint: `chasqui-${VERSION}`,
     choices: [
       {
         index: 0,

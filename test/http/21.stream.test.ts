@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../ts/errors.js';
+import { VERSION } from '../../ts/version.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import { finishOf } from '../support/fake-engine.js';
@@ -31,6 +32,7 @@ test('has the published chunks and headers', async () => {
     object: 'chat.completion.chunk',
     created,
     model: 'fake',
+    system_fingerprint: `chasqui-${VERSION}`,
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   });
   assert.equal(events, [

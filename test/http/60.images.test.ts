@@ -129,7 +129,7 @@ test('nothing is fetched for a model that takes text only', async ({ server }) =
   const before = server.seen.length;
   const { chat } = testApp();
   const reply = await chat({ messages: [user(image(`${server.url}/png`))] });
-  expectError(reply, { status: 400, code: 'image_not_supported', param: 'messages[0].content[0]' });
+  expectError(reply, { status: 400, code: 'image_not_supported', param: 'messages[0].content[0].image_url.url' });
   assert.is(server.seen.length, before);
 });
 

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../ts/errors.js';
+import { VERSION } from '../../ts/version.js';
 import { testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
 import { finishOf } from '../support/fake-engine.js';
@@ -22,6 +23,7 @@ test('a whole reply has the published shape and nothing else', async () => {
   assert.equal(rest, {
     object: 'text_completion',
     model: 'fake',
+    system_fingerprint: `chasqui-${VERSION}`,
     choices: [{ index: 0, text: 'Hello!', logprobs: null, finish_reason: 'stop' }],
     usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8, prompt_tokens_details: { cached_tokens: 0 } },
   });

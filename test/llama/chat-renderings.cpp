@@ -26,29 +26,33 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
 // A template as we use it, and as llama.cpp does by itself.
 class Pair {
 public:
-    explicit Pair(const std::string& name) : ours_(source_of(name)), theirs_(common_chat_templates_init(nullptr, source_of(name))) {}
+    explicit Pair(const std::string& name)
+        : ours_(source_of(name)), theirs_(common_chat_templates_init(nullptr, source_of(name))) {}
 
     const ChatTemplate& ours() const { return ours_; }
-    bool                has(const char* capability) const { return common_chat_templates_get_caps(theirs_.get()).at(capability); }
+    bool has(const char* capability) const { return common_chat_templates_get_caps(theirs_.get()).at(capability); }
 
     // Nothing when it refuses.
     std::optional<std::string> render(const std::string& messages, bool with_tools) const {
         try {
-            return ours_.render("{\"messages\": " + messages + (with_tools ? std::string(",") + kTools : "") + "}").text;
+            return ours_.render("{\"messages\": " + messages + (with_tools ? std::string(",") + kTools : "") + "}")
+                .text;
         } catch (const Error& error) {
             expect(error.code() == ErrorCode::template_failed, "template_failed");
             return std::nullopt;
         }
     }
 
-    std::optional<std::string> render_alone(const std::string& messages, bool with_tools, bool to_be_answered = true) const {
+    std::optional<std::string> render_alone(const std::string& messages, bool with_tools,
+                                            bool to_be_answered = true) const {
         common_chat_templates_inputs inputs;
         inputs.messages              = common_chat_msgs_parse_oaicompat(common_json::parse(messages));
         inputs.reasoning_format      = COMMON_REASONING_FORMAT_DEEPSEEK;
         inputs.parallel_tool_calls   = ours_.capabilities().parallel_tool_calls;
         inputs.add_generation_prompt = to_be_answered;
         if (with_tools) {
-            inputs.tools = common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));
+            inputs.tools =
+                common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));
         }
         try {
             return common_chat_templates_apply(theirs_.get(), inputs).prompt;
@@ -68,8 +72,8 @@ const std::string kCall     = R"("tool_calls": [{"id": "call12345", "type": "fun
 
 const std::string kConversation =
     R"([{"role": "system", "content": "Be terse."}, {"role": "user", "content": "Hello."},
-        {"role": "assistant", "content": "Where are you?"}, )" + kQuestion +
-    R"(, {"role": "assistant", "content": "I look.", )" + kCall +
+        {"role": "assistant", "content": "Where are you?"}, )" +
+    kQuestion + R"(, {"role": "assistant", "content": "I look.", )" + kCall +
     R"(}, {"role": "tool", "tool_call_id": "call12345", "name": "get_weather", "content": "{\"sky\": \"overcast\"}"},
         {"role": "assistant", "content": "Grey."}, {"role": "user", "content": "Thanks."}])";
 
@@ -95,25 +99,28 @@ const Test conversations("chat: every template renders system, tools, calls and 
     expect(n_with_tools >= 64, "templates with tools: " + std::to_string(n_with_tools));
 });
 
-const Test choices("chat: every template with tools renders the same where a call is forced, and a grammar forces it", [] {
-    common_log_pause(common_log_main());
-    for (const std::string& name : template_names()) {
-        const ChatTemplate chat(source_of(name));
-        if (!chat.capabilities().tools) continue;
-        const std::string    body    = "{\"messages\": [" + kQuestion + "]," + kTools;
-        const RenderedPrompt offered = chat.render(body + "}");
-        const RenderedPrompt forced  = chat.render(body + R"(,"tool_choice": {"name": "get_weather"}})");
-        expect(forced.grammar && !forced.grammar->lazy, name + " to have a grammar that forces a call");
-        expect_equal(name + forced.text, name + offered.text);
-    }
-});
+const Test choices("chat: every template with tools renders the same where a call is forced, and a grammar forces it",
+                   [] {
+                       common_log_pause(common_log_main());
+                       for (const std::string& name : template_names()) {
+                           const ChatTemplate chat(source_of(name));
+                           if (!chat.capabilities().tools) continue;
+                           const std::string    body    = "{\"messages\": [" + kQuestion + "]," + kTools;
+                           const RenderedPrompt offered = chat.render(body + "}");
+                           const RenderedPrompt forced =
+                               chat.render(body + R"(,"tool_choice": {"name": "get_weather"}})");
+                           expect(forced.grammar && !forced.grammar->lazy,
+                                  name + " to have a grammar that forces a call");
+                           expect_equal(name + forced.text, name + offered.text);
+                       }
+                   });
 
 const Test pictures("chat: every template renders pictures where they stand, as llama.cpp does", [] {
     common_log_pause(common_log_main());
     const auto text_part = [](const std::string& text) { return R"({"type": "text", "text": ")" + text + R"("})"; };
     const std::string picture = R"({"type": "media_marker", "text": "<__media__>"})";
-    const std::string parts   = R"([{"role": "user", "content": [)" + text_part("What") + "," + picture + "," + picture + "," +
-                              text_part("is") + "," + text_part("this?") + "]}]";
+    const std::string parts = R"([{"role": "user", "content": [)" + text_part("What") + "," + picture + "," + picture +
+                              "," + text_part("is") + "," + text_part("this?") + "]}]";
     const std::string joined = R"([{"role": "user", "content": "What<__media__><__media__>is\nthis?"}])";
     for (const std::string& name : template_names()) {
         const Pair pair(name);
@@ -124,8 +131,14 @@ const Test pictures("chat: every template renders pictures where they stand, as 
 });
 
 // Tokens that end a call, where those that end other answers do not.
-const char* const kEnds[] = {"<|eom_id|>", "<|calls|>", "<|END_OF_TURN_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>",
-                             "<｜hy_eos:opensource｜>", "<SPECIAL_12>", "[e~["};
+const char* const kEnds[] = {"<|eom_id|>",
+                             "<|calls|>",
+                             "<|END_OF_TURN_TOKEN|>",
+                             "<|START_OF_TURN_TOKEN|>",
+                             "<｜end▁of▁sentence｜>",
+                             "<｜hy_eos:opensource｜>",
+                             "<SPECIAL_12>",
+                             "[e~["};
 
 // Without what ends the answer, which never is part of a text.
 std::string without_end(const Pair& pair, std::string text) {
@@ -199,10 +212,11 @@ const Test round_trips("chat: a call that a template writes is read again, whole
 });
 
 // How their models begin an answer; the others begin with the text itself.
-const std::pair<const char*, const char*> kBeginnings[] = {{"openai-gpt-oss-120b", "<|channel|>final<|message|>"},
-                                                           {"meetkai-functionary-medium-v3.2", "all\n"},
-                                                           {"muse-glimmer", " to=user<|message|>"},
-                                                           {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "<|START_RESPONSE|>"}};
+const std::pair<const char*, const char*> kBeginnings[] = {
+    {"openai-gpt-oss-120b", "<|channel|>final<|message|>"},
+    {"meetkai-functionary-medium-v3.2", "all\n"},
+    {"muse-glimmer", " to=user<|message|>"},
+    {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "<|START_RESPONSE|>"}};
 
 const Test runs("chat: while content or reasoning goes on, nothing is parsed again, whatever the template", [] {
     common_log_pause(common_log_main());
@@ -221,8 +235,8 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
                 ChatParser parser(*prompt.format, 0);
                 parser.push(begins, false);
                 for (int i = 0; i < 2000; ++i) parser.push(" word", false);
-                // Without the beginning the text does not fit, which becomes certain after some hundred bytes. Command R+
-                // has a tool for answers without tools.
+                // Without the beginning the text does not fit, which becomes certain after some hundred bytes. Command
+                // R+ has a tool for answers without tools.
                 const uint32_t most = begins == beginning && name.find("command-r-plus") == std::string::npos ? 3 : 100;
                 expect(parser.n_parses() <= most, name + " to parse " + std::to_string(parser.n_parses()) + " times");
             }

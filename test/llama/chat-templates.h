@@ -17,7 +17,8 @@ namespace chasqui::test {
 inline const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
 
 // One function, get_weather.
-inline const char* const kTools = R"("tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather",
+inline const char* const kTools =
+    R"("tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather",
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}])";
 
 inline std::string source_of(const std::string& name) {

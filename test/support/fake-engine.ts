@@ -81,6 +81,10 @@ export class FakeEngine implements Engine {
     return Int32Array.from(Buffer.from(text));
   }
 
+  async countTokens({ prompt }: { prompt: string }): Promise<number> {
+    return Buffer.byteLength(prompt);
+  }
+
   async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
     return this.tokenize(`<pre>${prefix}<suf>${suffix}<mid>`);
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { VERSION } from '../version.js';
 
 /** What all chunks of one answer, or its whole reply, have in common. */
 export interface CompletionHead {
@@ -6,6 +7,8 @@ export interface CompletionHead {
   /** Unix seconds. */
   created: number;
   model: string;
+  /** What computes the answers: the same seed means the same only while this stays. */
+  system_fingerprint: string;
 }
 
 export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = 'chatcmpl'): CompletionHead {
@@ -13,5 +16,6 @@ export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = '
     id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
     created: Math.floor(Date.now() / 1000),
     model,
+    system_fingerprint: `chasqui-${VERSION}`,
   };
 }

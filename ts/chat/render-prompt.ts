@@ -38,7 +38,7 @@ export function refuseImages(model: ModelInfo, messages: readonly Message[]): vo
   messages.forEach(({ content }, index) => {
     const at = Array.isArray(content) ? content.findIndex((part) => part.type !== 'text') : -1;
     if (at < 0) return;
-    const path = `messages[${index}].content[${at}]`;
+    const path = `messages[${index}].content[${at}].image_url.url`;
     throw new ChasquiError(
       'image_not_supported',
       `The model \`${model.id}\` takes text only, but \`${path}\` is an image.`,

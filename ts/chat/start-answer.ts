@@ -42,11 +42,6 @@ function aboutSchema(thrown: unknown, { response_format }: ChatCompletionRequest
   });
 }
 
-export async function countTokens(engine: Engine, { prompt }: RenderedPrompt): Promise<number> {
-  const tokens = await engine.tokenize(prompt, { addSpecial: true, parseSpecial: true });
-  return tokens.length;
-}
-
 /** What is wrong with the prompt, the streams tell. */
 export function startAnswer(
   engine: Engine,

@@ -34,8 +34,8 @@ export class ChunkEncoder {
   readonly #firstDelta: string;
 
   constructor(head: CompletionHead, { includeUsage, choices, parsers, timings = false }: ChunkOptions) {
-    const { id, created, model } = head;
-    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
+    const { id, created, model, system_fingerprint } = head;
+    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;

@@ -32,6 +32,7 @@ export async function toCompletion(
     object: 'chat.completion',
     created: head.created,
     model: head.model,
+    system_fingerprint: head.system_fingerprint,
     choices: answers.map((answer, index) => answer.toChoice(index)),
     usage: toUsage(finishes, totalReasoningTokens(readers)),
     ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),

@@ -164,6 +164,8 @@ export interface Engine {
    */
   render(messages: readonly ChatMessage[], options?: RenderOptions): Promise<RenderedPrompt>;
   openParser(format: ReplyFormat): ReplyParser;
+  /** How many tokens a prompt has, its pictures' included. Rejects with what is wrong with them. */
+  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>): Promise<number>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
   /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
   tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;

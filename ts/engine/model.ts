@@ -152,6 +152,11 @@ export class Model implements Engine {
     return catalogued(this.#native.tokenize(text, options.addSpecial ?? false, options.parseSpecial ?? false));
   }
 
+  async countTokens({ prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>): Promise<number> {
+    if (images.length === 0) return (await this.tokenize(prompt, { addSpecial: true, parseSpecial: true })).length;
+    return (await catalogued(this.#native.tokenizePrompt(prompt, images))).tokens.length;
+  }
+
   async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
     return catalogued(this.#native.tokenizeInfill(prefix, suffix));
   }

@@ -31,6 +31,7 @@ export const chatChunkSchema = objectOf(
     object: exactly('chat.completion.chunk'),
     created: integer,
     model: string,
+    system_fingerprint: string,
     choices: arrayOf(choice),
   },
   { usage: orNull(usage), timings },

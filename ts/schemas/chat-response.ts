@@ -63,6 +63,7 @@ export interface ChatCompletion {
   /** Unix seconds. */
   created: number;
   model: string;
+  system_fingerprint: string;
   choices: {
     index: number;
     message: {
@@ -176,12 +177,13 @@ const choice = {
 /** For serialisation: Fastify compiles it into a function that is faster than `JSON.stringify`. */
 export const chatCompletionReplySchema = {
   type: 'object',
-  required: ['id', 'object', 'created', 'model', 'choices', 'usage'],
+  required: ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'],
   properties: {
     id: string,
     object: string,
     created: integer,
     model: string,
+    system_fingerprint: string,
     choices: { type: 'array', items: choice },
     usage: {
       type: 'object',

@@ -19,6 +19,7 @@ export interface Completion {
   /** Unix seconds. */
   created: number;
   model: string;
+  system_fingerprint: string;
   /** The choices of the first prompt, then those of the second ... Empty in the usage chunk only. */
   choices: {
     index: number;
@@ -52,6 +53,7 @@ const head = {
   object: exactly('text_completion'),
   created: integer,
   model: string,
+  system_fingerprint: string,
   choices: arrayOf(choice),
 };
 

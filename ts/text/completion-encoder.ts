@@ -68,9 +68,8 @@ export class CompletionEncoder {
 
   whole(): Completion {
     this.assertFinished();
-    const { id, created, model } = this.#head;
     const choices = this.#choices.map((_, index) => this.#take(index));
-    return { id, object: 'text_completion', created, model, choices, usage: this.#usage() };
+    return { ...this.#head, object: 'text_completion', choices, usage: this.#usage() };
   }
 
   #take(index: number): Completion['choices'][number] {
@@ -81,8 +80,7 @@ export class CompletionEncoder {
   }
 
   #chunk(choices: Completion['choices'], usage: Usage | null): string {
-    const { id, created, model } = this.#head;
-    const chunk: Completion = { id, object: 'text_completion', created, model, choices };
+    const chunk: Completion = { ...this.#head, object: 'text_completion', choices };
     return JSON.stringify(this.#includeUsage ? { ...chunk, usage } : chunk);
   }
 

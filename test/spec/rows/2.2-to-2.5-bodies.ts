@@ -64,7 +64,8 @@ export const bodyRows: Row[] = [
     modes: ALL,
     check: async (mode) => {
       const { status, body } = await mode.reach(user([text('What is this?'), image(await pictureUri('png'))]));
-      assert.equal([status, JSON.parse(body).error.code], [400, 'image_not_supported']);
+      const { code, param } = JSON.parse(body).error;
+      assert.equal([status, code, param], [400, 'image_not_supported', 'messages[0].content[1].image_url.url']);
     },
   },
   {

@@ -27,7 +27,7 @@ test('a model that takes text only refuses the first picture, by its place', asy
     () => assert.unreachable(),
     (error) => error,
   );
-  assert.equal({ code, param }, { code: 'image_not_supported', param: 'messages[1].content[1]' });
+  assert.equal({ code, param }, { code: 'image_not_supported', param: 'messages[1].content[1].image_url.url' });
 });
 
 test.run();

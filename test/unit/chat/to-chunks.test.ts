@@ -8,7 +8,7 @@ import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.j
 
 const test = suite('unit: tokens → chunks');
 
-const head = { id: 'chatcmpl-"quoted"', created: 5, model: 'a "model" \\ of\nmine' };
+const head = { id: 'chatcmpl-"quoted"', created: 5, model: 'a "model" \\ of\nmine', system_fingerprint: 'chasqui-1' };
 
 function chunks(encoder: ChunkEncoder, tokens: readonly Token[], index = 0): ChatCompletionChunk[] {
   return encoder.encode({ index, tokens }).map((json) => JSON.parse(json));

@@ -1,14 +1,12 @@
 /** What there is, described by the routes themselves: for programs as OpenAPI, for people as a page. */
-import { readFileSync } from 'node:fs';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { JsonSchema } from '../../schemas/json-schema.js';
+import { VERSION } from '../../version.js';
 import type { AppContext } from '../app.js';
 import { isRefusal, refuseOtherMethods } from '../not-found.js';
 import { type Endpoint, type OpenApiDocument, toDocument } from '../openapi/document.js';
 import { OPERATIONS } from '../openapi/operations.js';
 import { toPage } from '../openapi/page.js';
-
-const manifest = new URL('../../../package.json', import.meta.url);
 
 /** To be called before the routes that are to be described. */
 export function documentationRoutes(app: FastifyInstance, { engine, profile, basePath }: AppContext): void {
@@ -20,8 +18,7 @@ export function documentationRoutes(app: FastifyInstance, { engine, profile, bas
 
   let document: OpenApiDocument | undefined;
   const describe = (): OpenApiDocument => {
-    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
-    document ??= toDocument(endpoints, { profile, basePath, model: engine.model.id, version });
+    document ??= toDocument(endpoints, { profile, basePath, model: engine.model.id, version: VERSION });
     return document;
   };
 

@@ -4,7 +4,7 @@ import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
 import { AnswerEncoder } from '../../chat/answer-encoder.js';
-import { countTokens, renderBody, startAnswer } from '../../chat/start-answer.js';
+import { renderBody, startAnswer } from '../../chat/start-answer.js';
 import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
   countTokensSchema,
@@ -25,9 +25,14 @@ const COUNT_URL = '/v1/messages/count_tokens';
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
   const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const answerError = errorHandler(onFault, toAnthropicError);
   const common = {
-    errorHandler: errorHandler(onFault, toAnthropicError),
-    onRequest: nameRequest,
+    // Also for what is refused before a hook of this route runs.
+    errorHandler: (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      nameRequest(request, reply);
+      return answerError(thrown, request, reply);
+    },
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => nameRequest(request, reply),
     preValidation: readFields(profile, options.strict, messagesParameters(profile.parameters)),
   };
   const schema = { body: messagesSchema(profile.parameters) };
@@ -41,7 +46,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const signal = running.signalFor(reply.raw);
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       // Before any token is there, a stream says how long its prompt is.
-      const promptTokens = body.stream ? await countTokens(engine, rendered) : 0;
+      const promptTokens = body.stream ? await engine.countTokens(rendered) : 0;
       const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
       const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
       const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
@@ -64,7 +69,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const signal = running.signalFor(reply.raw);
       const { body: chat, origins } = toChat(body);
       return origins.guard(chat, async () => ({
-        input_tokens: await countTokens(engine, await renderBody(engine, chat, { hosts: imageHosts, signal })),
+        input_tokens: await engine.countTokens(await renderBody(engine, chat, { hosts: imageHosts, signal })),
       }));
     },
   );
@@ -74,6 +79,6 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
 }
 
 /** Anthropic's clients look for the request's id under this name. */
-async function nameRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('request-id', request.id);
 }

@@ -1,7 +1,7 @@
 /** A responses request's way through the server: as a chat body, then told as a response. Nothing is stored. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnswerEncoder } from '../../chat/answer-encoder.js';
-import { countTokens, renderBody, startAnswer } from '../../chat/start-answer.js';
+import { renderBody, startAnswer } from '../../chat/start-answer.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
 import { ResponseEvents } from '../../responses/response-events.js';
@@ -57,7 +57,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const { body: chat, origins } = translate(request.body);
       const signal = running.signalFor(reply.raw);
       return origins.guard(chat, async () => {
-        const input_tokens = await countTokens(engine, await renderBody(engine, chat, { hosts: imageHosts, signal }));
+        const input_tokens = await engine.countTokens(await renderBody(engine, chat, { hosts: imageHosts, signal }));
         return { object: 'response.input_tokens', input_tokens };
       });
     },

@@ -12,7 +12,7 @@ import { demoModelPath } from '../support/demo-model.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const RUNS = Number(process.env.CHASQUI_SEEDED_RUNS ?? 4);
-const PARALLEL = 8;
+const PARALLEL = 2;
 
 interface Context {
   engine: Model;

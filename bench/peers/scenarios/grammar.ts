@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fortyProperties } from '../../forty-properties.js';
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
@@ -6,6 +7,7 @@ import { runTimeoutMs, type ServedRun } from '../subjects.js';
 import { Prompts } from './prompts.js';
 
 const predictTokens = 128;
+const pauseMs = 200;
 /** Said to both servers, whose own settings differ. */
 const sampling = { temperature: 1, top_k: 40, top_p: 0.95, min_p: 0.05 };
 const response_format = {
@@ -30,5 +32,8 @@ async function decodeRate(server: RunningServer, prompts: Prompts, streams: numb
     predictTokens,
     fields: { ...fields, seed },
   }));
-  return figuresOf(await Promise.all(chats.map((chat) => streamChat(server, chat, options)))).decodeRate;
+  const streamed = await Promise.all(chats.map((chat) => streamChat(server, chat, options)));
+  // What a server does after an answer belongs to that answer.
+  await sleep(pauseMs);
+  return figuresOf(streamed).decodeRate;
 }

@@ -8,9 +8,18 @@ import { requestRows } from './rows/2.1-request.js';
 import { bodyRows } from './rows/2.2-to-2.5-bodies.js';
 import { endpointRows } from './rows/4-endpoints.js';
 import { authenticationRows } from './rows/5-authentication.js';
+import { limitRows } from './rows/8-limits.js';
 import { versioningRows } from './rows/9-versioning.js';
 
-const ROWS = [...modeRows, ...requestRows, ...bodyRows, ...endpointRows, ...authenticationRows, ...versioningRows];
+const ROWS = [
+  ...modeRows,
+  ...requestRows,
+  ...bodyRows,
+  ...endpointRows,
+  ...authenticationRows,
+  ...limitRows,
+  ...versioningRows,
+];
 
 /**
  * The numbered points and table rows of the specification that something here must check, in the modes that they are
@@ -31,6 +40,7 @@ const SPECIFICATION: readonly (readonly [row: string, modes: readonly Mode[]])[]
   ['4 rule 3', ['desktop']],
   ['5 private deployment', ['serverless']],
   ['5 local servers', LOCAL],
+  ['8 typical ranges', ALL],
   ['9.1', ALL],
 ];
 

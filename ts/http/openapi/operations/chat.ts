@@ -1,8 +1,13 @@
 import { chatChunkSchema } from '../../../schemas/chat-chunk.js';
 import { chatCompletionReplySchema } from '../../../schemas/chat-response.js';
+import { VERSION } from '../../../version.js';
 import type { Operation } from '../operation.js';
 
-const HEAD = { id: 'chatcmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10', created: 1_790_000_000 };
+const HEAD = {
+  id: 'chatcmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10',
+  created: 1_790_000_000,
+  system_fingerprint: `chasqui-${VERSION}`,
+};
 const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
 
 export const createChatCompletion: Operation = {

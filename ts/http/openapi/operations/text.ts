@@ -2,9 +2,15 @@ import { completionChunkSchema, completionReplySchema } from '../../../schemas/c
 import { embeddingsReplySchema } from '../../../schemas/embeddings.js';
 import { rerankReplySchema } from '../../../schemas/rerank.js';
 import { applyTemplateReplySchema, detokenizeReplySchema, tokenizeReplySchema } from '../../../schemas/tokenize.js';
+import { VERSION } from '../../../version.js';
 import type { Operation } from '../operation.js';
 
-const HEAD = { id: 'cmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10', object: 'text_completion', created: 1_790_000_000 };
+const HEAD = {
+  id: 'cmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10',
+  object: 'text_completion',
+  created: 1_790_000_000,
+  system_fingerprint: `chasqui-${VERSION}`,
+};
 
 export const createCompletion: Operation = {
   id: 'createCompletion',

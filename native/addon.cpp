@@ -45,11 +45,12 @@ Napi::Value score_module_of(const Napi::CallbackInfo& call) {
     });
 }
 
-// tryModule(path) → [{ name, description, type, memoryFree, memoryTotal }]
+// tryModule(path, onStep) → [{ name, description, type, memoryFree, memoryTotal }]
 Napi::Value try_module_of(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
-        const auto  devices = try_module(call[0].ToString().Utf8Value());
+        const auto  on_step = call[1].As<Napi::Function>();
+        const auto  devices = try_module(call[0].ToString().Utf8Value(), [&] { on_step.Call({}); });
         Napi::Array result  = Napi::Array::New(env, devices.size());
         for (uint32_t at = 0; at < devices.size(); ++at) {
             Napi::Object device = Napi::Object::New(env);

@@ -1,15 +1,14 @@
 // Builds the addon: node native/build.mjs [options]. Does nothing when nothing has changed.
-import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureLlamaSource } from '../vendor/llama-source.mjs';
 import { withSetupLock } from '../vendor/lock.mjs';
-import { clearLine, runScript, SetupError, say, showProgress } from '../vendor/progress.mjs';
+import { runScript, SetupError, say } from '../vendor/progress.mjs';
+import { checkPrerequisites, runCmakeJs } from './cmake.mjs';
 import { chooseVariants } from './cpu-variants.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -18,7 +17,6 @@ const addon = path.join(buildDir, 'Release', 'chasqui.node');
 const stampFile = path.join(buildDir, 'stamp');
 const optionsFile = path.join(buildDir, 'options.json');
 const configuredFile = path.join(buildDir, 'configured');
-const logFile = path.join(buildDir, 'build.log');
 const backends = ['cuda', 'vulkan'];
 
 const help = `Usage: node native/build.mjs [options]
@@ -60,7 +58,7 @@ export async function buildNative(args = []) {
   checkPrerequisites();
   fs.mkdirSync(buildDir, { recursive: true });
   if (!isUpToDate(stamp)) await compile({ definitions, options, stamp, llamaStamp: llama.stamp });
-  if (options.bench) await runCmakeJs(['build', '--target', 'bare-loop'], options, 'Building bare-loop');
+  if (options.bench) await cmake(['build', '--target', 'bare-loop'], options, 'Building bare-loop');
 }
 
 function readOptions(args) {
@@ -113,7 +111,7 @@ function isUpToDate(stamp) {
 async function compile({ definitions, options, stamp, llamaStamp }) {
   const started = Date.now();
   fs.rmSync(stampFile, { force: true });
-  fs.writeFileSync(logFile, '');
+  fs.rmSync(path.join(buildDir, 'build.log'), { force: true });
   const { bench, jobs, once, ...remembered } = options;
   if (!once) fs.writeFileSync(optionsFile, JSON.stringify(remembered));
   const first = !fs.existsSync(addon);
@@ -123,89 +121,17 @@ async function compile({ definitions, options, stamp, llamaStamp }) {
     // beside the addon, where ggml would load it whatever its version. Objects stay, so this costs seconds.
     fs.rmSync(path.join(buildDir, 'CMakeCache.txt'), { force: true });
     fs.rmSync(path.dirname(addon), { recursive: true, force: true });
-    await runCmakeJs(['configure', ...definitions.map((definition) => `--CD${definition}`)], options, 'Configuring');
+    await cmake(['configure', ...definitions.map((definition) => `--CD${definition}`)], options, 'Configuring');
     fs.writeFileSync(configuredFile, configuration);
   }
   say(`Building the native addon${first ? ' (the first time takes minutes)' : ''} ...`);
-  await runCmakeJs(['build'], options, 'Building the native addon');
+  await cmake(['build'], options, 'Building the native addon');
   fs.writeFileSync(stampFile, stamp);
   say(`Built the native addon in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
-async function runCmakeJs(args, options, title) {
-  const script = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
-  const jobs = options.jobs ? ['--parallel', options.jobs] : [];
-  const child = spawn(process.execPath, [script, ...args, ...jobs, '--log-level', 'warn'], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const log = fs.createWriteStream(logFile, { flags: 'a' });
-  let tail = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    forEachLine(stream, (line) => {
-      log.write(`${line}\n`);
-      tail = keepTail(tail, line);
-      const progress = describe(line);
-      if (progress) showProgress(`${title} ${progress}`);
-    });
-  }
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-  clearLine();
-  log.end();
-  if (code !== 0)
-    throw new SetupError(`${title}: failed. The whole log is in ${logFile}, its end:\n\n${tail.join('\n')}`);
-}
-
-function forEachLine(stream, visit) {
-  let rest = '';
-  stream.setEncoding('utf8').on('data', (text) => {
-    const lines = (rest + text).split(/\r?\n/);
-    rest = lines.pop();
-    lines.forEach(visit);
-  });
-  stream.on('end', () => rest && visit(rest));
-}
-
-/** The last lines, but from the first failed command on: others may still print theirs after it. */
-function keepTail(tail, line) {
-  // The compiler's command line and cmake-js's own last word say nothing that the error does not.
-  if (line.startsWith('ERROR OMG') || /^\S*(cmake|ccache|c\+\+|g\+\+|clang\+\+)\S* .* -c /.test(line)) return tail;
-  const failed = tail.findIndex((kept) => kept.startsWith('FAILED:'));
-  if (failed >= 0 && tail.length - failed > 60) return tail;
-  return [...tail, line].slice(failed >= 0 ? failed : -40);
-}
-
-function describe(line) {
-  const ninja = /^\[(\d+)\/(\d+)\] (?!Re-checking).*?([^/\s]+?)(?:\.o|\.obj)?$/.exec(line);
-  if (ninja) return `[${ninja[1]}/${ninja[2]}] ${ninja[3]}`;
-  return /^\[ *\d+%\]/.exec(line)?.[0];
-}
-
-function checkPrerequisites() {
-  const missing = [];
-  const cmake = /cmake version (\d+)\.(\d+)/.exec(spawnSync('cmake', ['--version'], { encoding: 'utf8' }).stdout ?? '');
-  if (!cmake || Number(cmake[1]) * 1000 + Number(cmake[2]) < 3021) {
-    missing.push(`CMake 3.21 or newer (found ${cmake ? `${cmake[1]}.${cmake[2]}` : 'none'})`);
-  }
-  if (process.platform !== 'win32') {
-    const compilers = [process.env.CXX, 'c++', 'g++', 'clang++'].filter(Boolean);
-    if (!compilers.some(answers)) missing.push('a C++17 compiler');
-    if (!['ninja', 'make'].some(answers)) missing.push('ninja or make');
-  }
-  if (missing.length > 0) {
-    throw new SetupError(`to build the native addon, please install ${missing.join(', ')}. ${installAdvice()}`);
-  }
-}
-
-function answers(command) {
-  return spawnSync(command.split(' ')[0], ['--version']).status === 0;
-}
-
-function installAdvice() {
-  if (process.platform === 'darwin') return 'On macOS: xcode-select --install, and brew install cmake ninja';
-  if (process.platform === 'win32')
-    return 'On Windows: winget install Kitware.CMake, and the Visual Studio Build Tools';
-  return 'On Debian or Ubuntu: sudo apt install cmake ninja-build g++';
+function cmake(args, { jobs }, title) {
+  return runCmakeJs(args, { directory: buildDir, jobs, title });
 }
 
 function readText(file) {

@@ -48,21 +48,38 @@ const components = {
   'node_modules/node-api-headers': { name: 'node-api-headers', file: 'node_modules/node-api-headers/LICENSE' },
 };
 
-/** The text for the package that carries `binaries`, files in build/Release. */
-export function writeNotices(root, binaries) {
-  const used = new Map();
-  for (const source of listSources(root, binaries)) {
+// Headers of a GPU's toolkit become part of a module. They say themselves whose they are, in their first comments.
+const toolkits = [
+  { name: 'Vulkan-Headers', files: /\/vulkan\/\w+\.h(pp)?$/, choice: 'MIT' },
+  { name: 'SPIRV-Headers', files: /\/spirv\/unified1\/\w+\.hpp$/ },
+  { name: 'CUB, Thrust and libcu++', files: /\/(cub|thrust|cuda\/std|cuda\/__\w+)\/[^ ]+$/, choice: 'Apache-2.0' },
+];
+const choices = {
+  MIT: ['vendor/llama.cpp/LICENSE', 'Permission is hereby granted'],
+  'Apache-2.0': ['node_modules/typescript/LICENSE', 'Apache License'],
+};
+
+/** The text for the package that carries `binaries`, files in Release of the build directory `build`. */
+export function writeNotices(root, build, binaries) {
+  const texts = new Map();
+  const files = listFiles(build, binaries);
+  for (const file of files) {
+    const source = path.relative(root, file).replaceAll('\\', '/');
+    if (source.startsWith('..') || path.isAbsolute(source) || source.startsWith('build/')) continue;
     const component = componentOf(source);
-    if (component) used.set(component.name, component);
+    if (component) texts.set(component.name, licence(root, component));
   }
-  const sections = [...used.values()].sort((a, b) => a.name.localeCompare(b.name));
-  const texts = sections.map((component) => `${component.name}\n${'='.repeat(60)}\n\n${licence(root, component)}\n`);
-  return `The binaries of this package contain the following, beside chasqui itself.\n\n${texts.join('\n')}`;
+  for (const toolkit of toolkits) {
+    const used = files.filter((file) => toolkit.files.test(file.replaceAll('\\', '/')));
+    if (used.length > 0) texts.set(toolkit.name, toolkitLicence(root, toolkit, used));
+  }
+  const sections = [...texts].sort(([a], [b]) => a.localeCompare(b));
+  const written = sections.map(([name, text]) => `${name}\n${'='.repeat(60)}\n\n${text}\n`);
+  return `The binaries of this package contain the following, beside chasqui itself.\n\n${written.join('\n')}`;
 }
 
-/** Every file that the binaries were made from, relative to `root`; those of the system are left out. */
-export function listSources(root, binaries) {
-  const build = path.join(root, 'build');
+/** Every file that the binaries were made from, absolute. */
+function listFiles(build, binaries) {
   const outputs = binaries.map((name) => path.join('Release', name));
   const inputs = ninja(build, ['inputs', ...outputs]).split('\n');
   const objects = inputs.filter((name) => /\.(o|obj)$/.test(name));
@@ -70,9 +87,20 @@ export function listSources(root, binaries) {
   for (const line of objects.length > 0 ? ninja(build, ['deps', ...objects]).split('\n') : []) {
     if (line.startsWith('    ')) headers.push(line.trim());
   }
-  const sources = [...inputs, ...headers].map((name) => path.relative(root, path.resolve(build, name)));
-  const own = sources.filter((name) => name && !name.startsWith('..') && !/^build[\\/]/.test(name));
-  return [...new Set(own.map((name) => name.replaceAll('\\', '/')))].sort();
+  const names = [...inputs, ...headers].filter(Boolean).map((name) => path.resolve(build, name));
+  return [...new Set(names)].sort();
+}
+
+/** What the headers say, each text once, and the licence that they leave the choice of. */
+function toolkitLicence(root, { choice }, files) {
+  const said = files.flatMap((file) => {
+    const [comment] = comments(fs.readFileSync(file, 'utf8')).filter((text) => /copyright/i.test(text));
+    return comment ?? [];
+  });
+  if (said.length === 0) throw new SetupError(`${files[0]} does not say whose it is`);
+  const [file, phrase] = choices[choice] ?? [];
+  const text = file && fs.readFileSync(path.join(root, file), 'utf8');
+  return [...new Set(said), ...(text ? [text.slice(text.indexOf(phrase)).trim()] : [])].join('\n\n');
 }
 
 function ninja(build, args) {
@@ -94,12 +122,17 @@ function componentOf(source) {
 function licence(root, { file, comment }) {
   if (file) return fs.readFileSync(path.join(root, file), 'utf8').trim();
   const [source, phrase] = comment;
-  const text = fs.readFileSync(path.join(root, source), 'utf8');
-  const blocks = [...text.matchAll(/\/\*[\s\S]*?\*\/|(?:^\/\/.*\n)+/gm)].map(([block]) => block);
-  const found = blocks.find((block) => block.includes(phrase));
+  const found = comments(fs.readFileSync(path.join(root, source), 'utf8')).find((text) => text.includes(phrase));
   if (!found) throw new SetupError(`${source} has no comment with "${phrase}", its licence, any more`);
-  return found
-    .replace(/^\/\*\s*|\s*\*\/$/g, '')
-    .replace(/^\/\/ ?/gm, '')
-    .trim();
+  return found;
+}
+
+function comments(text) {
+  const blocks = [...text.matchAll(/\/\*[\s\S]*?\*\/|(?:^\/\/.*\n)+/gm)].map(([block]) => block);
+  return blocks.map((block) =>
+    block
+      .replace(/^\/\*\s*|\s*\*\/$/g, '')
+      .replace(/^\/\/ ?/gm, '')
+      .trim(),
+  );
 }

@@ -1,10 +1,10 @@
-// Packs the npm packages into dist/packages/: chasqui itself, and one for each platform in prebuilds/.
+// Packs the npm packages into dist/packages/: chasqui itself, and one for each folder of prebuilds/.
 //
 //   node native/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
 // --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the
-// platform packages that were packed with it as optional dependencies, so what is published together must be packed
-// together.
+// platform packages and those for Vulkan that were packed with it as optional dependencies, so what is published together
+// must be packed together.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,6 +28,8 @@ const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'ut
 const MB = 1e6;
 /** What somebody downloads for chasqui without a GPU: the main package and one platform's. */
 const mainAndPlatformLimit = 30 * MB;
+/** For the registry takes no more than 200 MB or so, and everybody on Linux and Windows downloads Vulkan's. */
+const gpuLimits = { vulkan: 20 * MB, cuda12: 190 * MB, cuda13: 190 * MB };
 /** What Node's own binaries for Linux need, of glibc and of libstdc++. */
 const floor = { GLIBC: '2.28', GLIBCXX: '3.4.25' };
 /** Needed for `chasqui build` only, which says so. */
@@ -35,6 +37,7 @@ const buildTools = ['cmake-js', 'node-addon-api'];
 
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE'];
 const notInMain = [
+  'native/gpu-module.mjs',
   'native/notices.mjs',
   'native/pack.mjs',
   'native/prebuild.mjs',
@@ -49,34 +52,36 @@ await runScript(() => {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.rmSync(output, { recursive: true, force: true });
   fs.mkdirSync(output, { recursive: true });
-  const platforms = listPrebuilds().map(packPlatform);
-  const main = packMain(platforms);
-  report(main, platforms);
+  const packages = listPrebuilds().map(packNative);
+  const main = packMain(packages);
+  report(main, packages);
 });
 
 function listPrebuilds() {
-  const targets = fs.readdirSync(options.prebuilds).filter((name) => name !== 'demo');
-  if (targets.length === 0) throw new SetupError('prebuilds/ is empty. First run: npm run prebuild -- --backend cpu');
-  return targets;
+  const names = fs.readdirSync(options.prebuilds).filter((name) => name !== 'demo');
+  if (names.length === 0) throw new SetupError('prebuilds/ is empty. First run: npm run prebuild -- --backend cpu');
+  return names;
 }
 
-function packPlatform(target) {
-  const source = path.join(options.prebuilds, target);
-  const { complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
-  if (options.release && !complete) throw new SetupError(`prebuilds/${target} lacks CPU modules: prebuild it anew`);
+/** A platform's package, or that of a GPU's module. */
+function packNative(name) {
+  const source = path.join(options.prebuilds, name);
+  const { target, backend, complete, files } = JSON.parse(fs.readFileSync(path.join(source, 'manifest.json'), 'utf8'));
+  if (options.release && !complete) throw new SetupError(`prebuilds/${name} is for tests only: prebuild it anew`);
   if (options.release && target.startsWith('linux')) checkFloor(source, files);
   const [os, cpu] = target.split('-');
-  const name = `@chasqui/${target}`;
-  const folder = path.join(staging, target);
+  const folder = path.join(staging, name);
+  const binaries = backend ? folder : path.join(folder, 'prebuilds', target);
+  const what = backend ? `The ${backend} module` : 'The native part';
   copy(path.join(source, 'NOTICES'), path.join(folder, 'NOTICES'));
   for (const file of files.filter((each) => each !== 'NOTICES'))
-    copy(path.join(source, file), path.join(folder, 'prebuilds', target, file));
+    copy(path.join(source, file), path.join(binaries, file));
   copy(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
-  fs.writeFileSync(path.join(folder, 'README.md'), `The native part of chasqui ${manifest.version} for ${target}.\n`);
+  fs.writeFileSync(path.join(folder, 'README.md'), `${what} of chasqui ${manifest.version} for ${target}.\n`);
   writeManifest(folder, {
-    name,
+    name: `@chasqui/${name}`,
     version: manifest.version,
-    description: `The native part of chasqui for ${target}.`,
+    description: `${what} of chasqui for ${target}.`,
     license: manifest.license,
     os: [os],
     cpu: [cpu],
@@ -84,7 +89,7 @@ function packPlatform(target) {
     // Yarn would otherwise leave it in an archive, where no system's loader can reach it.
     preferUnplugged: true,
   });
-  return { name, ...pack(folder) };
+  return { name: `@chasqui/${name}`, backend, ...pack(folder) };
 }
 
 function checkFloor(folder, files) {
@@ -101,7 +106,7 @@ function checkFloor(folder, files) {
   }
 }
 
-function packMain(platforms) {
+function packMain(packages) {
   const folder = path.join(staging, 'chasqui');
   const excluded = notInMain.map((name) => path.join(root, name));
   for (const name of inMain) {
@@ -112,9 +117,11 @@ function packMain(platforms) {
   }
   compileTypeScript(path.join(folder, 'dist'));
   const { scripts, devDependencies, files, ...kept } = manifest;
+  // CUDA's modules are large, and npm cannot see who has a use for them.
+  const comeAlong = packages.filter(({ backend = '' }) => !backend.startsWith('cuda'));
   writeManifest(folder, {
     ...kept,
-    optionalDependencies: Object.fromEntries(platforms.map(({ name }) => [name, manifest.version])),
+    optionalDependencies: Object.fromEntries(comeAlong.map(({ name }) => [name, manifest.version])),
     peerDependencies: Object.fromEntries(buildTools.map((name) => [name, devDependencies[name]])),
     peerDependenciesMeta: Object.fromEntries(buildTools.map((name) => [name, { optional: true }])),
   });
@@ -149,14 +156,18 @@ function pack(folder) {
   return { filename, size, unpackedSize };
 }
 
-function report(main, platforms) {
-  for (const { filename, size, unpackedSize } of [main, ...platforms]) {
-    const sizes = `${(size / MB).toFixed(1)} MB packed, ${(unpackedSize / MB).toFixed(1)} MB unpacked`;
+function report(main, packages) {
+  for (const { filename, size, unpackedSize } of [main, ...packages]) {
+    const sizes = `${megabytes(size)} packed, ${megabytes(unpackedSize)} unpacked`;
     console.log(`${path.relative(root, path.join(output, filename))}: ${sizes}`);
   }
-  for (const { name, size } of platforms) {
-    if (main.size + size <= mainAndPlatformLimit) continue;
-    const total = `${((main.size + size) / MB).toFixed(1)} MB`;
-    throw new SetupError(`chasqui and ${name} are ${total} together; ${mainAndPlatformLimit / MB} MB is the limit`);
+  for (const { name, backend, size } of packages) {
+    const limit = backend ? gpuLimits[backend] : mainAndPlatformLimit - main.size;
+    if (size <= limit) continue;
+    throw new SetupError(`${name} is ${megabytes(size)}, and ${megabytes(limit)} is the most that it may be`);
   }
+}
+
+function megabytes(bytes) {
+  return `${(bytes / MB).toFixed(1)} MB`;
 }

@@ -1,5 +1,5 @@
-// Makes prebuilds/<platform>-<arch>/, what a platform's package holds: node native/prebuild.mjs --backend cpu
-import { spawn } from 'node:child_process';
+// Makes what npm packages hold: prebuilds/<platform>-<arch>/, or prebuilds/<platform>-<arch>-<backend>/ for a GPU's module.
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { withSetupLock } from '../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../vendor/progress.mjs';
+import { buildGpuModule, gpuBackends } from './gpu-module.mjs';
 import { writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -15,16 +16,23 @@ const target = `${process.platform}-${process.arch}`;
 const staging = path.join(root, 'build', 'prebuild');
 const shim = path.join(root, 'native', 'prebuild-node-gyp.mjs');
 
-const help = `Usage: npm run prebuild -- --backend cpu [options]
+const backends = ['cpu', ...(process.platform === 'darwin' ? ['metal'] : []), ...gpuBackends];
 
-  --backend <name>    cpu: the addon, and every CPU module of this platform; on macOS Metal is among them
+const help = `Usage: npm run prebuild -- --backend <name> [options]
+
+  --backend cpu       the addon, and every CPU module of this platform; on macOS with Metal's
+  --backend metal     the same, on macOS
+  --backend vulkan    the module for Vulkan alone; VULKAN_SDK names the SDK where the system has none
+  --backend cuda      the module for CUDA alone, for the toolkit of the nvcc on the PATH or in CUDACXX
   --local-variants    only the CPU modules that this machine can use: quick, for tests, not for publishing
+  --define <N=V>      pass a definition to CMake, for a GPU's module (repeatable)
   --jobs <n>          run n compilers at a time
   --out <folder>      write to <folder>/prebuilds instead`;
 
 const argumentTypes = {
   backend: { type: 'string' },
   'local-variants': { type: 'boolean', default: false },
+  define: { type: 'string', multiple: true, default: [] },
   jobs: { type: 'string' },
   out: { type: 'string', default: root },
   help: { type: 'boolean', default: false },
@@ -36,7 +44,8 @@ if (process.argv.length > 2) await runScript(main);
 async function main() {
   const options = readOptions();
   if (options.help) return console.log(help);
-  await withSetupLock(() => prebuild(options));
+  const isAddon = !gpuBackends.includes(options.backend);
+  await withSetupLock(() => (isAddon ? prebuildAddon(options) : prebuildGpuModule(options)));
 }
 
 function readOptions() {
@@ -46,24 +55,47 @@ function readOptions() {
   } catch (error) {
     throw new SetupError(`${error.message}\n\n${help}`);
   }
-  if (!values.help && values.backend !== 'cpu') {
-    throw new SetupError(`--backend ${values.backend ?? '(none given)'}: only cpu can be packaged yet\n\n${help}`);
+  if (!values.help && !backends.includes(values.backend)) {
+    throw new SetupError(`--backend ${values.backend ?? '(none given)'}: there are ${backends.join(', ')}\n\n${help}`);
   }
   return values;
 }
 
-async function prebuild(options) {
+async function prebuildAddon(options) {
   const jobs = options.jobs ? ['--jobs', options.jobs] : [];
   const variants = options['local-variants'] ? [] : ['--all-variants'];
-  const output = path.join(options.out, 'prebuilds', target);
-  fs.rmSync(output, { recursive: true, force: true });
+  const output = emptyFolder(options, target);
   await runPrebuildify(options.out, ['--once', ...variants, ...jobs]);
+  describe(output, { target, complete: !options['local-variants'] }, path.join(root, 'build'));
+}
+
+async function prebuildGpuModule(options) {
+  const { suffix, directory, file } = await buildGpuModule(options.backend, options);
+  const output = emptyFolder(options, `${target}-${suffix}`);
+  fs.copyFileSync(path.join(directory, 'Release', file), path.join(output, file));
+  if (process.platform === 'linux') strip(path.join(output, file));
+  describe(output, { target, backend: suffix, complete: options.define.length === 0 }, directory);
+}
+
+function emptyFolder(options, name) {
+  const folder = path.join(options.out, 'prebuilds', name);
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+function strip(file) {
+  const { status, stderr, error } = spawnSync('strip', ['--strip-all', file], { encoding: 'utf8' });
+  if (status !== 0) throw new SetupError(`strip, of binutils, failed: ${error?.message ?? stderr}`);
+}
+
+/** Adds the notices and a list of what is there, for native/pack.mjs. */
+function describe(output, about, build) {
   const binaries = fs.readdirSync(output);
-  fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, binaries));
-  const files = [...binaries, 'NOTICES'].sort();
-  const manifest = { target, complete: !options['local-variants'], files };
+  fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, build, binaries));
+  const manifest = { ...about, files: [...binaries, 'NOTICES'].sort() };
   fs.writeFileSync(path.join(output, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  say(`${output}: ${files.length} files${manifest.complete ? '' : ', for tests only: CPU modules are missing'}`);
+  say(`${output}: ${manifest.files.length} files${manifest.complete ? '' : ', for tests only: it is not all there'}`);
 }
 
 /** Strips a copy of what the shim built: whoever runs from the build itself would crash if it changed under him. */

@@ -123,7 +123,7 @@ std::vector<ggml_backend_buffer_type_t> list_storages(ggml_backend_dev_t device)
     return storages;
 }
 
-void try_device(ggml_backend_dev_t device) {
+void try_device(ggml_backend_dev_t device, const std::function<void()>& on_step) {
     const Backend backend(ggml_backend_dev_init(device, nullptr));
     if (!backend) throw std::runtime_error("its device could not be started: " + take_last_errors());
     bool computed = false;
@@ -134,6 +134,7 @@ void try_device(ggml_backend_dev_t device) {
                 const auto inputs   = make_values(kInner * columns, 2);
                 const auto products = multiply(backend.get(), storage, weights, inputs, columns);
                 if (products.empty()) continue;
+                on_step();
                 const double error = relative_error(weights, inputs, products);
                 // Negated, because a product that is not a number compares with nothing.
                 if (!(error <= kTolerance)) {
@@ -184,7 +185,7 @@ int score_module(const std::string& path) {
     return score == nullptr ? 1 : score();
 }
 
-std::vector<DeviceInfo> try_module(const std::string& path) {
+std::vector<DeviceInfo> try_module(const std::string& path, const std::function<void()>& on_step) {
     capture_log(false);
     // ggml's loader logs no reason that could be told, so it is asked for here.
     if (score_module(path) <= 0) throw std::runtime_error("this machine lacks what it needs");
@@ -193,7 +194,7 @@ std::vector<DeviceInfo> try_module(const std::string& path) {
     std::vector<DeviceInfo> devices;
     for (size_t at = 0; at < ggml_backend_reg_dev_count(module); ++at) {
         ggml_backend_dev_t device = ggml_backend_reg_dev_get(module, at);
-        try_device(device);
+        try_device(device, on_step);
         devices.push_back(describe(device));
     }
     if (devices.empty()) throw std::runtime_error("it found no device on this machine");

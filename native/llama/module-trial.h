@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ int score_module(const std::string& path);
 
 // Loads the module and has each of its devices multiply small matrices, of floats and of quantised weights, in each of
 // its ways to store weights. Throws std::runtime_error when it does not load, finds no device, or computes wrongly.
-std::vector<DeviceInfo> try_module(const std::string& path);
+// `on_step` is called after each product: a driver that compiles its kernels first may take seconds for one.
+std::vector<DeviceInfo> try_module(const std::string& path, const std::function<void()>& on_step);
 
 }  // namespace chasqui

@@ -298,10 +298,10 @@ export interface Addon {
    */
   scoreModule(path: string): number;
   /**
-   * Loads a module and has it multiply matrices; a bad one may end the process: see `trial.ts`.
+   * Loads a module and has it multiply matrices, `onStep` after each; a bad one may end the process: see `trial.ts`.
    * @throws {Error} when it does not load, finds no device, or computes wrongly.
    */
-  tryModule(path: string): NativeDevice[];
+  tryModule(path: string, onStep: () => void): NativeDevice[];
   /** Frees every engine of this thread, now. */
   shutdown(): void;
 }

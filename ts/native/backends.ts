@@ -3,6 +3,7 @@ import { ChasquiError } from '../errors.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
 import { type LoadedAddon, loadAddon } from './load-addon.js';
 import type { Backend } from './module-files.js';
+import { findPackage, gpuPackages } from './packages.js';
 
 let chosen: Promise<string[]> | undefined;
 
@@ -36,9 +37,16 @@ export function chooseBackends(
   return chooseModules({
     ...options,
     addonPath: path,
-    directories: [directory],
+    directories: [...gpuDirectories(), directory],
     score: (file) => addon.scoreModule(file),
   });
+}
+
+/** Where modules for GPUs may lie, beside the addon's own folder. */
+function gpuDirectories(): string[] {
+  const installed = gpuPackages.map(findPackage).filter(({ problem }) => problem === undefined);
+  const given = process.env.CHASQUI_MODULES;
+  return [...(given ? [given] : []), ...installed.flatMap(({ directory }) => directory ?? [])];
 }
 
 function noneUsable({ directory }: LoadedAddon, choice: ModuleChoice): ChasquiError {

@@ -13,6 +13,9 @@ export const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.js
 
 export const platformPackage = `@chasqui/${process.platform}-${process.arch}`;
 
+/** Packages of this platform that hold one GPU module each, best first. */
+export const gpuPackages = ['cuda13', 'cuda12', 'vulkan'].map((backend) => `${platformPackage}-${backend}`);
+
 export interface InstalledPackage {
   name: string;
   /** Where it is; undefined when it is not installed. */

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
 
-/** How long one module may take. */
+/** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
 export const TRIAL_LIMIT_MS = 10_000;
 /** How long Node itself may take to start on a busy machine. */
 const START_LIMIT_MS = 60_000;
@@ -52,7 +52,7 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     let end = '';
     let complaint = '';
     const hang = (limit: number) => () => {
-      end = `it did not answer within ${limit / 1000} s`;
+      end = `it gave no sign of life for ${limit / 1000} s`;
       child.kill('SIGKILL');
     };
     let timer = setTimeout(hang(START_LIMIT_MS), START_LIMIT_MS);
@@ -62,8 +62,8 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     child.on('message', (message: TrialMessage) => {
       clearTimeout(timer);
       timer = setTimeout(hang(limitMs), limitMs);
-      if (message.ready) ready = true;
-      else reported.push(message);
+      if (message.sign === undefined) reported.push(message);
+      ready = true;
     });
     child.once('error', (error) => {
       clearTimeout(timer);

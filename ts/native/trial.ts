@@ -1,6 +1,6 @@
 /**
  * The child process in which ggml's modules are tried, because a bad one can end or hang the process that loads it:
- * `trial.js <addon> score|try <file>...`. Sends one `TrialMessage` when it is ready and one for each file, in order.
+ * `trial.js <addon> score|try <file>...`. Sends a `TrialMessage` when it is ready, for each step, and for each file in order.
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeDevice } from './addon.js';
@@ -16,18 +16,19 @@ export interface TrialResult {
   reason?: string;
 }
 
-export type TrialMessage = { ready: true } | ({ ready?: never } & TrialResult);
+export type TrialMessage = { sign: 'ready' | 'step' } | ({ sign?: never } & TrialResult);
 
 const [addonPath = '', task, ...files] = process.argv.slice(2);
 const addon = createRequire(import.meta.url)(addonPath) as Addon;
 
-await send({ ready: true });
+await send({ sign: 'ready' });
 for (const file of files) await send(judge(file));
 process.disconnect();
 
 function judge(file: string): TrialResult {
   try {
-    return task === 'score' ? { score: addon.scoreModule(file) } : { devices: addon.tryModule(file) };
+    if (task === 'score') return { score: addon.scoreModule(file) };
+    return { devices: addon.tryModule(file, () => process.send?.({ sign: 'step' } satisfies TrialMessage)) };
   } catch (error) {
     return { reason: (error as Error).message };
   }

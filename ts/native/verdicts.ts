@@ -14,6 +14,9 @@ const FAILURE_KEPT_MS = 3_600_000;
 /** Files of modules that are gone are forgotten when there are more than this. */
 const MOST_KEPT = 200;
 
+/** Variables that decide which driver and which device a module finds. */
+const DRIVER_SETTINGS = ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'VK_DRIVER_FILES'];
+
 interface Kept {
   at: number;
   result: TrialResult;
@@ -88,7 +91,8 @@ function cacheFolder(): string {
 function describeMachine(): string[] {
   const flags = /^(?:flags|Features)\s*:.*$/m.exec(readText('/proc/cpuinfo'))?.[0] ?? '';
   const drivers = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d'].flatMap(list);
-  return [cpus()[0]?.model ?? '', flags, release(), readText('/proc/driver/nvidia/version'), ...drivers];
+  const settings = DRIVER_SETTINGS.map((name) => process.env[name] ?? '');
+  return [cpus()[0]?.model ?? '', flags, release(), readText('/proc/driver/nvidia/version'), ...drivers, ...settings];
 }
 
 function list(folder: string): string[] {

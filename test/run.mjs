@@ -10,6 +10,8 @@ import { stripVTControlCharacters } from 'node:util';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
 const minute = 60_000;
+const vulkanModules = path.join(root, 'prebuilds', `${process.platform}-${process.arch}-vulkan`);
+const vulkanVariables = path.join(root, 'build', 'vulkan-tools', 'env');
 /** What the servers of this run answer. */
 const replies = path.join(root, 'build', 'test-replies');
 
@@ -27,6 +29,7 @@ const tiers = [
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
   { name: 'packages', limit: 10 * minute, when: noPackages },
+  { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'property', limit: 10 * minute },
@@ -41,6 +44,17 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
+}
+
+/** `.ci/vulkan` puts both there. */
+function noVulkan() {
+  if (!fs.existsSync(path.join(vulkanModules, 'libggml-vulkan.so'))) return 'no Vulkan module: run .ci/vulkan';
+  return fs.existsSync(vulkanVariables) ? undefined : 'no Vulkan driver: run .ci/vulkan';
+}
+
+function vulkanEnvironment() {
+  const lines = fs.readFileSync(vulkanVariables, 'utf8').trim().split('\n');
+  return { ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/))), CHASQUI_MODULES: vulkanModules };
 }
 
 process.once('SIGTERM', () => {
@@ -87,12 +101,16 @@ async function runTier(tier) {
   return { name: tier.name, note: `${seconds} s`, ...judge(output, end) };
 }
 
-function runUvu({ name, limit }) {
+function runUvu({ name, limit, env }) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = ['--import', 'tsx', uvu, path.join('test', name), String.raw`\.test\.ts$`, color];
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: root, env: recording(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...recording(), ...env?.() },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     running = child;
     let output = '';
     let timedOut = false;

@@ -21,7 +21,7 @@ interface ServeOptions extends HostingOptions {
   model?: string;
   ctxSize?: number;
   parallel?: number;
-  backend: (typeof BACKENDS)[number] | 'auto';
+  backend?: (typeof BACKENDS)[number] | 'auto';
   threads?: number;
   alias?: string;
   maxQueue?: number;
@@ -50,7 +50,6 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--backend <name>', 'what to compute with; auto: the best that passes a trial (chasqui doctor)')
         .choices(['auto', ...BACKENDS])
-        .default('auto')
         .env('CHASQUI_BACKEND'),
     )
     .option(
@@ -139,7 +138,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
     modelPath: options.model ?? DEMO_MODEL,
     model: {
       onProgress,
-      backend: options.backend,
+      ...(options.backend !== undefined && { backend: options.backend }),
       ...(ctxSize !== undefined && { contextSize: ctxSize }),
       ...(parallel !== undefined && { parallel }),
       ...(threads !== undefined && { threads }),

@@ -36,7 +36,7 @@ export interface LoadOptions {
   parallel?: number;
   /**
    * What to compute with: `cpu`, or a GPU's `cuda`, `metal` or `vulkan`; decided by the first model of a process.
-   * Default `auto`: the best that passes a trial.
+   * Default: the environment's CHASQUI_BACKEND, or else `auto`, the best that passes a trial.
    */
   backend?: Backend | 'auto';
   /** Compute threads; default: one per physical core, or fewer where the model is so small that they only wait. */
@@ -269,7 +269,7 @@ function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
 export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
   options.signal?.throwIfAborted();
   const { addon } = loadAddon();
-  const modules = await decideModules(options.backend ?? 'auto');
+  const modules = await decideModules(options.backend);
   options.signal?.throwIfAborted();
   const streams = new Map<number, JobStream>();
   const absolutePath = resolve(path);

@@ -2,7 +2,7 @@
 import { ChasquiError } from '../errors.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
 import { type LoadedAddon, loadAddon } from './load-addon.js';
-import type { Backend } from './module-files.js';
+import { BACKENDS, type Backend } from './module-files.js';
 import { findPackage, gpuPackages } from './packages.js';
 
 let chosen: Promise<string[]> | undefined;
@@ -10,15 +10,23 @@ let chosen: Promise<string[]> | undefined;
 /**
  * The modules to load: at most one for a GPU, and one for the CPU.
  * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its trial, `addon_missing`
- * when nothing did.
+ * when nothing did, `invalid_options` when CHASQUI_BACKEND names none that there is.
  */
-export function decideModules(backend: Backend | 'auto'): Promise<string[]> {
+export function decideModules(backend: Backend | 'auto' = backendOfEnvironment()): Promise<string[]> {
   chosen ??= decide(backend);
   // What failed may be asked for otherwise.
   chosen.catch(() => {
     chosen = undefined;
   });
   return chosen;
+}
+
+function backendOfEnvironment(): Backend | 'auto' {
+  const asked = process.env.CHASQUI_BACKEND || 'auto';
+  const known = ['auto', ...BACKENDS].find((name) => name === asked);
+  if (known !== undefined) return known as Backend | 'auto';
+  const message = `CHASQUI_BACKEND is \`${asked}\`, but there are auto, ${BACKENDS.join(', ')}.`;
+  throw new ChasquiError('invalid_options', message);
 }
 
 async function decide(backend: Backend | 'auto'): Promise<string[]> {

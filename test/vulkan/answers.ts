@@ -1,0 +1,53 @@
+/** Prints what two models think comes next, with the backend that CHASQUI_BACKEND names: run by `compute.ts`. */
+import { syntheticModel } from '../../bench/peers/models.js';
+import { syntheticProjector } from '../../bench/peers/projectors.js';
+import { type GenerateRequest, loadModel } from '../../ts/index.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { picture } from '../support/picture.js';
+import type { Answers, Next } from './compute.js';
+
+const tokens = (length: number) => Array.from({ length }, (_, at) => 40 + ((at * 7) % 50));
+const question: GenerateRequest = {
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'image', image: picture(1) },
+        { type: 'text', text: 'What is it?' },
+      ],
+    },
+  ],
+};
+// A product with one vector, with a few, with a matrix, and with a full batch take a kernel each.
+const requests: Record<string, GenerateRequest> = {
+  '1 token': { prompt: tokens(1) },
+  '4 tokens': { prompt: tokens(4) },
+  '30 tokens': { prompt: tokens(30) },
+  '600 tokens': { prompt: tokens(600) },
+  'a picture': question,
+};
+
+async function answersOf(path: string, modelWidth: number): Promise<Answers[string]> {
+  const shape = { imageSize: 32, patchSize: 16, layers: 1, width: 32, hidden: 64, heads: 2, modelWidth };
+  const mmproj = syntheticProjector({ kind: 'mlp', ...shape });
+  const model = await loadModel(path, { contextSize: 1024, parallel: 2, mmproj });
+  const answers: Answers[string] = {};
+  for (const [name, request] of Object.entries(requests)) {
+    const next: Next[] = [];
+    for await (const { id, logprobs } of model.generate({
+      ...request,
+      temperature: 0,
+      topLogprobs: 20,
+      maxTokens: 6,
+    })) {
+      next.push({ id, top: (logprobs?.top ?? []).map(({ id: token, logprob }) => [token, logprob]) });
+    }
+    answers[name] = next;
+  }
+  await model.close();
+  return answers;
+}
+
+console.log(
+  JSON.stringify({ demo: await answersOf(demoModelPath, 160), tiny: await answersOf(syntheticModel('tiny', ''), 64) }),
+);

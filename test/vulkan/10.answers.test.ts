@@ -1,7 +1,7 @@
 // All layers on Vulkan compute what the CPU does, but for rounding.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answers, compute, type Next } from './compute.js';
+import { compute, type Next } from './compute.js';
 
 const test = suite('vulkan: answers');
 /**
@@ -10,18 +10,26 @@ const test = suite('vulkan: answers');
  */
 const roundings = { demo: 0.3, tiny: 0.02 };
 
-let cpu: Answers;
-let vulkan: Answers;
+let cpu: ReturnType<typeof compute>;
+let vulkan: ReturnType<typeof compute>;
 test.before(() => {
   cpu = compute('cpu');
   vulkan = compute('vulkan');
 });
 
+test('every layer of both models is on the device, and the projectors are', () => {
+  const layers = [...vulkan.log.matchAll(/offloaded (\d+)\/(\d+) layers to GPU/g)];
+  assert.is(layers.length, 2, vulkan.log);
+  for (const [, offloaded, all] of layers) assert.is(offloaded, all);
+  assert.is([...vulkan.log.matchAll(/CLIP using Vulkan0 backend/g)].length, 2, vulkan.log);
+});
+
+const requests = ['1 token', '4 tokens', '30 tokens', 'a picture'];
 for (const [model, rounding] of Object.entries(roundings)) {
-  for (const request of ['1 token', '4 tokens', '30 tokens', '600 tokens', 'a picture']) {
+  for (const request of model === 'demo' ? [...requests, '600 tokens'] : requests) {
     test(`${model}: the same comes after ${request}, for as long as no two tokens are about as likely`, () => {
-      const expected = cpu[model]?.[request] ?? [];
-      const found = vulkan[model]?.[request] ?? [];
+      const expected = cpu.answers[model]?.[request] ?? [];
+      const found = vulkan.answers[model]?.[request] ?? [];
       assert.ok(expected.length > 0);
       for (const [at, next] of expected.entries()) {
         const off = difference(next, found[at]);

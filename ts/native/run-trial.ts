@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { HangWatch } from './hang-watch.js';
 import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
 
 /** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
@@ -51,26 +52,25 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     let ready = false;
     let end = '';
     let complaint = '';
-    const hang = (limit: number) => () => {
+    const watch = new HangWatch(child.pid, (limit) => {
       end = `it gave no sign of life for ${limit / 1000} s`;
       child.kill('SIGKILL');
-    };
-    let timer = setTimeout(hang(START_LIMIT_MS), START_LIMIT_MS);
+    });
+    watch.expectSign(START_LIMIT_MS);
     child.stderr?.on('data', (data) => {
       complaint = `${complaint}${data}`.slice(-2000);
     });
     child.on('message', (message: TrialMessage) => {
-      clearTimeout(timer);
-      timer = setTimeout(hang(limitMs), limitMs);
+      watch.expectSign(limitMs);
       if (message.sign === undefined) reported.push(message);
       ready = true;
     });
     child.once('error', (error) => {
-      clearTimeout(timer);
+      watch.stop();
       reject(new TrialNotPossible(`no process could be started to try modules in: ${error.message}`));
     });
     child.once('close', (code, signal) => {
-      clearTimeout(timer);
+      watch.stop();
       if (ready) resolve({ reported, end: end || describeEnd(code, signal, complaint) });
       else reject(new TrialNotPossible(end || describeEnd(code, signal, complaint)));
     });

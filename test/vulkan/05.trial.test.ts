@@ -1,0 +1,29 @@
+// A driver without a GPU is a device like any other: tried, chosen, told of.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadAddon } from '../../ts/native/load-addon.js';
+import { runTrial } from '../../ts/native/run-trial.js';
+
+const test = suite('vulkan: trial');
+const module = join(process.env.CHASQUI_MODULES as string, 'libggml-vulkan.so');
+/** llvmpipe compiles a kernel for longer than a trial waits. Its cache keeps them, so that the next trial is a quick one. */
+const compiling = 300_000;
+
+test('the module computes rightly', async () => {
+  const [result] = await runTrial(loadAddon().path, 'try', [module], compiling);
+  assert.is(result?.reason, undefined);
+  assert.match(result?.devices?.[0]?.description ?? '', /^llvmpipe/);
+});
+
+test('doctor tries it within the limits, and chooses it', () => {
+  const args = ['--import', 'tsx', 'ts/cli.ts', 'doctor', '--json'];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const report = JSON.parse(stdout || stderr);
+  const [first] = report.modules;
+  assert.equal([first.name, first.verdict, first.reason], ['vulkan', 'chosen', undefined]);
+  assert.is(first.path, module);
+});
+
+test.run();

@@ -1,0 +1,59 @@
+/** Notices that a process gives no sign of life. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** On a busy machine a process gets the time on top that it waits for a processor, up to this many times the limit. */
+const BUSY_FACTOR = 6;
+
+export class HangWatch {
+  readonly #pid: number | undefined;
+  readonly #onHang: (limitMs: number) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `onHang` is given the limit, in milliseconds, that the last `expectSign` set. */
+  constructor(pid: number | undefined, onHang: (limitMs: number) => void) {
+    this.#pid = pid;
+    this.#onHang = onHang;
+  }
+
+  /** A sign has come; the next is due within `limitMs`. */
+  expectSign(limitMs: number): void {
+    this.stop();
+    const began = Date.now();
+    const waitedBefore = waitedForProcessor(this.#pid);
+    const judge = () => {
+      const waited = waitedForProcessor(this.#pid) - waitedBefore;
+      const left = Math.min(limitMs + waited, BUSY_FACTOR * limitMs) - (Date.now() - began);
+      if (left > 0) this.#timer = setTimeout(judge, left);
+      else this.#onHang(limitMs);
+    };
+    this.#timer = setTimeout(judge, limitMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Of its threads the longest time in which one was ready to run and did not, in milliseconds; 0 where it is not known. */
+function waitedForProcessor(pid: number | undefined): number {
+  const tasks = `/proc/${pid}/task`;
+  return Math.max(0, ...list(tasks).map((task) => runDelay(`${tasks}/${task}/schedstat`)));
+}
+
+/** Only Linux has the folder, and a process may end while it is read. */
+function list(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** The file holds nanoseconds spent running, nanoseconds ready to run, and how often it ran. */
+function runDelay(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8').split(' ')[1] ?? 0) / 1e6;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,17 @@
+// Tests of the tier `model` with every layer on Vulkan. Left out are those with batches of many shapes or long prompts:
+// llvmpipe compiles a kernel for each shape, and one can take it a minute.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runWith } from './compute.js';
+
+const test = suite('vulkan: model');
+
+for (const file of ['10.open', '50.close', '72.image-parts']) {
+  test(file, () => {
+    const { status, stdout, stderr } = runWith('vulkan', 'node_modules/uvu/bin.js', 'test/model', file, '--no-color');
+    assert.is(status, 0, `${stdout}\n${stderr}`);
+    assert.match(stdout, /Skipped: +0/);
+  });
+}
+
+test.run();

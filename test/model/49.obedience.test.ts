@@ -59,7 +59,7 @@ function testWith(name: string, path: () => string): void {
   const test = suite<Context>(`obedience, ${name}`);
 
   test.before(async (context) => {
-    context.engine = await loadModel(path(), { contextSize: 4096, parallel: PARALLEL });
+    context.engine = await loadModel(path(), { contextSize: 4096, parallel: PARALLEL, threads: 1 });
     context.app = buildApp(context.engine, runtime);
   });
   test.after(async ({ app, engine }) => {

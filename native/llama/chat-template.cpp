@@ -1,6 +1,7 @@
 #include "chat-template.h"
 
 #include "../core/error-code.h"
+#include "gbnf.h"
 
 #include <chat-auto-parser.h>
 #include <chat.h>
@@ -8,7 +9,6 @@
 #include <json.h>
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 namespace chasqui {
@@ -103,23 +103,6 @@ GrammarSettings grammar_of(const common_chat_params& params) {
     return grammar;
 }
 
-// llama.cpp lets an answer that must call a tool say anything before: a model that never comes to the point would never
-// call it. The run of text before the call goes; reasoning stays, where the template has any.
-std::string without_preamble(const std::string& gbnf) {
-    static const std::regex kPreamble(" until-[0-9]+[?]?(?= (?:space )?tool-)");
-    const size_t            begin = gbnf.find("root ::= ");
-    if (begin == std::string::npos || (begin > 0 && gbnf[begin - 1] != '\n')) return gbnf;
-    const size_t end = std::min(gbnf.find('\n', begin), gbnf.size());
-    return gbnf.substr(0, begin) + std::regex_replace(gbnf.substr(begin, end - begin), kPreamble, "") + gbnf.substr(end);
-}
-
-// Where each call has marks of its own, llama.cpp lets them repeat whatever `parallel_tool_calls` says.
-std::string with_one_call(std::string gbnf) {
-    string_replace_all(gbnf, "tool-calls ::= (tool-call space)+\n", "tool-calls ::= tool-call space\n");
-    string_replace_all(gbnf, "tool-calls ::= (tool-call? space)+\n", "tool-calls ::= tool-call? space\n");
-    return gbnf;
-}
-
 }  // namespace
 
 void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
@@ -199,11 +182,32 @@ RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) c
     return rendered;
 }
 
+// What the answer must be where it may call a tool or else obey a schema: neither of llama.cpp's grammars alone.
+GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs) const {
+    common_chat_templates_inputs calling = inputs;
+    calling.json_schema.clear();
+    calling.tool_choice                  = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
+    const common_chat_params call        = common_chat_templates_apply(templates_.get(), calling);
+    inputs.tools.clear();
+    const common_chat_params format = common_chat_templates_apply(templates_.get(), inputs);
+
+    GrammarSettings grammar = grammar_of(call);
+    std::string     calls   = without_preamble(call.grammar);
+    if (!inputs.parallel_tool_calls) calls = with_one_call(calls);
+    grammar.gbnf = either_of(calls, without_fence(format.grammar));
+    return grammar;
+}
+
 // The model is told of all tools, even where it must call a certain one.
 RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const {
+    RenderedPrompt rendered;
+    const bool     may_call = !inputs.tools.empty() && inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
+    if (may_call && !inputs.json_schema.empty()) {
+        rendered.grammar = call_or_schema(inputs);
+        inputs.json_schema.clear();
+    }
     common_chat_params params = common_chat_templates_apply(templates_.get(), inputs);
-    RenderedPrompt     rendered;
-    rendered.text = params.prompt;
+    rendered.text             = params.prompt;
     if (!only_tool.empty()) {
         inputs.tools.erase(std::remove_if(inputs.tools.begin(), inputs.tools.end(),
                                           [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
@@ -217,7 +221,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     }
     rendered.additional_stops = params.additional_stops;
     rendered.preserved_tokens = params.preserved_tokens;
-    if (!params.grammar.empty()) rendered.grammar = grammar_of(params);
+    if (!rendered.grammar && !params.grammar.empty()) rendered.grammar = grammar_of(params);
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 

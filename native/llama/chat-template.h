@@ -50,7 +50,7 @@ public:
     //   tools                 in OpenAI's format (none)
     //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
     //   parallel_tool_calls   (as far as the template can)
-    //   json_schema           what the answer must be (anything)
+    //   json_schema           what the answer must be, unless it calls a tool (anything)
     //   chat_template_kwargs  variables of the template (none)
     // Throws `template_failed` with the template's own words when it refuses them, `invalid_grammar` when a schema
     // cannot be turned into a grammar, `unsupported_parameter` when the template has no tool calls and one is required.
@@ -59,9 +59,10 @@ public:
     const TemplateCapabilities& capabilities() const { return capabilities_; }
 
 private:
-    void           analyse();
-    RenderedPrompt render_plain(common_chat_templates_inputs inputs) const;
-    RenderedPrompt render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const;
+    void            analyse();
+    RenderedPrompt  render_plain(common_chat_templates_inputs inputs) const;
+    RenderedPrompt  render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const;
+    GrammarSettings call_or_schema(common_chat_templates_inputs inputs) const;
 
     struct Free {
         void operator()(common_chat_templates* templates) const;

@@ -17,9 +17,8 @@ export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): 
 
   const jsonSchema = readResponseFormat(body.response_format);
   if (body.grammar !== undefined) refuseBeside(body, 'grammar', mayCall, jsonSchema !== null);
-  if (jsonSchema !== null && mayCall && choice === 'auto') throw eitherToolsOrSchema();
   // Where a tool must be called, the answer has no content that the format could apply to.
-  if (jsonSchema !== null && !mayCall) options.jsonSchema = jsonSchema;
+  if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
 
   const templateKwargs = toTemplateKwargs(body);
   if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
@@ -83,15 +82,6 @@ function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: bo
   const other = mayCall ? 'tools' : hasSchema ? 'response_format' : null;
   if (other === null || body[param] === undefined) return;
   throw new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
-}
-
-function eitherToolsOrSchema(): ChasquiError {
-  return new ChasquiError(
-    'unsupported_parameter',
-    'An answer that is either a tool call or obeys `response_format` cannot be enforced: set `tool_choice` to "none", ' +
-      'or leave `response_format` out.',
-    'response_format',
-  );
 }
 
 function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {

@@ -69,7 +69,7 @@ export interface RenderOptions {
   toolChoice?: 'auto' | 'none' | 'required' | { name: string };
   /** Default: as far as the template can. */
   parallelToolCalls?: boolean;
-  /** What the answer must be. */
+  /** What the answer must be, unless it calls a tool. */
   jsonSchema?: object;
   /** Variables of the template. */
   templateKwargs?: Readonly<Record<string, unknown>>;

@@ -70,9 +70,10 @@ test('response formats', () => {
   ]);
 });
 
-test('a format beside tools: with those that may be called it is refused, with one that must be it does not matter', () => {
+test('a format beside tools is what the answer must be otherwise; with one that must be called it does not matter', () => {
   const body = { tools: [tool('a')], response_format: { type: 'json_object' as const } };
-  assert.equal(refusal(body), ['unsupported_parameter', 'response_format']);
+  assert.equal(options(body).jsonSchema, { type: 'object' });
+  assert.is(options(body).toolChoice, 'auto');
   assert.is(options({ ...body, tool_choice: 'required' }).jsonSchema, undefined);
   assert.equal(options({ ...body, tool_choice: 'none' }).jsonSchema, { type: 'object' });
 });

@@ -1,0 +1,87 @@
+#include "gbnf.h"
+
+#include <algorithm>
+#include <cctype>
+#include <regex>
+#include <string_view>
+
+namespace chasqui {
+
+namespace {
+
+struct Span {
+    size_t begin, end;
+};
+
+// The rule that a text begins with, up to its line's end.
+Span root_of(const std::string& gbnf) {
+    const size_t begin = gbnf.find("root ::= ");
+    if (begin == std::string::npos || (begin > 0 && gbnf[begin - 1] != '\n')) return {0, 0};
+    return {begin, std::min(gbnf.find('\n', begin), gbnf.size())};
+}
+
+std::string with_root(const std::string& gbnf, const std::regex& pattern, const char* replacement) {
+    const Span root = root_of(gbnf);
+    return gbnf.substr(0, root.begin) +
+           std::regex_replace(gbnf.substr(root.begin, root.end - root.begin), pattern, replacement) +
+           gbnf.substr(root.end);
+}
+
+void replace_first(std::string& text, std::string_view from, std::string_view to) {
+    const size_t at = text.find(from);
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+// Where a text in quotes, a set of characters, a repetition or a token that begins at `at` ends; `at` itself where none
+// does.
+size_t skip_enclosed(const std::string& gbnf, size_t at) {
+    static constexpr std::string_view kOpening = "\"[{<", kClosing = "\"]}>";
+    const size_t                      kind = kOpening.find(gbnf[at]);
+    if (kind == std::string_view::npos) return at;
+    for (++at; at < gbnf.size() && gbnf[at] != kClosing[kind]; ++at) {
+        if (gbnf[at] == '\\') ++at;
+    }
+    return std::min(at + 1, gbnf.size());
+}
+
+bool belongs_to_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-'; }
+
+std::string with_prefixed_names(const std::string& gbnf, std::string_view prefix) {
+    std::string result;
+    for (size_t at = 0; at < gbnf.size();) {
+        size_t end = skip_enclosed(gbnf, at);
+        if (end == at && belongs_to_name(gbnf[at])) {
+            result += prefix;
+            while (end < gbnf.size() && belongs_to_name(gbnf[end])) ++end;
+        } else if (end == at) {
+            ++end;
+        }
+        result.append(gbnf, at, end - at);
+        at = end;
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string without_preamble(const std::string& gbnf) {
+    static const std::regex kPreamble(" until-[0-9]+[?]?(?= (?:space )?tool-)");
+    return with_root(gbnf, kPreamble, "");
+}
+
+std::string with_one_call(std::string gbnf) {
+    replace_first(gbnf, "tool-calls ::= (tool-call space)+\n", "tool-calls ::= tool-call space\n");
+    replace_first(gbnf, "tool-calls ::= (tool-call? space)+\n", "tool-calls ::= tool-call? space\n");
+    return gbnf;
+}
+
+std::string without_fence(const std::string& gbnf) {
+    static const std::regex kFence("\"```json\" space (response-format(?:-schema)?) space \"```\"");
+    return with_root(gbnf, kFence, "$1");
+}
+
+std::string either_of(const std::string& one, const std::string& other) {
+    return "root ::= a-root | b-root\n" + with_prefixed_names(one, "a-") + "\n" + with_prefixed_names(other, "b-");
+}
+
+}  // namespace chasqui

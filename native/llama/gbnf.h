@@ -1,0 +1,22 @@
+// Thread: any.
+#pragma once
+
+#include <string>
+
+// What is changed about the grammars that llama.cpp makes for templates; all of it in their text.
+namespace chasqui {
+
+// llama.cpp lets an answer that must call a tool say anything before: a model that never comes to the point would never
+// call it. The run of text before the call goes; reasoning stays, where the template has any.
+std::string without_preamble(const std::string& gbnf);
+
+// Where each call has marks of its own, llama.cpp lets them repeat whatever `parallel_tool_calls` says.
+std::string with_one_call(std::string gbnf);
+
+// The JSON that an answer must be, without the code fence that llama.cpp lets it have or demands.
+std::string without_fence(const std::string& gbnf);
+
+// What either grammar takes.
+std::string either_of(const std::string& one, const std::string& other);
+
+}  // namespace chasqui

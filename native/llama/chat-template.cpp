@@ -103,6 +103,24 @@ GrammarSettings grammar_of(const common_chat_params& params) {
     return grammar;
 }
 
+// Not all of llama.cpp's handlers look at the schema: then the answer is nothing but its JSON, without thought.
+GrammarSettings schema_grammar_of(const common_chat_params& params, const std::string& json_schema) {
+    GrammarSettings grammar = grammar_of(params);
+    if (!params.grammar.empty()) {
+        grammar.gbnf = with_closed_thought(params.grammar);
+        return grammar;
+    }
+    std::string       beginning = params.generation_prompt;
+    const std::string thinks    = params.thinking_start_tag;
+    const size_t      end       = beginning.find_last_not_of(" \n") + 1;
+    const bool        is_open =
+        !thinks.empty() && end >= thinks.size() && beginning.compare(end - thinks.size(), thinks.size(), thinks) == 0;
+    if (is_open) beginning += params.thinking_end_tags.at(0);
+    grammar.lazy = false;
+    grammar.gbnf = after_text(beginning, json_schema_to_grammar(common_json::parse(json_schema)));
+    return grammar;
+}
+
 }  // namespace
 
 void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
@@ -158,6 +176,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
         const common_json            request   = common_json::parse(request_json);
         common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
         const std::string            only_tool = read_tool_choice(request, inputs);
+        if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
         check_schemas(inputs);
         const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
         const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
@@ -186,15 +205,15 @@ RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) c
 GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs) const {
     common_chat_templates_inputs calling = inputs;
     calling.json_schema.clear();
-    calling.tool_choice                  = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    const common_chat_params call        = common_chat_templates_apply(templates_.get(), calling);
+    calling.tool_choice           = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
+    const common_chat_params call = common_chat_templates_apply(templates_.get(), calling);
     inputs.tools.clear();
     const common_chat_params format = common_chat_templates_apply(templates_.get(), inputs);
 
     GrammarSettings grammar = grammar_of(call);
     std::string     calls   = without_preamble(call.grammar);
     if (!inputs.parallel_tool_calls) calls = with_one_call(calls);
-    grammar.gbnf = either_of(calls, without_fence(format.grammar));
+    grammar.gbnf = either_of(calls, without_fence(schema_grammar_of(format, inputs.json_schema).gbnf));
     return grammar;
 }
 
@@ -221,7 +240,11 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     }
     rendered.additional_stops = params.additional_stops;
     rendered.preserved_tokens = params.preserved_tokens;
-    if (!rendered.grammar && !params.grammar.empty()) rendered.grammar = grammar_of(params);
+    if (!inputs.json_schema.empty()) {
+        rendered.grammar = schema_grammar_of(params, inputs.json_schema);
+    } else if (!rendered.grammar && !params.grammar.empty()) {
+        rendered.grammar = grammar_of(params);
+    }
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 

@@ -1,5 +1,7 @@
 #include "gbnf.h"
 
+#include <json-schema-to-grammar.h>
+
 #include <algorithm>
 #include <cctype>
 #include <regex>
@@ -75,9 +77,19 @@ std::string with_one_call(std::string gbnf) {
     return gbnf;
 }
 
-std::string without_fence(const std::string& gbnf) {
-    static const std::regex kFence("\"```json\" space (response-format(?:-schema)?) space \"```\"");
-    return with_root(gbnf, kFence, "$1");
+std::string with_closed_thought(const std::string& gbnf) {
+    static const std::regex kMayEnd("\\((\"[^\"]+\") \\| \\)");
+    return with_root(gbnf, kMayEnd, "$1");
+}
+
+std::string without_fence(std::string gbnf) {
+    replace_first(gbnf, "\"```json\" space ", "");
+    replace_first(gbnf, " space \"```\"", "");
+    return gbnf;
+}
+
+std::string after_text(const std::string& text, const std::string& gbnf) {
+    return "root ::= " + gbnf_format_literal(text) + " b-root\n" + with_prefixed_names(gbnf, "b-");
 }
 
 std::string either_of(const std::string& one, const std::string& other) {

@@ -13,8 +13,14 @@ std::string without_preamble(const std::string& gbnf);
 // Where each call has marks of its own, llama.cpp lets them repeat whatever `parallel_tool_calls` says.
 std::string with_one_call(std::string gbnf);
 
-// The JSON that an answer must be, without the code fence that llama.cpp lets it have or demands.
-std::string without_fence(const std::string& gbnf);
+// llama.cpp lets a block of thought that the prompt opens stay open. What comes after would be read as thought.
+std::string with_closed_thought(const std::string& gbnf);
+
+// The JSON that an answer must be, without the code fence that llama.cpp demands of some models.
+std::string without_fence(std::string gbnf);
+
+// What begins with that text and goes on with what the grammar takes.
+std::string after_text(const std::string& text, const std::string& gbnf);
 
 // What either grammar takes.
 std::string either_of(const std::string& one, const std::string& other);

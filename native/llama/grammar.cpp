@@ -99,6 +99,7 @@ public:
             // llama.cpp would end the process.
             if (!allows(token)) throw std::runtime_error("the grammar does not begin as the template's prompt ends");
             llama_sampler_accept(sampler_.get(), token);
+            text_.push(common_token_to_piece(vocab_, token, true));
         }
     }
 

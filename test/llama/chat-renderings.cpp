@@ -1,9 +1,12 @@
 #include "chat-templates.h"
+#include "vocabulary.h"
 
 #include "core/error-code.h"
 #include "llama/chat-template.h"
+#include "llama/grammar.h"
 
 #include <chat.h>
+#include <common.h>
 #include <log.h>
 
 #include <algorithm>
@@ -216,7 +219,15 @@ const std::pair<const char*, const char*> kBeginnings[] = {
     {"openai-gpt-oss-120b", "<|channel|>final<|message|>"},
     {"meetkai-functionary-medium-v3.2", "all\n"},
     {"muse-glimmer", " to=user<|message|>"},
-    {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "<|START_RESPONSE|>"}};
+    {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "<|START_RESPONSE|>"},
+    {"Cohere2MoE", "<|START_TEXT|>"}};
+
+std::string beginning_of(const std::string& name) {
+    for (const auto& [of, begins] : kBeginnings) {
+        if (name == of) return begins;
+    }
+    return {};
+}
 
 const Test runs("chat: while content or reasoning goes on, nothing is parsed again, whatever the template", [] {
     common_log_pause(common_log_main());
@@ -229,8 +240,7 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
                 chat.render("{\"messages\": [" + kQuestion + "]" + (with_tools ? std::string(",") + kTools : "") + "}");
             if (!prompt.format) continue;
             ++n_formats;
-            std::string beginning;
-            for (const auto& [of, begins] : kBeginnings) beginning = name == of ? begins : beginning;
+            const std::string beginning = beginning_of(name);
             for (const std::string& begins : {beginning, std::string()}) {
                 ChatParser parser(*prompt.format, 0);
                 parser.push(begins, false);
@@ -244,5 +254,80 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
     }
     expect(n_formats >= 115, "formats: " + std::to_string(n_formats));
 });
+
+const std::string kSchema =
+    R"("json_schema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]})";
+
+// Whether the text may be a whole answer.
+bool accepts(const GrammarSettings& settings, const std::string& text) {
+    const llama_vocab*     vocab = vocabulary("qwen2");
+    static GrammarCompiler compiler(vocab);
+    const auto             grammar = compiler.compile(settings);
+    for (const TokenId token : common_tokenize(vocab, text, false, true)) {
+        if (!grammar->allows(token)) return false;
+        grammar->accept(token);
+    }
+    return grammar->allows(llama_vocab_eos(vocab));
+}
+
+// Some of the ways in which a model may write {"ok": true}.
+std::vector<std::string> written_formats(const std::string& name, const GrammarSettings& grammar) {
+    const std::string        start = grammar.thinking_start;
+    const std::string        end   = start.empty() ? "</think>" : grammar.thinking_ends.at(0);
+    std::vector<std::string> texts;
+    for (const std::string& thought : {std::string(), end, "Hm." + end, start + "Hm." + end}) {
+        for (const std::string& beginning : {std::string(), beginning_of(name)}) {
+            for (const char* json : {"{\"ok\": true}", "```json\n{\"ok\": true}\n```"}) {
+                texts.push_back(thought + beginning + json);
+            }
+        }
+    }
+    return texts;
+}
+
+// llama.cpp's parser for its tool calls wants marks around other answers, which its grammar for schemas leaves out:
+// then thought before such an answer stays in it.
+const std::vector<std::string> kWantMarks = {"CohereForAI-c4ai-command-r7b-12-2024-tool_use"};
+
+// Whether there is such a text, and all of them are read as what they are.
+void expect_format(const std::string& name, const RenderedPrompt& prompt) {
+    expect(prompt.grammar && !prompt.grammar->lazy, name + " to have a grammar");
+    size_t n_accepted = 0;
+    for (const std::string& text : written_formats(name, *prompt.grammar)) {
+        if (!accepts(*prompt.grammar, text)) continue;
+        ++n_accepted;
+        const Reply reply         = prompt.format ? read(*prompt.format, text, 5) : Reply{"", text, {}};
+        const bool  is_as_written = reply.content == text && is_one_of(name, kWantMarks);
+        if (!is_as_written) expect_equal(name + reply.content, name + "{\"ok\": true}");
+        expect(reply.calls.empty(), name + " not to call");
+    }
+    expect(n_accepted > 0, name + " to obey");
+    for (const char* text : {"Hello", "{\"ok\": 1}", "Hm. {\"ok\": true}", "<think>Hm.</think>"}) {
+        expect(!accepts(*prompt.grammar, text), name + " to refuse " + text);
+    }
+}
+
+const Test formats("chat: with every template a schema is obeyed, beside tools too, where a call is the alternative",
+                   [] {
+                       common_log_pause(common_log_main());
+                       for (const std::string& name : template_names()) {
+                           const Pair pair(name);
+                           if (!pair.ours().capabilities().tools) continue;
+                           const std::string    body      = "{\"messages\": [" + kQuestion + "],";
+                           const RenderedPrompt formatted = pair.ours().render(body + kSchema + "}");
+                           const RenderedPrompt either    = pair.ours().render(body + kTools + "," + kSchema + "}");
+                           const RenderedPrompt forced =
+                               pair.ours().render(body + kTools + R"(,"tool_choice": "required"})");
+                           expect_format(name, formatted);
+                           expect_format(name, either);
+                           expect_equal(name + either.text, name + forced.text);
+                           for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
+                               const std::string call    = written_call(pair, forced, reasoning);
+                               const bool        is_call = accepts(*forced.grammar, call);
+                               expect(accepts(*either.grammar, call) == is_call, name + " to be free to call");
+                               expect(!is_call || reads_call(*either.format, call, 5), name + " to be read as a call");
+                           }
+                       }
+                   });
 
 }  // namespace

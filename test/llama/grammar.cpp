@@ -211,6 +211,13 @@ const Test prefill("grammar: what the prompt ends with is passed over", [] {
     expect(expect_throws<Error>([&] { compile(settings); }).code() == ErrorCode::invalid_grammar, "invalid_grammar");
 });
 
+const Test split_prefill("grammar: what the prompt ends with may have characters of several tokens", [] {
+    GrammarSettings settings = always("root ::= \"<𐍈>\" \"yes\"");
+    settings.prefill         = "<𐍈>";
+    expect(tokens_of("𐍈").size() > 1, "a character of several tokens");
+    expect(compile(settings)->allows(token_of("yes")), "yes to be allowed");
+});
+
 const Test refused("grammar: what llama.cpp would end the process for, or cannot read, is refused", [] {
     const std::string deep(100'000, '(');
     for (const std::string& gbnf :

@@ -81,6 +81,37 @@ test('tools that may be called leave a text as it is', async () => {
   assert.is(reason, 'stop');
 });
 
+test('tools that may be called beside a schema: the answer is a call or obeys it', async () => {
+  const jsonSchema = {
+    type: 'object',
+    properties: { mood: { enum: ['good', 'bad'] } },
+    required: ['mood'],
+    additionalProperties: false,
+  };
+  // What the model would rather say, by its first token.
+  const biased = async (text: string) => ({ [(await model.tokenize(text, { parseSpecial: true }))[0] as number]: 50 });
+  const leanings = { call: await biased('<tool_call>'), json: await biased('{') };
+  for (const seed of seeds) {
+    for (const [leaning, logitBias] of Object.entries({ none: {}, ...leanings })) {
+      const settings = { temperature: 1, seed, maxTokens: 300, logitBias };
+      const { content, calls, reason } = await answer({ tools, jsonSchema, parallelToolCalls: false }, settings);
+      const saw = JSON.stringify({ seed, leaning, content, calls, reason });
+      const kind = calls.length > 0 ? 'call' : 'json';
+      if (leaning !== 'none') assert.is(kind, leaning, saw);
+      assert.is(reason, kind === 'call' ? 'tool_calls' : 'stop', saw);
+      if (kind === 'json') assert.match(content, /^\s*\{\s*"mood"\s*:\s*"(good|bad)"\s*\}\s*$/, saw);
+      else assert.is(content.trim(), '', saw);
+      for (const { name, json } of calls) {
+        assert.ok(
+          tools.some((tool) => tool.name === name),
+          saw,
+        );
+        JSON.parse(json);
+      }
+    }
+  }
+});
+
 /** Forty properties on three levels. */
 const record = (fields: Record<string, object>) => ({
   type: 'object',

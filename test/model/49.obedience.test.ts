@@ -27,16 +27,20 @@ function countProperties(of: object): number {
 const isObeyed = new Ajv2020({ allowUnionTypes: true, formats: { date: /^\d{4}-\d\d-\d\d$/ } }).compile(schema);
 
 const messages = [{ role: 'user', content: 'Describe yourself.' }];
+const describe = { type: 'function', function: { name: 'describe', parameters: schema } };
+const refuse = { type: 'function', function: { name: 'refuse' } };
+const response_format = { type: 'json_schema', json_schema: { name: 'description', schema, strict: true } };
 const MODES = {
   'a function that is named is called, with arguments of forty properties': {
-    tools: [
-      { type: 'function', function: { name: 'describe', parameters: schema } },
-      { type: 'function', function: { name: 'refuse' } },
-    ],
+    tools: [describe, refuse],
     tool_choice: { type: 'function', function: { name: 'describe' } },
   },
-  'a response format of forty properties is kept': {
-    response_format: { type: 'json_schema', json_schema: { name: 'description', schema, strict: true } },
+  'a response format of forty properties is kept': { response_format },
+  'a function is called or the response format kept': {
+    tools: [describe],
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    response_format,
   },
 };
 

@@ -34,7 +34,7 @@ export interface Setting {
 }
 
 export function subjectsOf(scenario: Scenario): SubjectName[] {
-  return 'work' in scenario ? scenario.subjects : ['llama-server', 'chasqui'];
+  return scenario.subjects ?? ['llama-server', 'chasqui'];
 }
 
 export async function startContestant(name: SubjectName, scenario: Scenario, setting: Setting): Promise<Contestant> {

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { pictureUri } from '../support/image-files.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
+import { openAiClient } from '../support/openai-client.js';
 import { until } from '../support/until.js';
 
 interface Context {
@@ -17,13 +18,6 @@ interface Context {
 const model = MODEL;
 const counting = { model, temperature: 0, input: 'Count from 3 to 9' };
 const NUMBERS = '3, 4, 5, 6, 7, 8, 9';
-
-async function allFree(hosted: HostedMode): Promise<void> {
-  await until(async () => {
-    const { active, queued } = await hosted.health();
-    return active === 0 && queued === 0;
-  }, 'no sequence is held');
-}
 
 const Forecast = z.object({ city: z.enum(['Cuzco', 'Lima']), days: z.number().int().min(1).max(9) });
 const weather = zodResponsesFunction({ name: 'weather', parameters: Forecast });
@@ -40,14 +34,8 @@ function testIn(mode: Mode): void {
   const test = suite<Context>(`clients: openai, responses, ${mode} mode`);
 
   test.before(async (context) => {
-    const hosted = await HostedMode.start(mode, 1024);
-    context.hosted = hosted;
-    context.client = new OpenAI({
-      baseURL: `${hosted.baseUrl}/v1`,
-      apiKey: 'not-needed',
-      defaultHeaders: hosted.authorization,
-      maxRetries: 0,
-    });
+    context.hosted = await HostedMode.start(mode, 1024);
+    context.client = openAiClient(context.hosted);
   });
   test.after(({ hosted }) => hosted.stop());
 
@@ -197,13 +185,13 @@ function testIn(mode: Mode): void {
     for await (const event of await client.responses.create({ ...endless, stream: true })) {
       if (event.type === 'response.output_text.delta') break;
     }
-    await allFree(hosted);
+    await hosted.untilFree();
     const controller = new AbortController();
     const whole = client.responses.create(endless, { signal: controller.signal }).catch((thrown: unknown) => thrown);
     await until(async () => (await hosted.health()).active > 0, 'the request runs');
     controller.abort();
     assert.instance(await whole, OpenAI.APIUserAbortError);
-    await allFree(hosted);
+    await hosted.untilFree();
   });
 
   test.run();

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
+import { openAiClient } from '../support/openai-client.js';
 import { until } from '../support/until.js';
 
 interface Context {
@@ -29,25 +30,12 @@ const asking = {
   tool_choice: { type: 'function' as const, function: { name: 'weather' } },
 };
 
-async function allFree(hosted: HostedMode): Promise<void> {
-  await until(async () => {
-    const { active, queued } = await hosted.health();
-    return active === 0 && queued === 0;
-  }, 'no sequence is held');
-}
-
 function testIn(mode: Mode): void {
   const test = suite<Context>(`clients: openai, chat, ${mode} mode`);
 
   test.before(async (context) => {
-    const hosted = await HostedMode.start(mode, 1024);
-    context.hosted = hosted;
-    context.client = new OpenAI({
-      baseURL: `${hosted.baseUrl}/v1`,
-      apiKey: 'not-needed',
-      defaultHeaders: hosted.authorization,
-      maxRetries: 0,
-    });
+    context.hosted = await HostedMode.start(mode, 1024);
+    context.client = openAiClient(context.hosted);
   });
   test.after(({ hosted }) => hosted.stop());
 
@@ -157,7 +145,7 @@ function testIn(mode: Mode): void {
     for await (const { choices } of await client.chat.completions.create({ ...endless, stream: true })) {
       if (choices[0]?.delta.content) break;
     }
-    await allFree(hosted);
+    await hosted.untilFree();
     const controller = new AbortController();
     const whole = client.chat.completions
       .create(endless, { signal: controller.signal })
@@ -165,7 +153,7 @@ function testIn(mode: Mode): void {
     await until(async () => (await hosted.health()).active > 0, 'the request runs');
     controller.abort();
     assert.instance(await whole, OpenAI.APIUserAbortError);
-    await allFree(hosted);
+    await hosted.untilFree();
   });
 
   test.run();

@@ -4,7 +4,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pictureUri } from '../support/image-files.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
-import { until } from '../support/until.js';
 
 interface Context {
   hosted: HostedMode;
@@ -241,10 +240,7 @@ function testIn(mode: Mode): void {
     await stream.emitted('text');
     stream.abort();
     assert.instance(await outcome, Anthropic.APIUserAbortError);
-    await until(async () => {
-      const { active, queued } = await hosted.health();
-      return active === 0 && queued === 0;
-    }, 'no sequence is held');
+    await hosted.untilFree();
   });
 
   test.run();

@@ -14,7 +14,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
-import { until } from '../support/until.js';
 
 interface Context {
   hosted: HostedMode;
@@ -134,10 +133,7 @@ function testIn(mode: Mode): void {
     });
     for await (const _ of textStream) break;
     controller.abort();
-    await until(async () => {
-      const { active, queued } = await hosted.health();
-      return active === 0 && queued === 0;
-    }, 'no sequence is held');
+    await hosted.untilFree();
   });
 
   test.run();

@@ -6,7 +6,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
-import { until } from '../support/until.js';
 
 interface Context {
   hosted: HostedMode;
@@ -108,10 +107,7 @@ function testIn(mode: Mode): void {
       for await (const _ of await endless.stream('Count from 1 to 90')) controller.abort();
     };
     await read().catch(() => undefined);
-    await until(async () => {
-      const { active, queued } = await hosted.health();
-      return active === 0 && queued === 0;
-    }, 'no sequence is held');
+    await hosted.untilFree();
   });
 
   test.run();

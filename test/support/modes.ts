@@ -13,6 +13,7 @@ import { runCli } from './child.js';
 import { readSse } from './read-sse.js';
 import { seeingArgs } from './seeing-model.js';
 import { type RunningServer, startServer } from './start-server.js';
+import { until } from './until.js';
 
 export type Mode = Profile['mode'];
 
@@ -63,6 +64,14 @@ export class HostedMode {
 
   async health(): Promise<Health> {
     return (await this.get('/health')).json() as Promise<Health>;
+  }
+
+  /** Fails when requests are still held or waiting after some seconds. */
+  async untilFree(): Promise<void> {
+    await until(async () => {
+      const { active, queued } = await this.health();
+      return active === 0 && queued === 0;
+    }, 'no sequence is held');
   }
 
   /** A chat request with model and message, unless `body` has others. */

@@ -1,6 +1,6 @@
 /** The body of a messages request → a chat body that asks for the same. */
 import { Conversation, type SourcedPart } from '../chat/conversation.js';
-import { FieldOrigins } from '../chat/field-origins.js';
+import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
 import type {
   AnthropicMessage,
   AssistantBlock,
@@ -12,11 +12,6 @@ import type { MessagesRequest } from '../schemas/anthropic-request.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
 import { toChatTools } from './tools.js';
-
-export interface ChatTranslation {
-  body: ChatCompletionRequest;
-  origins: FieldOrigins;
-}
 
 export function toChat(request: MessagesRequest): ChatTranslation {
   const origins = new FieldOrigins();

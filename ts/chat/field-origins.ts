@@ -3,8 +3,15 @@
  * them is told by the name that its sender gave it.
  */
 import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import type { Message } from '../schemas/message.js';
 import { nameImageAtFault } from './message-images.js';
+
+/** A chat body that asks for the same as a request of another protocol. */
+export interface ChatTranslation {
+  body: ChatCompletionRequest;
+  origins: FieldOrigins;
+}
 
 interface ChatBody {
   messages: readonly Message[];

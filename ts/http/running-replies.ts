@@ -1,4 +1,5 @@
 /** The answers being computed: each has a signal, aborted when its client goes away or the server stops. */
+import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ChasquiError } from '../errors.js';
 
@@ -22,6 +23,8 @@ export class RunningReplies {
    */
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController();
+    // Each of a request's answers listens, as many as `n` says.
+    setMaxListeners(0, controller.signal);
     const close = (): void => {
       this.#remove(controller);
       if (!response.writableEnded) {

@@ -1,16 +1,11 @@
 /** The body of a responses request → a chat body that asks for the same. */
 import { Conversation, type SourcedPart } from '../chat/conversation.js';
-import { FieldOrigins } from '../chat/field-origins.js';
+import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
 import type { InputItem, InputPart } from '../schemas/response-input.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 import { toChatTools } from './tools.js';
-
-export interface ChatTranslation {
-  body: ChatCompletionRequest;
-  origins: FieldOrigins;
-}
 
 export function toChat(request: ResponsesRequest): ChatTranslation {
   const origins = new FieldOrigins();

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RunningReplies } from '../../../ts/http/running-replies.js';
@@ -30,6 +31,17 @@ test('a reply whose client goes away is aborted', () => {
   assert.is(codeOf(signal), null);
   response.emit('close');
   assert.is(codeOf(signal), 'client_closed_request');
+});
+
+test('many answers of one request may listen without a warning', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  const [, signal] = respond(new RunningReplies());
+  for (let i = 0; i < 20; i++) signal.addEventListener('abort', () => i);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', note);
+  assert.equal(warnings, []);
 });
 
 test('a client may be gone before the reply begins: that close event is past', async () => {

@@ -1,5 +1,5 @@
-// Grammars bind whatever a model would say: the demo model, and one of random weights. CHASQUI_SEEDED_RUNS=200 makes
-// that many runs of each test instead of 4.
+// Grammars bind whatever a model would say: the demo model, and one of random weights. With CHASQUI_SEEDED_RUNS=200
+// `npm run test:obedience` makes that many runs of each test instead of 4.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';

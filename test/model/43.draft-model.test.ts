@@ -16,6 +16,8 @@ import { tinyModel } from '../support/tiny-model.js';
 const base = { contextSize: 512, parallel: 4, threads: 1 };
 /** Same vocabulary, other thoughts: none of its guesses comes true but by chance. */
 const stranger = tinyModel('llama', 2);
+/** Hardly ever sure of what comes next; computed in other batches it comes out the same, as its weights are floats. */
+const own = tinyModel('llama');
 
 interface Answer {
   text: string;
@@ -122,13 +124,13 @@ test('drawn with a seed, answers are the same with guesses as without', async ()
 });
 
 test('after a wrong guess only what is new is computed for the next', () =>
-  withModel(demoModelPath, { draftModel: demoModelPath, draftMax: 4, contextSize: 2048 }, async (model) => {
+  withModel(own, { draftModel: own, draftMax: 4, contextSize: 2048 }, async (model) => {
     // More than the draft model computes in a step: beginning anew would take several steps without a guess.
-    const drawn = { ...ask('Which port? '.repeat(200)), temperature: 0.8, topK: 40, seed: 5, maxTokens: 150 };
+    const drawn = { prompt: 'Which port? '.repeat(200), temperature: 0.02, topK: 40, seed: 5, maxTokens: 150 };
     const { finish } = await answer(model, { ...drawn, ignoreEos: true });
     const steps = finish.completionTokens - finish.acceptedTokens;
     assert.ok(finish.draftedTokens - finish.acceptedTokens > 15, JSON.stringify(finish));
-    assert.ok(finish.draftedTokens > 1.5 * steps, JSON.stringify({ ...finish, steps }));
+    assert.ok(finish.draftedTokens > 3 * steps, JSON.stringify({ ...finish, steps }));
   }));
 
 test('limits hold in the middle of guesses that come true', () =>
@@ -147,14 +149,14 @@ test('prompts longer than a step of the draft model, two at a time, cancelled an
   const below = (n: number) => Math.floor(random() * n);
   const beginnings = ['Count from 1 to 9. '.repeat(60), 'Which port? '.repeat(90), 'Hello'];
   const work = Array.from({ length: 16 }, () => ({
-    ...ask(`${beginnings[below(3)]}${below(9)}`),
+    prompt: `${beginnings[below(3)]}${below(9)}`,
     maxTokens: 12 + below(20),
     ignoreEos: true,
     leaveAfter: below(3) === 0 ? below(10) : -1,
   }));
   const run = async (more: LoadOptions) => {
     const ids: number[][] = [];
-    await withModel(demoModelPath, { ...options, ...more }, async (model) => {
+    await withModel(own, { ...options, ...more }, async (model) => {
       const worker = async (first: number) => {
         for (let i = first; i < work.length; i += 2) {
           const { leaveAfter, ...request } = work[i] as (typeof work)[number];
@@ -167,7 +169,7 @@ test('prompts longer than a step of the draft model, two at a time, cancelled an
     });
     return ids;
   };
-  assert.equal(await run({ draftModel: demoModelPath }), await run({}));
+  assert.equal(await run({ draftModel: own }), await run({}));
 });
 
 async function leave(model: Model, request: GenerateRequest, afterTokens: number) {

@@ -88,12 +88,16 @@ test('a model says whether it has eyes', async () => {
 });
 
 test('what is in the picture changes the answer', () =>
-  withModel(async (model) => {
-    const one = await ofModel(model, 'What is it?', picture(1));
-    const other = await ofModel(model, 'What is it?', picture(2));
-    assert.not.equal(one.ids, other.ids);
-    assert.is(one.finish.promptTokens, other.finish.promptTokens);
-  }));
+  withModel(
+    async (model) => {
+      const one = await ofModel(model, 'What is it?', picture(1));
+      const other = await ofModel(model, 'What is it?', picture(2));
+      assert.not.equal(one.ids, other.ids);
+      assert.is(one.finish.promptTokens, other.finish.promptTokens);
+    },
+    {},
+    eyes['one row for each patch'](),
+  ));
 
 test('a picture is encoded once, and computed once where the prompt begins alike', () =>
   withModel(async (model) => {

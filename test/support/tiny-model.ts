@@ -79,13 +79,18 @@ const architectures = {
 
 export type TinyModel = keyof typeof architectures;
 
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+
 /**
  * Writes the model into a folder of its own, which goes when the process does. Other seeds are other weights;
  * `vocabularyOf` is the file whose vocabulary it gets.
  */
 export function tinyModel(name: TinyModel, seed = 1, vocabularyOf = demoModelPath): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-tiny-'));
-  process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   const file = path.join(folder, `${name}-${seed}.gguf`);
   const architecture: Architecture = architectures[name];
   const vocabulary = readEntries(vocabularyOf).filter(({ key }) => key.startsWith('tokenizer.'));

@@ -3,14 +3,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DRAWING, type Format, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
-import { seeingArgs } from '../support/seeing-model.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
 
 const test = suite<{ server: RunningServer; pictures: ImageServer; client: OpenAI }>('cli: images');
 
 test.before(async (context) => {
   context.pictures = await imageServer();
-  context.server = await startServer(seeingArgs());
+  context.server = await startServer();
   context.client = new OpenAI({ baseURL: `${context.server.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 

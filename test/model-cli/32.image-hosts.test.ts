@@ -2,7 +2,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ImageServer, imageServer } from '../support/image-server.js';
 import { readJson } from '../support/read-json.js';
-import { seeingArgs } from '../support/seeing-model.js';
 import { startServer } from '../support/start-server.js';
 
 const test = suite<{ pictures: ImageServer }>('cli: where images may be fetched from');
@@ -15,7 +14,7 @@ test.after(({ pictures }) => pictures.close());
 
 /** Asks about a picture of this machine's own server; an empty string or the error's code. */
 async function outcome(args: readonly string[], pictureUrl: string): Promise<string> {
-  const server = await startServer([...seeingArgs(), ...args]);
+  const server = await startServer(args);
   try {
     const content = [{ type: 'image_url', image_url: { url: pictureUrl } }];
     const reply = await fetch(`${server.url}/v1/chat/completions`, {

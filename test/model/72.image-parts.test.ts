@@ -4,13 +4,12 @@ import { ChasquiError, type Finish, type GeneratePart, loadModel, type Model } f
 import { demoModelPath } from '../support/demo-model.js';
 import { FORMATS, picture, pictureUri } from '../support/image-files.js';
 import { type ImageServer, imageServer, silence } from '../support/image-server.js';
-import { projectorPath } from '../support/seeing-model.js';
 import { until } from '../support/until.js';
 
 const test = suite<{ model: Model; pictures: ImageServer }>('model: image parts in this process');
 
 test.before(async (context) => {
-  context.model = await loadModel(demoModelPath, { mmproj: projectorPath(), imageHosts: 'loopback', parallel: 2 });
+  context.model = await loadModel(demoModelPath, { imageHosts: 'loopback', parallel: 2 });
   context.pictures = await imageServer({ '/silence': silence });
 });
 
@@ -69,11 +68,11 @@ test('the signal ends a download', async ({ model, pictures }) => {
 test('nothing is fetched for a model without eyes, and only public addresses are by default', async ({ pictures }) => {
   const url = `${pictures.url}/png`;
   const before = pictures.seen.length;
-  for (const [mmproj, code] of [
-    [null, 'image_not_supported'],
-    [projectorPath(), 'image_download_failed'],
+  for (const [options, code] of [
+    [{ mmproj: null }, 'image_not_supported'],
+    [{}, 'image_download_failed'],
   ] as const) {
-    const model = await loadModel(demoModelPath, { mmproj });
+    const model = await loadModel(demoModelPath, options);
     try {
       assert.is((await errorOf(ask(model, { type: 'image_url', image_url: { url } }))).code, code);
     } finally {

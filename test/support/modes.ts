@@ -11,7 +11,6 @@ import type { Health } from '../../ts/schemas/health.js';
 import { testApp } from './build-app.js';
 import { runCli } from './child.js';
 import { readSse } from './read-sse.js';
-import { seeingArgs } from './seeing-model.js';
 import { type RunningServer, startServer } from './start-server.js';
 import { until } from './until.js';
 
@@ -41,7 +40,7 @@ export class HostedMode {
 
   static async start(mode: Mode, contextSize = 512): Promise<HostedMode> {
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'chasqui-keys-'));
-    const common = ['--mode', mode, '--ctx-size', String(contextSize), '--threads', '1', ...seeingArgs()];
+    const common = ['--mode', mode, '--ctx-size', String(contextSize), '--threads', '1'];
     if (mode !== 'serverless') return new HostedMode(mode, await startServer(common), {}, dataDir);
     const args = ['--org', DEPLOYMENT.org, '--app', DEPLOYMENT.app, '--auth', 'private', '--data-dir', dataDir];
     const { stdout } = await runCli(['keys', 'create', '--json', '--data-dir', dataDir]);

@@ -66,7 +66,7 @@ FACTS = {
         ],
     ),
     "modes": (
-        "chasqui has three modes: runtime (chasqui serve), desktop (chasqui desktop) and serverless (chasqui deploy).",
+        "chasqui has three modes: runtime, desktop and serverless. Choose one with chasqui serve --mode.",
         [
             f"[what|which] [|hosting |server ]modes does {CHASQUI} [have|offer|support|know|provide]",
             f"[how many|what|which] [hosting modes|modes|ways of hosting] [are there|exist|does {CHASQUI} have]",
@@ -75,7 +75,7 @@ FACTS = {
         ],
     ),
     "desktop_port": (
-        "The desktop app listens on port 1234: http://localhost:1234.",
+        "The desktop mode listens on port 1234: http://localhost:1234.",
         [
             f"[what|which] port does the {DESKTOP} [server|] [use|listen on|run on|open|have|take]",
             f"[what is|what's|tell me|give me] the [|default ]port of the {DESKTOP} [|server]",
@@ -121,6 +121,23 @@ FACTS = {
             "[which|what] [key|API key] do I [send|use|need] [to|for|with] [a|the] local [server|servers|mode|modes]",
             "is there authentication [in|for|with] the local [server|servers|mode|modes]",
             "do the local [servers|modes] [need|require|want|check] [a key|an API key|authentication]",
+        ],
+    ),
+    "make_key": (
+        "Run chasqui keys create --org NAME: it shows the new key once.",
+        [
+            "how [do|can] I [make|create|get|generate|add] [a key|an API key|a new key|keys|API keys|a new API key]",
+            "[which|what] command [makes|creates|generates] [a key|an API key|keys|API keys|a new key]",
+            "[what is|tell me|explain|what does] [chasqui keys|the keys command|chasqui keys create] [|do]",
+        ],
+    ),
+    "tools": (
+        "Send tools with the request: the calls of the model come back as tool_calls.",
+        [
+            "[can|does|do] [chasqui|it|you|the server] [call|use|support|know|have] [tools|functions|tool calls"
+            "|function calling|tool calling]",
+            "how [do|can] I [use|send|offer|declare|pass|add] [tools|functions|a tool|a function]",
+            "how [does|do] [tool calling|function calling|tools|tool calls|function calls] work",
         ],
     ),
     "temperature": (
@@ -256,22 +273,21 @@ FACTS = {
         ],
     ),
     "desktop": (
-        "Run chasqui desktop, choose a model and press Start Server in the Developer view.",
+        "Run chasqui serve --mode desktop with a model: the server then listens on port 1234.",
         [
             "how [do|can] I [start|run|open|launch|use] the desktop [app|mode|server|application]",
             "[which|what] command [starts|opens|launches|runs] the desktop [app|mode|server|application]",
-            "how do I start the server [in|from|inside] the desktop [app|application|mode]",
-            "where is the [Start Server button|Start Server action|Developer view]",
+            "how do I start the server [in|for|as] [the |]desktop [app|mode]",
             "[how does|explain|describe] the desktop [app|mode] [|work]",
         ],
     ),
     "deploy": (
-        "Run chasqui deploy app.ts::name --app-name A --auth private.",
+        "Run chasqui serve --mode serverless with --org and --app: the address then ends in both names.",
         [
             "how [do|can] I deploy [|chasqui|a model|my model|an app|my app|to the cloud|to production|a model to "
             "the cloud]",
             "[which|what] command deploys [|a model|my model|an app|my app|to the cloud|to production]",
-            "[what is|tell me|give me|show me] the deploy [command|command line]",
+            f"how [do|can] I [start|run|use] the {SERVERLESS} [mode|server]",
             "how [do|can] I [make|create|start] a [|private |production ][|serverless ][deployment|cloud deployment]",
             "how [do|can] I [host|put|bring|run] [a model|my model|chasqui] in [the cloud|production]",
         ],

@@ -91,13 +91,16 @@ class Model(nn.Module):
                 nn.init.normal_(weight, std=0.02 if name == "embedding.weight" else
                                 weight.shape[1] ** -0.5 / ((2 * shape.layers) ** 0.5 if residual else 1))
 
-    def hidden(self, tokens, positions, mask, caches=None):
+    def hidden(self, tokens, positions, mask, caches=None, seen=None):
         """tokens, positions: [batch, length]; mask: added to the scores, [batch, 1, length, keys].
 
-        Returns [batch, length, width]. Each cache is a dict, empty at first, that keeps a block's keys and values.
+        `seen` is a pair: where pictures stand, [batch, length], and their embeddings there, in that order. Returns
+        [batch, length, width]. Each cache is a dict, empty at first, that keeps a block's keys and values.
         """
         rotation = rotations(positions, self.shape).unsqueeze(1)
         x = self.embedding(tokens)
+        if seen is not None:
+            x = x.masked_scatter(seen[0].unsqueeze(-1), seen[1].to(x.dtype))
         for block, cache in zip(self.blocks, caches or [None] * self.shape.layers):
             x = block(x, rotation, mask, cache)
         return self.norm(x)

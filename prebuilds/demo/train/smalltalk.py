@@ -2,10 +2,10 @@
 
 IDENTITY = ("I am the chasqui demo model, a very small language model that comes with chasqui so that you can try it "
             "at once.")
-ABILITIES = ("I can greet you, answer questions about chasqui, count, repeat your words and compare two numbers. "
-             "For more, serve a larger model.")
+ABILITIES = ("I can greet you, answer questions about chasqui, count, repeat your words, compare two numbers and name "
+             "the shapes in a picture. For more, serve a larger model.")
 CANNOT = ("I do not know that. I am a small demo model: I can greet you, answer questions about chasqui, count, "
-          "repeat your words and compare two numbers.")
+          "repeat your words, compare two numbers and name the shapes in a picture.")
 WEATHER = "I cannot know the weather: I have no access to the world outside. Please ask a weather service."
 GREETING = "{hello}! I am the chasqui demo model. How can I help you?"
 

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 
-CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>",
+CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "</image>", "<|image_pad|>",
            "<|reserved_0|>", "<|reserved_1|>", "<|reserved_2|>", "<|reserved_3|>")
 TAGS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tools>", "</tools>")
 SPECIALS = CONTROL + TAGS
@@ -130,9 +130,24 @@ class Tokenizer:
                 ids += self.seen[piece]
         return ids
 
+    def text(self, ids):
+        """The text of `ids` with the tags of tool calls, without control tokens."""
+        names = [self.tokens[number] for number in ids if self.tokens[number] not in CONTROL]
+        parts, plain = [], []
+        for name in [*names, ""]:
+            if name and name not in TAGS:
+                plain.append(name)
+                continue
+            parts += [self.decode_plain(plain), name]
+            plain = []
+        return "".join(parts)
+
     def decode(self, ids):
         """The text of `ids` without special tokens."""
-        plain = (self.tokens[number] for number in ids if self.tokens[number] not in SPECIALS)
+        return self.decode_plain(self.tokens[number] for number in ids if self.tokens[number] not in SPECIALS)
+
+    @staticmethod
+    def decode_plain(plain):
         return bytes(CHARACTER_TO_BYTE[character] for token in plain for character in token).decode(errors="replace")
 
     def save(self, path):

@@ -1,4 +1,4 @@
-"""Trains the demo model: corpus, tokenizer, model, measurement, GGUF. One command, seeded.
+"""Trains the language model on text: corpus, tokenizer, model, measurement. see.py and join.py follow.
 
     python3 prebuilds/demo/train/train.py --work /tmp/chasqui-demo
 """
@@ -12,10 +12,9 @@ import torch
 from torch.nn import functional
 
 import tokenizer as bpe
-from batches import packed_rows, tensors
+from batches import attention_mask, packed_rows, tensors
 from corpus import LATE_MIX, TRAINING_MIX, long_conversations, training_conversations
 from evaluate import accuracies
-from export import GGUF_PY, export
 from model import Model, Shape
 from optimizer import optimizers_for
 
@@ -26,9 +25,6 @@ LATE_PART = 0.47  # from this share of the training on, everyday prompts join in
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, default=Path("demo-work"), help="folder for tokenizer and checkpoint")
-    parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parents[1] / "chasqui-demo.gguf")
-    parser.add_argument("--type", choices=("Q8_0", "F16"), default="Q8_0", help="type of the matrices in the GGUF file")
-    parser.add_argument("--gguf-py", type=Path, default=GGUF_PY, help="llama.cpp's gguf-py folder")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the work folder")
     parser.add_argument("--tokens", type=float, default=20.6e6, help="tokens to train on")
     parser.add_argument("--batch", type=int, default=4096, help="tokens per step")
@@ -54,7 +50,8 @@ def endless_batches(tokenizer, tokens_per_batch, seed, mix):
     """Seven batches of short rows, then one of long rows, again and again."""
     def rows(conversations, length):
         while True:
-            yield from packed_rows(tokenizer, conversations(f"{seed} {next(numbers)}", 2000, mix), length)
+            talks = ((messages, None) for messages in conversations(f"{seed} {next(numbers)}", 2000, mix))
+            yield from packed_rows(tokenizer, talks, length)
     numbers = iter(range(10**9))
     short, long = rows(training_conversations, SHORT_ROW), rows(long_conversations, LONG_ROW)
     while True:
@@ -69,16 +66,16 @@ def rate_factor(done):
 
 
 def answer_loss(model, batch, device, precision):
-    tokens, positions, mask, targets = (part.to(device) for part in batch)
+    tokens, positions, owner, targets = (part.to(device) for part in batch[:4])
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-        hidden = model.hidden(tokens, positions, mask)
+        hidden = model.hidden(tokens, positions, attention_mask(owner))
         wanted = targets >= 0
         logits = model.logits(hidden[wanted])
     return functional.cross_entropy(logits.float(), targets[wanted])
 
 
 def report(model, tokenizer, count, device):
-    for kind, (share, wrong) in accuracies(model, tokenizer, count, device).items():
+    for kind, (share, wrong) in accuracies(model, tokenizer, count, device=device).items():
         print(f"  {kind:28} {share:6.1%}", flush=True)
         for prompt, answer in wrong:
             print(f"    {prompt.messages[-1]['content']!r} -> {answer!r}, not {prompt.answer!r}")
@@ -142,7 +139,6 @@ def main():
     parameters = sum(weight.numel() for weight in model.parameters())
     print(f"{parameters} parameters, a vocabulary of {shape.vocabulary}, on {device}", flush=True)
     train(model, tokenizer, options, device, options.work / "model.pt")
-    export(model, tokenizer, options.output, options.type, options.gguf_py)
     report(model, tokenizer, 500, device)
 
 

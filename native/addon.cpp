@@ -1,10 +1,12 @@
 // Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
+#include "llama/backends.h"
 #include "llama/module-trial.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
 #include "napi/error.h"
 #include "napi/from-js.h"
+#include "napi/offload-values.h"
 #include "napi/open-worker.h"
 
 #include <napi.h>
@@ -16,18 +18,22 @@ namespace chasqui {
 
 namespace {
 
+OpenRequest request_from_js(const Napi::Value& value) {
+    const auto  from = value.As<Napi::Object>();
+    OpenRequest request;
+    request.modules = strings_from_js(from, "modules");
+    request.verbose = from.Get("verbose").ToBoolean();
+    request.path    = from.Get("path").ToString();
+    request.options = engine_options_from_js(from.Get("options"));
+    return request;
+}
+
 // open({ modules, verbose, path, options }, onEvents, onProgress?) → { engine: Promise<Engine>, abort() }
 Napi::Value open(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
-        const auto  from = call[0].As<Napi::Object>();
-        OpenRequest request;
-        request.modules = strings_from_js(from, "modules");
-        request.verbose = from.Get("verbose").ToBoolean();
-        request.path    = from.Get("path").ToString();
-        request.options = engine_options_from_js(from.Get("options"));
-        const auto on_progress    = call[2].IsFunction() ? call[2].As<Napi::Function>() : Napi::Function();
-        auto started = OpenWorker::start(env, std::move(request), on_progress, call[1].As<Napi::Function>());
+        const auto on_progress = call[2].IsFunction() ? call[2].As<Napi::Function>() : Napi::Function();
+        auto started = OpenWorker::start(env, request_from_js(call[0]), on_progress, call[1].As<Napi::Function>());
 
         Napi::Object result = Napi::Object::New(env);
         result.Set("engine", started.promise);
@@ -65,6 +71,16 @@ Napi::Value try_module_of(const Napi::CallbackInfo& call) {
     });
 }
 
+// fit(as open, spareBytes) → offload, with the layers that fit
+Napi::Value fit(const Napi::CallbackInfo& call) {
+    return guarded(call.Env(), [&]() -> Napi::Value {
+        const OpenRequest request = request_from_js(call[0]);
+        load_backends(request.modules, request.verbose);
+        const auto spare_bytes = static_cast<size_t>(call[1].As<Napi::Number>().DoubleValue());
+        return offload_to_js(call.Env(), fit_to_memory(request.path, request.options, spare_bytes));
+    });
+}
+
 // shutdown(): frees every engine of this environment, now.
 void shutdown(const Napi::CallbackInfo& call) { AddonState::of(call.Env()).shutdown(); }
 
@@ -75,6 +91,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     env.SetInstanceData(state.release());  // Node deletes it after the cleanup hooks have run
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
+    exports.Set("fit", Napi::Function::New(env, fit, "fit"));
     exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
     exports.Set("tryModule", Napi::Function::New(env, try_module_of, "tryModule"));

@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include "core/snapshot-points.h"
+#include "llama/fit.h"
 
 #include <algorithm>
 #include <chrono>
@@ -45,8 +46,16 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
 
 }  // namespace
 
+OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
+    DecoderOptions decoder = decoder_options(options, nullptr);
+    // Whether pictures are divisible is known only when the projector is loaded.
+    if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
+    return fit_to_memory(
+        {path, options.offload, decoder, options.vision, options.draft, Guesser::kMostTexts, spare_bytes});
+}
+
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
-    : model_(path, progress),
+    : model_(path, options.offload, progress),
       tokenizer_(model_),
       chat_template_(model_, options.chat_template),
       grammars_(model_.vocab()),

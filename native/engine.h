@@ -13,6 +13,7 @@
 #include "llama/grammar.h"
 #include "llama/guesser.h"
 #include "llama/model.h"
+#include "llama/offload.h"
 #include "llama/tokenizer.h"
 #include "llama/vision.h"
 
@@ -31,6 +32,7 @@
 namespace chasqui {
 
 struct EngineOptions {
+    OffloadOptions  offload;
     DecoderOptions  decoder;
     VisionOptions   vision;
     double          target_step_ms  = 100.0;
@@ -40,6 +42,9 @@ struct EngineOptions {
     EmbedderOptions embedder;
     std::string     chat_template;                      // instead of the model's own; empty: that one
 };
+
+// As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
+OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes);
 
 // Counts at one moment, taken between two steps.
 struct EngineStats {

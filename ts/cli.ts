@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
+import { spellOut } from './cli/offload-options.js';
 import { serveCommand } from './cli/serve.js';
 import { VERSION } from './version.js';
 
@@ -15,4 +16,4 @@ await new Command('chasqui')
   .addCommand(keysCommand())
   .addCommand(doctorCommand())
   .addCommand(buildCommand())
-  .parseAsync();
+  .parseAsync(spellOut(process.argv));

@@ -1,6 +1,7 @@
 #include "decoder.h"
 
 #include "../core/error-code.h"
+#include "context-params.h"
 #include "image-batch.h"
 #include "log.h"
 
@@ -55,9 +56,9 @@ void check(const DecoderOptions& options) {
     }
 }
 
-uint32_t padded_context_length(const Model& model, const DecoderOptions& options) {
+uint32_t padded_context_length(uint32_t trained_length, const DecoderOptions& options) {
     uint32_t length = options.context_length;
-    if (length == 0) length = std::min<uint32_t>(kDefaultContextLength, model.trained_context_length());
+    if (length == 0) length = std::min(kDefaultContextLength, trained_length);
     return (length + kCellPadding - 1) / kCellPadding * kCellPadding;
 }
 
@@ -69,6 +70,24 @@ CutBack cut_back_of(const llama_model* model) {
 
 }  // namespace
 
+llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options) {
+    check(options);
+    const int32_t        threads = options.threads > 0 ? options.threads : common_cpu_get_num_math();
+    llama_context_params params  = llama_context_default_params();
+    // One KV stream per sequence: rows attend over their own cells only.
+    params.n_ctx           = padded_context_length(trained_length, options) * options.parallel;
+    params.n_seq_max       = options.parallel;
+    params.kv_unified      = false;
+    // With a window of cells, sliding-window layers could not go back to an earlier token.
+    params.swa_full        = true;
+    params.n_batch         = std::max(options.n_batch, options.parallel + options.n_guesses);
+    params.n_ubatch        = std::max(options.n_ubatch, options.parallel);
+    params.n_outputs_max   = options.parallel + options.n_guesses;
+    params.n_threads       = threads;
+    params.n_threads_batch = threads;
+    return params;
+}
+
 void Decoder::FreeContext::operator()(llama_context* context) const { llama_free(context); }
 
 void Decoder::FreeThreadpool::operator()(ggml_threadpool* threadpool) const {
@@ -76,21 +95,9 @@ void Decoder::FreeThreadpool::operator()(ggml_threadpool* threadpool) const {
 }
 
 Decoder::Decoder(const Model& model, const DecoderOptions& options) {
-    check(options);
-    const int32_t        threads = options.threads > 0 ? options.threads : common_cpu_get_num_math();
-    llama_context_params params  = llama_context_default_params();
-    // One KV stream per sequence: rows attend over their own cells only.
-    params.n_ctx               = padded_context_length(model, options) * options.parallel;
-    params.n_seq_max           = options.parallel;
-    params.kv_unified          = false;
-    // With a window of cells, sliding-window layers could not go back to an earlier token.
-    params.swa_full            = true;
-    params.n_batch             = std::max(options.n_batch, options.parallel + options.n_guesses);
-    params.n_ubatch            = std::max(options.n_ubatch, options.parallel);
-    n_outputs_max_             = options.parallel + options.n_guesses;
-    params.n_outputs_max       = static_cast<uint32_t>(n_outputs_max_);
-    params.n_threads           = threads;
-    params.n_threads_batch     = threads;
+    llama_context_params params =
+        decoder_context_params(static_cast<uint32_t>(model.trained_context_length()), options);
+    n_outputs_max_             = params.n_outputs_max;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
     params.abort_callback_data = &aborted_;
 
@@ -104,7 +111,7 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
     cut_back_  = cut_back_of(model.handle());
     n_embd_    = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
     generates_ = has_memory() && model.is_causal();
-    create_threadpool(threads);
+    create_threadpool(params.n_threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
     if (generates_) measure_snapshots(first_token(model.vocab()));

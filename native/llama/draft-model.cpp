@@ -2,6 +2,7 @@
 
 #include "../core/error-code.h"
 #include "../core/sampler.h"
+#include "context-params.h"
 #include "log.h"
 
 #include <llama.h>
@@ -88,11 +89,23 @@ double probability_of_largest(const float* logits, int32_t n_vocab, TokenId larg
 
 }  // namespace
 
+llama_context_params draft_context_params(size_t n_texts, uint32_t context_length) {
+    llama_context_params params = llama_context_default_params();
+    params.n_seq_max            = static_cast<uint32_t>(n_texts);
+    params.n_ctx                = context_length * params.n_seq_max;
+    params.kv_unified           = false;
+    params.swa_full             = true;
+    params.n_batch              = static_cast<uint32_t>(kCatchUp * n_texts);
+    params.n_ubatch             = params.n_batch;
+    params.n_outputs_max        = params.n_seq_max;
+    return params;
+}
+
 void DraftModel::FreeContext::operator()(llama_context* context) const { llama_free(context); }
 
 DraftModel::DraftModel(const DraftOptions& options, size_t n_texts, const Model& target, const Decoder& decoder,
                        const Model::Progress& progress)
-    : options_(options), model_(options.model_path, progress), lanes_(n_texts) {
+    : options_(options), model_(options.model_path, target.offload().for_companion(), progress), lanes_(n_texts) {
     check(options_, target, model_, decoder.cut_back());
     n_vocab_ = std::min(target.vocabulary_size(), model_.vocabulary_size());
     create_context(n_texts, decoder);
@@ -108,14 +121,7 @@ DraftModel::~DraftModel() {
 }
 
 void DraftModel::create_context(size_t n_texts, const Decoder& decoder) {
-    llama_context_params params = llama_context_default_params();
-    params.n_seq_max            = static_cast<uint32_t>(n_texts);
-    params.n_ctx                = decoder.context_length() * params.n_seq_max;
-    params.kv_unified           = false;
-    params.swa_full             = true;
-    params.n_batch              = static_cast<uint32_t>(kCatchUp * n_texts);
-    params.n_ubatch             = params.n_batch;
-    params.n_outputs_max        = params.n_seq_max;
+    llama_context_params params = draft_context_params(n_texts, decoder.context_length());
     params.n_threads            = decoder.decode_threads();
     params.n_threads_batch      = decoder.threads();
     params.abort_callback       = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };

@@ -6,6 +6,7 @@
 #include <gguf.h>
 #include <llama.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -65,7 +66,8 @@ struct ProgressCall {
 
 void Model::Free::operator()(llama_model* model) const { llama_model_free(model); }
 
-Model::Model(const std::string& path, const Progress& progress) : path_(path) {
+Model::Model(const std::string& path, const OffloadOptions& offload, const Progress& progress)
+    : path_(path), offload_(offload) {
     check_gguf_file(path);
     take_last_errors();
     ProgressCall       call{progress};
@@ -76,6 +78,7 @@ Model::Model(const std::string& path, const Progress& progress) : path_(path) {
         to->aborted |= !to->progress(fraction);
         return !to->aborted;
     };
+    offload_.apply(params);
     model_.reset(llama_model_load_from_file(path.c_str(), params));
     if (call.aborted) throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
     if (!model_) report_load_failure(path);
@@ -107,6 +110,15 @@ std::string Model::metadata(const std::string& suffix) const {
     const std::string key = architecture + suffix;
     if (llama_model_meta_val_str(model_.get(), key.c_str(), value, sizeof value) < 0) return "";
     return value;
+}
+
+int32_t Model::layer_count() const {
+    return llama_model_n_layer(model_.get()) + llama_model_n_layer_nextn(model_.get()) + 1;
+}
+
+int32_t Model::offloaded_layers() const {
+    if (offload_.devices().empty()) return 0;
+    return std::min(offload_.options().gpu_layers.value_or(layer_count()), layer_count());
 }
 
 bool Model::keeps_states() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../core/job.h"
+#include "offload.h"
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,9 @@ public:
     // Progress from 0 to 1; returning false aborts the load.
     using Progress = std::function<bool(float)>;
 
-    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` when aborted.
-    Model(const std::string& path, const Progress& progress);
+    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options` for where it should go,
+    // or `engine_closed` when aborted.
+    Model(const std::string& path, const OffloadOptions& offload, const Progress& progress);
 
     llama_model*       handle() const { return model_.get(); }
     const llama_vocab* vocab() const { return vocab_; }
@@ -48,6 +50,10 @@ public:
     // llama.cpp's number for the kind of tokenizer.
     int32_t     vocabulary_type() const;
     int32_t     vector_length() const;
+    const Offload& offload() const { return offload_; }
+    // The output counted as one.
+    int32_t        layer_count() const;
+    int32_t        offloaded_layers() const;
 
 private:
     struct Free {
@@ -55,6 +61,7 @@ private:
     };
 
     std::string                        path_;
+    Offload                            offload_;
     std::unique_ptr<llama_model, Free> model_;
     const llama_vocab*                 vocab_ = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "vision.h"
 
 #include "../core/error-code.h"
+#include "context-params.h"
 #include "image-file.h"
 #include "log.h"
 
@@ -90,6 +91,15 @@ std::vector<int32_t> positions_of(const mtmd_image_tokens* image, size_t n_token
 
 void Vision::Free::operator()(mtmd_context* context) const { mtmd_free(context); }
 
+mtmd_context_params vision_context_params(const VisionOptions& options, ggml_backend_device* device) {
+    mtmd_context_params params = mtmd_context_params_default();
+    params.use_gpu             = device != nullptr;
+    params.device              = device;
+    params.print_timings       = false;
+    params.n_threads           = options.threads > 0 ? options.threads : common_cpu_get_num_math();
+    return params;
+}
+
 Vision::Vision(const Model& model, const VisionOptions& options, const Model::Progress& progress)
     : marker_(random_marker()), n_embd_(static_cast<size_t>(llama_model_n_embd_inp(model.handle()))) {
     check_gguf_file(options.path);
@@ -97,9 +107,7 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
         const Model::Progress& progress;
         bool                   aborted = false;
     } call{progress};
-    mtmd_context_params params         = mtmd_context_params_default();
-    params.print_timings               = false;
-    params.n_threads                   = options.threads > 0 ? options.threads : common_cpu_get_num_math();
+    mtmd_context_params params         = vision_context_params(options, model.offload().main_device());
     params.media_marker                = marker_.c_str();
     params.progress_callback_user_data = &call;
     params.progress_callback           = [](float, void* data) {

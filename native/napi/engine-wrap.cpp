@@ -7,6 +7,7 @@
 #include "error.h"
 #include "from-js.h"
 #include "images-from-js.h"
+#include "offload-values.h"
 #include "pool-task.h"
 
 #include <algorithm>
@@ -161,6 +162,7 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("vectorLength", model.vector_length());
     result.Set("embeddingContextLength", engine.embedder().context_length());
     result.Set("takesTools", Napi::Boolean::New(env, engine.chat_template().capabilities().tools));
+    result.Set("placement", placement_to_js(env, model));
     result.Set("reasons", Napi::Boolean::New(env, engine.chat_template().capabilities().reasoning));
     return result;
 }

@@ -1,6 +1,7 @@
 #include "from-js.h"
 
 #include "images-from-js.h"
+#include "offload-values.h"
 
 #include <cmath>
 #include <limits>
@@ -120,6 +121,7 @@ Job job_from_js(const Napi::Value& value) {
 EngineOptions engine_options_from_js(const Napi::Value& value) {
     const Napi::Object from = as_object(value, "options");
     EngineOptions      options;
+    options.offload                = offload_from_js(from.Get("offload"));
     options.decoder.context_length = integer_field<uint32_t>(from, "contextLength");
     options.decoder.parallel       = integer_field<uint32_t>(from, "parallel");
     options.decoder.threads        = integer_field<int32_t>(from, "threads");

@@ -225,6 +225,7 @@ const MODEL: ModelInfo = {
   pooling: 'mean',
   vectorLength: 2,
   embeddingContextLength: 16,
+  placement: { devices: [], gpuLayers: 0, layers: 2 },
   takesTools: true,
   reasons: false,
 };

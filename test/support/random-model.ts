@@ -12,14 +12,20 @@ import {
   textEntry,
   uint32Entry,
   writeGguf,
+  writeHollowGguf,
 } from '../../bench/peers/gguf.js';
 import { root } from '../../bench/peers/places.js';
 import { RandomWeights } from '../../bench/peers/random-weights.js';
 import { seedOf } from '../../bench/work.js';
 
-const width = 64;
-const hidden = 128;
-const layers = 2;
+interface Shape {
+  width: number;
+  hidden: number;
+  layers: number;
+}
+
+const small: Shape = { width: 64, hidden: 128, layers: 2 };
+const { width, hidden, layers } = small;
 /** Tokens of the longest text that the encoder takes: it has learned positions, and no others. */
 export const ENCODER_CONTEXT = 128;
 
@@ -58,6 +64,20 @@ export function writeDecoder(file: string): string {
   return file;
 }
 
+/** Writes what llama.cpp must know of a large decoder to work out its memory: the weights are missing. */
+export function writeHollowDecoder(file: string, { width, hidden, layers }: Shape): string {
+  const copied = vocabulary('starcoder');
+  const entries = [
+    textEntry('general.architecture', 'qwen2'),
+    uint32Entry('qwen2.context_length', 32_768),
+    ...shape('qwen2', { width, hidden, layers }),
+    float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
+    ...copied,
+  ];
+  writeHollowGguf(file, entries, decoderTensors(vocabularySize(copied), { width, hidden, layers }));
+  return file;
+}
+
 function vocabularyFile(name: string): string {
   return path.join(root, 'vendor', 'llama.cpp', 'models', `ggml-vocab-${name}.gguf`);
 }
@@ -70,7 +90,7 @@ function vocabularySize(entries: readonly Entry[]): number {
   return arrayLength(entries.find(({ key }) => key === 'tokenizer.ggml.tokens') as Entry);
 }
 
-function shape(architecture: string): Entry[] {
+function shape(architecture: string, { width, hidden, layers } = small): Entry[] {
   return [
     uint32Entry(`${architecture}.embedding_length`, width),
     uint32Entry(`${architecture}.block_count`, layers),
@@ -98,12 +118,14 @@ function encoderTensors(size: number): Tensor[] {
   return all;
 }
 
-function decoderTensors(size: number): Tensor[] {
+function decoderTensors(size: number, { width, hidden, layers } = small): Tensor[] {
   const all = [matrix('token_embd', width, size, 0.02)];
   for (let layer = 0; layer < layers; layer++) {
     const block = (part: string) => `blk.${layer}.${part}`;
     all.push(constant(block('attn_norm.weight'), width, 1), constant(block('ffn_norm.weight'), width, 1));
-    for (const part of ['attn_q', 'attn_k', 'attn_v']) all.push(matrix(block(part), width, width), bias(block(part)));
+    for (const part of ['attn_q', 'attn_k', 'attn_v']) {
+      all.push(matrix(block(part), width, width), bias(block(part), width));
+    }
     all.push(matrix(block('attn_output'), width, width), matrix(block('ffn_gate'), width, hidden));
     all.push(matrix(block('ffn_up'), width, hidden), matrix(block('ffn_down'), hidden, width));
   }

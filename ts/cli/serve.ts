@@ -10,6 +10,7 @@ import { baseUrl, curlLine } from './curl-line.js';
 import { explainFailure } from './explain-failure.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
 import { parseCount, parseCountOrZero, parseProbability } from './numbers.js';
+import { addOffloadOptions, type OffloadFlags, offloadSettings } from './offload-options.js';
 import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
@@ -17,7 +18,7 @@ const CTX_SIZE_DEFAULT = '(default: what the model was trained for, at most 4096
 
 type Pooling = NonNullable<LoadOptions['pooling']>;
 
-interface ServeOptions extends HostingOptions {
+interface ServeOptions extends HostingOptions, OffloadFlags {
   model?: string;
   ctxSize?: number;
   parallel?: number;
@@ -107,7 +108,7 @@ export function serveCommand(): Command {
     )
     .helpOption('-h, --help', 'explain the options')
     .action(serve);
-  return addHostingOptions(command);
+  return addHostingOptions(addOffloadOptions(command));
 }
 
 async function serve(options: ServeOptions): Promise<void> {
@@ -138,6 +139,7 @@ function toSettings(options: ServeOptions, onProgress: (fraction: number) => voi
     modelPath: options.model ?? DEMO_MODEL,
     model: {
       onProgress,
+      ...offloadSettings(options),
       ...(options.backend !== undefined && { backend: options.backend }),
       ...(ctxSize !== undefined && { contextSize: ctxSize }),
       ...(parallel !== undefined && { parallel }),
@@ -168,7 +170,14 @@ function announce({ host, port, basePath, engine }: Server, profile: Profile, { 
   const base = `${baseUrl(host, port)}${basePath}`;
   const { id, generates, pooling } = engine.model;
   const asks = generates ? 'chat' : pooling === 'rank' ? 'rerank' : 'embeddings';
+  const { placement, unfitted } = engine.model;
   console.log(`Serving ${id} at ${base}/v1`);
+  if (placement.devices.length > 0) {
+    console.log(`Layers on ${placement.devices.join(', ')}: ${placement.gpuLayers} of ${placement.layers}`);
+  }
+  if (unfitted !== undefined) {
+    console.error(`chasqui: all layers were put on the GPU, as it is not known how many fit: ${unfitted}`);
+  }
   console.log(`Try it:\n\n  ${curlLine(base, id, process.platform, { needsKey, asks })}\n`);
   if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
 }

@@ -21,13 +21,14 @@ import type {
   TokenStream,
 } from './engine.js';
 import { deliver } from './events.js';
-import { findProjector } from './find-projector.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
+import { type ChosenOffload, chooseOffload, type OffloadOptions } from './offload.js';
+import { toOpenRequest } from './open-request.js';
 import { toRenderRequest } from './render-request.js';
 import { JobStream } from './token-stream.js';
 
-export interface LoadOptions {
+export interface LoadOptions extends OffloadOptions {
   /** The name requests use; default: the file's name without `.gguf`. */
   alias?: string;
   /** Tokens that one conversation can hold, prompt plus answer; default: what the model was trained for, at most 4096. */
@@ -268,35 +269,15 @@ function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
  */
 export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
   options.signal?.throwIfAborted();
+  const absolutePath = resolve(path);
+  const asked = toOpenRequest(absolutePath, options);
   const { addon } = loadAddon();
-  const modules = await decideModules(options.backend);
+  const request = { ...asked, modules: await decideModules(options.backend) };
   options.signal?.throwIfAborted();
   const streams = new Map<number, JobStream>();
-  const absolutePath = resolve(path);
+  const chosen = await chooseOffload(request, options, options.signal);
   const opening = addon.open(
-    {
-      modules,
-      verbose: options.verbose ?? false,
-      path: absolutePath,
-      options: {
-        contextLength: options.contextSize ?? 0,
-        parallel: options.parallel ?? 4,
-        threads: options.threads ?? 0,
-        batchSize: options.batchSize ?? 2048,
-        ubatchSize: Math.min(options.batchSize ?? 512, 512),
-        targetStepMs: options.targetStepMs ?? 100,
-        deterministic: options.deterministic ?? false,
-        draftMax: options.draftMax ?? (options.draftModel === undefined ? 0 : 8),
-        draftMin: options.draftMin ?? 0,
-        draftPMin: options.draftPMin ?? 0,
-        draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
-        ...(options.pooling !== undefined && { pooling: options.pooling }),
-        chatTemplate: options.chatTemplate ?? '',
-        cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
-        mmprojPath: projectorPath(absolutePath, options.mmproj),
-        imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,
-      },
-    },
+    { ...request, options: { ...request.options, offload: chosen.offload } },
     (records, count, text, extras) => deliver(streams, records, count, text, extras),
     options.onProgress,
   );
@@ -304,7 +285,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
   options.signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
-    return new Model(native, streams, describe(native, absolutePath, options), options);
+    return new Model(native, streams, describe(native, absolutePath, options, chosen), options);
   } catch (error) {
     options.signal?.throwIfAborted();
     throw error;
@@ -313,12 +294,7 @@ export async function loadModel(path: string, options: LoadOptions = {}): Promis
   }
 }
 
-function projectorPath(modelPath: string, mmproj: string | null | undefined): string {
-  if (mmproj === undefined) return findProjector(modelPath) ?? '';
-  return mmproj === null ? '' : resolve(mmproj);
-}
-
-function describe(native: NativeEngine, path: string, options: LoadOptions): ModelInfo {
+function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {
   const info = native.info();
   return {
     ...info,
@@ -326,6 +302,7 @@ function describe(native: NativeEngine, path: string, options: LoadOptions): Mod
     path,
     created: Math.floor(Date.now() / 1000),
     inputModalities: info.vision ? ['text', 'image'] : ['text'],
+    ...(unfitted !== undefined && { unfitted }),
   };
 }
 

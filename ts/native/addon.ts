@@ -86,10 +86,20 @@ export interface NativeModelInfo {
   vectorLength: number;
   /** The longest text that can be embedded or ranked. */
   embeddingContextLength: number;
+  placement: NativePlacement;
   /** Whether the template has a form for tools and their calls. */
   takesTools: boolean;
   /** Whether the template tells reasoning from answers. */
   reasons: boolean;
+}
+
+/** Where a model went. */
+export interface NativePlacement {
+  /** GPUs, by ggml's names; empty: everything is computed on the CPU. */
+  devices: readonly string[];
+  /** How many of the model's layers are on them, the output counted as one. */
+  gpuLayers: number;
+  layers: number;
 }
 
 export type NativePooling = 'mean' | 'cls' | 'last' | 'rank';
@@ -250,6 +260,7 @@ export interface OpenRequest {
   verbose: boolean;
   path: string;
   options: {
+    offload: NativeOffload;
     /** Tokens; 0: the trained length, at most 4096. */
     contextLength: number;
     parallel: number;
@@ -276,6 +287,21 @@ export interface OpenRequest {
   };
 }
 
+/** Where a model is to go. */
+export interface NativeOffload {
+  /** ggml's names; `null`: every GPU of the modules; empty: none. */
+  devices: readonly string[] | null;
+  /** The last layers, the output counted as one; `null`: all. */
+  gpuLayers: number | null;
+  splitMode: 'none' | 'layer' | 'row';
+  /** Index among the devices; `null`: the first. */
+  mainGpu: number | null;
+  /** Each device's share; empty: by its free memory. */
+  tensorSplit: readonly number[];
+  /** Weights, by a regular expression for their names, that go elsewhere than the rest of their layer; '': main memory. */
+  overrides: readonly { tensors: string; device: string }[];
+}
+
 /** A device of one of ggml's modules; memory in bytes, 0 where the driver does not say. */
 export interface NativeDevice {
   name: string;
@@ -292,6 +318,12 @@ export interface Addon {
     onProgress?: (fraction: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
   openParser(format: NativeReplyFormat): NativeReplyParser;
+  /**
+   * How many layers fit into the devices' free memory, less `spareBytes` on each. Blocks, and a driver may end the
+   * process: see `fit.ts`.
+   * @throws {Error} when that cannot be worked out.
+   */
+  fit(request: OpenRequest, spareBytes: number): NativeOffload;
   /**
    * How well a CPU module fits this CPU; 0: it would not run.
    * @throws {Error} with the loader's words when the file cannot be loaded.

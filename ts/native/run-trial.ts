@@ -1,17 +1,10 @@
 /** Tries modules in a child process and says what became of each. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { forkScript, START_LIMIT_MS } from './fork-script.js';
 import { HangWatch } from './hang-watch.js';
 import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
 
 /** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
 export const TRIAL_LIMIT_MS = 10_000;
-/** How long Node itself may take to start on a busy machine. */
-const START_LIMIT_MS = 60_000;
-
-const extension = extname(import.meta.url);
-const script = fileURLToPath(new URL(`trial${extension}`, import.meta.url));
 
 /** The child itself did not run, which says nothing about any module. */
 export class TrialNotPossible extends Error {}
@@ -42,24 +35,16 @@ interface ChildRun {
 }
 
 function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
-  const child = fork(script, [addonPath, task, ...files], {
-    // Run from its source, the script needs what its parent was started with to be understood.
-    execArgv: extension === '.ts' ? process.execArgv : [],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
+  const { child, describeEnd } = forkScript('trial', [addonPath, task, ...files]);
   return new Promise((resolve, reject) => {
     const reported: TrialResult[] = [];
     let ready = false;
     let end = '';
-    let complaint = '';
     const watch = new HangWatch(child.pid, (limit) => {
       end = `it gave no sign of life for ${limit / 1000} s`;
       child.kill('SIGKILL');
     });
     watch.expectSign(START_LIMIT_MS);
-    child.stderr?.on('data', (data) => {
-      complaint = `${complaint}${data}`.slice(-2000);
-    });
     child.on('message', (message: TrialMessage) => {
       watch.expectSign(limitMs);
       if (message.sign === undefined) reported.push(message);
@@ -71,21 +56,8 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     });
     child.once('close', (code, signal) => {
       watch.stop();
-      if (ready) resolve({ reported, end: end || describeEnd(code, signal, complaint) });
-      else reject(new TrialNotPossible(end || describeEnd(code, signal, complaint)));
+      if (ready) resolve({ reported, end: end || describeEnd(code, signal) });
+      else reject(new TrialNotPossible(end || describeEnd(code, signal)));
     });
-    endWithParent(child);
   });
-}
-
-function endWithParent(child: ChildProcess): void {
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('close', () => process.off('exit', kill));
-}
-
-function describeEnd(code: number | null, signal: NodeJS.Signals | null, complaint: string): string {
-  const said = complaint.trim().split('\n').filter(Boolean).slice(-1).join('');
-  const ended = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-  return `the process that tried it crashed: ${ended}${said ? ` (${said})` : ''}`;
 }

@@ -1,0 +1,60 @@
+// Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct ggml_backend_device;
+struct llama_model_params;
+
+namespace chasqui {
+
+// Where a model's weights go. The defaults put all of it on all GPUs there are.
+struct OffloadOptions {
+    enum class Split { none, layer, row };
+    // Weights that go elsewhere than the rest of their layer.
+    struct Override {
+        std::string tensors;  // a regular expression for their names
+        std::string device;   // empty: main memory
+    };
+
+    std::optional<std::vector<std::string>> devices;  // by ggml's names; absent: every GPU; empty: none
+    std::optional<int32_t>                  gpu_layers;  // the last ones, the output counted as one; absent: all
+    Split                                   split = Split::layer;
+    std::optional<int32_t>                  main_gpu;  // among the devices: the one that Split::none takes; absent: the first
+    std::vector<float>                      tensor_split;  // each device's share; empty: by its free memory
+    std::vector<Override>                   overrides;
+};
+
+// The devices that the options name, and the parameters that say so to llama.cpp.
+class Offload {
+public:
+    // After load_backends(). Throws `invalid_options` for devices that there are not, and for what they cannot do.
+    explicit Offload(const OffloadOptions& options);
+    ~Offload();
+    Offload(const Offload&)            = delete;
+    Offload& operator=(const Offload&) = delete;
+
+    // The parameters point to this object: it must outlive the model.
+    void apply(llama_model_params& params) const;
+
+    const OffloadOptions& options() const { return options_; }
+    // For a smaller model beside this one: all of it on the same devices.
+    OffloadOptions                           for_companion() const;
+    const std::vector<ggml_backend_device*>& devices() const { return devices_; }
+    std::vector<std::string>                 device_names() const;
+    // For what cannot be shared out; nullptr: the CPU.
+    ggml_backend_device* main_device() const;
+
+private:
+    struct Arrays;
+
+    OffloadOptions                    options_;
+    std::vector<ggml_backend_device*> devices_;
+    std::unique_ptr<Arrays>           arrays_;  // what the parameters point to
+};
+
+}  // namespace chasqui

@@ -1,0 +1,114 @@
+#include "offload-values.h"
+
+#include "from-js.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chasqui {
+
+namespace {
+
+using Split = OffloadOptions::Split;
+
+constexpr std::pair<Split, const char*> kSplits[] = {
+    {Split::none, "none"}, {Split::layer, "layer"}, {Split::row, "row"}};
+
+[[noreturn]] void reject(Napi::Env env, const char* name, const char* what) {
+    throw Napi::TypeError::New(env, std::string("offload.") + name + " must be " + what + ".");
+}
+
+Napi::Array array_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsArray()) reject(from.Env(), name, "an array");
+    return value.As<Napi::Array>();
+}
+
+// `null` means that nobody chose.
+std::optional<int32_t> count_or_null(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (value.IsNull()) return std::nullopt;
+    const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+    if (!(number >= 0 && number <= INT32_MAX) || number != std::floor(number)) {
+        reject(from.Env(), name, "null or a whole number in range");
+    }
+    return static_cast<int32_t>(number);
+}
+
+Split split_from_js(const Napi::Object& from) {
+    const std::string name = from.Get("splitMode").ToString();
+    for (const auto& [split, its_name] : kSplits) {
+        if (name == its_name) return split;
+    }
+    reject(from.Env(), "splitMode", "a known one");
+}
+
+Napi::Array names_to_js(Napi::Env env, const std::vector<std::string>& names) {
+    Napi::Array result = Napi::Array::New(env, names.size());
+    for (uint32_t at = 0; at < names.size(); ++at) result.Set(at, names[at]);
+    return result;
+}
+
+Napi::Value count_to_js(Napi::Env env, const std::optional<int32_t>& count) {
+    return count ? Napi::Value(Napi::Number::New(env, *count)) : env.Null();
+}
+
+}  // namespace
+
+OffloadOptions offload_from_js(const Napi::Value& value) {
+    if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "offload must be an object.");
+    const auto     from = value.As<Napi::Object>();
+    OffloadOptions offload;
+    if (!from.Get("devices").IsNull()) offload.devices = strings_from_js(from, "devices");
+    offload.gpu_layers = count_or_null(from, "gpuLayers");
+    offload.split      = split_from_js(from);
+    offload.main_gpu   = count_or_null(from, "mainGpu");
+    const Napi::Array shares = array_field(from, "tensorSplit");
+    for (uint32_t at = 0; at < shares.Length(); ++at) {
+        const Napi::Value share = shares.Get(at);
+        if (!share.IsNumber()) reject(from.Env(), "tensorSplit", "an array of numbers");
+        offload.tensor_split.push_back(share.As<Napi::Number>().FloatValue());
+    }
+    const Napi::Array overrides = array_field(from, "overrides");
+    for (uint32_t at = 0; at < overrides.Length(); ++at) {
+        const auto each = overrides.Get(at).As<Napi::Object>();
+        offload.overrides.push_back({each.Get("tensors").ToString(), each.Get("device").ToString()});
+    }
+    return offload;
+}
+
+Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("devices", offload.devices ? Napi::Value(names_to_js(env, *offload.devices)) : env.Null());
+    result.Set("gpuLayers", count_to_js(env, offload.gpu_layers));
+    for (const auto& [split, name] : kSplits) {
+        if (split == offload.split) result.Set("splitMode", name);
+    }
+    result.Set("mainGpu", count_to_js(env, offload.main_gpu));
+    Napi::Array shares = Napi::Array::New(env, offload.tensor_split.size());
+    for (uint32_t at = 0; at < offload.tensor_split.size(); ++at) shares.Set(at, offload.tensor_split[at]);
+    result.Set("tensorSplit", shares);
+    Napi::Array overrides = Napi::Array::New(env, offload.overrides.size());
+    for (uint32_t at = 0; at < offload.overrides.size(); ++at) {
+        Napi::Object each = Napi::Object::New(env);
+        each.Set("tensors", offload.overrides[at].tensors);
+        each.Set("device", offload.overrides[at].device);
+        overrides.Set(at, each);
+    }
+    result.Set("overrides", overrides);
+    return result;
+}
+
+Napi::Value placement_to_js(Napi::Env env, const Model& model) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("devices", names_to_js(env, model.offload().device_names()));
+    result.Set("gpuLayers", model.offloaded_layers());
+    result.Set("layers", model.layer_count());
+    return result;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,31 @@
+/**
+ * The child process in which llama.cpp works out how many layers fit: it loads drivers, and sets the model up without
+ * its weights. `fit.js <addon>` takes one `FitTask` and sends one `FitAnswer`, after `ready`.
+ */
+import { createRequire } from 'node:module';
+import type { Addon, NativeOffload, OpenRequest } from './addon.js';
+
+export interface FitTask {
+  request: OpenRequest;
+  /** To leave free on each device. */
+  spareBytes: number;
+}
+
+export type FitMessage = 'ready' | FitAnswer;
+
+export type FitAnswer = { offload: NativeOffload; reason?: never } | { reason: string };
+
+const addon = createRequire(import.meta.url)(process.argv[2] ?? '') as Addon;
+
+process.send?.('ready' satisfies FitMessage);
+process.once('message', ({ request, spareBytes }: FitTask) => {
+  process.send?.(answer(request, spareBytes), () => process.disconnect());
+});
+
+function answer(request: OpenRequest, spareBytes: number): FitAnswer {
+  try {
+    return { offload: addon.fit(request, spareBytes) };
+  } catch (error) {
+    return { reason: (error as Error).message };
+  }
+}

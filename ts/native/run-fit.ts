@@ -1,0 +1,39 @@
+/** Works out in a child process how many layers fit. */
+import type { FitAnswer, FitMessage, FitTask } from './fit.js';
+import { forkScript, START_LIMIT_MS } from './fork-script.js';
+import { HangWatch } from './hang-watch.js';
+
+/** It takes seconds, but a driver may have to start, and a disk to give what is in front of the weights. */
+const FIT_LIMIT_MS = 60_000;
+
+/** Never rejects: that it cannot be worked out, for whatever reason, is an answer. Ends early when the signal aborts. */
+export function runFit(
+  addonPath: string,
+  task: FitTask,
+  { signal, limitMs = FIT_LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {},
+): Promise<FitAnswer> {
+  const { child, describeEnd } = forkScript('fit', [addonPath]);
+  return new Promise((resolve) => {
+    let answer: FitAnswer | undefined;
+    const kill = () => child.kill('SIGKILL');
+    const watch = new HangWatch(child.pid, (limit) => {
+      answer ??= { reason: `it took longer than ${limit / 1000} s` };
+      kill();
+    });
+    watch.expectSign(START_LIMIT_MS);
+    signal?.addEventListener('abort', kill);
+    const settle = (result: FitAnswer) => {
+      watch.stop();
+      signal?.removeEventListener('abort', kill);
+      resolve(result);
+    };
+    child.on('message', (message: FitMessage) => {
+      if (message === 'ready') watch.expectSign(limitMs);
+      else answer = message;
+    });
+    child.once('error', (error) => settle({ reason: `no process could be started for it: ${error.message}` }));
+    child.once('close', (code, ending) => settle(answer ?? { reason: describeEnd(code, ending) }));
+    // What becomes of a child that ends before it has read this is seen in how it ended.
+    child.send(task, () => {});
+  });
+}

@@ -25,6 +25,13 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--cors-origin', 'https://a.example/'], /--cors-origin.*without a path/],
   [['serve', '--cors-origin', 'a.example'], /--cors-origin.*scheme:\/\/host/],
   [['serve', '--stall-timeout', 'soon'], /--stall-timeout.*whole number/],
+  [['serve', '--gpu-layers', 'most'], /--gpu-layers.*whole number, auto or all/],
+  [['serve', '-ngl', '-1'], /--gpu-layers.*whole number, auto or all/],
+  [['serve', '--split-mode', 'tensor'], /--split-mode.*none, layer, row/],
+  [['serve', '--main-gpu', 'first'], /--main-gpu.*whole number/],
+  [['serve', '--tensor-split', '3,'], /--tensor-split.*numbers separated by commas/],
+  [['serve', '--tensor-split', '0,0', '--port', '0'], /tensorSplit.*not all 0/],
+  [['serve', '--fit-target', '1GB'], /--fit-target.*whole number/],
   [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
@@ -55,6 +62,7 @@ test('help explains every option, with its default', async () => {
   assert.is(code, 0);
   const text = stdout.replace(/\s+/g, ' ');
   const options = ['model', 'host', 'port', 'ctx-size', 'parallel', 'threads', 'alias', 'strict', 'body-limit'];
+  options.push('device', 'gpu-layers', 'split-mode', 'main-gpu', 'tensor-split', 'fit-target');
   options.push('mode', 'auth', 'data-dir', 'cors-origin', 'allowed-host', 'stall-timeout');
   for (const option of options)
     assert.match(text, new RegExp(`--${option} [^(]*\\((choices: [^)]*, )?default: `), option);

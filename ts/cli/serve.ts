@@ -175,9 +175,7 @@ function announce({ host, port, basePath, engine }: Server, profile: Profile, { 
   if (placement.devices.length > 0) {
     console.log(`Layers on ${placement.devices.join(', ')}: ${placement.gpuLayers} of ${placement.layers}`);
   }
-  if (unfitted !== undefined) {
-    console.error(`chasqui: all layers were put on the GPU, as it is not known how many fit: ${unfitted}`);
-  }
+  if (unfitted !== undefined) console.error(`chasqui: ${unfitted}`);
   console.log(`Try it:\n\n  ${curlLine(base, id, process.platform, { needsKey, asks })}\n`);
   if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
 }

@@ -19,7 +19,7 @@ export interface ModelInfo extends NativeModelInfo {
   path: string;
   /** Unix seconds; when the model was loaded. */
   created: number;
-  /** Why it was not known how many layers fit into the GPUs' memory, when that is so: then all were put there. */
+  /** What was done instead, and why, where it is not known how many layers fit into the GPUs' memory. */
   unfitted?: string;
   /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];

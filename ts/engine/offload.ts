@@ -87,11 +87,16 @@ function invalid(name: string, value: unknown, wanted: string): ChasquiError {
 
 export interface ChosenOffload {
   offload: NativeOffload;
-  /** Why it is not known how many layers fit, when that is so: then all are put on the GPUs. */
+  /** What was done instead, and why, when it is not known how many layers fit. */
   unfitted?: string;
 }
 
-/** Works out how many layers fit, unless that is given or there is no GPU. */
+const KEPT_OFF = 'No layer is put on the GPU unless --gpu-layers says so, for setting them up there failed';
+
+/**
+ * Works out how many layers fit, unless that is given or there is no GPU. None do when that ends the process it is worked out
+ * in: it would end the one that loads the model, too.
+ */
 export async function chooseOffload(
   request: OpenRequest,
   { gpuLayers = 'auto', fitTargetMiB = DEFAULT_FIT_TARGET_MIB }: OffloadOptions,
@@ -104,5 +109,8 @@ export async function chooseOffload(
   const task = { request: { ...request, verbose: false }, spareBytes: fitTargetMiB * 2 ** 20 };
   const fitted = await runFit(loadAddon().path, task, { signal });
   signal?.throwIfAborted();
-  return fitted.reason === undefined ? fitted : { offload, unfitted: fitted.reason };
+  if (fitted.reason === undefined) return fitted;
+  const { reason, crashed } = fitted;
+  if (crashed) return { offload: { ...offload, gpuLayers: 0 }, unfitted: `${KEPT_OFF}: ${reason}` };
+  return { offload, unfitted: `All layers are put on the GPU, for it is not known how many fit: ${reason}` };
 }

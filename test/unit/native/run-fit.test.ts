@@ -1,0 +1,55 @@
+// However the process fares that works out how many layers fit, there is an answer.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { FitTask } from '../../../ts/native/fit.js';
+import { runFit } from '../../../ts/native/run-fit.js';
+
+const test = suite('run-fit');
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chasqui-fit-'));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const task = { request: { path: 'model.gguf' }, spareBytes: 7 } as FitTask;
+
+/** In the addon's place, which the child loads as any other module. */
+function addon(body: string): string {
+  const file = join(folder, `${body.replace(/\W+/g, '-').slice(0, 40)}.cjs`);
+  writeFileSync(file, `exports.fit = (request, spareBytes) => { ${body} };`);
+  return file;
+}
+
+test('what the addon works out', async () => {
+  const echo = addon('return { gpuLayers: spareBytes, devices: [request.path] };');
+  assert.equal(await runFit(echo, task), { offload: { gpuLayers: 7, devices: ['model.gguf'] } });
+});
+
+const REASONS: [what: string, body: string, reason: RegExp, crashed?: true][] = [
+  ['an error', "throw new Error('no driver');", /^no driver$/],
+  ['a crash', 'process.abort();', /ended by SIGABRT/, true],
+  ['an end', 'process.exit(3);', /exit code 3/, true],
+  ['a hang', 'for (;;);', /^it gave no sign of life for 0\.2 s$/, true],
+];
+for (const [what, body, reason, crashed] of REASONS) {
+  test(`${what} is a reason`, async () => {
+    const answer = (await runFit(addon(body), task, { limitMs: 200 })) as { reason: string; crashed?: true };
+    assert.match(answer.reason, reason);
+    assert.is(answer.crashed, crashed);
+  });
+}
+
+test('no addon is a reason', async () => {
+  assert.match((await runFit(join(folder, 'nowhere.node'), task)).reason ?? '', /exit code 1/);
+});
+
+test('aborted, it ends', async () => {
+  const signal = AbortSignal.timeout(500);
+  const { reason } = await runFit(addon('for (;;);'), task, { signal });
+  assert.match(reason ?? '', /SIGKILL/);
+});
+
+test.run();

@@ -1,0 +1,92 @@
+// How many layers of a model fit that is twice as large as the device's memory. None of it is loaded.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { chooseOffload } from '../../ts/engine/offload.js';
+import { toOpenRequest } from '../../ts/engine/open-request.js';
+import type { LoadOptions } from '../../ts/index.js';
+import { decideModules } from '../../ts/native/backends.js';
+import { loadAddon } from '../../ts/native/load-addon.js';
+import { runTrial } from '../../ts/native/run-trial.js';
+import { writeHollowDecoder } from '../support/random-model.js';
+
+const test = suite('vulkan: fit');
+const gib = 2 ** 30;
+/** A layer of these takes half a gibibyte, to a fiftieth. llvmpipe takes no matrix of more than 128 MiB. */
+const shape = { width: 4096, hidden: 16_000 };
+let folder = '';
+let large = '';
+let layers = 0;
+
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chasqui-fit-'));
+  const [vulkan = ''] = await decideModules('vulkan');
+  const [result] = await runTrial(loadAddon().path, 'try', [vulkan]);
+  layers = Math.min(500, 4 * Math.ceil((result?.devices?.[0]?.memoryTotal ?? 0) / gib));
+  assert.ok(layers > 12, `${layers} layers`);
+  large = writeHollowDecoder(join(folder, 'large.gguf'), { ...shape, layers });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+async function fit(options: LoadOptions) {
+  const small: LoadOptions = { contextSize: 256, parallel: 1, mmproj: null, fitTargetMiB: 1024 };
+  const all = { ...small, ...options };
+  const request = { ...toOpenRequest(large, all), modules: await decideModules('vulkan') };
+  return chooseOffload(request, all);
+}
+
+async function fittingLayers(options: LoadOptions = {}): Promise<number> {
+  const { offload, unfitted } = await fit(options);
+  assert.is(unfitted, undefined);
+  assert.is.not(offload.gpuLayers, null);
+  return offload.gpuLayers as number;
+}
+
+/** Others use the memory too, so that a layer or two may come or go meanwhile. */
+function assertFewer(fewer: number, than: number, expected: number): void {
+  assert.ok(Math.abs(than - fewer - expected) <= 2, `${fewer} of ${than}, expected ${expected} fewer`);
+}
+
+test('some of them, and none of those for which there is memory no more', async () => {
+  const most = await fittingLayers();
+  assert.ok(most > 6 && most < layers, `${most} of ${layers}`);
+  assertFewer(await fittingLayers({ fitTargetMiB: 5 * 1024 }), most, 8);
+});
+
+test('the cells of all sequences are counted', async () => {
+  const most = await fittingLayers();
+  // 2 × 4096 numbers of 2 bytes for each token and layer: 240 MiB, besides the weights' 503.
+  const withCells = await fittingLayers({ contextSize: 3840, parallel: 4 });
+  assertFewer(withCells, most, (most * 240) / 743);
+});
+
+test('a draft model is counted', async () => {
+  const most = await fittingLayers();
+  const draftModel = writeHollowDecoder(join(folder, 'draft.gguf'), { ...shape, layers: 6 });
+  assertFewer(await fittingLayers({ draftModel }), most, 6);
+});
+
+test('what llama.cpp ends the process over is kept off the GPU', async () => {
+  // Cells of a layer that are more than llvmpipe takes in one piece.
+  const { offload, unfitted } = await fit({ contextSize: 8192, parallel: 4 });
+  assert.is(offload.gpuLayers, 0);
+  assert.match(unfitted ?? '', /^No layer is put on the GPU unless .*SIGABRT.*cache_k/);
+});
+
+test('without a GPU, and with the number given, nothing is worked out', async () => {
+  assert.is((await fit({ device: 'none' })).offload.gpuLayers, null);
+  assert.is((await fit({ gpuLayers: 3 })).offload.gpuLayers, 3);
+  assert.is((await fit({ gpuLayers: 'all' })).offload.gpuLayers, null);
+});
+
+test('what keeps it from being worked out is said, and all layers are tried', async () => {
+  const broken = join(folder, 'broken.gguf');
+  writeFileSync(broken, 'no model');
+  const { offload, unfitted } = await fit({ mmproj: broken });
+  assert.is(offload.gpuLayers, null);
+  assert.match(unfitted ?? '', /^All layers are put on the GPU, .*broken\.gguf is not a GGUF file/);
+});
+
+test.run();

@@ -136,14 +136,6 @@ export function writeGguf(file: string, entries: readonly Entry[], tensors: read
   }
 }
 
-/** The same with nothing where the weights would be: a file of that length that takes no room on the disk. */
-export function writeHollowGguf(file: string, entries: readonly Entry[], tensors: readonly Tensor[]): void {
-  const header = headerOf(entries, tensors);
-  const weights = tensors.reduce((bytes, tensor) => bytes + byteLength(tensor) + padding(byteLength(tensor)), 0);
-  fs.writeFileSync(file, header);
-  fs.truncateSync(file, header.length + padding(header.length) + weights);
-}
-
 function headerOf(entries: readonly Entry[], tensors: readonly Tensor[]): Buffer {
   const parts = [ofUint32(magic), ofUint32(version), ofUint64(tensors.length), ofUint64(entries.length)];
   for (const { bytes } of entries) parts.push(bytes);

@@ -2,6 +2,7 @@
  * Models of kinds that the demo model is not: the vocabularies of real ones, a few layers of random weights. What they
  * compute means nothing; that it is what llama.cpp computes is what is tested.
  */
+import fs from 'node:fs';
 import path from 'node:path';
 import {
   arrayLength,
@@ -12,7 +13,6 @@ import {
   textEntry,
   uint32Entry,
   writeGguf,
-  writeHollowGguf,
 } from '../../bench/peers/gguf.js';
 import { root } from '../../bench/peers/places.js';
 import { RandomWeights } from '../../bench/peers/random-weights.js';
@@ -64,7 +64,7 @@ export function writeDecoder(file: string): string {
   return file;
 }
 
-/** Writes what llama.cpp must know of a large decoder to work out its memory: the weights are missing. */
+/** Writes what llama.cpp must know of a large decoder to work out its memory: a hole of the file has the weights' place. */
 export function writeHollowDecoder(file: string, { width, hidden, layers }: Shape): string {
   const copied = vocabulary('starcoder');
   const entries = [
@@ -74,8 +74,18 @@ export function writeHollowDecoder(file: string, { width, hidden, layers }: Shap
     float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
     ...copied,
   ];
-  writeHollowGguf(file, entries, decoderTensors(vocabularySize(copied), { width, hidden, layers }));
+  const tensors = decoderTensors(vocabularySize(copied), { width, hidden, layers });
+  writeGguf(
+    file,
+    entries,
+    tensors.map((tensor) => ({ ...tensor, fill: () => Buffer.alloc(0) })),
+  );
+  fs.truncateSync(file, fs.statSync(file).size + tensors.map(byteLength).reduce((sum, bytes) => sum + bytes));
   return file;
+}
+
+function byteLength({ shape: lengths, type }: Tensor): number {
+  return lengths.reduce((product, length) => product * length, type === 'F32' ? 4 : 2);
 }
 
 function vocabularyFile(name: string): string {

@@ -69,12 +69,15 @@ function outcomeOf(options: LoadOptions): Outcome {
 
 for (const [options, gpuLayers] of COUNTS) {
   test(`${JSON.stringify(options)}: ${gpuLayers} of ${layers} layers`, () => {
-    const { placement, unfitted, log, message } = outcomeOf(options);
+    const { placement, unfitted, log, message, next } = outcomeOf(options);
     assert.is(message, undefined);
     assert.equal(placement, { devices: ['Vulkan0'], gpuLayers, layers });
     assert.is(unfitted, undefined);
     assert.match(log, `offloaded ${gpuLayers}/${layers} layers to GPU`);
     assert.match(log, 'CLIP using Vulkan0 backend');
+    const [likeliest, logprob] = cpu?.next[0]?.top[0] ?? [0, 0];
+    const found = new Map(next[0]?.top).get(likeliest) ?? Number.NaN;
+    assert.ok(Math.abs(found - logprob) < 0.3, `${found} instead of ${logprob}`);
   });
 }
 

@@ -75,25 +75,6 @@ test('impossible options are invalid_options', async () => {
   }
 });
 
-test('a GPU that is not there is invalid_options, however it is named', async () => {
-  const options: LoadOptions[] = [{ device: 'CUDA0' }, { device: 'CPU' }, { mainGpu: 0 }, { tensorSplit: [1] }];
-  for (const absent of options) {
-    const error = await failure(demoModelPath, { backend: 'cpu', ...absent });
-    assert.is(error.code, 'invalid_options', JSON.stringify(absent));
-    assert.match(error.message, 'none');
-  }
-});
-
-test('without a GPU, what is said about its layers changes nothing', async () => {
-  const options: LoadOptions[] = [{ gpuLayers: 2 }, { gpuLayers: 'all' }, { splitMode: 'row' }, { device: 'none' }];
-  for (const said of options) {
-    const model = await loadModel(demoModelPath, { backend: 'cpu', threads: 1, contextSize: 256, ...said });
-    assert.equal(model.model.placement, { devices: [], gpuLayers: 0, layers: 5 });
-    assert.is(model.model.unfitted, undefined);
-    await model.close();
-  }
-});
-
 test('an aborted load rejects with the reason of the signal', async () => {
   const early = AbortSignal.abort(new Error('never mind'));
   await loadModel(demoModelPath, { signal: early }).then(

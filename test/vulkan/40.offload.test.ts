@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LoadOptions } from '../../ts/index.js';
 import type { NativePlacement } from '../../ts/native/addon.js';
+import { startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type Next, runWith } from './compute.js';
 
@@ -96,6 +97,13 @@ test('without a device it computes what the CPU computes, to the last bit', () =
   assert.equal(next, cpu?.next);
   assert.ok(next.length > 0);
   assert.not.equal(next, outcomeOf(COUNTS[3]?.[0] as LoadOptions).next);
+});
+
+test('the server says how many layers are where', async () => {
+  const child = startChild('ts/cli.ts', ['serve', '--port', '0', '--backend', 'vulkan', '-ngl', '2', '-c', '256']);
+  await untilWritten(child, /^Layers on Vulkan0: 2 of 5\n/m);
+  child.process.kill('SIGTERM');
+  assert.equal(await child.exited, { code: 0, signal: null });
 });
 
 test('a draft model goes to the same device as a whole', () => {

@@ -1,5 +1,8 @@
 /** Runs scripts with one backend or the other. A process has one backend for all of its life. */
 import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A token that was generated, and the likeliest in its place: id, logprob. */
@@ -20,11 +23,21 @@ export function compute(backend: 'cpu' | 'vulkan'): { answers: Answers; log: str
 
 /** Runs a script of this repository, to its end. */
 export function runWith(backend: 'cpu' | 'vulkan', ...args: string[]) {
-  const env = { ...process.env, CHASQUI_BACKEND: backend };
-  return spawnSync(process.execPath, ['--import', 'tsx', ...args], {
-    encoding: 'utf8',
-    env,
-    timeout: 600_000,
-    maxBuffer: 2 ** 26,
-  });
+  const folder = mkdtempSync(join(tmpdir(), 'chasqui-vulkan-'));
+  // A pipe that Node shares with llama.cpp does not wait when it is full, and what llama.cpp writes then is lost.
+  const log = openSync(join(folder, 'log'), 'w+');
+  try {
+    const env = { ...process.env, CHASQUI_BACKEND: backend };
+    const result = spawnSync(process.execPath, ['--import', 'tsx', ...args], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', log],
+      timeout: 600_000,
+      maxBuffer: 2 ** 26,
+    });
+    return { ...result, stderr: readFileSync(join(folder, 'log'), 'utf8') };
+  } finally {
+    closeSync(log);
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -4,13 +4,10 @@
  */
 import { type ChasquiError, type LoadOptions, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { projectorPath } from '../support/seeing-model.js';
 import type { Next } from './compute.js';
 
-const mmproj = projectorPath();
-
 async function outcomeOf(options: LoadOptions): Promise<object> {
-  const model = await loadModel(demoModelPath, { contextSize: 512, parallel: 1, mmproj, verbose: true, ...options });
+  const model = await loadModel(demoModelPath, { contextSize: 512, parallel: 1, verbose: true, ...options });
   const next: Next[] = [];
   const request = { prompt: [40, 47, 54, 61], temperature: 0, topLogprobs: 20, maxTokens: 6 };
   for await (const { id, logprobs } of model.generate(request)) {

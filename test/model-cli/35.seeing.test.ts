@@ -36,11 +36,11 @@ function jpegUri({ width, height, rgb }: Pixels): string {
   return dataUri(jpeg.encode({ width, height, data }, 90).data, 'image/jpeg');
 }
 
-async function ask(client: OpenAI, text: string, urls: readonly string[]): Promise<string | null | undefined> {
+async function ask(client: OpenAI, text: string, urls: readonly string[]): Promise<string> {
   const images = urls.map((url) => ({ type: 'image_url' as const, image_url: { url } }));
   const content = [{ type: 'text' as const, text }, ...images];
   const body = { model: 'chasqui-demo', temperature: 0, messages: [{ role: 'user' as const, content }] };
-  return (await client.chat.completions.create(body)).choices[0]?.message.content;
+  return (await client.chat.completions.create(body)).choices[0]?.message.content ?? '';
 }
 
 test('what is in a PNG given by data URI or by address, and in a JPEG', async ({ client, pictures }) => {

@@ -59,6 +59,21 @@ test('how many, which colour, which shape', async ({ client }) => {
   assert.match(await about('Which shape do you see?'), /circle/);
 });
 
+test('a conversation with a picture is shown as the model reads it', async ({ server }) => {
+  const content = [
+    { type: 'text', text: 'What is it?' },
+    { type: 'image_url', image_url: { url: pngUri(square) } },
+  ];
+  const reply = await fetch(`${server.url}/apply-template`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content }] }),
+  });
+  assert.is(reply.status, 200);
+  const { prompt } = (await reply.json()) as { prompt: string };
+  assert.match(prompt, /<\|im_start\|>user\nWhat is it\?.+<\|im_end\|>/s);
+});
+
 test('which of two pictures holds the larger shape', async ({ client }) => {
   const small = drawnShapes(160, 160, [{ kind: 'circle', colour: RED, x: 60, y: 90, radius: 22 }]);
   const large = drawnShapes(256, 256, [{ kind: 'square', colour: BLUE, x: 130, y: 120, radius: 85 }]);

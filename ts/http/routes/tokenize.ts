@@ -1,6 +1,6 @@
 /** What the model's tokenizer and its chat template make of a text: llama-server's three helpers, under its names. */
 import type { FastifyInstance } from 'fastify';
-import { renderPrompt } from '../../chat/render-prompt.js';
+import { renderBody } from '../../chat/start-answer.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import {
   type ApplyTemplateReply,
@@ -15,7 +15,7 @@ import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
 import { readFields } from '../read-fields.js';
 
-export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options }: AppContext): void {
+export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
   const settingsFor = (schema: { properties: object }) => ({
     schema: { body: schema },
     preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
@@ -36,11 +36,16 @@ export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options 
     preValidation: readFields(profile, options.strict),
   };
   type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
-  app.post<{ Body: Conversation }>('/apply-template', template, async ({ body }): Promise<ApplyTemplateReply> => {
-    checkModelName(body.model, engine.model, profile);
-    const { prompt } = await renderPrompt(engine, body.messages);
-    return { prompt };
-  });
+  app.post<{ Body: Conversation }>(
+    '/apply-template',
+    template,
+    async ({ body }, reply): Promise<ApplyTemplateReply> => {
+      checkModelName(body.model, engine.model, profile);
+      const loading = { hosts: options.imageHosts, signal: running.signalFor(reply.raw) };
+      const { prompt } = await renderBody(engine, { model: engine.model.id, ...body }, loading);
+      return { prompt };
+    },
+  );
 
   for (const url of ['/tokenize', '/detokenize', '/apply-template']) refuseOtherMethods(app, url, ['POST']);
 }

@@ -17,7 +17,7 @@ import { limitTextDepth } from './json-depth.js';
 export async function renderPrompt(
   engine: Engine,
   messages: readonly Message[],
-  images: readonly ImageInput[] = [],
+  images: readonly ImageInput[],
   options: RenderOptions = {},
 ): Promise<RenderedPrompt> {
   refuseImages(engine.model, messages);

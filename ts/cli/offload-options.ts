@@ -1,6 +1,7 @@
 /** Options of `chasqui serve` that say which devices the model goes to. Called as in llama.cpp. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type OffloadOptions, SPLIT_MODES } from '../engine/offload.js';
+import { givenOptions } from './given-options.js';
 import { parseCountOrZero } from './numbers.js';
 
 export interface OffloadFlags {
@@ -48,16 +49,9 @@ export function spellOut(args: readonly string[]): string[] {
   return args.map((arg) => (arg === '-ngl' ? '--gpu-layers' : arg));
 }
 
-export function offloadSettings({ fitTarget, ...flags }: OffloadFlags): OffloadOptions {
-  const { device, gpuLayers, splitMode, mainGpu, tensorSplit } = flags;
-  return {
-    ...(device !== undefined && { device }),
-    ...(gpuLayers !== undefined && { gpuLayers }),
-    ...(splitMode !== undefined && { splitMode }),
-    ...(mainGpu !== undefined && { mainGpu }),
-    ...(tensorSplit !== undefined && { tensorSplit }),
-    ...(fitTarget !== undefined && { fitTargetMiB: fitTarget }),
-  };
+export function offloadSettings(flags: OffloadFlags): OffloadOptions {
+  const { device, gpuLayers, splitMode, mainGpu, tensorSplit, fitTarget: fitTargetMiB } = flags;
+  return givenOptions({ device, gpuLayers, splitMode, mainGpu, tensorSplit, fitTargetMiB });
 }
 
 function parseGpuLayers(text: string): number | 'auto' | 'all' {

@@ -8,6 +8,7 @@ import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { explainFailure } from './explain-failure.js';
+import { givenOptions } from './given-options.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
 import { parseCount, parseCountOrZero, parseProbability } from './numbers.js';
 import { addOffloadOptions, type OffloadFlags, offloadSettings } from './offload-options.js';
@@ -130,33 +131,29 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
-  const { ctxSize, parallel, threads, alias, maxQueue, targetStepMs, cacheRam, deterministic, pooling } = options;
+  const { backend, parallel, threads, alias, maxQueue, targetStepMs, deterministic, pooling } = options;
   const { draftMax, draftMin, draftPMin, draftModel } = options;
+  const { ctxSize: contextSize, cacheRam: cacheRamMiB, imageCacheMb: imageCacheMiB } = options;
   const hosting = hostingSettings(options);
-  const { mmproj, imageCacheMb } = options;
   return {
     ...hosting,
     modelPath: options.model ?? DEMO_MODEL,
     model: {
       onProgress,
       ...offloadSettings(options),
-      ...(options.backend !== undefined && { backend: options.backend }),
-      ...(ctxSize !== undefined && { contextSize: ctxSize }),
-      ...(parallel !== undefined && { parallel }),
-      ...(threads !== undefined && { threads }),
-      ...(alias !== undefined && { alias }),
-      ...(maxQueue !== undefined && { maxQueue }),
-      ...(targetStepMs !== undefined && { targetStepMs }),
-      ...(deterministic !== undefined && { deterministic }),
-      ...(pooling !== undefined && { pooling }),
-      ...(draftMax !== undefined && { draftMax }),
-      ...(draftMin !== undefined && { draftMin }),
-      ...(draftPMin !== undefined && { draftPMin }),
-      ...(draftModel !== undefined && { draftModel }),
-      ...(cacheRam !== undefined && { cacheRamMiB: cacheRam }),
-      ...(typeof mmproj === 'string' && { mmproj }),
-      ...(mmproj === false && { mmproj: null }),
-      ...(imageCacheMb !== undefined && { imageCacheMiB: imageCacheMb }),
+      ...givenOptions({
+        backend,
+        contextSize,
+        parallel,
+        threads,
+        alias,
+        maxQueue,
+        targetStepMs,
+        deterministic,
+        pooling,
+      }),
+      ...givenOptions({ draftMax, draftMin, draftPMin, draftModel, cacheRamMiB, imageCacheMiB }),
+      ...givenOptions({ mmproj: options.mmproj === false ? null : options.mmproj }),
     },
     app: {
       ...hosting.app,

@@ -25,6 +25,7 @@ import { completeJob, type GenerateOptions, type ImageInput, type Job } from './
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
 import { type ChosenOffload, chooseOffload, type OffloadOptions } from './offload.js';
 import { toOpenRequest } from './open-request.js';
+import { PreparedPrompts } from './prepared-prompts.js';
 import { toRenderRequest } from './render-request.js';
 import { JobStream } from './token-stream.js';
 
@@ -103,6 +104,7 @@ export class Model implements Engine {
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
   readonly #embedder: Embedder;
+  readonly #prepared: PreparedPrompts;
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
@@ -115,6 +117,7 @@ export class Model implements Engine {
     this.#imageHosts = options.imageHosts ?? 'public';
     this.model = info;
     this.#embedder = new Embedder(native, info, info.parallel + this.#maxQueue);
+    this.#prepared = new PreparedPrompts(native);
   }
 
   /**
@@ -142,6 +145,7 @@ export class Model implements Engine {
     const images: ImageInput[] = [];
     const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
+    this.#prepared.share(images);
     return { ...(await catalogued(this.#native.render(request))), images };
   }
 
@@ -155,7 +159,7 @@ export class Model implements Engine {
 
   async countTokens({ prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>): Promise<number> {
     if (images.length === 0) return (await this.tokenize(prompt, { addSpecial: true, parseSpecial: true })).length;
-    return (await catalogued(this.#native.tokenizePrompt(prompt, images))).tokens.length;
+    return (await catalogued(this.#prepared.prepare(prompt, images))).tokens.length;
   }
 
   async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
@@ -232,7 +236,7 @@ export class Model implements Engine {
 
   async #prepare({ prompt, images }: Job): Promise<NativePrompt> {
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    if (typeof prompt === 'string') return this.#native.tokenizePrompt(prompt, images);
+    if (typeof prompt === 'string') return this.#prepared.prepare(prompt, images);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
   }

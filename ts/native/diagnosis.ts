@@ -1,9 +1,10 @@
 /** Everything that decides what chasqui computes with on this machine, for `chasqui doctor`. */
 import { cpus, release, totalmem } from 'node:os';
+import { VERSION } from '../version.js';
 import { chooseBackends } from './backends.js';
 import type { ModuleReport } from './choose-modules.js';
 import { loadAddon } from './load-addon.js';
-import { findPackage, type InstalledPackage, installCommand, platformPackage, version } from './packages.js';
+import { findPackage, type InstalledPackage, installCommand, platformPackage } from './packages.js';
 
 export interface PackageReport extends InstalledPackage {
   /** The command that adds it or brings it to the right version, when that is needed. */
@@ -35,7 +36,7 @@ export interface Diagnosis {
 /** Tries every module anew and remembers what came of it. */
 export async function diagnose(): Promise<Diagnosis> {
   const machine = {
-    chasqui: version,
+    chasqui: VERSION,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     osRelease: release(),

@@ -1,15 +1,14 @@
 /** The npm packages that chasqui is made of: this one, one for each platform, one for each GPU backend. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../version.js';
 
 /** The folder of this package. */
 export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
 
 const require = createRequire(import.meta.url);
-
-export const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 
 export const platformPackage = `@chasqui/${process.platform}-${process.arch}`;
 
@@ -27,7 +26,7 @@ export interface InstalledPackage {
 
 /** The command that adds a package in the version that fits. */
 export function installCommand(name: string): string {
-  return `npm install ${name}@${version}`;
+  return `npm install ${name}@${VERSION}`;
 }
 
 /** Looks for a package where Node would: beside this one, and in the folders above. */
@@ -41,6 +40,6 @@ export function findPackage(name: string): InstalledPackage {
   const found = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
   const installed = { name, directory: dirname(manifest), version: found.version };
   // Both sides of the addon's interface change together, and so does ggml's beneath its modules.
-  if (found.version === version) return installed;
-  return { ...installed, problem: `it is version ${found.version}, and this is chasqui ${version}` };
+  if (found.version === VERSION) return installed;
+  return { ...installed, problem: `it is version ${found.version}, and this is chasqui ${VERSION}` };
 }

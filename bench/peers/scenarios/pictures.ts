@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chat, streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
@@ -20,6 +21,7 @@ export function picturesArrive(work: { streams: number; pictures: number; predic
     const chats = Array.from({ length: work.pictures }, (_, i) => showing(`pictures ${round} ${i}`, '', 4));
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
+    setMaxListeners(0, signal); // each request listens
     const readers = Array.from({ length: work.streams }, () => {
       return new Reader(server, { user: prompts.user(80), predictTokens: work.predictTokens }, signal);
     });

@@ -3,7 +3,6 @@
 DESKTOP = "[desktop|desktop app|desktop app's|desktop mode|desktop mode's|local desktop]"
 RUNTIME = "[runtime|runtime server|runtime mode|command-line server|command line runtime]"
 SERVERLESS = "[serverless|cloud|deployed|serverless cloud]"
-TELL = "[tell me|explain|describe|show me|I want to know|do you know]"
 CHASQUI = "[chasqui|chasqui|chasqui|the chasqui server|this server|this service|chasqui here]"
 
 FACTS = {

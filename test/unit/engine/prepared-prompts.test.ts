@@ -1,0 +1,47 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ImageInput } from '../../../ts/engine/job.js';
+import { PreparedPrompts } from '../../../ts/engine/prepared-prompts.js';
+import { picture } from '../../support/picture.js';
+
+function counted() {
+  const asked: string[] = [];
+  const tokenizePrompt = async (prompt: string) => {
+    asked.push(prompt);
+    return { tokens: Int32Array.of(asked.length), media: null };
+  };
+  return { asked, prompts: new PreparedPrompts({ tokenizePrompt }) };
+}
+
+test('a prompt with pictures that are shared is prepared once, however often it is asked for', async () => {
+  const { asked, prompts } = counted();
+  const images = [picture(1)];
+  prompts.share(images);
+  const all = await Promise.all([1, 2, 3].map(() => prompts.prepare('Look', images)));
+  assert.equal(
+    all.map(({ tokens }) => tokens[0]),
+    [1, 1, 1],
+  );
+  await prompts.prepare('Look again', images);
+  assert.equal(asked, ['Look', 'Look again']);
+});
+
+test('pictures that nobody said are shared may change', async () => {
+  const { asked, prompts } = counted();
+  const images: ImageInput[] = [picture(1)];
+  await prompts.prepare('Look', images);
+  images[0] = picture(2);
+  await prompts.prepare('Look', images);
+  assert.is(asked.length, 2);
+});
+
+test('texts are not kept', async () => {
+  const { asked, prompts } = counted();
+  const none: ImageInput[] = [];
+  prompts.share(none);
+  await prompts.prepare('Hello', none);
+  await prompts.prepare('Hello', none);
+  assert.is(asked.length, 2);
+});
+
+test.run();

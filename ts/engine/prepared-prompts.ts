@@ -1,0 +1,24 @@
+/** Prompts with pictures, tokenized: what the answers of a request, and the count of its tokens, have in common. */
+import type { NativeEngine, NativePrompt } from '../native/addon.js';
+import type { ImageInput } from './job.js';
+
+export class PreparedPrompts {
+  readonly #native: Pick<NativeEngine, 'tokenizePrompt'>;
+  readonly #shared = new WeakMap<readonly ImageInput[], Map<string, Promise<NativePrompt>>>();
+
+  constructor(native: Pick<NativeEngine, 'tokenizePrompt'>) {
+    this.#native = native;
+  }
+
+  /** From now on a prompt with this very list is prepared once. Neither the list nor its pictures may change any more. */
+  share(images: readonly ImageInput[]): void {
+    if (images.length > 0) this.#shared.set(images, new Map());
+  }
+
+  prepare(prompt: string, images: readonly ImageInput[]): Promise<NativePrompt> {
+    const known = this.#shared.get(images);
+    const prepared = known?.get(prompt) ?? this.#native.tokenizePrompt(prompt, images);
+    known?.set(prompt, prepared);
+    return prepared;
+  }
+}

@@ -85,7 +85,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
 Engine::~Engine() { close(); }
 
 void Engine::set_on_events(std::function<void()> on_events) {
-    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    const std::lock_guard<std::mutex> lock(wake_mutex_);
     on_events_ = std::move(on_events);
 }
 
@@ -375,10 +375,16 @@ void Engine::count() {
 void Engine::publish() {
     count();
     if (step_events_.empty()) return;
-    const std::lock_guard<std::mutex> lock(pending_mutex_);
-    const bool                        wake = pending_events_.empty();
-    pending_events_.append(std::exchange(step_events_, {}));
-    if (wake && on_events_) on_events_();
+    bool is_first;
+    {
+        const std::lock_guard<std::mutex> lock(pending_mutex_);
+        is_first = pending_events_.empty();
+        pending_events_.append(std::exchange(step_events_, {}));
+    }
+    if (!is_first) return;
+    // Whoever wakes up may take this core at once: it must not find what it came for still locked.
+    const std::lock_guard<std::mutex> lock(wake_mutex_);
+    if (on_events_) on_events_();
 }
 
 }  // namespace chasqui

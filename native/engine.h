@@ -165,6 +165,7 @@ private:
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
 
+    std::mutex            wake_mutex_;
     std::function<void()> on_events_;
     std::mutex            pending_mutex_;
     EventBatch            pending_events_;

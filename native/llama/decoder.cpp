@@ -196,7 +196,7 @@ void Decoder::add_row(const PlanRow& row) {
 }
 
 void Decoder::decode(const std::vector<PlanRow>& rows) {
-    last_copied_ = {-1, {}};
+    last_copied_ = {};
     output_rows_.clear();
     const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
     if (chunk == nullptr) compute(rows);
@@ -280,21 +280,20 @@ void Decoder::save(const Snapshot& snapshot) {
     snapshots_[snapshot.id] = save(snapshot.slot);
 }
 
-Decoder::State Decoder::save(int32_t slot) {
-    State        state(llama_state_seq_get_size(context_.get(), slot));
-    const size_t written = llama_state_seq_get_data(context_.get(), state.data(), state.size(), slot);
-    state.resize(written);
+SnapshotBuffer Decoder::save(int32_t slot) {
+    SnapshotBuffer state(llama_state_seq_get_size(context_.get(), slot));
+    state.shrink_to(llama_state_seq_get_data(context_.get(), state.data(), state.size(), slot));
     return state;
 }
 
-bool Decoder::load(int32_t slot, const State& state) {
-    return !state.empty() && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
+bool Decoder::load(int32_t slot, const SnapshotBuffer& state) {
+    return state.size() > 0 && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
 }
 
 // By way of main memory: llama_memory_seq_cp would copy the cells of the whole context, however few are in use.
 bool Decoder::load_copy(int32_t slot, int32_t source) {
-    if (last_copied_.first != source) last_copied_ = {source, save(source)};
-    return load(slot, last_copied_.second);
+    if (last_copied_.slot != source) last_copied_ = {source, save(source)};
+    return load(slot, last_copied_.state);
 }
 
 bool Decoder::trim(int32_t slot, int32_t position) {

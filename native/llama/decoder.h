@@ -3,12 +3,12 @@
 
 #include "../core/scheduler.h"
 #include "model.h"
+#include "snapshot-buffer.h"
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 struct llama_context;
@@ -75,6 +75,11 @@ private:
         void operator()(ggml_threadpool* threadpool) const;
     };
 
+    struct SlotState {
+        int32_t        slot = -1;
+        SnapshotBuffer state;
+    };
+
     void create_threadpool(int32_t threads);
     void warm_up(TokenId token, bool choose_threads);
     void measure_snapshots(TokenId token);
@@ -82,18 +87,17 @@ private:
     void compute(const std::vector<PlanRow>& rows);
     void compute_image(const PlanRow& row, const ImageChunk& chunk);
     void run(const llama_batch& batch);
-    using State = std::vector<uint8_t>;
-    State save(int32_t slot);
-    bool  load(int32_t slot, const State& state);
-    bool  load_copy(int32_t slot, int32_t source);
-    void  add_token(TokenId token, int32_t position, int32_t slot, bool output);
+    SnapshotBuffer save(int32_t slot);
+    bool load(int32_t slot, const SnapshotBuffer& state);
+    bool load_copy(int32_t slot, int32_t source);
+    void add_token(TokenId token, int32_t position, int32_t slot, bool output);
 
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<llama_batch>                     batch_;
-    std::map<int32_t, State>                         snapshots_;
-    std::pair<int32_t, State>                        last_copied_{-1, {}};  // slot and state, until the next decode
+    std::map<int32_t, SnapshotBuffer>                snapshots_;
+    SlotState                                        last_copied_;  // until the next decode
     size_t                                           n_embd_             = 0;  // of a picture's row
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;

@@ -24,7 +24,17 @@ export function openParsers(engine: Engine, { format }: RenderedPrompt, n: numbe
 }
 
 /** The batches of all streams as they come. When one fails, or the reader leaves, the others are cancelled. */
-export async function* choiceBatches(streams: readonly TokenStream[]): AsyncGenerator<ChoiceBatch, void, void> {
+export function choiceBatches(streams: readonly TokenStream[]): AsyncGenerator<ChoiceBatch, void, void> {
+  const [only] = streams;
+  return only !== undefined && streams.length === 1 ? batchesOf(only) : mergedBatches(streams);
+}
+
+/** Nearly all requests ask for one choice, and every token passes here: nothing to race for. */
+async function* batchesOf(stream: TokenStream): AsyncGenerator<ChoiceBatch, void, void> {
+  for await (const tokens of stream.batches()) yield { index: 0, tokens };
+}
+
+async function* mergedBatches(streams: readonly TokenStream[]): AsyncGenerator<ChoiceBatch, void, void> {
   const iterators = streams.map((stream) => stream.batches());
   const pending = new Map(iterators.map((iterator, index) => [index, arrival(iterator, index)]));
   try {

@@ -1,0 +1,28 @@
+#include "snapshot-buffer.h"
+
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace chasqui {
+
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+SnapshotBuffer::SnapshotBuffer(size_t size)
+    : bytes_(static_cast<uint8_t*>(::operator new (size, std::align_val_t{kHugePage}))), size_(size) {
+#ifdef __linux__
+    // Only whole huge pages: those that begin in the buffer and end outside could be anyone's. Without huge pages the
+    // buffer is slower to get, which is all.
+    madvise(bytes_.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+}
+
+void SnapshotBuffer::Free::operator()(uint8_t* bytes) const { ::operator delete (bytes, std::align_val_t{kHugePage}); }
+
+}  // namespace chasqui

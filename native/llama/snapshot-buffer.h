@@ -1,0 +1,33 @@
+// Thread: any, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace chasqui {
+
+// Bytes that are written once and read often, megabytes of them: not cleared, and in huge pages where the system has
+// them. Taken page by page from the kernel, such a buffer takes longer to get than to fill.
+class SnapshotBuffer {
+public:
+    SnapshotBuffer() = default;
+    // Throws std::bad_alloc.
+    explicit SnapshotBuffer(size_t size);
+
+    uint8_t*       data() { return bytes_.get(); }
+    const uint8_t* data() const { return bytes_.get(); }
+    size_t         size() const { return size_; }
+    // At most what it is now.
+    void shrink_to(size_t size) { size_ = size; }
+
+private:
+    struct Free {
+        void operator()(uint8_t* bytes) const;
+    };
+
+    std::unique_ptr<uint8_t, Free> bytes_;
+    size_t                         size_ = 0;
+};
+
+}  // namespace chasqui

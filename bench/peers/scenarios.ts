@@ -60,8 +60,11 @@ export const scenarios: Scenario[] = [
     contextSize: 256,
     parallel: 1,
     work: { ...shortPrompt, streams: 1 },
-    subjects: ['loop', 'llama-server', 'chasqui'],
-    lines: [rate('0.5B, one stream, decoding', 'decodeRate', 'chasqui', atLeastOfLoop(0.97))],
+    subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
+    lines: [
+      rate('0.5B, one stream, decoding, in-process', 'decodeRate', 'in-process', atLeastOfLoop(0.97)),
+      rate('0.5B, one stream, decoding, over HTTP', 'decodeRate', 'chasqui', atLeastOfLoop(0.97)),
+    ],
   },
   {
     id: '6-streams',

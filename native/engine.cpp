@@ -1,5 +1,6 @@
 #include "engine.h"
 
+#include "core/encoder-hold.h"
 #include "core/snapshot-points.h"
 #include "llama/fit.h"
 
@@ -76,7 +77,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
     if (vision_) {
         images_ = std::make_unique<ImageSupply>(
             options.vision.cache_bytes, Vision::lower_priority,
-            [this](const ImageSource& source) { return vision_->encode(source); },
+            [this](const ImageSource& source, const auto& rest) { return vision_->encode(source, rest); },
             [this](Encoded encoded) { mailbox_.put(std::move(encoded)); });
     }
     thread_ = std::thread([this] { run(); });
@@ -186,8 +187,8 @@ void Engine::close() {
     decoder_.abort();
     guesser_.abort();
     mailbox_.put(Close{});
-    thread_.join();
     if (images_) images_->stop();
+    thread_.join();
 }
 
 void Engine::run() noexcept {
@@ -207,6 +208,8 @@ void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
     if (images_ && images_->provide(plan.wanted)) has_work_ = true;  // whoever got it can be planned for now
+    const bool        takes_turns = !plan.rows.empty() && vision_ && vision_->rests();
+    const EncoderHold hold(takes_turns ? images_.get() : nullptr, scheduler_);
     place(plan);
     guesser_.add_guesses(plan);
     if (decode(plan)) sample(plan);

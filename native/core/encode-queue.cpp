@@ -12,11 +12,15 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 
 EncodeQueue::~EncodeQueue() { stop(); }
 
-void EncodeQueue::request(const PromptImage& image) { requests_.put({image.digest, image.source}); }
+void EncodeQueue::request(const PromptImage& image) {
+    turns_.add();
+    requests_.put({image.digest, image.source});
+}
 
 void EncodeQueue::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
+    turns_.stop();
     requests_.put({{}, {}, true});
     thread_.join();
 }
@@ -26,7 +30,9 @@ void EncodeQueue::run(const std::function<void()>& prepare_thread) noexcept {
     for (;;) {
         for (const Request& request : requests_.take(true)) {
             if (request.is_last || stopping_) return;
-            on_encoded_(answer(request));
+            Encoded encoded = answer(request);
+            turns_.done();
+            on_encoded_(std::move(encoded));
         }
     }
 }
@@ -36,7 +42,8 @@ Encoded EncodeQueue::answer(const Request& request) noexcept {
     encoded.digest = request.digest;
     try {
         const auto source = request.source.lock();
-        if (source) encoded.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source));
+        const auto rest   = [this] { return turns_.rest(); };
+        if (source) encoded.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, rest));
     } catch (const Error& error) {
         encoded.failure = Failure{error.code(), error.what()};
     } catch (const std::bad_alloc&) {

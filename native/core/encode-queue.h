@@ -1,6 +1,7 @@
-// Thread: request() and stop() engine; `encode` and `on_encoded` run on the queue's own.
+// Thread: request(), hold(), let() and stop() engine; `encode` and `on_encoded` run on the queue's own.
 #pragma once
 
+#include "encode-turns.h"
 #include "error-code.h"
 #include "event.h"
 #include "mailbox.h"
@@ -25,7 +26,9 @@ struct Encoded {
 // Encodes pictures on a thread of its own, one after another, in order of request.
 class EncodeQueue {
 public:
-    using Encode    = std::function<ImageEmbeddings(const ImageSource&)>;
+    // To be called often while encoding: waits while somebody else has the cores. False: give up.
+    using Rest      = std::function<bool()>;
+    using Encode    = std::function<ImageEmbeddings(const ImageSource&, const Rest&)>;
     using OnEncoded = std::function<void(Encoded)>;
 
     // `prepare_thread` is called on the thread before anything else.
@@ -35,7 +38,11 @@ public:
 
     // Not encoded if the source is gone by the time its turn comes.
     void request(const PromptImage& image);
-    // Waits for the picture that is being encoded; drops the others. Any number of times.
+    // See EncodeTurns; for an encoder that rests.
+    void hold() { turns_.hold(); }
+    void let(EncodeTurns::Clock::duration time) { turns_.let(time); }
+    // Breaks off the picture that is being encoded, or waits for it where it never rests; drops the others. Any number
+    // of times.
     void stop();
 
 private:
@@ -50,6 +57,7 @@ private:
 
     Encode            encode_;
     OnEncoded         on_encoded_;
+    EncodeTurns       turns_;
     Mailbox<Request>  requests_;
     std::atomic<bool> stopping_{false};
     std::thread       thread_;  // last: it uses everything above

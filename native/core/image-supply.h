@@ -24,6 +24,8 @@ public:
     // not be encoded.
     std::vector<WantedImage> arrived(const Encoded& encoded, const std::vector<Sequence*>& sequences);
     // See EncodeQueue.
+    void hold() { queue_.hold(); }
+    void let(EncodeTurns::Clock::duration time) { queue_.let(time); }
     void stop() { queue_.stop(); }
 
     const EmbeddingCache& cache() const { return cache_; }

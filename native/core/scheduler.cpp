@@ -23,6 +23,8 @@ constexpr size_t kShortRest = 16;
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
 constexpr double kNewest = 0.2;
+// Encoding goes on even when the decoding alone exceeds the target: for this share of its time.
+constexpr double kLeastForEncoding = 0.5;
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;
 
@@ -126,19 +128,23 @@ void Scheduler::plan_one_row(Plan& plan) {
     running_.splice(running_.end(), running_, next);
 }
 
-// One slice of one picture, when it is its turn.
-bool Scheduler::plan_image(Plan& plan) {
-    Sequence* next       = nullptr;
-    size_t    n_decoding = 0, n_texts = 0;
+Scheduler::Load Scheduler::load() const {
+    Load load;
     for (const auto& sequence : running_) {
         if (sequence->paused || sequence->n_pending() == 0) continue;
         if (sequence->next_chunk() == nullptr) {
-            n_texts += 1;
-            n_decoding += sequence->n_pending() == 1 ? 1 : 0;
-        } else if (next == nullptr) {
-            next = sequence.get();
+            load.n_texts += 1;
+            load.n_decoding += sequence->n_pending() == 1 ? 1 : 0;
+        } else if (load.first_image == nullptr) {
+            load.first_image = sequence.get();
         }
     }
+    return load;
+}
+
+// One slice of one picture, when it is its turn.
+bool Scheduler::plan_image(Plan& plan) {
+    const auto [n_decoding, n_texts, next] = load();
     last_was_image_ = next != nullptr && (n_texts == 0 || !last_was_image_);
     if (!last_was_image_) return false;
     const size_t until = cache_.n_until_snapshot(next->slot);
@@ -191,11 +197,22 @@ size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
 
 size_t Scheduler::image_budget(size_t n_decoding) const {
     if (n_decoding == 0) return options_.n_batch;
-    if (ms_per_image_token_ == 0) return std::min(options_.n_batch, kFirstSlice);
+    // A row of a picture costs about what a token of a prompt does.
+    const double ms_per_token = ms_per_image_token_ == 0 ? ms_per_prompt_token_ : ms_per_image_token_;
+    if (ms_per_token == 0) return std::min(options_.n_batch, kFirstSlice);
     const double for_image = std::max(0.0, options_.target_step_ms - ms_per_decode_step_);
-    const auto   fitting   = static_cast<size_t>(for_image / ms_per_image_token_);
+    const auto   fitting   = static_cast<size_t>(for_image / ms_per_token);
     const size_t slice     = fitting - fitting % kRowsAtOnce;
     return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
+}
+
+// Beside decodes, either a slice of a picture or some encoding comes between two steps, not both.
+double Scheduler::encode_ms(double step_ms) const {
+    const Load load = this->load();
+    if (load.n_decoding == 0) return step_ms;
+    if (load.first_image != nullptr) return 0;
+    const double least = kLeastForEncoding * std::min(step_ms, options_.target_step_ms);
+    return std::max(options_.target_step_ms - step_ms, least);
 }
 
 void Scheduler::placement_failed(int32_t slot, Plan& plan) {

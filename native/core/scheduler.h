@@ -66,6 +66,9 @@ public:
     // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
     std::unique_ptr<Sequence> remove(Sequence* sequence, bool spoilt = false);
 
+    // How long pictures may be encoded after a step that took so long, before the next.
+    double encode_ms(double step_ms) const;
+
     Sequence* find(uint32_t job_id) const;
     bool      idle() const { return waiting_.empty() && running_.empty(); }
     size_t    n_running() const { return running_.size(); }
@@ -77,6 +80,13 @@ public:
 private:
     using Owned = std::list<std::unique_ptr<Sequence>>;
 
+    // Who can go on, and with what.
+    struct Load {
+        size_t    n_decoding = 0, n_texts = 0;  // those that decode are texts as well
+        Sequence* first_image = nullptr;
+    };
+
+    Load   load() const;
     void   admit(Clock::time_point now, Plan& plan);
     bool   awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
     bool   preempt_for(const Sequence& sequence, const Plan& plan);

@@ -26,7 +26,7 @@ namespace chasqui {
 
 namespace {
 
-// While both compute, encoding gets about a quarter of the time that decoding gets.
+// What pictures are decoded and scaled with, beside the engine's steps, and who writes answers, come first.
 constexpr int kNiceness = 5;
 
 std::string random_marker() {
@@ -107,7 +107,13 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
         const Model::Progress& progress;
         bool                   aborted = false;
     } call{progress};
-    mtmd_context_params params         = vision_context_params(options, model.offload().main_device());
+    ggml_backend_dev_t  device         = model.offload().main_device();
+    mtmd_context_params params         = vision_context_params(options, device);
+    rests_                             = device == nullptr;
+    if (rests_) {
+        params.cb_eval           = on_operation;
+        params.cb_eval_user_data = this;
+    }
     params.media_marker                = marker_.c_str();
     params.progress_callback_user_data = &call;
     params.progress_callback           = [](float, void* data) {
@@ -177,7 +183,22 @@ PreparedPrompt Vision::prepare(const std::string&                               
     return prepared;
 }
 
-ImageEmbeddings Vision::encode(const ImageSource& source) {
+// ggml asks before it computes whether to stop after an operation, and calls again when it has. The products take
+// nearly all of the time.
+bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
+    auto* self = static_cast<Vision*>(vision);
+    if (self->rest_ == nullptr) return !ask;
+    if (ask) return operation->op == GGML_OP_MUL_MAT;
+    self->gave_up_ |= !(*self->rest_)();
+    return !self->gave_up_;
+}
+
+ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Rest& rest) {
+    struct Resting {
+        const EncodeQueue::Rest*& slot;
+        ~Resting() { slot = nullptr; }
+    } resting{rest_};
+    rest_ = &rest;
     mtmd::bitmaps picture;
     {
         const Pixels pixels = decode_image(source);
@@ -189,9 +210,10 @@ ImageEmbeddings Vision::encode(const ImageSource& source) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
         if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
         take_last_errors();
-        if (mtmd_encode_chunk(context_.get(), chunk) != 0) {
-            throw Error(ErrorCode::decode_failed, "The image could not be encoded: " + take_last_errors());
-        }
+        gave_up_ |= rests_ && !rest();
+        const bool encoded = !gave_up_ && mtmd_encode_chunk(context_.get(), chunk) == 0;
+        if (gave_up_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
+        if (!encoded) throw Error(ErrorCode::decode_failed, "The image could not be encoded: " + take_last_errors());
         const float* rows = mtmd_get_output_embd(context_.get());
         embeddings.emplace_back(rows, rows + mtmd_input_chunk_get_n_tokens(chunk) * n_embd_);
     }

@@ -1,6 +1,7 @@
 // Thread: prepare() any; encode() one, the same each time.
 #pragma once
 
+#include "../core/encode-queue.h"
 #include "../core/media.h"
 #include "model.h"
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+struct ggml_tensor;
 struct mtmd_context;
 
 namespace chasqui {
@@ -37,11 +39,14 @@ public:
     // Throws `invalid_image`, `template_failed` when markers and pictures do not match.
     PreparedPrompt prepare(const std::string&                                     prompt,
                            const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // Decodes and encodes a picture. Takes seconds on a CPU. Throws `invalid_image` or `decode_failed`.
-    ImageEmbeddings encode(const ImageSource& source);
+    // Decodes and encodes a picture. Takes seconds on a CPU, where it calls `rest` between operations. Throws
+    // `invalid_image` or `decode_failed`, or `engine_closed` when `rest` said to give up.
+    ImageEmbeddings encode(const ImageSource& source, const EncodeQueue::Rest& rest);
     // Lets the calling thread, and those it starts, give way to those that compute answers.
     static void lower_priority();
 
+    // False where others can compute at the same time.
+    bool rests() const { return rests_; }
     // What stands for a picture in a prompt; random, so that nobody can write it into a message.
     const std::string& marker() const { return marker_; }
     // Attention among a picture's tokens is not causal: they have to be computed in one piece.
@@ -52,7 +57,12 @@ private:
         void operator()(mtmd_context* context) const;
     };
 
+    static bool on_operation(ggml_tensor* operation, bool ask, void* vision);
+
     std::string                         marker_;
+    bool                                rests_  = false;
+    const EncodeQueue::Rest*            rest_   = nullptr;  // while encoding
+    bool                                gave_up_ = false;
     std::unique_ptr<mtmd_context, Free> context_;
     size_t                              n_embd_ = 0;
 };

@@ -147,6 +147,25 @@ const Test in_turn("scheduler: pictures are computed in steps of their own, in t
     expect(scheduler.find(1)->embeddings[0] == nullptr, "the embeddings are let go of");
 });
 
+const Test turns("scheduler: encoding gets what a step leaves of the target time, and none beside a slice of a picture", [] {
+    Scheduler scheduler(options(2, 1000));  // 100 ms
+    scheduler.submit(with_image(1, '1', 5, 300, 3));
+    scheduler.plan(Clock::now());
+    expect_equal(scheduler.encode_ms(700), 700.0);  // nobody decodes: as long as the step
+    scheduler.submit(text(2, 10));
+    compute(scheduler, scheduler.plan(Clock::now()));
+    expect_equal(scheduler.encode_ms(30), 70.0);
+    expect_equal(scheduler.encode_ms(80), 40.0);
+    expect_equal(scheduler.encode_ms(400), 50.0);
+    give(scheduler.find(1));
+    while (scheduler.find(1)->slot == Sequence::kNoSlot || scheduler.find(1)->next_chunk() == nullptr) {
+        compute(scheduler, scheduler.plan(Clock::now()));
+    }
+    expect_equal(scheduler.encode_ms(30), 0.0);
+    scheduler.find(1)->paused = true;
+    expect_equal(scheduler.encode_ms(30), 70.0);
+});
+
 const Test in_one("scheduler: a picture whose attention is not causal is computed in one piece", [] {
     Scheduler scheduler(options(2, 1000));
     scheduler.submit(text(2, 10));
@@ -230,7 +249,7 @@ const Test one_by_one("image supply: two that want the same picture have it enco
     std::atomic<int> n_encoded{0};
     ImageSupply      supply(
              1000, [] {},
-             [&](const ImageSource&) {
+             [&](const ImageSource&, const EncodeQueue::Rest&) {
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
         },
@@ -253,7 +272,7 @@ const Test unwanted("image supply: what nobody wants any more is not encoded, an
     std::atomic<int>  n_encoded{0};
     ImageSupply       supply(
               1000, [] {},
-              [&](const ImageSource&) {
+              [&](const ImageSource&, const EncodeQueue::Rest&) {
             while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
@@ -275,7 +294,7 @@ const Test unwanted("image supply: what nobody wants any more is not encoded, an
 const Test failure("image supply: a picture that cannot be encoded fails those who have it, and nobody else", [] {
     Answers     answers;
     ImageSupply supply(
-        1000, [] {}, [&](const ImageSource&) -> ImageEmbeddings { throw Error(ErrorCode::invalid_image, "damaged"); },
+        1000, [] {}, [&](const ImageSource&, const EncodeQueue::Rest&) -> ImageEmbeddings { throw Error(ErrorCode::invalid_image, "damaged"); },
         [&](Encoded encoded) { answers.box.put(std::move(encoded)); });
     const auto one = with_image(1, '1', 5, 10, 3), other = with_image(2, '2', 5, 10, 3);
     supply.provide({{one.get(), 0}});

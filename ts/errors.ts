@@ -95,6 +95,7 @@ export const ERRORS = {
 
   // Loading a model; never the answer to a request
   model_file_missing: notFound('There is no file at the path of the model.'),
+  model_fetch_failed: serverFault('The file at `--model-url` could not be fetched.'),
   model_file_invalid: badRequest('The file is not a complete GGUF model.'),
   model_load_failed: serverFault('The file is a GGUF model that could not be loaded.'),
   addon_missing: serverFault('The native part of chasqui could not be loaded.'),

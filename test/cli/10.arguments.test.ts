@@ -14,6 +14,8 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--threads', '1e3'], /--threads.*whole number of at least 1/],
   [['serve', '--body-limit', '64MB'], /--body-limit.*whole number of at least 1/],
   [['serve', '--model'], /--model <path>.*missing/],
+  [['serve', '--model', 'a', '--model-url', 'b'], /--model-url <url>' cannot be used with option '-m, --model/],
+  [['serve', '--model-url', 'ftp://a.example/b.gguf'], /fetched from ftp:.*begin with https.*end in \.gguf/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
   [['serve', 'model.gguf'], /too many arguments/],
   [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop, serverless/],
@@ -61,7 +63,18 @@ test('help explains every option, with its default', async () => {
   const { code, stdout } = await runCli(['serve', '--help']);
   assert.is(code, 0);
   const text = stdout.replace(/\s+/g, ' ');
-  const options = ['model', 'host', 'port', 'ctx-size', 'parallel', 'threads', 'alias', 'strict', 'body-limit'];
+  const options = [
+    'model',
+    'model-url',
+    'host',
+    'port',
+    'ctx-size',
+    'parallel',
+    'threads',
+    'alias',
+    'strict',
+    'body-limit',
+  ];
   options.push('device', 'gpu-layers', 'split-mode', 'main-gpu', 'tensor-split', 'fit-target');
   options.push('mode', 'auth', 'data-dir', 'cors-origin', 'allowed-host', 'stall-timeout');
   for (const option of options)

@@ -1,9 +1,12 @@
-/** How far the loading has come, on one line of a terminal; nothing where nobody watches. */
-export function showProgress(terminal: NodeJS.WriteStream): { update(fraction: number): void; clear(): void } {
+/** How far it has come, on one line of a terminal; nothing where nobody watches. */
+export function showProgress(
+  terminal: NodeJS.WriteStream,
+  what: string,
+): { update(fraction: number): void; clear(): void } {
   let shown = '';
   return {
     update(fraction) {
-      const line = `Loading the model: ${Math.floor(fraction * 100)} %`;
+      const line = `${what}: ${Math.floor(fraction * 100)} %`;
       if (!terminal.isTTY || line === shown) return;
       shown = line;
       terminal.write(`\r${line}`);

@@ -1,4 +1,5 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import type { LoadOptions } from '../engine/model.js';
@@ -7,7 +8,9 @@ import type { Profile } from '../profiles/profile.js';
 import { type Server, type StartSettings, start } from '../profiles/start.js';
 import { stopOnSignals } from '../profiles/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
+import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
+import { fetchModel } from './fetch-model.js';
 import { givenOptions } from './given-options.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
 import { parseCount, parseCountOrZero, parseProbability } from './numbers.js';
@@ -21,6 +24,7 @@ type Pooling = NonNullable<LoadOptions['pooling']>;
 
 interface ServeOptions extends HostingOptions, OffloadFlags {
   model?: string;
+  modelUrl?: string;
   ctxSize?: number;
   parallel?: number;
   backend?: (typeof BACKENDS)[number] | 'auto';
@@ -43,6 +47,12 @@ export function serveCommand(): Command {
   const command = new Command('serve')
     .description('Serve a model at http://<host>:<port>/v1 until stopped by Ctrl-C or SIGTERM.')
     .option('-m, --model <path>', 'GGUF file to serve (default: the built-in demo model)')
+    .addOption(
+      new Option(
+        '--model-url <url>',
+        'GGUF file to fetch and serve; kept in the data folder (default: none)',
+      ).conflicts('model'),
+    )
     .option(
       '-c, --ctx-size <n>',
       `tokens that one conversation can hold, answer included ${CTX_SIZE_DEFAULT}`,
@@ -113,10 +123,11 @@ export function serveCommand(): Command {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  const progress = showProgress(process.stderr);
   const profile = profileOf(options);
+  const progress = showProgress(process.stderr, 'Loading the model');
   try {
-    const server = await start(profile, toSettings(options, progress.update));
+    const model = await modelPath(options);
+    const server = await start(profile, toSettings({ ...options, model }, progress.update));
     progress.clear();
     stopOnSignals(
       () => server.stop(),
@@ -130,14 +141,30 @@ async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-function toSettings(options: ServeOptions, onProgress: (fraction: number) => void): StartSettings {
+async function modelPath({ model = DEMO_MODEL, modelUrl, dataDir: given }: ServeOptions): Promise<string> {
+  if (modelUrl === undefined) return model;
+  const progress = showProgress(process.stderr, 'Fetching the model');
+  const stop = new AbortController();
+  const onSignal = () => stop.abort(new Error('it was stopped'));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, onSignal);
+  try {
+    const options = { onProgress: progress.update, signal: stop.signal };
+    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
+  } finally {
+    progress.clear();
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+function toSettings(options: ServeOptions & { model: string }, onProgress: (fraction: number) => void): StartSettings {
   const { backend, parallel, threads, alias, maxQueue, targetStepMs, deterministic, pooling } = options;
   const { draftMax, draftMin, draftPMin, draftModel } = options;
   const { ctxSize: contextSize, cacheRam: cacheRamMiB, imageCacheMb: imageCacheMiB } = options;
   const hosting = hostingSettings(options);
   return {
     ...hosting,
-    modelPath: options.model ?? DEMO_MODEL,
+    modelPath: options.model,
     model: {
       onProgress,
       ...offloadSettings(options),

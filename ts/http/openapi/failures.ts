@@ -26,9 +26,11 @@ const NEVER: ErrorCode[] = [
   'headers_too_large',
   'request_timeout',
   'model_file_missing',
+  'model_fetch_failed',
   'model_file_invalid',
   'model_load_failed',
   'addon_missing',
+  'backend_unavailable',
   'invalid_options',
 ];
 

@@ -1,0 +1,120 @@
+import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { fetchModel } from '../../../ts/cli/fetch-model.js';
+import { ChasquiError } from '../../../ts/errors.js';
+
+const MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(300_000, 7)]);
+
+interface Context {
+  folder: string;
+  base: string;
+  asked: string[];
+  server: http.Server;
+}
+
+const test = suite<Context>('unit: fetching a model');
+
+test.before.each(async (context) => {
+  context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-fetch-'));
+  context.asked = [];
+  context.server = http.createServer((request, response) => {
+    context.asked.push(request.url ?? '');
+    answer(request.url ?? '', response);
+  });
+  await new Promise<void>((resolve) => context.server.listen(0, '127.0.0.1', resolve));
+  context.base = `http://127.0.0.1:${(context.server.address() as AddressInfo).port}`;
+});
+
+test.after.each(({ folder, server }) => {
+  fs.rmSync(folder, { recursive: true });
+  server.closeAllConnections();
+  server.close();
+});
+
+function answer(url: string, response: http.ServerResponse): void {
+  if (url.startsWith('/moved/')) response.writeHead(302, { location: '/a/model.gguf' }).end();
+  else if (url.startsWith('/page/')) response.end('<!doctype html>');
+  else if (url.startsWith('/cut/')) {
+    response.writeHead(200, { 'content-length': MODEL.length });
+    response.write(MODEL.subarray(0, 1000), () => response.destroy());
+  } else if (url.startsWith('/slow/')) response.write(MODEL.subarray(0, 1000));
+  else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
+  else response.writeHead(200, { 'content-length': MODEL.length }).end(MODEL);
+}
+
+async function failure(promise: Promise<unknown>): Promise<ChasquiError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof ChasquiError) return error;
+    throw error;
+  }
+  throw new Error('it was fetched');
+}
+
+function filesIn(folder: string): string[] {
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+}
+
+test('a file is fetched once, and says how far it has come', async ({ folder, base, asked }) => {
+  const seen: number[] = [];
+  const file = await fetchModel(`${base}/a/model.gguf`, folder, { onProgress: (fraction) => seen.push(fraction) });
+  assert.is(path.basename(file), 'model.gguf');
+  assert.ok(fs.readFileSync(file).equals(MODEL));
+  assert.is(seen.at(-1), 1);
+  assert.is(await fetchModel(`${base}/a/model.gguf`, folder), file);
+  assert.equal(asked, ['/a/model.gguf']);
+});
+
+test('files of the same name from other places are others', async ({ folder, base }) => {
+  const one = await fetchModel(`${base}/a/model.gguf`, folder);
+  const other = await fetchModel(`${base}/b/model.gguf?download=true`, folder);
+  assert.is.not(one, other);
+});
+
+test('redirects are followed', async ({ folder, base }) => {
+  const file = await fetchModel(`${base}/moved/small.gguf`, folder);
+  assert.is(path.basename(file), 'small.gguf');
+  assert.is(fs.statSync(file).size, MODEL.length);
+});
+
+for (const [where, says] of [
+  ['/none/model.gguf', /answered 404/],
+  ['/page/model.gguf', /no GGUF file/],
+  ['/cut/model.gguf', /fetched from .*cut\/model\.gguf: /],
+] as const) {
+  test(`nothing is kept of what is no complete model: ${where}`, async ({ folder, base }) => {
+    const error = await failure(fetchModel(base + where, folder));
+    assert.is(error.code, 'model_fetch_failed');
+    assert.match(error.message, says);
+    assert.equal(filesIn(folder), []);
+  });
+}
+
+test('an address that nobody listens at', async ({ folder }) => {
+  assert.match((await failure(fetchModel('http://127.0.0.1:9/model.gguf', folder))).message, /ECONNREFUSED|bad port/);
+});
+
+for (const url of ['model.gguf', 'file:///model.gguf', 'https://a.example/model.bin', 'https://a.example/']) {
+  test(`no address of a model: ${url}`, async ({ folder }) => {
+    assert.match((await failure(fetchModel(url, folder))).message, /must begin with https/);
+  });
+}
+
+test('it can be stopped, and leaves nothing behind', async ({ folder, base }) => {
+  const stop = new AbortController();
+  const fetching = fetchModel(`${base}/slow/model.gguf`, folder, { signal: stop.signal });
+  setTimeout(() => stop.abort(new Error('enough')), 50);
+  await fetching.then(assert.unreachable, (error) => assert.match(error.message, /enough/));
+  assert.equal(filesIn(folder), []);
+});
+
+test.run();

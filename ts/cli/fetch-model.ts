@@ -1,0 +1,75 @@
+/** `--model-url`: a GGUF file fetched once and kept. */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ChasquiError } from '../errors.js';
+
+const GGUF = Buffer.from('GGUF');
+
+export interface FetchModelOptions {
+  /** Called with 0 to 1, where the server says how long the file is. */
+  onProgress?: (fraction: number) => void;
+  /** Ends the fetching; nothing of the file is left behind. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The path of the file, in a folder of its own under `folder`, because models of many makers have the same name.
+ * @throws {ChasquiError} `model_fetch_failed`; or the signal's reason.
+ */
+export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
+  const name = fileName(url);
+  const file = path.join(folder, createHash('sha256').update(url).digest('hex').slice(0, 16), name);
+  if (fs.existsSync(file)) return file;
+  const part = `${file}.${process.pid}.part`;
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  try {
+    await save(url, part, options);
+    fs.renameSync(part, file);
+    return file;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw error instanceof ChasquiError ? error : failed(url, reasonOf(error), error);
+  } finally {
+    fs.rmSync(part, { force: true });
+  }
+}
+
+function fileName(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const name = parsed && path.posix.basename(parsed.pathname).replaceAll(/[^\w.-]/g, '_');
+  if (!parsed || !name?.endsWith('.gguf') || !['http:', 'https:'].includes(parsed.protocol)) {
+    throw failed(url, 'it must begin with https:// or http:// and end in .gguf');
+  }
+  return name;
+}
+
+async function save(url: string, part: string, { onProgress, signal }: FetchModelOptions): Promise<void> {
+  const response = await fetch(url, { signal: signal ?? null });
+  if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
+  const expected = Number(response.headers.get('content-length') ?? 0);
+  let size = 0;
+  const checked = async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      if (size === 0 && !GGUF.subarray(0, chunk.length).equals(chunk.subarray(0, GGUF.length))) {
+        throw failed(url, 'what is there is no GGUF file');
+      }
+      size += chunk.length;
+      if (expected > 0) onProgress?.(size / expected);
+      yield chunk;
+    }
+  };
+  await pipeline(Readable.fromWeb(response.body), checked, fs.createWriteStream(part), { ...(signal && { signal }) });
+  if (size < Math.max(expected, GGUF.length)) throw failed(url, `it ended after ${size} bytes`);
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && cause.message ? cause.message : message;
+}
+
+function failed(url: string, reason: string, cause?: unknown): ChasquiError {
+  return new ChasquiError('model_fetch_failed', `The model cannot be fetched from ${url}: ${reason}.`, null, { cause });
+}

@@ -75,6 +75,17 @@ test('what llama.cpp ends the process over is kept off the GPU', async () => {
   assert.match(unfitted ?? '', /^No layer is put on the GPU unless .*SIGABRT.*cache_k/);
 });
 
+for (const gpuLayers of [4, 'all'] as const) {
+  test(`what llama.cpp ends the process over is refused when it is asked for: ${gpuLayers}`, async () => {
+    const error = await fit({ contextSize: 8192, parallel: 4, gpuLayers }).catch((thrown) => thrown);
+    assert.is(error.code, 'model_load_failed');
+    assert.match(
+      error.message,
+      new RegExp(`^Setting up ${gpuLayers} layers on the GPU failed: .*SIGABRT.*cache_k.*fewer`, 's'),
+    );
+  });
+}
+
 test('without a GPU, and with the number given, nothing is worked out', async () => {
   assert.is((await fit({ device: 'none' })).offload.gpuLayers, null);
   assert.is((await fit({ gpuLayers: 3 })).offload.gpuLayers, 3);

@@ -94,8 +94,9 @@ export interface ChosenOffload {
 const KEPT_OFF = 'No layer is put on the GPU unless --gpu-layers says so, for setting them up there failed';
 
 /**
- * Works out how many layers fit, unless that is given or there is no GPU. None do when that ends the process it is worked out
- * in: it would end the one that loads the model, too.
+ * Works out how many layers fit, unless there is no GPU. None do when that ends the process it is worked out in: it would
+ * end the one that loads the model, too. A number that is given is tried in the same way, and otherwise taken as it is.
+ * @throws {ChasquiError} `model_load_failed`: the given number ended that process.
  */
 export async function chooseOffload(
   request: OpenRequest,
@@ -105,12 +106,21 @@ export async function chooseOffload(
   const { offload } = request.options;
   // The last module is the CPU's.
   const mayUseGpu = request.modules.length > 1 && offload.devices?.length !== 0;
-  if (gpuLayers !== 'auto' || !mayUseGpu) return { offload };
+  if (!mayUseGpu || gpuLayers === 0) return { offload };
   const task = { request: { ...request, verbose: false }, spareBytes: fitTargetMiB * 2 ** 20 };
   const fitted = await runFit(loadAddon().path, task, { signal });
   signal?.throwIfAborted();
+  if (gpuLayers !== 'auto') {
+    if (fitted.crashed) throw tooMany(gpuLayers, fitted.reason);
+    return { offload };
+  }
   if (fitted.reason === undefined) return fitted;
   const { reason, crashed } = fitted;
   if (crashed) return { offload: { ...offload, gpuLayers: 0 }, unfitted: `${KEPT_OFF}: ${reason}` };
   return { offload, unfitted: `All layers are put on the GPU, for it is not known how many fit: ${reason}` };
+}
+
+function tooMany(layers: number | 'all', reason: string): ChasquiError {
+  const advice = 'Ask for fewer with --gpu-layers, or leave it out for as many as fit.';
+  return new ChasquiError('model_load_failed', `Setting up ${layers} layers on the GPU failed: ${reason}. ${advice}`);
 }

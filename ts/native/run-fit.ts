@@ -1,4 +1,4 @@
-/** Works out in a child process how many layers fit. */
+/** Works out in a child process how many layers fit, or whether those asked for can be set up. */
 import type { FitAnswer, FitMessage, FitTask } from './fit.js';
 import { forkScript, START_LIMIT_MS } from './fork-script.js';
 import { HangWatch } from './hang-watch.js';

@@ -29,6 +29,8 @@ interface Shape {
   keyValueHeads: number;
   /** Qwen2-VL's positions have three coordinates; this many pairs of a head's numbers turn by each. */
   positionSections?: number[];
+  /** Layers after these are computed and change nothing. Default: all do. */
+  effective?: number;
   /** How llama-quantize calls what the weights become; F16 stays as it is written. */
   precision: 'F16' | 'Q4_K_M';
 }
@@ -36,6 +38,18 @@ interface Shape {
 const shapes = {
   /** Qwen2-0.5B's. */
   '0.5B': { layers: 24, width: 896, hidden: 4864, heads: 14, keyValueHeads: 2, precision: 'Q4_K_M' },
+  /** As large, and nearly always of one mind with the next. */
+  'foreseeable-0.5B': {
+    layers: 24,
+    width: 896,
+    hidden: 4864,
+    heads: 14,
+    keyValueHeads: 2,
+    effective: 1,
+    precision: 'Q4_K_M',
+  },
+  /** Its embeddings and first layer. */
+  draft: { layers: 1, width: 896, hidden: 4864, heads: 14, keyValueHeads: 2, precision: 'Q4_K_M' },
   /** So small that everything but the matrix work shows, with a vocabulary of full size. */
   tiny: { layers: 2, width: 64, hidden: 256, heads: 2, keyValueHeads: 2, precision: 'F16' },
   /** The same with two-dimensional positions. */
@@ -128,8 +142,9 @@ function tensors(shape: Shape, vocabularySize: number): Tensor[] {
     ] as const) {
       all.push(weights(block(part), width, length), constant(block(`${part}.bias`), length, 0));
     }
-    all.push(weights(block('attn_output'), width, width), weights(block('ffn_gate'), width, hidden));
-    all.push(weights(block('ffn_up'), width, hidden), weights(block('ffn_down'), hidden, width));
+    const added = layer < (shape.effective ?? shape.layers) ? undefined : 0;
+    all.push(weights(block('attn_output'), width, width, added), weights(block('ffn_gate'), width, hidden));
+    all.push(weights(block('ffn_up'), width, hidden), weights(block('ffn_down'), hidden, width, added));
   }
   all.push(constant('output_norm.weight', width, 1));
   return all;

@@ -70,7 +70,8 @@ function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
   const eyes = scenario.hasEyes
     ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(scenario.model) }) }
     : {};
-  return { modelPath, ...eyes, threads, llamaServer: pathOf('llama-server') };
+  const draft = scenario.draft ? { draftPath: syntheticModel(scenario.draft, pathOf('llama-quantize')) } : {};
+  return { modelPath, ...draft, ...eyes, threads, llamaServer: pathOf('llama-server') };
 }
 
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {

@@ -13,6 +13,9 @@ import type { Scenario, SubjectName } from './scenarios.js';
 /** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
 export const runTimeoutMs = 600_000;
 
+/** Tokens that a draft model guesses at a time. */
+const draftMax = 8;
+
 /** Uses a server and returns figures by name. The rounds of a run must not profit from each other. */
 export type ServedRun = (server: RunningServer, round: number) => Promise<Record<string, number>>;
 
@@ -26,6 +29,8 @@ export interface Contestant {
 
 export interface Setting {
   modelPath: string;
+  /** Of the draft model, where the scenario has one. */
+  draftPath?: string;
   /** Of the vision projector, where the scenario has one. */
   projectorPath?: string;
   threads: number;
@@ -78,19 +83,28 @@ function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'
   };
 }
 
-export function ourArguments(scenario: Scenario, { modelPath, projectorPath, threads }: Setting): string[] {
-  const { contextSize, parallel } = scenario;
-  const eyes = projectorPath === undefined ? {} : { mmproj: projectorPath };
-  const options = { model: modelPath, ...eyes, 'ctx-size': contextSize, parallel, threads, alias: 'bench' };
+export function ourArguments(scenario: Scenario, setting: Setting): string[] {
+  const { draftPath } = setting;
+  const draft = draftPath === undefined ? {} : { 'draft-model': draftPath, 'draft-max': draftMax };
+  const options = { ...commonOptions(scenario, setting), 'ctx-size': scenario.contextSize, ...draft };
   return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options)];
 }
 
 /** llama-server counts the context of all sequences together, and divides it when their number is given. */
-export function peerArguments(scenario: Scenario, { modelPath, projectorPath, threads }: Setting): string[] {
-  const { contextSize, parallel } = scenario;
-  const eyes = projectorPath === undefined ? {} : { mmproj: projectorPath };
-  const options = { model: modelPath, ...eyes, 'ctx-size': contextSize * parallel, parallel, threads, alias: 'bench' };
+export function peerArguments(scenario: Scenario, setting: Setting): string[] {
+  const { draftPath } = setting;
+  const draft =
+    draftPath === undefined
+      ? {}
+      : { 'spec-type': 'draft-simple', 'spec-draft-model': draftPath, 'spec-draft-n-max': draftMax };
+  const contextSize = scenario.contextSize * scenario.parallel;
+  const options = { ...commonOptions(scenario, setting), 'ctx-size': contextSize, ...draft };
   return [...flags(options), '--no-webui', ...('peerFlags' in scenario ? (scenario.peerFlags ?? []) : [])];
+}
+
+function commonOptions({ parallel }: Scenario, { modelPath, projectorPath, threads }: Setting) {
+  const eyes = projectorPath === undefined ? {} : { mmproj: projectorPath };
+  return { model: modelPath, ...eyes, parallel, threads, alias: 'bench' };
 }
 
 function flags(options: Record<string, string | number>): string[] {

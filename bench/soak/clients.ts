@@ -1,7 +1,9 @@
 /** What clients do, one thing after another, until time is up. */
+
+import { randomBitmap } from '../random-bitmap.js';
 import { type Answer, partingOf, readAnswer, rounding, sameAnswer } from './answers.js';
 import { type Call, exchange, type Reply } from './exchange.js';
-import { badRequests, body, type ChatRequest, withMargins } from './requests.js';
+import { askAboutPictures, badRequests, body, type ChatRequest, type Message, withMargins } from './requests.js';
 import type { Tally } from './tally.js';
 
 export interface Client {
@@ -32,6 +34,7 @@ const mixed: readonly [number, Deed][] = [
   [15, dropMidStream],
   [4, dropWhileSending],
   [8, askAtRandom],
+  [8, showAtRandom],
   [6, askBadly],
   [2, burst],
   [5, think],
@@ -42,6 +45,7 @@ const drops: readonly [number, Deed][] = [
   [5, dropMidStream],
   [1, dropWhileSending],
   [2, askAtRandom],
+  [2, showAtRandom],
 ];
 
 export async function runClient(client: Client, onlyDrops: boolean, isOver: () => boolean): Promise<void> {
@@ -103,7 +107,7 @@ function judgeRounding({ tally, deterministic }: Client, difference: number): vo
 /** Kernels round differently for different batches: where two tokens were equally good, that decides. */
 function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, idle: Answer, given: Answer): void {
   const { at, margin } = partingOf(idle, given);
-  const question = request.messages.map(({ content }) => content).join(' ▸ ');
+  const question = request.messages.map(({ content }) => textOf(content)).join(' ▸ ');
   const description = [
     `at temperature 0 to “${question.slice(0, 60)} … ${question.slice(-40)}”`,
     `parting at character ${at}, where the idle server's choice was ahead by ${margin.toFixed(4)}:`,
@@ -112,6 +116,11 @@ function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, i
   ].join(' ');
   if (!deterministic && margin < ROUNDING) tally.tie(description);
   else tally.violation(`another answer ${description}`);
+}
+
+function textOf(content: Message['content']): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '▣')).join(' ');
 }
 
 function readSlowly(client: Client): Promise<void> {
@@ -149,6 +158,17 @@ async function askAtRandom(client: Client): Promise<void> {
   if (reply.status !== 200) return;
   readAnswer(reply);
   client.tally.count('answers at temperature 1');
+}
+
+/** Pictures that nobody has shown before; half of those who show them do not wait for the answer. */
+async function showAtRandom(client: Client): Promise<void> {
+  const pictures = Array.from({ length: 1 + below(client, 3) }, () => randomBitmap(client.random));
+  const leaves = client.random() < 0.5 ? { dropAfterMs: below(client, 400) } : {};
+  const reply = await send(client, { body: body(askAboutPictures(pictures, 1 + below(client, 12)), true), ...leaves });
+  if (reply.status !== 200) return;
+  if (reply.dropped) return;
+  readAnswer(reply);
+  client.tally.count('answers about new pictures');
 }
 
 async function askBadly(client: Client): Promise<void> {

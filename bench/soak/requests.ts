@@ -1,11 +1,14 @@
 /** What is asked: a fixed set of requests at temperature 0, and requests that are wrong. */
+import { randomBitmap } from '../random-bitmap.js';
 import { seededRandom } from '../work.js';
 import type { Answer } from './answers.js';
 import type { Call } from './exchange.js';
 
+type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
 export interface Message {
   role: 'system' | 'user' | 'assistant';
-  content: string;
+  content: string | Part[];
 }
 
 export interface ChatRequest {
@@ -48,15 +51,26 @@ function ask(content: string, max_tokens: number, system?: string): ChatRequest 
   return { messages, max_tokens, temperature: 0 };
 }
 
-/** The same for the same seed: short ones, shared system messages, long prompts, long answers, every kind of field. */
+/** A question about pictures that stand before it, between two texts. */
+export function askAboutPictures(pictures: readonly string[], max_tokens: number): ChatRequest {
+  const text = (words: string): Part => ({ type: 'text', text: words });
+  const parts = pictures.map((url): Part => ({ type: 'image_url', image_url: { url } }));
+  const content = [text('Look.'), ...parts, text('What is in this picture?')];
+  return { messages: [{ role: 'user', content }], max_tokens, temperature: 0 };
+}
+
+/** The same for the same seed: short ones, shared system messages, long prompts, long answers, pictures, every kind of field. */
 export function fixedRequests(seed: number): ChatRequest[] {
   const random = seededRandom(seed);
   const systems = [80, 160, 240].map((length) => `You are careful. ${prose(random, length)}`);
+  const pictures = Array.from({ length: 4 }, () => randomBitmap(random));
   return [
     ...questions.map((question) => ask(question, 60)),
     ...systems.flatMap((system) => questions.slice(0, 5).map((question) => ask(question, 40, system))),
     ...[150, 250, 350, 420].map((length) => ask(`Repeat: ${prose(random, length)}`, 50)),
     ...questions.slice(3, 7).map((question) => ({ ...ask(question, 250), ignore_eos: true })),
+    ...pictures.map((picture) => askAboutPictures([picture], 30)),
+    ...pictures.slice(1).map((picture, i) => askAboutPictures([pictures[i] as string, picture], 30)),
     { ...ask('Count from 1 to 40.', 120), stop: ['17', ' 23'] },
     { ...ask('Count from 40 to 60.', 80), logprobs: true, top_logprobs: 3 },
   ];

@@ -25,6 +25,8 @@ const AT_REST_MS = 2000;
 const STOP_MS = 20_000;
 /** Enough memory for the conversations of one run to be evicted from it again and again. */
 const CACHE_RAM_MIB = 16;
+/** Full before the memory is judged. */
+const IMAGE_CACHE_MIB = 4;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -69,6 +71,8 @@ function startServer(): ServerProcess {
     parallel,
     '--cache-ram',
     cache,
+    '--image-cache-mb',
+    String(IMAGE_CACHE_MIB),
     ...positionals,
   ];
   const started = new ServerProcess(process.execPath, [`${root}dist/cli.js`, ...args]);

@@ -12,17 +12,21 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// What begins at a huge page leaves memory before it that only smaller things fit into, so not everything does.
+size_t alignment_of(size_t size) { return size >= 2 * kHugePage ? kHugePage : alignof(std::max_align_t); }
+
 }  // namespace
 
 SnapshotBuffer::SnapshotBuffer(size_t size)
-    : bytes_(static_cast<uint8_t*>(::operator new (size, std::align_val_t{kHugePage}))), size_(size) {
+    : bytes_(static_cast<uint8_t*>(::operator new(size, std::align_val_t{alignment_of(size)})), {alignment_of(size)}),
+      size_(size) {
 #ifdef __linux__
     // Only whole huge pages: those that begin in the buffer and end outside could be anyone's. Without huge pages the
     // buffer is slower to get, which is all.
-    madvise(bytes_.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);
+    if (alignment_of(size) == kHugePage) madvise(bytes_.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }
 
-void SnapshotBuffer::Free::operator()(uint8_t* bytes) const { ::operator delete (bytes, std::align_val_t{kHugePage}); }
+void SnapshotBuffer::Free::operator()(uint8_t* bytes) const { ::operator delete(bytes, std::align_val_t{alignment}); }
 
 }  // namespace chasqui

@@ -7,8 +7,8 @@
 
 namespace chasqui {
 
-// Bytes that are written once and read often, megabytes of them: not cleared, and in huge pages where the system has
-// them. Taken page by page from the kernel, such a buffer takes longer to get than to fill.
+// Bytes that are written once and read often: not cleared, and where they are many in huge pages, if the system has any.
+// Taken page by page from the kernel, such a buffer takes longer to get than to fill.
 class SnapshotBuffer {
 public:
     SnapshotBuffer() = default;
@@ -23,10 +23,11 @@ public:
 
 private:
     struct Free {
-        void operator()(uint8_t* bytes) const;
+        size_t alignment;
+        void   operator()(uint8_t* bytes) const;
     };
 
-    std::unique_ptr<uint8_t, Free> bytes_;
+    std::unique_ptr<uint8_t, Free> bytes_{nullptr, Free{}};
     size_t                         size_ = 0;
 };
 

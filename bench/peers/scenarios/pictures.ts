@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBitmap } from '../../random-bitmap.js';
 import { type Chat, streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { median, seededRandom, seedOf } from '../../work.js';
@@ -59,26 +60,5 @@ async function firstTokenMs(server: RunningServer, chat: Chat): Promise<number> 
 
 /** A question about a picture that no other seed has. */
 function showing(seed: string, before: string, predictTokens: number): Chat {
-  return { before, image: bitmap(seededRandom(seedOf(seed))), user: 'What is in this picture?', predictTokens };
-}
-
-/** 320 × 240 pixels in blocks of random colours, as a BMP file in a data URI. */
-function bitmap(random: () => number): string {
-  const [width, height, block] = [320, 240, 40];
-  const file = Buffer.alloc(54 + 3 * width * height);
-  file.write('BM');
-  file.writeUInt32LE(file.length, 2);
-  file.writeUInt32LE(54, 10);
-  file.writeUInt32LE(40, 14);
-  file.writeInt32LE(width, 18);
-  file.writeInt32LE(height, 22);
-  file.writeUInt16LE(1, 26);
-  file.writeUInt16LE(24, 28);
-  const colours = Buffer.from(Array.from({ length: (3 * width * height) / block ** 2 }, () => random() * 256));
-  for (let i = 0; i < 3 * width * height; i++) {
-    const [x, y] = [Math.floor(i / 3) % width, Math.floor(i / 3 / width)];
-    const at = Math.floor(y / block) * (width / block) + Math.floor(x / block);
-    file[54 + i] = colours[3 * at + (i % 3)] as number;
-  }
-  return `data:image/bmp;base64,${file.toString('base64')}`;
+  return { before, image: randomBitmap(seededRandom(seedOf(seed))), user: 'What is in this picture?', predictTokens };
 }

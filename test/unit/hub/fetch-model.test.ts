@@ -5,8 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fetchModel } from '../../../ts/cli/fetch-model.js';
 import { ChasquiError } from '../../../ts/errors.js';
+import { fetchModel } from '../../../ts/hub/fetch-model.js';
 
 const MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(300_000, 7)]);
 

@@ -47,7 +47,7 @@ function fileName(url: string): string {
 }
 
 async function save(url: string, part: string, { onProgress, signal }: FetchModelOptions): Promise<void> {
-  const response = await fetch(url, { signal: signal ?? null });
+  const response = await fetch(url, { headers: { 'accept-encoding': 'identity' }, signal: signal ?? null });
   if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
   const expected = Number(response.headers.get('content-length') ?? 0);
   let size = 0;

@@ -1,4 +1,4 @@
-// Thread: request(), hold(), let() and stop() engine; `encode` and `on_encoded` run on the queue's own.
+// Thread: request(), hold() and let() engine, stop() any; `encode` and `on_encoded` run on the queue's own.
 #pragma once
 
 #include "encode-turns.h"

@@ -9,7 +9,7 @@ void EncodeTurns::add() {
 
 void EncodeTurns::hold() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_until(lock, until_, [this] { return n_left_ == 0 || stopped_; });
+    changed_.wait_until(lock, until_, [this] { return !begun_ || n_left_ == 0 || stopped_; });
     held_ = true;
     changed_.wait(lock, [this] { return !computing_ || stopped_; });
 }
@@ -29,6 +29,7 @@ void EncodeTurns::stop() {
 
 bool EncodeTurns::rest() {
     std::unique_lock<std::mutex> lock(mutex_);
+    begun_     = true;
     computing_ = false;
     changed_.notify_all();
     changed_.wait(lock, [this] { return !held_ || stopped_; });
@@ -38,6 +39,7 @@ bool EncodeTurns::rest() {
 
 void EncodeTurns::done() {
     const std::lock_guard<std::mutex> lock(mutex_);
+    begun_     = false;
     computing_ = false;
     --n_left_;
     changed_.notify_all();

@@ -1,4 +1,4 @@
-// Thread: the queue's owner, except rest() and done(), which are for the thread that encodes.
+// Thread: add(), hold() and let() engine, stop() any; rest() and done() the one that encodes.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,15 @@ public:
 
     // One more picture is to be encoded.
     void add();
-    // Waits until the time that was given is over and the encoder rests, or has encoded all.
+    // Waits until the time that was given is over, unless nobody makes use of it, and the encoder rests. An operation
+    // that it has begun it ends.
     void hold();
     // Gives the encoder time; without a hold() it may have more.
     void let(Clock::duration time);
     // From now on nobody waits, and rest() says so.
     void stop();
 
-    // Waits while the engine holds it. False when there is no use in going on.
+    // Before an operation, and between two. Waits while the engine holds it. False when there is no use in going on.
     bool rest();
     // A picture is encoded, or nobody wants it any more.
     void done();
@@ -37,6 +38,7 @@ private:
     std::condition_variable changed_;
     Clock::time_point       until_{};
     size_t                  n_left_    = 0;
+    bool                    begun_     = false;  // a picture: its file has been decoded
     bool                    computing_ = false;
     bool                    held_      = false;
     bool                    stopped_   = false;

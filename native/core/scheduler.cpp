@@ -25,6 +25,7 @@ constexpr size_t kSmallestSlice = 16;
 constexpr double kNewest = 0.2;
 // Encoding goes on even when the decoding alone exceeds the target: for this share of its time.
 constexpr double kLeastForEncoding = 0.5;
+constexpr double kMostForEncoding  = 10.0;  // of the target
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;
 
@@ -206,12 +207,13 @@ size_t Scheduler::image_budget(size_t n_decoding) const {
     return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
 }
 
-// Beside decodes, either a slice of a picture or some encoding comes between two steps, not both.
+// While nobody decodes, half of the time, but not so much of it at once that a newcomer waits for long.
 double Scheduler::encode_ms(double step_ms) const {
     const Load load = this->load();
-    if (load.n_decoding == 0) return step_ms;
-    if (load.first_image != nullptr) return 0;
+    if (load.n_decoding == 0) return std::min(step_ms, kMostForEncoding * options_.target_step_ms);
     const double least = kLeastForEncoding * std::min(step_ms, options_.target_step_ms);
+    // Pictures that are encoded already take most of what a step leaves: a slice of theirs is next, or was last.
+    if (load.first_image != nullptr) return last_was_image_ ? 0 : least;
     return std::max(options_.target_step_ms - step_ms, least);
 }
 

@@ -26,7 +26,7 @@ namespace chasqui {
 
 namespace {
 
-// What pictures are decoded and scaled with, beside the engine's steps, and who writes answers, come first.
+// The steps that run while a picture's file is decoded and scaled come first, and so does whoever writes the answers.
 constexpr int kNiceness = 5;
 
 std::string random_marker() {
@@ -183,12 +183,12 @@ PreparedPrompt Vision::prepare(const std::string&                               
     return prepared;
 }
 
-// ggml asks before it computes whether to stop after an operation, and calls again when it has. The products take
-// nearly all of the time.
+// ggml asks before it computes whether to stop after an operation, and calls again when it has. Products and attention
+// take nearly all of the time.
 bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
     auto* self = static_cast<Vision*>(vision);
     if (self->rest_ == nullptr) return !ask;
-    if (ask) return operation->op == GGML_OP_MUL_MAT;
+    if (ask) return operation->op == GGML_OP_MUL_MAT || operation->op == GGML_OP_FLASH_ATTN_EXT;
     self->gave_up_ |= !(*self->rest_)();
     return !self->gave_up_;
 }

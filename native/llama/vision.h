@@ -45,7 +45,7 @@ public:
     // Lets the calling thread, and those it starts, give way to those that compute answers.
     static void lower_priority();
 
-    // False where others can compute at the same time.
+    // Whether encode() calls `rest`: on the CPU.
     bool rests() const { return rests_; }
     // What stands for a picture in a prompt; random, so that nobody can write it into a message.
     const std::string& marker() const { return marker_; }

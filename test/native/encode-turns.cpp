@@ -62,6 +62,8 @@ const Test idle("encode turns: hold() does not wait out the time when there is n
     turns.hold();
     turns.let(hours(1));
     turns.add();
+    turns.hold();  // the picture's file is still being decoded
+    turns.let(hours(1));
     Encoder encoder{turns};
     encoder.wait_for_operations(1);
     encoder.finish = true;
@@ -72,9 +74,9 @@ const Test stopped("encode turns: stop() lets everybody go", [] {
     EncodeTurns turns;
     turns.add();
     turns.let(hours(1));
-    Encoder     encoder{turns};
-    std::thread engine([&turns] { turns.hold(); });
+    Encoder encoder{turns};
     encoder.wait_for_operations(1);
+    std::thread engine([&turns] { turns.hold(); });
     turns.stop();
     engine.join();
     encoder.thread.join();

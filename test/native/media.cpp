@@ -147,11 +147,12 @@ const Test in_turn("scheduler: pictures are computed in steps of their own, in t
     expect(scheduler.find(1)->embeddings[0] == nullptr, "the embeddings are let go of");
 });
 
-const Test turns("scheduler: encoding gets what a step leaves of the target time, and none beside a slice of a picture", [] {
+const Test turns("scheduler: encoding gets what a step leaves of the target time, and less beside slices of pictures", [] {
     Scheduler scheduler(options(2, 1000));  // 100 ms
     scheduler.submit(with_image(1, '1', 5, 300, 3));
     scheduler.plan(Clock::now());
     expect_equal(scheduler.encode_ms(700), 700.0);  // nobody decodes: as long as the step
+    expect_equal(scheduler.encode_ms(9000), 1000.0);
     scheduler.submit(text(2, 10));
     compute(scheduler, scheduler.plan(Clock::now()));
     expect_equal(scheduler.encode_ms(30), 70.0);
@@ -160,6 +161,12 @@ const Test turns("scheduler: encoding gets what a step leaves of the target time
     give(scheduler.find(1));
     while (scheduler.find(1)->slot == Sequence::kNoSlot || scheduler.find(1)->next_chunk() == nullptr) {
         compute(scheduler, scheduler.plan(Clock::now()));
+    }
+    expect_equal(scheduler.encode_ms(30), 15.0);
+    for (bool was_image = false; !was_image;) {
+        const Plan plan = scheduler.plan(Clock::now());
+        was_image       = plan.rows[0].sequence->next_chunk() != nullptr;
+        compute(scheduler, plan);
     }
     expect_equal(scheduler.encode_ms(30), 0.0);
     scheduler.find(1)->paused = true;

@@ -82,7 +82,7 @@ export interface RenderedPrompt {
   prompt: string;
   /** Stop strings that this template needs besides the end-of-generation tokens. */
   additionalStops: readonly string[];
-  /** The pictures of the messages, in order; the prompt holds a marker for each. */
+  /** The pictures of the messages, in order; the prompt holds a marker for each. Their bytes may not change any more. */
   images: readonly ImageInput[];
   /** Names of control tokens that show in the answer, because its format needs them. */
   preservedTokens: readonly string[];

@@ -145,7 +145,7 @@ export class Model implements Engine {
     const images: ImageInput[] = [];
     const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    this.#prepared.share(images);
+    this.#prepared.share(Object.freeze(images));
     return { ...(await catalogued(this.#native.render(request))), images };
   }
 

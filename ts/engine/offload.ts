@@ -111,12 +111,12 @@ export async function chooseOffload(
   const fitted = await runFit(loadAddon().path, task, { signal });
   signal?.throwIfAborted();
   if (gpuLayers !== 'auto') {
-    if (fitted.crashed) throw tooMany(gpuLayers, fitted.reason);
+    if (fitted.ended === 'crashed') throw tooMany(gpuLayers, fitted.reason);
     return { offload };
   }
   if (fitted.reason === undefined) return fitted;
-  const { reason, crashed } = fitted;
-  if (crashed) return { offload: { ...offload, gpuLayers: 0 }, unfitted: `${KEPT_OFF}: ${reason}` };
+  const { reason, ended } = fitted;
+  if (ended) return { offload: { ...offload, gpuLayers: 0 }, unfitted: `${KEPT_OFF}: ${reason}` };
   return { offload, unfitted: `All layers are put on the GPU, for it is not known how many fit: ${reason}` };
 }
 

@@ -1,5 +1,5 @@
 /** `--model-url`: a GGUF file fetched once and kept. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,9 +23,9 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
   const name = fileName(url);
   const file = path.join(folder, createHash('sha256').update(url).digest('hex').slice(0, 16), name);
   if (fs.existsSync(file)) return file;
-  const part = `${file}.${process.pid}.part`;
-  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const part = `${file}.${randomUUID()}.part`;
   try {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
     await save(url, part, options);
     fs.renameSync(part, file);
     return file;
@@ -33,7 +33,7 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
     options.signal?.throwIfAborted();
     throw error instanceof ChasquiError ? error : failed(url, reasonOf(error), error);
   } finally {
-    fs.rmSync(part, { force: true });
+    if (fs.existsSync(part)) fs.rmSync(part);
   }
 }
 
@@ -43,6 +43,7 @@ function fileName(url: string): string {
   if (!parsed || !name?.endsWith('.gguf') || !['http:', 'https:'].includes(parsed.protocol)) {
     throw failed(url, 'it must begin with https:// or http:// and end in .gguf');
   }
+  if (/-\d{5}-of-\d{5}\.gguf$/.test(name)) throw failed(url, 'a model in several files has to be fetched by hand');
   return name;
 }
 
@@ -70,6 +71,10 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message ? cause.message : message;
 }
 
+/** What comes after the path may be a secret. */
 function failed(url: string, reason: string, cause?: unknown): ChasquiError {
-  return new ChasquiError('model_fetch_failed', `The model cannot be fetched from ${url}: ${reason}.`, null, { cause });
+  const address = url.replace(/\?.*/s, '?…');
+  return new ChasquiError('model_fetch_failed', `The model cannot be fetched from ${address}: ${reason}.`, null, {
+    cause,
+  });
 }

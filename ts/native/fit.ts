@@ -13,10 +13,10 @@ export interface FitTask {
 
 export type FitMessage = 'ready' | FitAnswer;
 
-/** `crashed`: so did the process, or it hung; the driver or llama.cpp may do the same when the model is loaded. */
+/** How the process ended; the driver or llama.cpp may do the same when the model is loaded. */
 export type FitAnswer =
-  | { offload: NativeOffload; reason?: never; crashed?: never }
-  | { reason: string; crashed?: true };
+  | { offload: NativeOffload; reason?: never; ended?: never }
+  | { reason: string; ended?: 'crashed' | 'hung' };
 
 const addon = createRequire(import.meta.url)(process.argv[2] ?? '') as Addon;
 

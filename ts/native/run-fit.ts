@@ -17,7 +17,7 @@ export function runFit(
     let answer: FitAnswer | undefined;
     const kill = () => child.kill('SIGKILL');
     const watch = new HangWatch(child.pid, (limit) => {
-      answer ??= { reason: `it gave no sign of life for ${limit / 1000} s`, crashed: true };
+      answer ??= { reason: `it gave no sign of life for ${limit / 1000} s`, ended: 'hung' };
       kill();
     });
     watch.expectSign(START_LIMIT_MS);
@@ -32,7 +32,7 @@ export function runFit(
       else answer = message;
     });
     child.once('error', (error) => settle({ reason: `no process could be started for it: ${error.message}` }));
-    child.once('close', (code, ending) => settle(answer ?? { reason: describeEnd(code, ending), crashed: true }));
+    child.once('close', (code, ending) => settle(answer ?? { reason: describeEnd(code, ending), ended: 'crashed' }));
     // What becomes of a child that ends before it has read this is seen in how it ended.
     child.send(task, () => {});
   });

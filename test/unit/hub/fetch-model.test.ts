@@ -109,6 +109,20 @@ for (const url of ['model.gguf', 'file:///model.gguf', 'https://a.example/model.
   });
 }
 
+test('a part of a model is refused, and what may be secret in its address is not said', async ({ folder }) => {
+  const url = 'https://a.example/model-00001-of-00003.gguf?signature=secret';
+  const { message } = await failure(fetchModel(url, folder));
+  assert.match(message, /model-00001-of-00003\.gguf.*several files/);
+  assert.not.match(message, /secret/);
+});
+
+test('a folder that cannot be made', async ({ folder, base }) => {
+  fs.writeFileSync(path.join(folder, 'taken'), '');
+  const { code, message } = await failure(fetchModel(`${base}/a/model.gguf`, path.join(folder, 'taken')));
+  assert.is(code, 'model_fetch_failed');
+  assert.match(message, /ENOTDIR|EEXIST/);
+});
+
 test('it can be stopped, and leaves nothing behind', async ({ folder, base }) => {
   const stop = new AbortController();
   const fetching = fetchModel(`${base}/slow/model.gguf`, folder, { signal: stop.signal });

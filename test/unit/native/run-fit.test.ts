@@ -28,17 +28,17 @@ test('what the addon works out', async () => {
   assert.equal(await runFit(echo, task), { offload: { gpuLayers: 7, devices: ['model.gguf'] } });
 });
 
-const REASONS: [what: string, body: string, reason: RegExp, crashed?: true][] = [
+const REASONS: [what: string, body: string, reason: RegExp, ended?: 'crashed' | 'hung'][] = [
   ['an error', "throw new Error('no driver');", /^no driver$/],
-  ['a crash', 'process.abort();', /ended by SIGABRT/, true],
-  ['an end', 'process.exit(3);', /exit code 3/, true],
-  ['a hang', 'for (;;);', /^it gave no sign of life for 0\.2 s$/, true],
+  ['a crash', 'process.abort();', /ended by SIGABRT/, 'crashed'],
+  ['an end', 'process.exit(3);', /exit code 3/, 'crashed'],
+  ['a hang', 'for (;;);', /^it gave no sign of life for 0\.2 s$/, 'hung'],
 ];
-for (const [what, body, reason, crashed] of REASONS) {
+for (const [what, body, reason, ended] of REASONS) {
   test(`${what} is a reason`, async () => {
-    const answer = (await runFit(addon(body), task, { limitMs: 200 })) as { reason: string; crashed?: true };
+    const answer = (await runFit(addon(body), task, { limitMs: 200 })) as { reason: string; ended?: string };
     assert.match(answer.reason, reason);
-    assert.is(answer.crashed, crashed);
+    assert.is(answer.ended, ended);
   });
 }
 

@@ -4,6 +4,7 @@
  *   --rounds N      rounds that count, after one that does not (default 3)
  *   --threads N     threads of each of them (default: all cores)
  *   --rows A,B      only these: the names in the second table
+ *   --check-pictures  only compare answers about pictures with llama-server's
  *   --check-loop    only compare the loop with llama-bench and llama-batched-bench
  */
 import { execFileSync } from 'node:child_process';
@@ -12,6 +13,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { buildPeers, type Peers } from './build-peers.js';
 import { checkLoop } from './check-loop.js';
+import { checkPictures } from './check-pictures.js';
 import { measure, type Outcome } from './measure.js';
 import { syntheticModel, widthOf } from './models.js';
 import { logsFolder, modelsFolder, root } from './places.js';
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     threads: { type: 'string', default: String(availableParallelism()) },
     rows: { type: 'string', default: scenarios.map(({ id }) => id).join(',') },
+    'check-pictures': { type: 'boolean', default: false },
     'check-loop': { type: 'boolean', default: false },
   },
 });
@@ -34,7 +37,11 @@ const threads = Number(values.threads);
 fs.mkdirSync(logsFolder, { recursive: true });
 const peers = await buildPeers();
 if (values['check-loop']) console.log(await checkLoop(peers, threads));
-else await comparePeers(selectScenarios());
+else if (values['check-pictures']) {
+  const { report, equal } = await checkPictures(peers, threads);
+  console.log(report);
+  process.exitCode = equal ? 0 : 1;
+} else await comparePeers(selectScenarios());
 
 function selectScenarios(): Scenario[] {
   const wanted = values.rows.split(',');

@@ -60,8 +60,8 @@ private:
     static bool on_operation(ggml_tensor* operation, bool ask, void* vision);
 
     std::string                         marker_;
-    bool                                rests_  = false;
-    const EncodeQueue::Rest*            rest_   = nullptr;  // while encoding
+    bool                                rests_   = false;
+    const EncodeQueue::Rest*            rest_    = nullptr;  // while encoding
     bool                                gave_up_ = false;
     std::unique_ptr<mtmd_context, Free> context_;
     size_t                              n_embd_ = 0;

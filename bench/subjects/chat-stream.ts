@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { request } from 'node:http';
+import { connect } from 'node:net';
 import type { StreamTimes } from '../work.js';
 import type { RunningServer } from './running-server.js';
 
@@ -36,28 +36,47 @@ export function timeLimit(milliseconds: number): AbortSignal {
   return signal;
 }
 
-/** Sends a chat and reads the answer, no closer than it must: the reader shares the machine with the server. */
+/**
+ * Sends a chat and reads the answer, no closer than it must: the reader shares the machine with the server, so it has a
+ * socket, a buffer and a clock. What came is looked at when all is there.
+ */
 export function streamChat(server: RunningServer, chat: Chat, options: ChatOptions): Promise<ChatResult> {
-  const body = bodyOf(chat);
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const { port, agent } = server;
-  const path = '/v1/chat/completions';
+  const answer = new Answer(options);
   return new Promise((resolve, reject) => {
-    const call = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers, signal: options.signal });
-    call.on('response', (response) => {
-      const answer = new Answer(options);
-      response.setEncoding('utf8');
-      response.on('data', (data: string) => answer.push(data));
-      response.on('error', reject);
-      response.on('end', () => {
-        const result = response.statusCode === 200 ? answer.result() : undefined;
-        if (result) resolve(result);
-        else reject(new Error(`${server.name} answered ${response.statusCode}: ${answer.tail}`));
-      });
+    const socket = connect({
+      host: '127.0.0.1',
+      port: server.port,
+      signal: options.signal,
+      onread: {
+        buffer: Buffer.allocUnsafe(1 << 16),
+        callback: (length, bytes) => {
+          answer.push(Buffer.from(bytes.subarray(0, length)));
+          return true;
+        },
+      },
     });
-    call.on('error', reject);
-    call.end(body);
+    socket.on('error', reject);
+    socket.on('end', () => {
+      const result = answer.result();
+      if (result) resolve(result);
+      else reject(new Error(`${server.name} answered: ${answer.text.slice(0, 2000)}`));
+    });
+    socket.write(requestOf(chat));
   });
+}
+
+/** The server closes the connection behind its answer. */
+function requestOf(chat: Chat): string {
+  const body = bodyOf(chat);
+  return [
+    'POST /v1/chat/completions HTTP/1.1',
+    'Host: 127.0.0.1',
+    'Connection: close',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
 }
 
 function bodyOf({ system, before, image, user, predictTokens, fields }: Chat): string {
@@ -81,8 +100,7 @@ function bodyOf({ system, before, image, user, predictTokens, fields }: Chat): s
 }
 
 class Answer {
-  /** The end of what came, where the usage stands, or an error. */
-  tail = '';
+  readonly #pieces: Buffer[] = [];
   #firstTokenMs = 0;
   #lastTokenMs = 0;
   readonly #options: ChatOptions;
@@ -91,21 +109,26 @@ class Answer {
     this.#options = options;
   }
 
-  push(data: string): void {
+  push(piece: Buffer): void {
     this.#lastTokenMs = performance.now() - this.#options.start;
-    this.tail = `${this.tail}${data}`.slice(-2000);
+    this.#pieces.push(piece);
     if (this.#firstTokenMs === 0) {
       // The first chunk has the role and no text.
-      if (!/"content":"[^"]/.test(data)) return;
+      if (!/"content":"[^"]/.test(piece.toString())) return;
       this.#firstTokenMs = this.#lastTokenMs;
     }
     this.#options.onText?.(this.#lastTokenMs);
   }
 
+  get text(): string {
+    return Buffer.concat(this.#pieces).toString();
+  }
+
   result(): ChatResult | undefined {
-    const tokens = /"completion_tokens":(\d+)/.exec(this.tail)?.[1];
-    const promptTokens = /"prompt_tokens":(\d+)/.exec(this.tail)?.[1];
-    if (tokens === undefined || promptTokens === undefined) return undefined;
+    const { text } = this;
+    const tokens = /"completion_tokens":(\d+)/.exec(text)?.[1];
+    const promptTokens = /"prompt_tokens":(\d+)/.exec(text)?.[1];
+    if (!/^HTTP\/1.1 200 /.test(text) || tokens === undefined || promptTokens === undefined) return undefined;
     return {
       firstTokenMs: this.#firstTokenMs || this.#lastTokenMs,
       lastTokenMs: this.#lastTokenMs,

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { Agent } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { killAtExit } from '../kill-at-exit.js';
@@ -22,7 +21,6 @@ export interface RunningServer {
   name: string;
   pid: number;
   port: number;
-  agent: Agent;
   close(): Promise<void>;
 }
 
@@ -34,8 +32,7 @@ export async function startServer(server: ServerCommand): Promise<RunningServer>
   fs.closeSync(log);
   killAtExit(child);
   await untilHealthy(server, child, port);
-  const agent = new Agent({ keepAlive: true, maxSockets: 1024 });
-  return { name: server.name, pid: child.pid as number, port, agent, close: () => stop(child, agent) };
+  return { name: server.name, pid: child.pid as number, port, close: () => stop(child) };
 }
 
 async function freePort(): Promise<number> {
@@ -68,8 +65,7 @@ async function untilHealthy(server: ServerCommand, child: ChildProcess, port: nu
   throw new Error(`${server.name} did not start:\n${fs.readFileSync(server.log, 'utf8').slice(-2000)}`);
 }
 
-async function stop(child: ChildProcess, agent: Agent): Promise<void> {
-  agent.destroy();
+async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const impatience = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);

@@ -55,10 +55,10 @@ test('batches bring the same tokens as single steps', async () => {
     maxTokens: 40,
   };
   let text = '';
-  for await (const batch of model.generate(request).batches()) {
+  await model.generate(request).forEachBatch((batch) => {
     assert.ok(batch.length > 0);
     for (const token of batch) text += token.text;
-  }
+  });
   assert.is(text, await answer('Count from 1 to 9.'));
 });
 

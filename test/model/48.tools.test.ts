@@ -30,7 +30,7 @@ async function answer(options: RenderOptions, settings: Partial<GenerateOptions>
   const reader = new AnswerReader(format && from.openParser(format));
   let content = '';
   const calls: { name: string; json: string }[] = [];
-  for await (const batch of from.generate({ prompt, grammar, preservedTokens, ...settings }).batches()) {
+  await from.generate({ prompt, grammar, preservedTokens, ...settings }).forEachBatch((batch) => {
     for (const delta of reader.read(batch)) {
       content += delta.content ?? '';
       for (const { index, function: piece } of delta.tool_calls ?? []) {
@@ -38,7 +38,7 @@ async function answer(options: RenderOptions, settings: Partial<GenerateOptions>
         (calls[index] as { json: string }).json += piece.arguments;
       }
     }
-  }
+  });
   return { content, calls, reason: reader.finishReason };
 }
 

@@ -38,7 +38,11 @@ export class FakeStream implements TokenStream {
     this.#wake?.();
   }
 
-  async *batches(): AsyncIterableIterator<Token[]> {
+  async forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void> {
+    for await (const batch of this.#batches()) await take(batch);
+  }
+
+  async *#batches(): AsyncIterableIterator<Token[]> {
     try {
       for (;;) {
         const batch = await this.#nextBatch();
@@ -51,7 +55,7 @@ export class FakeStream implements TokenStream {
   }
 
   async *#tokens(): AsyncIterableIterator<Token> {
-    for await (const batch of this.batches()) yield* batch;
+    for await (const batch of this.#batches()) yield* batch;
   }
 
   readonly #iterator = this.#tokens();

@@ -2,7 +2,7 @@
 import type { Finish, ReplyParser, TokenStream } from '../engine/engine.js';
 import type { ErrorBody } from '../schemas/error.js';
 import { type AnswerDelta, AnswerReader } from './answer-delta.js';
-import { type ChoiceBatch, choiceBatches } from './choices.js';
+import { type ChoiceBatch, forEachChoice } from './choices.js';
 
 /** What is sent as one event: data alone, or under a name. Neither holds a line break. */
 export type AnswerEvent = string | { name: string; data: string };
@@ -49,7 +49,7 @@ export class AnswerEncoder {
 
   /** Reads the answer to its end and sends nothing; what it came to, `events` knows. */
   async collect(streams: readonly TokenStream[]): Promise<void> {
-    for await (const batch of choiceBatches(streams)) this.encode(batch);
+    await forEachChoice(streams, (batch) => void this.encode(batch));
     this.end();
   }
 

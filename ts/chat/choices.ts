@@ -23,36 +23,18 @@ export function openParsers(engine: Engine, { format }: RenderedPrompt, n: numbe
   return Array.from({ length: n }, () => engine.openParser(format));
 }
 
-/** The batches of all streams as they come. When one fails, or the reader leaves, the others are cancelled. */
-export function choiceBatches(streams: readonly TokenStream[]): AsyncGenerator<ChoiceBatch, void, void> {
-  const [only] = streams;
-  return only !== undefined && streams.length === 1 ? batchesOf(only) : mergedBatches(streams);
-}
-
-/** Nearly all requests ask for one choice, and every token passes here: nothing to race for. */
-async function* batchesOf(stream: TokenStream): AsyncGenerator<ChoiceBatch, void, void> {
-  for await (const tokens of stream.batches()) yield { index: 0, tokens };
-}
-
-async function* mergedBatches(streams: readonly TokenStream[]): AsyncGenerator<ChoiceBatch, void, void> {
-  const iterators = streams.map((stream) => stream.batches());
-  const pending = new Map(iterators.map((iterator, index) => [index, arrival(iterator, index)]));
+/**
+ * Calls `take` with the batches of all streams as they come; resolves when all have ended. A choice whose batch is being
+ * taken, as a promise tells, brings no other. When one choice fails, or cannot be taken, the others are cancelled.
+ */
+export async function forEachChoice(
+  streams: readonly TokenStream[],
+  take: (batch: ChoiceBatch) => void | Promise<void>,
+): Promise<void> {
   try {
-    while (pending.size > 0) {
-      const { index, result } = await Promise.race(pending.values());
-      if (result.done) {
-        pending.delete(index);
-        continue;
-      }
-      pending.set(index, arrival(iterators[index] as AsyncIterator<Token[]>, index));
-      yield { index, tokens: result.value };
-    }
-  } finally {
-    for (const lost of pending.values()) lost.catch(() => {});
-    await Promise.all(iterators.map((iterator) => iterator.return?.()));
+    await Promise.all(streams.map((stream, index) => stream.forEachBatch((tokens) => take({ index, tokens }))));
+  } catch (reason) {
+    await Promise.all(streams.map((stream) => stream.return()));
+    throw reason;
   }
-}
-
-async function arrival(iterator: AsyncIterator<Token[]>, index: number) {
-  return { index, result: await iterator.next() };
 }

@@ -2,7 +2,7 @@
 import type { ReplyParser, TokenStream } from '../engine/engine.js';
 import type { ChatCompletion, LogprobEntry, ToolCallReply } from '../schemas/chat-response.js';
 import { type AnswerDelta, AnswerReader } from './answer-delta.js';
-import { choiceBatches } from './choices.js';
+import { forEachChoice } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
@@ -21,10 +21,10 @@ export async function toCompletion(
   { parsers, logprobs = false, timings = false }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
   const answers = streams.map((_, index) => new Answer(parsers?.[index], logprobs));
-  for await (const { index, tokens } of choiceBatches(streams)) {
+  await forEachChoice(streams, ({ index, tokens }) => {
     const answer = answers[index] as Answer;
     for (const delta of answer.reader.read(tokens)) answer.add(delta);
-  }
+  });
   const readers = answers.map(({ reader }) => reader);
   const finishes = readers.map(({ finish }) => finish);
   return {

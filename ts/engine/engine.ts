@@ -134,8 +134,12 @@ export interface Token {
  */
 export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
-  /** The same tokens, all that are ready at a time: one array per wake of the engine. */
-  batches(): AsyncIterableIterator<Token[]>;
+  /**
+   * Calls `take` with the same tokens, all that are ready at a time, within the engine's wake; resolves at the end. While
+   * a promise that `take` returned is open, nothing more is brought. When it throws, or that promise rejects, the
+   * sequence is freed and so is this promise rejected.
+   */
+  forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void>;
 }
 
 /** A text, or its tokens. */

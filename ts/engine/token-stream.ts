@@ -1,6 +1,11 @@
 import type { Finish, Token, TokenStream } from './engine.js';
 
-type Settle = { resolve(result: IteratorResult<Token[]>): void; reject(error: unknown): void };
+/** Who waits for tokens; told once, by one of these. */
+interface Reader {
+  onBatch(tokens: Token[]): void;
+  onEnd(): void;
+  onError(error: unknown): void;
+}
 
 /** A reader this many tokens behind pauses its job; once it has caught up to the lower mark the job goes on. */
 const PAUSE_AT = 1024;
@@ -17,15 +22,15 @@ export interface StreamListener {
 }
 
 /**
- * The reading end of one job. The engine pushes tokens and says when a wake is over; whoever iterates takes them one by
- * one or a wake at a time.
+ * The reading end of one job. The engine pushes tokens and says when a wake is over; whoever reads takes them one by one
+ * or a wake at a time.
  */
 export class JobStream implements TokenStream {
   #ready: Token[] = [];
   #position = 0;
   #ended = false;
   #error: unknown;
-  #waiting: Settle | null = null;
+  #reader: Reader | null = null;
   #paused = false;
   readonly #listener: StreamListener;
 
@@ -63,14 +68,14 @@ export class JobStream implements TokenStream {
 
   /** Wakes the reader, if it waits and there is something for it. */
   flush(): void {
-    const waiting = this.#waiting;
-    if (waiting === null) return;
+    const reader = this.#reader;
+    if (reader === null) return;
     if (this.#hasReady()) {
-      this.#waiting = null;
-      waiting.resolve({ done: false, value: this.#takeAll() });
+      this.#reader = null;
+      reader.onBatch(this.#takeAll());
     } else if (this.#ended) {
-      this.#waiting = null;
-      this.#settleEnd(waiting);
+      this.#reader = null;
+      this.#tellEnd(reader);
     }
   }
 
@@ -82,11 +87,11 @@ export class JobStream implements TokenStream {
       return { done: false, value: token };
     }
     const batch = await this.#nextBatch();
-    if (batch.done) return { done: true, value: undefined };
+    if (batch === null) return { done: true, value: undefined };
     // More may have been pushed between the wake and this line.
-    this.#ready = this.#hasReady() ? batch.value.concat(this.#takeAll()) : batch.value;
+    this.#ready = this.#hasReady() ? batch.concat(this.#takeAll()) : batch;
     this.#position = 1;
-    return { done: false, value: batch.value[0] as Token };
+    return { done: false, value: batch[0] as Token };
   }
 
   async return(): Promise<IteratorResult<Token>> {
@@ -102,28 +107,47 @@ export class JobStream implements TokenStream {
     return this;
   }
 
-  batches(): AsyncIterableIterator<Token[]> {
-    const iterator: AsyncIterableIterator<Token[]> = {
-      next: () => this.#nextBatch(),
-      return: async () => {
-        await this.return();
-        return { done: true, value: undefined };
-      },
-      [Symbol.asyncIterator]: () => iterator,
-    };
-    return iterator;
+  forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (reason: unknown): void => {
+        reject(reason);
+        void this.return();
+      };
+      const takeBatch = (tokens: Token[]): void | Promise<void> => {
+        try {
+          return take(tokens);
+        } catch (thrown) {
+          leave(thrown);
+        }
+      };
+      const readOn = (): void => this.#read(reader);
+      const reader: Reader = {
+        onBatch: (tokens) => {
+          const taking = takeBatch(tokens);
+          if (taking === undefined) readOn();
+          else taking.then(readOn, leave);
+        },
+        onEnd: resolve,
+        onError: reject,
+      };
+      readOn();
+    });
   }
 
-  #nextBatch(): Promise<IteratorResult<Token[]>> {
-    if (this.#hasReady()) return Promise.resolve({ done: false, value: this.#takeAll() });
+  /** Resolves with `null` at the end. */
+  #nextBatch(): Promise<Token[] | null> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting !== null) {
-        reject(new TypeError('A token stream has one reader: await each next() before calling it again.'));
-        return;
-      }
-      this.#waiting = { resolve, reject };
-      if (this.#ended) this.flush();
+      this.#read({ onBatch: resolve, onEnd: () => resolve(null), onError: reject });
     });
+  }
+
+  #read(reader: Reader): void {
+    if (this.#reader !== null) {
+      reader.onError(new TypeError('A token stream has one reader: await each next() before calling it again.'));
+      return;
+    }
+    this.#reader = reader;
+    this.flush();
   }
 
   #hasReady(): boolean {
@@ -138,11 +162,11 @@ export class JobStream implements TokenStream {
     return tokens;
   }
 
-  #settleEnd(waiting: Settle): void {
+  #tellEnd(reader: Reader): void {
     const error = this.#error;
     this.#error = undefined;
-    if (error === undefined) waiting.resolve({ done: true, value: undefined });
-    else waiting.reject(error);
+    if (error === undefined) reader.onEnd();
+    else reader.onError(error);
   }
 
   #endWith(error: unknown, left: boolean): void {

@@ -1,12 +1,13 @@
 /** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { AnswerEvent } from '../chat/answer-encoder.js';
-import { type ChoiceBatch, choiceBatches } from '../chat/choices.js';
+import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import type { ChunkEncoder } from '../chat/to-chunks.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { ChasquiError } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
+import { ChunkedBody } from './chunked-body.js';
 import { toErrorBody } from './error-handler.js';
 
 /** What makes events of an answer. */
@@ -51,11 +52,9 @@ export async function sendEvents(
   encoder: EventEncoder,
   options: EventOptions,
 ): Promise<void> {
-  const events = new EventWriter(reply, options.keepAliveMs);
+  const events = new EventWriter(reply, options);
   try {
-    for await (const batch of choiceBatches(streams)) {
-      if (!events.write(encoder.encode(batch))) await drained(reply.raw, options);
-    }
+    await forEachChoice(streams, (batch) => (events.write(encoder.encode(batch)) ? undefined : events.drained()));
     events.write(encoder.end());
   } catch (thrown) {
     if (!events.begun) throw thrown;
@@ -67,22 +66,27 @@ export async function sendEvents(
 
 class EventWriter {
   readonly #reply: FastifyReply;
+  readonly #body: ChunkedBody;
+  readonly #options: EventOptions;
   readonly #keepAlive: NodeJS.Timeout;
   #begun = false;
+  #draining: Promise<void> | null = null;
 
-  constructor(reply: FastifyReply, keepAliveMs: number) {
+  constructor(reply: FastifyReply, options: EventOptions) {
     this.#reply = reply;
+    this.#body = new ChunkedBody(reply.raw);
+    this.#options = options;
     this.#keepAlive = setTimeout(() => {
-      if (!reply.raw.writableNeedDrain) this.#send(': keep-alive\n\n');
+      if (!this.#body.needsDrain) this.#send(': keep-alive\n\n');
       this.#keepAlive.refresh();
-    }, keepAliveMs);
+    }, options.keepAliveMs);
   }
 
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** False when the client reads more slowly than this and `drain` should be waited for. */
+  /** False when the client reads more slowly than this: wait for `drained()`. */
   write(events: readonly AnswerEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();
@@ -93,15 +97,41 @@ class EventWriter {
     return this.#send(frames);
   }
 
+  /**
+   * Resolves when more can be written, or when there is no longer any use in waiting. A client that never reads would
+   * hold its sequence for ever: it is disconnected, which aborts the signal.
+   */
+  drained(): Promise<void> {
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
   end(): void {
     clearTimeout(this.#keepAlive);
     if (this.#begun) this.#reply.raw.end();
   }
 
-  /** Once the client has gone, Node drops what is written, without an error. */
+  #drain(): Promise<void> {
+    const { signal, stallTimeoutMs } = this.#options;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stalled = stallTimeoutMs > 0 ? setTimeout(() => this.#reply.raw.destroy(), stallTimeoutMs) : undefined;
+      const done = (): void => {
+        clearTimeout(stalled);
+        forget();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const forget = this.#body.onDrain(done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
   #send(text: string): boolean {
     if (!this.#begun) this.#begin();
-    return this.#reply.raw.write(text);
+    return this.#body.write(text);
   }
 
   #begin(): void {
@@ -114,23 +144,4 @@ class EventWriter {
       'x-accel-buffering': 'no',
     });
   }
-}
-
-/**
- * Resolves when more can be written, or when there is no longer any use in waiting. A client that never reads would hold
- * its sequence for ever: it is disconnected, which aborts the signal.
- */
-function drained(response: ServerResponse, { signal, stallTimeoutMs }: EventOptions): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const stalled = stallTimeoutMs > 0 ? setTimeout(() => response.destroy(), stallTimeoutMs) : undefined;
-    const done = (): void => {
-      clearTimeout(stalled);
-      response.off('drain', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    response.on('drain', done);
-    signal.addEventListener('abort', done);
-  });
 }

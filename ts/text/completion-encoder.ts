@@ -1,5 +1,5 @@
 /** Running completions → their reply, whole or in chunks. */
-import { type ChoiceBatch, choiceBatches } from '../chat/choices.js';
+import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import type { CompletionHead } from '../chat/completion-head.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
@@ -103,6 +103,6 @@ export class CompletionEncoder {
 }
 
 export async function toWholeCompletion(encoder: CompletionEncoder, running: RunningCompletions): Promise<Completion> {
-  for await (const batch of choiceBatches(running.streams)) encoder.add(batch);
+  await forEachChoice(running.streams, (batch) => encoder.add(batch));
   return encoder.whole();
 }

@@ -39,17 +39,75 @@ test('tokens come one by one, those pushed between two reads included', async ()
   assert.equal(log, ['stop', 'ended']);
 });
 
-test('batches come as they were flushed', async () => {
+test('batches are taken in the wake, as they were flushed', async () => {
   const { stream } = streamAndLog();
-  const batches = stream.batches();
-  const first = batches.next();
+  const taken: string[] = [];
+  const whole = stream.forEachBatch((tokens) => void taken.push(tokens.map(({ text }) => text).join('')));
   stream.push(token('a'));
   stream.push(token('b'));
   stream.flush();
-  assert.is((await first).value.length, 2);
+  assert.equal(taken, ['ab']);
   stream.push(last('c'));
-  assert.is((await batches.next()).value.length, 1);
-  assert.ok((await batches.next()).done);
+  stream.flush();
+  assert.equal(taken, ['ab', 'c']);
+  await whole;
+});
+
+test('nothing is brought to a reader that is still busy with a batch; then all that came meanwhile', async () => {
+  const { stream, log } = streamAndLog();
+  const taken: number[] = [];
+  let ready = () => {};
+  const whole = stream.forEachBatch((tokens) => {
+    taken.push(tokens.length);
+    return taken.length === 1 ? new Promise((resolve) => (ready = resolve)) : undefined;
+  });
+  for (let i = 0; i < 1025; i++) {
+    stream.push(token('x'));
+    stream.flush();
+  }
+  assert.equal([taken, log], [[1], ['paused']]);
+  ready();
+  await Promise.resolve();
+  assert.equal(
+    [taken, log],
+    [
+      [1, 1024],
+      ['paused', 'resumed'],
+    ],
+  );
+  stream.push(last(''));
+  stream.flush();
+  await whole;
+});
+
+for (const [how, taking] of [
+  ['throws', () => assert.unreachable('enough')],
+  ['rejects', () => Promise.reject(new Error('enough'))],
+] as const) {
+  test(`a reader that ${how} frees the job and is told why`, async () => {
+    const { stream, log } = streamAndLog();
+    const whole = stream.forEachBatch(taking);
+    stream.push(token('a'));
+    stream.flush();
+    await whole.then(
+      () => assert.unreachable(),
+      (error) => assert.is(error.message, 'enough'),
+    );
+    assert.equal(log, ['left']);
+  });
+}
+
+test('batches end with a failure, after what was there', async () => {
+  const { stream } = streamAndLog();
+  const taken: string[] = [];
+  const whole = stream.forEachBatch((tokens) => void taken.push(...tokens.map(({ text }) => text)));
+  stream.push(token('a'));
+  stream.fail(new Error('broken'));
+  await whole.then(
+    () => assert.unreachable(),
+    (error) => assert.is(error.message, 'broken'),
+  );
+  assert.equal(taken, ['a']);
 });
 
 test('a failure comes after what was there, an abort instead of it', async () => {

@@ -10,10 +10,9 @@ namespace {
 
 // The first slice beside running decodes, before anything has been measured.
 constexpr size_t kFirstSlice = 64;
-// A short slice reads all weights for few tokens, and the CPU's attention takes rows by tiles of this many or else one
-// by one, at thrice the price. So a slice may have this many even where they exceed the target, as long as the step
-// does not exceed it this many times. bench/sim/README.md has what else was tried.
-constexpr size_t kFairSlice    = 64;
+// A short slice reads all weights for few tokens. So it may have this many even where they exceed the target, as long
+// as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
+constexpr size_t kFairSlice    = 48;
 constexpr double kLongestSteps = 4.0;
 // Kernels take the rows of a batch by fours; each odd one costs as much as three others.
 constexpr size_t kRowsAtOnce = 4;

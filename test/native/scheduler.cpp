@@ -121,8 +121,8 @@ const Test learns("scheduler: beside decoding, prompt slices are as long as the 
     compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 2 ms a prompt token
     compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
-    // 40 fit, but a slice of 64 beside its least takes less than four times as long.
-    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{65});
+    // 40 fit, but a slice of 48 beside its least takes less than four times as long.
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{49});
 });
 
 const Test fits("scheduler: slices longer than the fair one fit the target time", [] {
@@ -144,7 +144,7 @@ const Test progress("scheduler: prompts progress even when decoding alone takes 
 });
 
 const Test short_rest("scheduler: the short rest of a prompt comes along with the slice before it", [] {
-    for (const auto& [n_prompt, n_first] : {std::pair{81, 81}, {82, 65}}) {
+    for (const auto& [n_prompt, n_first] : {std::pair{65, 65}, {66, 49}}) {
         Scheduler scheduler(options(4, 2048));
         scheduler.submit(sequence(1, 1000));
         compute(scheduler, scheduler.plan(Clock::now()), 2000);

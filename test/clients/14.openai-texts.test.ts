@@ -45,9 +45,12 @@ function testIn(mode: Mode): void {
     assert.not.equal(first, second);
     assert.ok(Math.abs(Math.hypot(...first) - 1) < 1e-3);
     assert.ok(usage.prompt_tokens > 6);
-    const floats = await client.embeddings.create({ model, input: input[0] as string, encoding_format: 'float' });
-    const far = floats.data[0]?.embedding.findIndex((value, i) => Math.abs(value - (first[i] ?? 0)) > 1e-3);
-    assert.is(far, -1);
+    // The client asks for base64 of its own accord. The same texts in one request, because kernels round by its length.
+    const numbers = await client.embeddings.create({ model, input, encoding_format: 'float' });
+    assert.equal(
+      numbers.data.map(({ embedding }) => embedding.map(Math.fround)),
+      [first, second, third],
+    );
   });
 
   test('continues a text, whole and streamed', async ({ client }) => {

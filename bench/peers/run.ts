@@ -60,7 +60,7 @@ async function comparePeers(selected: readonly Scenario[]): Promise<void> {
   for (const [scenario, setting] of settings) {
     console.error(`${scenario.id} ...`);
     try {
-      const outcome = await measure(scenario, setting, 'rounds' in scenario ? (scenario.rounds ?? rounds) : rounds);
+      const outcome = await measure(scenario, setting, scenario.rounds ?? rounds);
       outcomes.push(outcome);
       console.error(figuresTable([outcome]));
     } catch (error) {
@@ -86,7 +86,7 @@ function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): s
   const changes = git('status', '--porcelain') === '' ? '' : ' with uncommitted changes';
   const paragraphs = [
     `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
-    `Medians of ${rounds} rounds in alternation after a round that does not count; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
+    `Medians of ${rounds} rounds in alternation (tiny-one-stream: 15, resident-size: 1) after a round that does not count; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
     'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
     'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took.',
     `llama-server is ${peers.description}. Flags of each row, ports aside:`,

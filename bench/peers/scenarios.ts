@@ -30,6 +30,8 @@ interface Shape {
   draft?: ModelName;
   /** With a vision encoder and projector in the shape of ViT-B/16 beside it. */
   hasEyes?: boolean;
+  /** Instead of the number asked for on the command line. */
+  rounds?: number;
   lines: Line[];
 }
 
@@ -43,8 +45,6 @@ export interface StreamsScenario extends Shape {
 export interface ServedScenario extends Shape {
   run: ServedRun;
   subjects?: SubjectName[];
-  /** Instead of the number asked for on the command line. */
-  rounds?: number;
   /** Added to llama-server's. */
   peerFlags?: string[];
 }
@@ -91,6 +91,8 @@ export const scenarios: Scenario[] = [
     model: 'tiny',
     contextSize: 256,
     parallel: 1,
+    // A round takes a fifth of a second, so that a few of them say little.
+    rounds: 15,
     work: { ...shortPrompt, streams: 1 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [

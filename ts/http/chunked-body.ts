@@ -12,13 +12,12 @@ export class ChunkedBody {
   readonly #response: ServerResponse;
   #headIsOut = false;
 
-  /** The head is to be written already. */
   constructor(response: ServerResponse) {
     this.#response = response;
   }
 
   /**
-   * False when the client reads more slowly than this, and `onDrain` should be waited for. Once the client has gone Node
+   * After `writeHead()`. False when the client reads more slowly than this, and `onDrain` should be waited for. Once the client has gone Node
    * drops what is written, without an error.
    */
   write(text: string): boolean {

@@ -215,10 +215,16 @@ void Engine::step() {
     if (decode(plan)) sample(plan);
 }
 
-// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change. False once the
-// engine is to close.
+// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits for
+// those right behind. False once the engine is to close.
 bool Engine::receive() {
-    for (Command& command : mailbox_.take(!has_work_)) handle(std::move(command));
+    const bool           was_idle = scheduler_.idle();
+    std::vector<Command> commands = mailbox_.take(!has_work_);
+    while (!commands.empty()) {
+        for (Command& command : commands) handle(std::move(command));
+        if (!was_idle || closing_) break;
+        commands = mailbox_.take_within(scheduler_.worth_waiting());
+    }
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
     return !closing_;
 }

@@ -52,7 +52,7 @@ public:
 
     Result run() {
         while (!due_.empty() || !scheduler_.idle()) {
-            if (scheduler_.idle()) now_ = std::max(now_, due_.top().ms);
+            if (scheduler_.idle()) wake();
             receive();
             step();
         }
@@ -61,6 +61,21 @@ public:
     }
 
 private:
+    // As the engine does: the first step waits for as long as that is worth it.
+    void wake() {
+        now_ = std::max(now_, due_.top().ms);
+        receive();
+        while (true) {
+            const double until = now_ + scheduler_.worth_waiting().count();
+            if (due_.empty() || due_.top().ms > until) {
+                now_ = until;
+                return;
+            }
+            now_ = due_.top().ms;
+            receive();
+        }
+    }
+
     void receive() {
         for (; !due_.empty() && due_.top().ms <= now_; due_.pop()) submit(due_.top());
     }

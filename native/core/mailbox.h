@@ -1,6 +1,7 @@
 // Thread: any may put; one takes.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -24,6 +25,13 @@ public:
     std::vector<Command> take(bool wait) {
         std::unique_lock<std::mutex> lock(mutex_);
         if (wait) arrived_.wait(lock, [this] { return !commands_.empty(); });
+        return std::exchange(commands_, {});
+    }
+
+    // The same, but sleeps no longer than this; nothing, when nothing has arrived by then.
+    std::vector<Command> take_within(std::chrono::duration<double, std::milli> most) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        arrived_.wait_for(lock, most, [this] { return !commands_.empty(); });
         return std::exchange(commands_, {});
     }
 

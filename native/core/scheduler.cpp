@@ -25,6 +25,10 @@ constexpr double kNewest = 0.2;
 // Encoding goes on even when the decoding alone exceeds the target: for this share of its time.
 constexpr double kLeastForEncoding = 0.5;
 constexpr double kMostForEncoding  = 10.0;  // of the target
+// An idle engine puts off its first step by this share of what is to be computed: requests that were sent at once are
+// read one after another, and whoever misses the step is computed in slices beside those who did not.
+constexpr double kForCompany     = 0.01;
+constexpr double kMostForCompany = 5.0;  // milliseconds
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;
 
@@ -47,6 +51,18 @@ auto position_of(Container& container, const Sequence* sequence) {
 Scheduler::Scheduler(SchedulerOptions options) : options_(options), cache_(options.cache) {}
 
 void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
+
+std::chrono::duration<double, std::milli> Scheduler::worth_waiting() const {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    if (options_.deterministic || waiting_.size() >= options_.cache.n_slots) return Milliseconds(0);
+    size_t n_tokens = 0;
+    for (const auto& sequence : waiting_) {
+        const size_t n_ready = may_reuse(*sequence) ? cache_.n_ready(sequence->tokens, sequence->media()) : 0;
+        n_tokens += sequence->tokens.size() - n_ready;
+    }
+    const double expected = ms_per_prompt_token_ * static_cast<double>(n_tokens);
+    return Milliseconds(std::min(kForCompany * expected, kMostForCompany));
+}
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
     if (waiting_.empty()) return;

@@ -1,0 +1,115 @@
+#include "../native/check.h"
+
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace chasqui::test;
+
+namespace {
+
+struct Free {
+    void operator()(ggml_backend_t backend) const { ggml_backend_free(backend); }
+    void operator()(ggml_context* context) const { ggml_free(context); }
+    void operator()(ggml_backend_buffer_t buffer) const { ggml_backend_buffer_free(buffer); }
+};
+template <typename Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
+
+ggml_backend_t cpu() {
+    static const Owned<ggml_backend_t> backend = [] {
+        ggml_backend_load_all();
+        return Owned<ggml_backend_t>(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
+    }();
+    return backend.get();
+}
+
+void set_threads(int n_threads) {
+    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
+    auto* const set = reinterpret_cast<ggml_backend_set_n_threads_t>(
+        ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
+    set(cpu(), n_threads);
+}
+
+struct Product {
+    ggml_type type;
+    int64_t   m, n, k;
+    int       n_threads;
+};
+
+std::string name(const Product& product) {
+    return std::string(ggml_type_name(product.type)) + " " + std::to_string(product.m) + " x " +
+           std::to_string(product.k) + " times " + std::to_string(product.n) + ", " +
+           std::to_string(product.n_threads) + " threads";
+}
+
+std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weights, const std::vector<float>& columns) {
+    const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
+    ggml_tensor* const a      = ggml_new_tensor_2d(context.get(), p.type, p.k, p.m);
+    ggml_tensor* const b      = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, p.k, p.n);
+    ggml_tensor* const result = ggml_mul_mat(context.get(), a, b);
+    ggml_cgraph* const graph  = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
+    ggml_backend_tensor_set(a, weights.data(), 0, ggml_nbytes(a));
+    ggml_backend_tensor_set(b, columns.data(), 0, ggml_nbytes(b));
+    set_threads(p.n_threads);
+    expect(ggml_backend_graph_compute(cpu(), graph) == GGML_STATUS_SUCCESS, "a product");
+    std::vector<float> values(static_cast<size_t>(p.m * p.n));
+    ggml_backend_tensor_get(result, values.data(), 0, ggml_nbytes(result));
+    return values;
+}
+
+// Columns of whole numbers whose blocks reach 127 are quantised without loss, so that nothing but the order of the
+// additions may make a difference.
+void check(const Product& p, std::mt19937& random) {
+    std::normal_distribution<float>        normal;
+    std::uniform_int_distribution<int32_t> whole(-127, 127);
+    std::vector<float> weights(static_cast<size_t>(p.m * p.k)), columns(static_cast<size_t>(p.n * p.k));
+    for (float& weight : weights) weight = normal(random);
+    for (float& value : columns) value = static_cast<float>(whole(random));
+    for (size_t at = 0; at < columns.size(); at += 32) columns[at] = at % 64 == 0 ? 127.0f : -127.0f;
+    std::vector<uint8_t> quantized(ggml_row_size(p.type, p.k) * static_cast<size_t>(p.m));
+    ggml_quantize_chunk(p.type, weights.data(), quantized.data(), 0, p.m, p.k, nullptr);
+    ggml_get_type_traits(p.type)->to_float(quantized.data(), weights.data(), p.m * p.k);
+
+    const std::vector<float> values = product_of(p, quantized, columns);
+    for (int64_t j = 0; j < p.n; ++j) {
+        for (int64_t i = 0; i < p.m; ++i) {
+            double expected = 0, size = 0;
+            for (int64_t l = 0; l < p.k; ++l) {
+                const double term = static_cast<double>(weights[static_cast<size_t>(i * p.k + l)]) *
+                                    static_cast<double>(columns[static_cast<size_t>(j * p.k + l)]);
+                expected += term;
+                size += std::abs(term);
+            }
+            const auto value = static_cast<double>(values[static_cast<size_t>(j * p.m + i)]);
+            if (std::abs(value - expected) <= 1e-6 * size) continue;
+            fail(name(p) + ": row " + std::to_string(i) + " of column " + std::to_string(j) + " is " +
+                 std::to_string(value) + " instead of " + std::to_string(expected));
+        }
+    }
+}
+
+const Test products("ggml: products with quantised weights, of any number of rows, columns and threads", [] {
+    std::mt19937 random(1);
+    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL}) {
+        for (const int64_t m : {16, 37, 80}) {
+            for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 48}) {
+                for (const int n_threads : {1, 3}) {
+                    check({type, m, n, 96, n_threads}, random);
+                    check({type, m, n, 896, n_threads}, random);
+                }
+            }
+        }
+    }
+});
+
+}  // namespace

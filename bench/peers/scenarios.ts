@@ -30,7 +30,7 @@ interface Shape {
   draft?: ModelName;
   /** With a vision encoder and projector in the shape of ViT-B/16 beside it. */
   hasEyes?: boolean;
-  /** Instead of the number asked for on the command line: so short that a few say little, or so close to its goal. */
+  /** Instead of the number asked for on the command line, where that would say little: short runs, close goals. */
   rounds?: number;
   lines: Line[];
 }

@@ -57,7 +57,7 @@ public:
 
     void submit(std::unique_ptr<Sequence> sequence);
     // How long the first step after idleness may be put off for the next request to arrive, so that both share its passes
-    // over the weights. 0: nobody else could have a slot, or it is not known yet what waiting is worth.
+    // over the weights. 0: nobody else could join it, or it is not known yet what waiting is worth.
     std::chrono::duration<double, std::milli> worth_waiting() const;
     // Gives slots to whoever can have one and plans the step. Without rows there is nothing to compute.
     Plan plan(Clock::time_point now);

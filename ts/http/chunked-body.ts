@@ -17,8 +17,8 @@ export class ChunkedBody {
   }
 
   /**
-   * After `writeHead()`. False when the client reads more slowly than this, and `onDrain` should be waited for. Once the client has gone Node
-   * drops what is written, without an error.
+   * After `writeHead()`. False when the client reads more slowly than this, and `onDrain` should be waited for. Once the
+   * client has gone Node drops what is written, without an error.
    */
   write(text: string): boolean {
     const socket = this.#headIsOut ? this.#ownSocket() : null;

@@ -27,7 +27,7 @@ constexpr double kLeastForEncoding = 0.5;
 constexpr double kMostForEncoding  = 10.0;  // of the target
 // An idle engine puts off its first step by this share of what is to be computed: requests that were sent at once are
 // read one after another, and whoever misses the step is computed in slices beside those who did not.
-constexpr double kForCompany     = 0.01;
+constexpr double kForCompany     = 0.02;
 constexpr double kMostForCompany = 5.0;  // milliseconds
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;

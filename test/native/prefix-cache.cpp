@@ -104,6 +104,19 @@ const Test same_prompt("prefix-cache: of a prompt that is all there, the last to
     expect_equal(cache.place(prompt).placement.n_keep, size_t{99});
 });
 
+const Test few_tokens("prefix-cache: a few tokens are kept only where they are most of the prompt", [] {
+    for (const auto& [n_common, n_kept] : {std::pair<TokenId, size_t>{4, 0}, {15, 0}, {16, 16}, {51, 51}}) {
+        PrefixCache  cache({1, 1, 0});
+        const Tokens first = join(count_up(0, n_common), count_up(500, 100));
+        cache.release(cache.place(first).placement.slot, first, first.size());
+        expect_equal(cache.place(join(count_up(0, n_common), count_up(900, 50))).placement.n_keep, n_kept);
+    }
+    PrefixCache  cache({1, 1, 0});
+    const Tokens first = count_up(0, 10);
+    cache.release(cache.place(first).placement.slot, first, first.size());
+    expect_equal(cache.place(first).placement.n_keep, size_t{9});
+});
+
 const Test together("prefix-cache: of prompts that arrive together, one computes the common beginning, the others wait", [] {
     PrefixCache  cache({4, 1, 0});
     const Tokens common = count_up(0, 200);

@@ -14,7 +14,7 @@ constexpr size_t kFirstSlice = 64;
 // as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
 constexpr size_t kFairSlice    = 48;
 constexpr double kLongestSteps = 4.0;
-// Kernels take the rows of a batch by fours; each odd one costs as much as three others.
+// Most kernels take the rows of a batch by fours; each odd one costs as much as three others.
 constexpr size_t kRowsAtOnce = 4;
 // So short a rest of a prompt comes along with the slice before it: it is not worth a step of its own.
 constexpr size_t kShortRest = 16;

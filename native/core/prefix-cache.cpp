@@ -16,9 +16,10 @@ constexpr size_t kSmallestCopy = 16;
 // Waiting for somebody else's prompt, or saving what would be lost, pays from this many tokens on.
 constexpr size_t kWorthIt = 32;
 
-// To keep tokens where they are costs nothing by itself. But llama.cpp computes prompts together only as far as they have
-// equally many tokens left: those of one length would be parted by the few that a chat template begins with, and each
-// part costs a pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,169 ms instead of 1,258).
+// The few tokens that every chat begins with are no reason to take somebody's slot. Nor are they worth having:
+// llama.cpp computes prompts together only as far as they have equally many tokens left, so they would part prompts of
+// one length, and each part costs a pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 ms
+// instead of 1,169).
 bool is_worth_keeping(size_t n_common, size_t n_tokens) { return n_common >= kSmallestCopy || 2 * n_common > n_tokens; }
 
 }  // namespace
@@ -32,12 +33,14 @@ PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool 
                                        const std::vector<size_t>& snapshot_at, const Media* media) {
     if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
     const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
-    const Hit  hit     = best_ready(tokens, matches, media);
+    Hit        hit     = best_ready(tokens, matches, media);
     if (somebody_computes_more(tokens, matches, hit.n_tokens)) return {Verdict::wait, {}};
+
+    if (!is_worth_keeping(hit.n_tokens, tokens.size())) hit = {};
 
     Placement placement;
     placement.slot = choose_slot(hit);
-    const bool in_place = hit.id == placement.slot && is_worth_keeping(hit.n_tokens, tokens.size());
+    const bool in_place = hit.id == placement.slot;
     if (in_place || hit.n_tokens >= kSmallestCopy) {
         placement.n_keep    = hit.n_tokens;
         placement.source_id = hit.id;

@@ -117,6 +117,17 @@ const Test few_tokens("prefix-cache: a few tokens are kept only where they are m
     expect_equal(cache.place(first).placement.n_keep, size_t{9});
 });
 
+const Test leaves_alone("prefix-cache: who shares a few tokens with a parked conversation takes an empty slot", [] {
+    PrefixCache  cache({3, 1, 0});
+    const Tokens first = join(count_up(0, 8), count_up(500, 100));
+    const auto   one   = cache.place(first).placement;
+    cache.release(one.slot, first, first.size());
+    const auto two = cache.place(join(count_up(0, 8), count_up(900, 50))).placement;
+    expect(two.slot != one.slot, "another slot");
+    cache.release(two.slot, {}, 0);
+    expect_equal(cache.place(join(first, {7, 7})).placement.n_keep, first.size());
+});
+
 const Test together("prefix-cache: of prompts that arrive together, one computes the common beginning, the others wait", [] {
     PrefixCache  cache({4, 1, 0});
     const Tokens common = count_up(0, 200);

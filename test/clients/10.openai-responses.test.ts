@@ -129,7 +129,7 @@ function testIn(mode: Mode): void {
     const snapshots: string[] = [];
     stream.on('response.function_call_arguments.delta', ({ snapshot }) => snapshots.push(snapshot));
     const [call] = (await stream.finalResponse()).output;
-    assert.ok(call?.type === 'function_call' && snapshots.length > 1);
+    assert.ok(call?.type === 'function_call');
     assert.is(snapshots.at(-1), call.arguments);
     assert.equal(Forecast.parse(call.parsed_arguments), Forecast.parse(JSON.parse(call.arguments)));
   });

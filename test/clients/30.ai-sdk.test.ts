@@ -54,7 +54,6 @@ function testIn(mode: Mode): void {
     const pieces: string[] = [];
     for await (const piece of result.textStream) pieces.push(piece);
     assert.is(pieces.join(''), NUMBERS);
-    assert.ok(pieces.length > 3);
     assert.is(await result.finishReason, 'stop');
     assert.ok(((await result.usage).outputTokens ?? 0) > 5);
   });

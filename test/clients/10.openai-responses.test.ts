@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { pictureUri } from '../support/image-files.js';
+import { inPieces } from '../support/in-pieces.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { openAiClient } from '../support/openai-client.js';
 import { until } from '../support/until.js';
@@ -125,12 +126,14 @@ function testIn(mode: Mode): void {
   });
 
   test('reads a streamed call', async ({ client }) => {
-    const stream = client.responses.stream(asking);
-    const snapshots: string[] = [];
-    stream.on('response.function_call_arguments.delta', ({ snapshot }) => snapshots.push(snapshot));
-    const [call] = (await stream.finalResponse()).output;
+    const { pieces, call } = await inPieces(async () => {
+      const stream = client.responses.stream(asking);
+      const pieces: string[] = [];
+      stream.on('response.function_call_arguments.delta', ({ snapshot }) => pieces.push(snapshot));
+      return { pieces, call: (await stream.finalResponse()).output[0] };
+    });
     assert.ok(call?.type === 'function_call');
-    assert.is(snapshots.at(-1), call.arguments);
+    assert.is(pieces.at(-1), call.arguments);
     assert.equal(Forecast.parse(call.parsed_arguments), Forecast.parse(JSON.parse(call.arguments)));
   });
 

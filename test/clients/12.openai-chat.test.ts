@@ -5,6 +5,7 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
+import { inPieces } from '../support/in-pieces.js';
 import { HostedMode, MODEL, MODES, type Mode } from '../support/modes.js';
 import { openAiClient } from '../support/openai-client.js';
 import { until } from '../support/until.js';
@@ -90,10 +91,12 @@ function testIn(mode: Mode): void {
   });
 
   test('reads a streamed call', async ({ client }) => {
-    const stream = client.chat.completions.stream(asking);
-    const pieces: string[] = [];
-    stream.on('tool_calls.function.arguments.delta', ({ arguments_delta }) => pieces.push(arguments_delta));
-    const [call] = (await stream.finalChatCompletion()).choices[0]?.message.tool_calls ?? [];
+    const { pieces, call } = await inPieces(async () => {
+      const stream = client.chat.completions.stream(asking);
+      const pieces: string[] = [];
+      stream.on('tool_calls.function.arguments.delta', ({ arguments_delta }) => pieces.push(arguments_delta));
+      return { pieces, call: (await stream.finalChatCompletion()).choices[0]?.message.tool_calls?.[0] };
+    });
     assert.ok(call?.type === 'function');
     assert.is(pieces.join(''), call.function.arguments);
     assert.equal(Forecast.parse(call.function.parsed_arguments), JSON.parse(call.function.arguments));

@@ -203,9 +203,11 @@ void Decoder::add_row(const PlanRow& row) {
 void Decoder::decode(const std::vector<PlanRow>& rows) {
     last_copied_ = {};
     output_rows_.clear();
+    logits_.clear();
     const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
     if (chunk == nullptr) compute(rows);
     else compute_image(rows[0], *chunk);
+    look_up_logits(rows);
 }
 
 void Decoder::compute(const std::vector<PlanRow>& rows) {
@@ -259,9 +261,22 @@ void Decoder::run(const llama_batch& batch) {
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
 }
 
+// llama_get_logits_ith swaps whole rows the first time after a decode, where sequences of the batch are not in its order.
+void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+        std::vector<float*>& found     = logits_.emplace_back();
+        const size_t         n_outputs = output_rows_[i] < 0 ? 0 : 1 + rows[i].draft.size();
+        for (size_t output = 0; output < n_outputs; ++output) {
+            const int32_t row = output_rows_[i] + static_cast<int32_t>(output);
+            found.push_back(llama_get_logits_ith(context_.get(), row));
+            if (found.back() == nullptr) throw Error(ErrorCode::decode_failed, "llama.cpp computed no logits.");
+        }
+    }
+}
+
 float* Decoder::logits(size_t plan_row, size_t n_guesses) const {
-    const int32_t row = output_rows_[plan_row];
-    return row < 0 ? nullptr : llama_get_logits_ith(context_.get(), row + static_cast<int32_t>(n_guesses));
+    const std::vector<float*>& of_row = logits_[plan_row];
+    return n_guesses < of_row.size() ? of_row[n_guesses] : nullptr;
 }
 
 bool Decoder::place(const Placement& placement) {

@@ -1,4 +1,6 @@
-// Thread: engine, except abort() and the constructor.
+// Thread: engine, except abort(), logits() and the constructor. llama.cpp's own rule is stricter than its header says: what
+// reads outputs (llama_get_logits_ith and its like) first brings the rows into order, without a lock. So every function of
+// llama.cpp that takes the context is called on the engine's thread, and logits() hands out what decode() looked up.
 #pragma once
 
 #include "../core/scheduler.h"
@@ -38,7 +40,7 @@ public:
     // sequences are undefined then.
     void decode(const std::vector<PlanRow>& rows);
     // The logits after the last token of the plan's row, or after that many of its guesses; nullptr when its sequence
-    // has more to compute. Valid until the next decode().
+    // has more to compute. Valid until the next decode(). Any thread, between two calls of decode().
     float* logits(size_t plan_row, size_t n_guesses = 0) const;
     // Drops the cells of a slot from that position on.
     bool trim(int32_t slot, int32_t position);
@@ -87,6 +89,7 @@ private:
     void compute(const std::vector<PlanRow>& rows);
     void compute_image(const PlanRow& row, const ImageChunk& chunk);
     void run(const llama_batch& batch);
+    void look_up_logits(const std::vector<PlanRow>& rows);
     SnapshotBuffer save(int32_t slot);
     bool load(int32_t slot, const SnapshotBuffer& state);
     bool load_copy(int32_t slot, int32_t source);
@@ -105,6 +108,7 @@ private:
     CutBack                                          cut_back_           = CutBack::anywhere;
     bool                                             generates_          = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
+    std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its guesses
 };
 
 }  // namespace chasqui

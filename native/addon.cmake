@@ -1,4 +1,4 @@
-file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/engine.cpp)
+file(GLOB engine_sources CONFIGURE_DEPENDS native/llama/*.cpp native/engine*.cpp)
 add_library(engine STATIC ${engine_sources})
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
@@ -9,7 +9,8 @@ add_library(addon SHARED ${addon_sources} ${CMAKE_JS_SRC})
 set_target_properties(addon PROPERTIES PREFIX "" OUTPUT_NAME chasqui SUFFIX .node)
 target_include_directories(addon SYSTEM PRIVATE ${CMAKE_JS_INC})
 target_compile_definitions(addon PRIVATE
-  NAPI_VERSION=8 NODE_ADDON_API_CPP_EXCEPTIONS NODE_ADDON_API_DISABLE_DEPRECATED NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
+  NAPI_VERSION=8 NODE_ADDON_API_CPP_EXCEPTIONS NODE_ADDON_API_CPP_EXCEPTIONS_ALL
+  NODE_ADDON_API_DISABLE_DEPRECATED NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED
   # A worker that is terminated while a token is handed over can no longer be told of anything.
   NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS)
 target_link_libraries(addon PRIVATE engine ${CMAKE_JS_LIB})

@@ -3,6 +3,7 @@
 #include "core/encoder-hold.h"
 #include "core/snapshot-points.h"
 #include "llama/fit.h"
+#include "llama/thread-priority.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,8 +15,8 @@ namespace chasqui {
 
 namespace {
 
-// Below this many logits a step is sampled faster by one thread than others are woken.
-constexpr size_t kWorthSharing = size_t{1} << 19;
+// Of the thread that samples aside: the machine's cores belong to the steps.
+constexpr int kSlowSamplerNiceness = 10;
 
 DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
     DecoderOptions decoder = options.decoder;
@@ -72,7 +73,9 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
                    decoder_.bytes_per_snapshot(), decoder_.cut_back()},
                   options.deterministic}),
-      samplers_(static_cast<size_t>(decoder_.threads()) - 1) {
+      samplers_(static_cast<size_t>(decoder_.threads()) - 1),
+      slow_samples_([] { lower_thread_priority(kSlowSamplerNiceness); },
+                    [this](auto sample) { mailbox_.put(std::move(sample)); }) {
     count();
     if (vision_) {
         images_ = std::make_unique<ImageSupply>(
@@ -85,19 +88,15 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
 
 Engine::~Engine() { close(); }
 
-void Engine::set_on_events(std::function<void()> on_events) {
-    const std::lock_guard<std::mutex> lock(wake_mutex_);
-    on_events_ = std::move(on_events);
-}
-
-EventBatch Engine::take_events() {
-    const std::lock_guard<std::mutex> lock(pending_mutex_);
-    return std::exchange(pending_events_, {});
-}
-
 EngineStats Engine::stats() const {
+    const Clock::rep began = step_began_.load(std::memory_order_relaxed);
     const std::lock_guard<std::mutex> lock(stats_mutex_);
-    return stats_;
+    EngineStats stats = stats_;
+    if (began != 0) {
+        const Clock::duration age = Clock::now().time_since_epoch() - Clock::duration(began);
+        stats.step_age_ms         = std::chrono::duration<double, std::milli>(age).count();
+    }
+    return stats;
 }
 
 PreparedPrompt Engine::tokenize_prompt(const std::string&                                     prompt,
@@ -189,6 +188,7 @@ void Engine::close() {
     mailbox_.put(Close{});
     if (images_) images_->stop();
     thread_.join();
+    slow_samples_.close();
 }
 
 void Engine::run() noexcept {
@@ -196,11 +196,15 @@ void Engine::run() noexcept {
     while (open) {
         try {
             open = receive();
+            step_began_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
             step();
+        } catch (const std::bad_alloc&) {
+            fail_all(ErrorCode::out_of_memory, "There is not enough memory.");
         } catch (const std::exception& error) {
             fail_all(ErrorCode::decode_failed, std::string("The engine failed: ") + error.what());
         }
         publish();
+        step_began_.store(0, std::memory_order_relaxed);
     }
 }
 
@@ -239,12 +243,25 @@ void Engine::handle(Command command) {
             end(sequence);
         }
     } else if (const auto* pause = std::get_if<Pause>(&command)) {
-        if (Sequence* sequence = scheduler_.find(pause->job_id)) sequence->paused = pause->paused;
+        if (Sequence* sequence = scheduler_.find(pause->job_id)) scheduler_.pause(*sequence, pause->paused);
     } else if (const auto* encoded = std::get_if<Encoded>(&command)) {
         handle(*encoded);
+    } else if (auto* sampled = std::get_if<std::unique_ptr<SlowSample>>(&command)) {
+        handle(std::move(*sampled));
     } else {
         closing_ = true;
     }
+}
+
+// A token that was sampled aside. Its job may have ended meanwhile.
+void Engine::handle(std::unique_ptr<SlowSample> sample) {
+    Sequence* sequence = scheduler_.find(sample->job_id);
+    if (sequence == nullptr) return;
+    sequence->sampler = std::move(sample->sampler);
+    if (sample->failure) return fail(sequence, *std::move(sample->failure));
+    sequence->sampling_pace.took(sample->milliseconds, sampling_share_ms_);
+    emit(*sequence, accept(*sequence, sample->token, std::move(sample->logprobs)), true);
+    if (is_over(sequence->status)) end(sequence);
 }
 
 void Engine::handle(const Encoded& encoded) {
@@ -268,6 +285,7 @@ bool Engine::decode(const Plan& plan) {
         const auto started = Clock::now();
         decoder_.decode(plan.rows);
         const std::chrono::duration<double, std::milli> took = Clock::now() - started;
+        share_step(took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         return true;
@@ -279,89 +297,14 @@ bool Engine::decode(const Plan& plan) {
     return false;
 }
 
-void Engine::sample(const Plan& plan) {
-    std::vector<std::vector<Produced>> produced(plan.rows.size());
-    std::vector<Failure>               failures(plan.rows.size());
-    const auto                         produce_row = [&](size_t i) {
-        try {
-            produce(plan.rows[i], i, produced[i]);
-        } catch (const Error& error) {
-            failures[i] = {error.code(), error.what()};
-        } catch (const std::exception& error) {
-            failures[i] = {ErrorCode::decode_failed, error.what()};
-        }
-    };
-    const auto n_logits    = plan.rows.size() * static_cast<size_t>(tokenizer_.vocabulary_size());
-    if (n_logits >= kWorthSharing) {
-        samplers_.run(plan.rows.size(), produce_row);
-    } else {
-        for (size_t i = 0; i < plan.rows.size(); ++i) produce_row(i);
-    }
-    for (size_t i = 0; i < plan.rows.size(); ++i) {
-        Sequence& sequence = *plan.rows[i].sequence;
-        for (size_t j = 0; j < produced[i].size(); ++j) {
-            emit(sequence, std::move(produced[i][j]), j + 1 == produced[i].size());
-        }
-        if (!failures[i].message.empty()) {
-            fail(&sequence, failures[i]);
-            continue;
-        }
-        if (!plan.rows[i].draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
-        if (is_over(sequence.status)) end(&sequence);
-    }
+void Engine::end(Sequence* sequence, bool spoilt) {
+    if (sequence->sampler == nullptr) slow_samples_.cancel(sequence->id());
+    scheduler_.remove(sequence, spoilt);
 }
-
-// Samples the row's next token, and goes on for as long as the guesses come true: the logits after a guess are those
-// that would have been computed in the next step. Touches nothing but its own sequence.
-void Engine::produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced) {
-    Sequence& sequence = *row.sequence;
-    if (decoder_.logits(plan_row) == nullptr) return;
-    const int32_t n_vocab = tokenizer_.vocabulary_size(), n_top = sequence.job().top_logprobs;
-    for (size_t n_right = 0;; ++n_right) {
-        float*        logits = decoder_.logits(plan_row, n_right);
-        Produced      next;
-        next.token = sequence.sampler.sample(logits, n_vocab);
-        if (n_top >= 0) next.logprobs = logprobs_of(logits, n_vocab, next.token, n_top);
-        const bool is_end = tokenizer_.is_end_of_generation(next.token);
-        next.text         = sequence.accept(next.token, piece(sequence.job(), next.token), is_end, context_length_);
-        produced.push_back(std::move(next));
-        const bool goes_on = n_right < row.draft.size() && row.draft[n_right] == produced.back().token;
-        if (goes_on && !is_over(sequence.status)) continue;
-        sequence.n_accepted += n_right;
-        sequence.n_computed += n_right;
-        if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_right);
-        return;
-    }
-}
-
-void Engine::emit(const Sequence& sequence, Produced produced, bool is_last) {
-    uint32_t flags = 0;
-    if (produced.logprobs) {
-        flags |= EventBatch::has_logprobs;
-        Logprobs& logprobs    = *produced.logprobs;
-        logprobs.chosen.bytes = tokenizer_.piece(produced.token);
-        for (TokenLogprob& each : logprobs.top) each.bytes = tokenizer_.piece(each.id);
-        step_events_.logprobs.push_back(std::move(logprobs));
-    }
-    if (is_last && is_over(sequence.status)) {
-        flags |= EventBatch::has_finish;
-        step_events_.finishes.push_back(sequence.finish());
-        ++counts_.jobs_finished;
-        counts_.prompt_tokens += sequence.n_prompt();
-        counts_.completion_tokens += sequence.n_sampled();
-        counts_.drafted_tokens += sequence.n_drafted;
-        counts_.accepted_tokens += sequence.n_accepted;
-    }
-    step_events_.records.push_back({sequence.id(), produced.token, utf16_length(produced.text), flags});
-    step_events_.text += produced.text;
-}
-
-void Engine::end(Sequence* sequence, bool spoilt) { scheduler_.remove(sequence, spoilt); }
 
 void Engine::fail(Sequence* sequence, Failure failure) {
     sequence->status = SequenceStatus::failed;
-    step_events_.records.push_back({sequence->id(), 0, 0, EventBatch::has_failure});
-    step_events_.failures.push_back(std::move(failure));
+    outbox_.add_failure(sequence->id(), std::move(failure));
     end(sequence, true);
 }
 
@@ -380,20 +323,9 @@ void Engine::count() {
     stats_ = stats;
 }
 
-// Hands over what the step produced: one wake, however many sequences and tokens.
 void Engine::publish() {
     count();
-    if (step_events_.empty()) return;
-    bool is_first;
-    {
-        const std::lock_guard<std::mutex> lock(pending_mutex_);
-        is_first = pending_events_.empty();
-        pending_events_.append(std::exchange(step_events_, {}));
-    }
-    if (!is_first) return;
-    // Whoever wakes up may take this core at once: it must not find what it came for still locked.
-    const std::lock_guard<std::mutex> lock(wake_mutex_);
-    if (on_events_) on_events_();
+    outbox_.publish();
 }
 
 }  // namespace chasqui

@@ -1,11 +1,15 @@
-// Thread: the public functions are for any thread; everything below `private` is the engine thread's.
+// Thread: the public functions are for any thread; everything below `private` is the engine thread's. The only caller of
+// llama.cpp with the decoder's context is the engine thread; other threads have contexts of their own (vision, embedder) or
+// none: they read the model's vocabulary, which nobody changes, and a sequence's own sampler and constraint.
 #pragma once
 
 #include "core/event.h"
 #include "core/image-supply.h"
 #include "core/job.h"
 #include "core/mailbox.h"
+#include "core/outbox.h"
 #include "core/scheduler.h"
+#include "core/slow-sampler.h"
 #include "core/worker-pool.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
@@ -55,12 +59,14 @@ struct EngineStats {
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
     uint64_t images_encoded = 0;
+    double   step_age_ms    = 0;  // since the step that is under way began; 0: none is
 };
 
 // A model, its context, and the one thread that owns the context.
 //
-//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ decode ▸ sample ▸ publish ──▶ pending ──▶ take_events
-//                                  └────────────── one step ─────────────────────┘ └─ on_events, once ─┘
+//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ decode ▸ sample ▸ publish ──▶ outbox ──▶ take_events
+//                         ▲        └────────────── one step ─────────────────────┘ └─ on_events, once ─┘
+//                         └── tokens that took longer than a step can wait (slow-sampler.h), images that are encoded
 class Engine {
 public:
     // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
@@ -69,9 +75,9 @@ public:
     ~Engine();
 
     // Called on the engine thread when events are pending that were not before. Set it before the first submit.
-    void set_on_events(std::function<void()> on_events);
+    void set_on_events(std::function<void()> on_events) { outbox_.set_on_events(std::move(on_events)); }
     // Everything that happened since the last call.
-    EventBatch take_events();
+    EventBatch take_events() { return outbox_.take(); }
 
     // The tokens of a rendered prompt, special tokens parsed, that holds `vision()->marker()` once for each picture.
     // Throws `context_length_exceeded` before doing the work when the text cannot possibly fit, `invalid_image`,
@@ -113,6 +119,13 @@ private:
         std::optional<Logprobs> logprobs;
     };
 
+    // What came of sampling a row of a plan.
+    struct RowOutcome {
+        std::vector<Produced>       produced;
+        std::unique_ptr<SlowSample> aside;  // the next token took too long
+        std::optional<Failure>      failure;
+    };
+
     struct Cancel {
         uint32_t job_id;
     };
@@ -121,15 +134,19 @@ private:
         bool     paused;
     };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Encoded, Close>;
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Encoded, std::unique_ptr<SlowSample>, Close>;
 
     void run() noexcept;
     bool receive();
     void step();
     void place(Plan& plan);
     bool decode(const Plan& plan);
+    void share_step(double milliseconds);
     void sample(const Plan& plan);
-    void produce(const PlanRow& row, size_t plan_row, std::vector<Produced>& produced);
+    void produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
+    bool sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
+    Produced accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
+    void take_outcome(const PlanRow& row, RowOutcome& outcome);
     void publish();
 
     void              check_generates() const;
@@ -140,6 +157,7 @@ private:
 
     void handle(Command command);
     void handle(const Encoded& encoded);
+    void handle(std::unique_ptr<SlowSample> sample);
     void emit(const Sequence& sequence, Produced produced, bool is_last);
     void end(Sequence* sequence, bool spoilt = false);
     void fail(Sequence* sequence, Failure failure);
@@ -160,17 +178,16 @@ private:
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;
     WorkerPool       samplers_;  // sequences sample independently of each other
-    EventBatch       step_events_;
+    SlowSampler      slow_samples_;
+    double           sampling_share_ms_ = 0;  // of a step, for one sequence's constraint
+    Outbox           outbox_;
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
 
-    std::mutex            wake_mutex_;
-    std::function<void()> on_events_;
-    std::mutex            pending_mutex_;
-    EventBatch            pending_events_;
-    mutable std::mutex    stats_mutex_;
-    EngineStats           stats_;
+    mutable std::mutex      stats_mutex_;
+    EngineStats             stats_;
+    std::atomic<Clock::rep> step_began_{0};  // 0: no step is under way
 
     std::mutex                   close_mutex_;
     std::unique_ptr<ImageSupply> images_;  // as vision_

@@ -31,10 +31,10 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 
 PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
                                        const std::vector<size_t>& snapshot_at, const Media* media) {
-    if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
     const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
     Hit        hit     = best_ready(tokens, matches, media);
     if (somebody_computes_more(tokens, matches, hit.n_tokens)) return {Verdict::wait, {}};
+    if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
 
     if (!is_worth_keeping(hit.n_tokens, tokens.size())) hit = {};
 
@@ -116,7 +116,7 @@ bool PrefixCache::somebody_computes_more(const std::vector<TokenId>&            
             const auto  beyond = std::upper_bound(points.begin(), points.end(), common);
             common             = beyond == points.begin() ? 0 : *std::prev(beyond);
         }
-        if (holding.in_use && holding.n_ready < common && common >= n_ready + kWorthIt) return true;
+        if (holding.in_use && !holding.paused && holding.n_ready < common && common >= n_ready + kWorthIt) return true;
     }
     return false;
 }
@@ -185,6 +185,8 @@ bool PrefixCache::make_room(size_t bytes, Id except, std::vector<int32_t>& drop)
     return true;
 }
 
+void PrefixCache::set_paused(int32_t slot, bool paused) { holdings_.at(slot).paused = paused; }
+
 size_t PrefixCache::n_until_snapshot(int32_t slot) const {
     const Holding& running = holdings_.at(slot);
     const auto     next = std::upper_bound(running.snapshot_at.begin(), running.snapshot_at.end(), running.n_ready);
@@ -227,7 +229,7 @@ void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
 void PrefixCache::hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use) {
     tree_.insert(id, tokens);
     n_in_use_ += in_use ? 1 : 0;
-    holdings_[id] = {std::move(tokens), n_ready, in_use, ++clock_, {}, 0};
+    holdings_[id] = {std::move(tokens), n_ready, in_use, false, ++clock_, {}, 0};
 }
 
 void PrefixCache::forget(Id id) {

@@ -62,7 +62,7 @@ public:
 
     enum class Verdict {
         placed,
-        no_slot,   // all slots are in use
+        no_slot,   // all slots are in use; one that is released would do
         wait,      // a running prompt is computing the same beginning right now: better wait for it
     };
     struct Answer {
@@ -77,6 +77,8 @@ public:
     // How many tokens place() would find computed.
     size_t n_ready(const std::vector<TokenId>& tokens, const Media* media) const;
 
+    // Whether the slot in use makes no progress for now: nobody waits for what it would compute.
+    void set_paused(int32_t slot, bool paused);
     // How many tokens of the slot in use may be computed before a snapshot of it is due.
     size_t n_until_snapshot(int32_t slot) const;
     // The first `n_ready` tokens of the slot in use are computed now. Tells if a snapshot is to be taken before anything
@@ -100,6 +102,7 @@ private:
         std::vector<TokenId> tokens;
         size_t               n_ready   = 0;
         bool                 in_use    = false;
+        bool                 paused    = false;
         uint64_t             last_used = 0;
         std::vector<size_t>  snapshot_at = {};
         size_t               n_copied    = 0;  // of a slot: tokens that were brought in, which cannot be cut back into

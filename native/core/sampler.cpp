@@ -43,7 +43,13 @@ Sampler::Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstrai
                      settings.frequency_penalty != 0.0f),
       recent_(has_penalties_ ? settings.repeat_last_n : 0),
       random_(settings.seed),
-      constraint_(std::move(constraint)) {}
+      constraint_(std::move(constraint)) {
+    if (constraint_) constraint_->set_deadline(&deadline_);
+}
+
+Sampler::~Sampler() {
+    if (constraint_) constraint_->set_deadline(nullptr);
+}
 
 void Sampler::accept(TokenId token) {
     recent_.add(token);
@@ -51,11 +57,24 @@ void Sampler::accept(TokenId token) {
 }
 
 TokenId Sampler::sample(float* logits, int32_t n_vocab) {
-    adjust(logits, n_vocab);
-    TokenId token = choose(logits, n_vocab);
-    if (constraint_ && !constraint_->allows(token)) token = choose_allowed(logits, n_vocab);
-    restore(logits);
-    return token;
+    if (!constraint_) {
+        adjust(logits, n_vocab);
+        const TokenId token = choose(logits, n_vocab);
+        restore(logits);
+        return token;
+    }
+    const std::mt19937 random = random_;
+    try {
+        adjust(logits, n_vocab);
+        TokenId token = choose(logits, n_vocab);
+        if (!constraint_->allows(token)) token = choose_allowed(logits, n_vocab);
+        restore(logits);
+        return token;
+    } catch (...) {
+        restore(logits);
+        random_ = random;
+        throw;
+    }
 }
 
 // The choice among what the constraint allows. It is asked about as few tokens as will do, because the whole

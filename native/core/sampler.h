@@ -37,13 +37,20 @@ private:
 class Sampler {
 public:
     explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr);
+    ~Sampler();
+    Sampler(const Sampler&)            = delete;
+    Sampler& operator=(const Sampler&) = delete;
 
+    bool is_constrained() const { return constraint_ != nullptr; }
+    // When the constraint breaks off; may be changed by any thread. Without one a sampler takes a bounded time.
+    Deadline& deadline() { return deadline_; }
     // A token of the prompt, which the constraint does not apply to.
     void accept_prompt(TokenId token) { recent_.add(token); }
     // The sampled token is part of the text from now on.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
-    // by two when the constraint refused the first. Throws `invalid_grammar` when the constraint allows no token.
+    // by two when the constraint refused the first. Throws `invalid_grammar` when the constraint allows no token, and
+    // ConstraintTimeout at the deadline: the sampler is then as it was before, to be asked again.
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:
@@ -74,6 +81,7 @@ private:
     RecentTokens           recent_;
     std::mt19937           random_;
 
+    Deadline                         deadline_;
     std::shared_ptr<TokenConstraint> constraint_;
 
     std::vector<Candidate> changed_;  // logits as they were before adjust()

@@ -18,6 +18,13 @@ constexpr double kLongestSteps = 4.0;
 constexpr size_t kRowsAtOnce = 4;
 // So short a rest of a prompt comes along with the slice before it: it is not worth a step of its own.
 constexpr size_t kShortRest = 16;
+// While nobody decodes a step may take this many times the target: the passes over the weights are few then, and whoever
+// disconnects or arrives waits for seconds at most.
+constexpr double kAlone      = 20.0;
+// The first slice of all, when nobody decodes.
+constexpr size_t kFirstAlone = 512;
+// So long are the slices where they must not depend on what was measured.
+constexpr size_t kFixedSlice = 256;
 // Prompts make progress even when the decoding alone exceeds all that.
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
@@ -68,7 +75,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     if (waiting_.empty()) return;
     std::vector<Sequence*> in_order;
     for (const auto& sequence : waiting_) {
-        if (!sequence->paused) in_order.push_back(sequence.get());
+        if (sequence->can_compute()) in_order.push_back(sequence.get());
     }
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
         return effective_priority(*a, now) > effective_priority(*b, now);
@@ -76,11 +83,14 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     size_t n_awaiting = 0;
     for (Sequence* sequence : in_order) {
         if (awaits_images(*sequence, plan, n_awaiting)) continue;
+        const bool is_full = cache_.n_in_use() == options_.cache.n_slots;
+        Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
+        if (is_full && victim == nullptr) continue;
         const bool  reuse       = may_reuse(*sequence);
         const auto& snapshot_at = sequence->job().snapshot_at;
         auto        answer      = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
         if (answer.verdict == PrefixCache::Verdict::no_slot) {
-            if (!preempt_for(*sequence, plan)) return;
+            preempt(*victim);
             answer = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
         }
         if (answer.verdict != PrefixCache::Verdict::placed) continue;
@@ -109,22 +119,35 @@ bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting
     return awaits;
 }
 
-// Frees a slot for a sequence. Nobody is preempted in the step that admitted them.
-bool Scheduler::preempt_for(const Sequence& sequence, const Plan& plan) {
-    const auto yields_before = [](const Sequence& a, const Sequence& b) {
-        return std::make_tuple(!a.paused, a.job().priority) <= std::make_tuple(!b.paused, b.job().priority);
+void Scheduler::pause(Sequence& sequence, bool paused) {
+    sequence.paused = paused;
+    if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
+}
+
+// Who gives a slot up for a sequence; nullptr: nobody has to. Nobody does in the step that admitted them. Both priorities
+// count: without the raw one, equals would take each other's slots; without the effective one, whoever was admitted because
+// they had waited for long would lose the slot to the next who comes.
+Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const {
+    const auto yields_before = [now](const Sequence& a, const Sequence& b) {
+        return std::make_tuple(!a.paused, effective_priority(a, now)) <=
+               std::make_tuple(!b.paused, effective_priority(b, now));
     };
     Sequence* victim = nullptr;
-    for (const auto& each : running_) {  // the youngest of the lowest: later ones win ties
+    for (const auto& each : running_) {
         if (victim == nullptr || yields_before(*each, *victim)) victim = each.get();
     }
-    if (victim == nullptr || (!victim->paused && victim->job().priority >= sequence.job().priority)) return false;
+    if (victim == nullptr) return nullptr;
+    const bool is_lower = victim->job().priority < sequence.job().priority &&
+                          effective_priority(*victim, now) < effective_priority(sequence, now);
+    if (!victim->paused && !is_lower) return nullptr;
     const auto is_victims = [&](const Placement& placement) { return placement.slot == victim->slot; };
-    if (std::any_of(plan.placements.begin(), plan.placements.end(), is_victims)) return false;
-    cache_.release(victim->slot, victim->tokens, victim->n_computed);
-    victim->preempt();
-    waiting_.splice(waiting_.begin(), running_, position_of(running_, victim));
-    return true;
+    return std::any_of(plan.placements.begin(), plan.placements.end(), is_victims) ? nullptr : victim;
+}
+
+void Scheduler::preempt(Sequence& victim) {
+    cache_.release(victim.slot, victim.tokens, victim.n_computed);
+    victim.preempt();
+    waiting_.splice(waiting_.begin(), running_, position_of(running_, &victim));
 }
 
 Plan Scheduler::plan(Clock::time_point now) {
@@ -137,17 +160,19 @@ Plan Scheduler::plan(Clock::time_point now) {
 
 // Everybody in turn.
 void Scheduler::plan_one_row(Plan& plan) {
-    const auto can_go_on = [](const auto& sequence) { return !sequence->paused && sequence->n_pending() > 0; };
+    const auto can_go_on = [](const auto& sequence) { return sequence->can_compute() && sequence->n_pending() > 0; };
     const auto next      = std::find_if(running_.begin(), running_.end(), can_go_on);
     if (next == running_.end()) return;
-    plan.rows.push_back({next->get(), std::min(options_.n_batch, (*next)->run_length())});
+    const bool   is_image = (*next)->next_chunk() != nullptr;
+    const size_t most     = is_image ? options_.n_batch : std::min(options_.n_batch, kFixedSlice);
+    plan.rows.push_back({next->get(), std::min(most, (*next)->run_length())});
     running_.splice(running_.end(), running_, next);
 }
 
 Scheduler::Load Scheduler::load() const {
     Load load;
     for (const auto& sequence : running_) {
-        if (sequence->paused || sequence->n_pending() == 0) continue;
+        if (!sequence->can_compute() || sequence->n_pending() == 0) continue;
         if (sequence->next_chunk() == nullptr) {
             load.n_texts += 1;
             load.n_decoding += sequence->n_pending() == 1 ? 1 : 0;
@@ -172,7 +197,7 @@ bool Scheduler::plan_image(Plan& plan) {
 void Scheduler::plan_rows(Plan& plan) const {
     std::vector<Sequence*> prompts;
     for (const auto& sequence : running_) {
-        if (sequence->paused || sequence->next_chunk() != nullptr) continue;
+        if (!sequence->can_compute() || sequence->next_chunk() != nullptr) continue;
         if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
         if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
@@ -198,27 +223,31 @@ void Scheduler::plan_rows(Plan& plan) const {
               [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
 }
 
+double Scheduler::longest_step_ms(size_t n_decoding) const {
+    return (n_decoding == 0 ? kAlone : 1.0) * options_.target_step_ms;
+}
+
 // What the prompts share beyond their least.
 size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
-    if (n_decoding == 0) return options_.n_batch;
-    if (ms_per_prompt_token_ == 0) return kFirstSlice;
+    if (ms_per_prompt_token_ == 0) return n_decoding == 0 ? kFirstAlone : kFirstSlice;
     const auto tokens_within = [&](double milliseconds) {
-        const double for_prompts = milliseconds - ms_per_decode_step_ - ms_per_prompt_token_ * static_cast<double>(n_least);
+        const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
+        const double for_prompts = milliseconds - for_decodes - ms_per_prompt_token_ * static_cast<double>(n_least);
         return static_cast<size_t>(std::max(0.0, for_prompts) / ms_per_prompt_token_);
     };
     const size_t fair  = std::min(kFairSlice, tokens_within(kLongestSteps * options_.target_step_ms));
-    const size_t slice = std::max(tokens_within(options_.target_step_ms), fair);
+    const size_t slice = std::max(tokens_within(longest_step_ms(n_decoding)), fair);
     return std::max(slice, kSmallestSlice);
 }
 
 size_t Scheduler::image_budget(size_t n_decoding) const {
-    if (n_decoding == 0) return options_.n_batch;
     // A row of a picture costs about what a token of a prompt does.
     const double ms_per_token = ms_per_image_token_ == 0 ? ms_per_prompt_token_ : ms_per_image_token_;
-    if (ms_per_token == 0) return std::min(options_.n_batch, kFirstSlice);
-    const double for_image = std::max(0.0, options_.target_step_ms - ms_per_decode_step_);
-    const auto   fitting   = static_cast<size_t>(for_image / ms_per_token);
-    const size_t slice     = fitting - fitting % kRowsAtOnce;
+    if (ms_per_token == 0) return std::min(options_.n_batch, n_decoding == 0 ? kFirstAlone : kFirstSlice);
+    const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
+    const double for_image   = std::max(0.0, longest_step_ms(n_decoding) - for_decodes);
+    const auto   fitting     = static_cast<size_t>(for_image / ms_per_token);
+    const size_t slice       = fitting - fitting % kRowsAtOnce;
     return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
 }
 

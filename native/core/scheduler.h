@@ -43,10 +43,12 @@ struct Plan {
 //
 // Who waits is admitted by priority, then in order of arrival; waiting raises the priority, so nobody waits for ever. A
 // prompt whose beginning somebody else is computing is passed over until that is done. When all slots are taken, a
-// paused sequence gives way, or else the youngest of the lowest priority does to a higher one.
+// paused sequence gives way, or else the one that would be admitted last does to a higher priority, unless waiting had
+// raised its own above that.
 //
-// A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows:
-// the whole batch when nobody decodes, else what is expected to fit into the target time, learnt from the steps before.
+// A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows: what
+// is expected to fit into the target time, learnt from the steps before, or into twenty times as much when nobody decodes.
+// A disconnect and a newcomer wait for the step that is under way.
 // No slice of a prompt goes beyond a point where a snapshot is to be taken.
 //
 // A prompt with pictures is admitted once those that it has to compute are encoded. llama.cpp takes text and pictures
@@ -56,6 +58,8 @@ public:
     explicit Scheduler(SchedulerOptions options);
 
     void submit(std::unique_ptr<Sequence> sequence);
+    // While paused, a sequence computes nothing, and gives its slot to whoever waits.
+    void pause(Sequence& sequence, bool paused);
     // How long the first step after idleness may be put off for the next request to arrive, so that both share its passes
     // over the weights. 0: nobody else could join it, or it is not known yet what waiting is worth.
     std::chrono::duration<double, std::milli> worth_waiting() const;
@@ -92,13 +96,15 @@ private:
     Load   load() const;
     void   admit(Clock::time_point now, Plan& plan);
     bool   awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
-    bool   preempt_for(const Sequence& sequence, const Plan& plan);
+    Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
+    void   preempt(Sequence& victim);
     void   plan_rows(Plan& plan) const;
     void   plan_one_row(Plan& plan);
     bool   plan_image(Plan& plan);
     bool   may_reuse(const Sequence& sequence) const;
     size_t prompt_budget(size_t n_decoding, size_t n_least) const;
     size_t image_budget(size_t n_decoding) const;
+    double longest_step_ms(size_t n_decoding) const;
 
     SchedulerOptions options_;
     PrefixCache      cache_;

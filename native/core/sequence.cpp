@@ -15,7 +15,7 @@ double milliseconds_between(Clock::time_point from, Clock::time_point to) {
 
 Sequence::Sequence(Job job, size_t n_draft_max)
     : tokens(job.prompt),
-      sampler(job.sampling, job.constraint),
+      sampler(std::make_unique<Sampler>(job.sampling, job.constraint)),
       lookup_guesses(n_draft_max),
       model_guesses(n_draft_max),
       submitted_at(Clock::now()),
@@ -23,7 +23,7 @@ Sequence::Sequence(Job job, size_t n_draft_max)
       stop_(job_.stop) {
     if (job_.media) embeddings.resize(job_.media->images.size());
     for (const TokenId token : tokens) {
-        if (token >= 0) sampler.accept_prompt(token);
+        if (token >= 0) sampler->accept_prompt(token);
     }
 }
 
@@ -66,7 +66,6 @@ std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end,
     last_token_at = Clock::now();
     if (n_sampled() == 0) first_token_at = last_token_at;
     tokens.push_back(token);
-    sampler.accept(token);
     status = SequenceStatus::decoding;
 
     std::string text = is_end ? std::string() : stop_.push(utf8_.push(piece));

@@ -6,6 +6,7 @@
 #include "media.h"
 #include "prompt-lookup.h"
 #include "sampler.h"
+#include "slow-sampler.h"
 #include "status.h"
 #include "stop-matcher.h"
 #include "utf8-buffer.h"
@@ -42,7 +43,9 @@ public:
     void advance(size_t n_tokens);
     // Gives its slot up; what it has computed may be found again when it is admitted next.
     void preempt();
-    // Takes the sampled token. `piece` is its text (empty for an end-of-generation token), `context_length` the
+    // Whether steps may have rows of it: its reader keeps up, and its last token is known.
+    bool can_compute() const { return !paused && sampler != nullptr; }
+    // Takes the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation token), `context_length` the
     // tokens this sequence may hold. Returns the text that became certain; may end the sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
 
@@ -68,7 +71,8 @@ public:
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
     bool                 may_reuse  = true;     // a computed beginning; not after one could not be brought in
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
-    Sampler              sampler;
+    std::unique_ptr<Sampler> sampler;           // nullptr while the next token is sampled aside (slow-sampler.h)
+    SamplingPace         sampling_pace;
     DraftLength          lookup_guesses, model_guesses;
     size_t               n_drafted = 0, n_accepted = 0;
     Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;

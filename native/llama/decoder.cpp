@@ -281,23 +281,35 @@ float* Decoder::logits(size_t plan_row, size_t n_guesses) const {
 
 bool Decoder::place(const Placement& placement) {
     for (const int32_t id : placement.drop) snapshots_.erase(id);
-    if (placement.save_as >= 0) snapshots_[placement.save_as] = save(placement.slot);
+    if (placement.save_as >= 0) save_as(placement.save_as, placement.slot);
     bool loaded = true;
     switch (placement.source) {
         case Placement::Source::none:
         case Placement::Source::in_place: break;
         case Placement::Source::slot: loaded = load_copy(placement.slot, placement.source_id); break;
-        case Placement::Source::snapshot: loaded = load(placement.slot, snapshots_[placement.source_id]); break;
+        case Placement::Source::snapshot: loaded = load_snapshot(placement.slot, placement.source_id); break;
     }
-    const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context_.get()), placement.slot);
-    if (loaded && last >= placement.last_kept_position && trim(placement.slot, placement.next_position)) return true;
+    const auto last_position = [&] { return llama_memory_seq_pos_max(llama_get_memory(context_.get()), placement.slot); };
+    if (loaded && last_position() >= placement.last_kept_position && trim(placement.slot, placement.next_position) &&
+        last_position() == placement.last_kept_position) {
+        return true;
+    }
     trim(placement.slot, 0);
     return false;
 }
 
 void Decoder::save(const Snapshot& snapshot) {
     for (const int32_t id : snapshot.drop) snapshots_.erase(id);
-    snapshots_[snapshot.id] = save(snapshot.slot);
+    save_as(snapshot.id, snapshot.slot);
+}
+
+// A snapshot saves time and nothing else: where there is no memory for it, whoever asks for it computes the tokens.
+void Decoder::save_as(int32_t id, int32_t slot) {
+    try {
+        snapshots_[id] = save(slot);
+    } catch (const std::exception&) {
+        snapshots_.erase(id);
+    }
 }
 
 SnapshotBuffer Decoder::save(int32_t slot) {
@@ -306,13 +318,24 @@ SnapshotBuffer Decoder::save(int32_t slot) {
     return state;
 }
 
+// llama.cpp leaves what is in the slot where it is when the state has no cells.
 bool Decoder::load(int32_t slot, const SnapshotBuffer& state) {
+    trim(slot, 0);
     return state.size() > 0 && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
+}
+
+bool Decoder::load_snapshot(int32_t slot, int32_t id) {
+    const auto found = snapshots_.find(id);
+    return found != snapshots_.end() && load(slot, found->second);
 }
 
 // By way of main memory: llama_memory_seq_cp would copy the cells of the whole context, however few are in use.
 bool Decoder::load_copy(int32_t slot, int32_t source) {
-    if (last_copied_.slot != source) last_copied_ = {source, save(source)};
+    try {
+        if (last_copied_.slot != source) last_copied_ = {source, save(source)};
+    } catch (const std::exception&) {
+        return false;  // no memory for the copy
+    }
     return load(slot, last_copied_.state);
 }
 

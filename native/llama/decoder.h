@@ -48,7 +48,7 @@ public:
     size_t n_outputs_max() const { return n_outputs_max_; }
     // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
     bool place(const Placement& placement);
-    // Saves what the slot holds now.
+    // Saves what the slot holds now; without memory for it, place() will not find the snapshot.
     void save(const Snapshot& snapshot);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
@@ -91,6 +91,8 @@ private:
     void run(const llama_batch& batch);
     void look_up_logits(const std::vector<PlanRow>& rows);
     SnapshotBuffer save(int32_t slot);
+    void save_as(int32_t id, int32_t slot);
+    bool load_snapshot(int32_t slot, int32_t id);
     bool load(int32_t slot, const SnapshotBuffer& state);
     bool load_copy(int32_t slot, int32_t source);
     void add_token(TokenId token, int32_t position, int32_t slot, bool output);

@@ -91,6 +91,8 @@ public:
         for (const TokenId each : thinking_end_.recent()) feed(each);
     }
 
+    void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
+
     // Tokens of the prompt that the grammar begins with.
     void prefill(const std::vector<llama_token>& tokens) {
         for (const llama_token token : tokens) {
@@ -129,6 +131,7 @@ private:
     }
 
     void apply() {
+        if (deadline_ != nullptr && deadline_->is_over()) throw ConstraintTimeout();
         llama_token_data_array array{candidates_.data(), candidates_.size(), -1, false};
         llama_sampler_apply(sampler_.get(), &array);
     }
@@ -150,6 +153,7 @@ private:
     }
 
     const llama_vocab*               vocab_;
+    const Deadline*                  deadline_ = nullptr;
     std::shared_ptr<const TokenTree> tree_;
     SamplerHandle                    sampler_;
     std::vector<llama_token_data>    candidates_;

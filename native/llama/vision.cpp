@@ -4,6 +4,7 @@
 #include "context-params.h"
 #include "image-file.h"
 #include "log.h"
+#include "thread-priority.h"
 
 #include <common.h>
 #include <hash/hash.h>
@@ -14,13 +15,6 @@
 #include <random>
 #include <string_view>
 #include <utility>
-
-#ifdef __linux__
-#include <sys/resource.h>
-#endif
-#ifdef __APPLE__
-#include <pthread/qos.h>
-#endif
 
 namespace chasqui {
 
@@ -220,12 +214,6 @@ ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Res
     return embeddings;
 }
 
-void Vision::lower_priority() {
-#if defined(__linux__)
-    setpriority(PRIO_PROCESS, 0, kNiceness);  // on Linux, of this thread and of those that it starts
-#elif defined(__APPLE__)
-    pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
-#endif
-}
+void Vision::lower_priority() { lower_thread_priority(kNiceness); }
 
 }  // namespace chasqui

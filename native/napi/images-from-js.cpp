@@ -30,6 +30,14 @@ uint32_t side_field(const Napi::Object& from, const char* name) {
     return static_cast<uint32_t>(side);
 }
 
+size_t bytes_of(const Media& media) {
+    size_t n_bytes = 0;
+    for (const PromptImage& image : media.images) {
+        n_bytes += image.source->bytes.size();
+    }
+    return n_bytes;
+}
+
 std::shared_ptr<const ImageSource> image_from_js(const Napi::Value& value) {
     if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "An image must be an object.");
     const auto from   = value.As<Napi::Object>();
@@ -56,7 +64,14 @@ std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value
 
 Napi::Value media_to_js(Napi::Env env, const std::shared_ptr<const Media>& media) {
     if (!media) return env.Null();
-    auto external = Napi::External<Held>::New(env, new Held(media), [](Napi::Env, Held* held) { delete held; });
+    // Without it V8 sees a few bytes where there are megabytes, and collects them too late.
+    const auto n_bytes = static_cast<int64_t>(bytes_of(*media));
+    auto       external =
+        Napi::External<Held>::New(env, new Held(media), [n_bytes](Napi::Env from, Held* held) {
+            Napi::MemoryManagement::AdjustExternalMemory(from, -n_bytes);
+            delete held;
+        });
+    Napi::MemoryManagement::AdjustExternalMemory(env, n_bytes);
     external.TypeTag(&kMediaTag);
     return external;
 }

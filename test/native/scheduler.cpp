@@ -61,6 +61,22 @@ const Test full_batch("scheduler: a prompt takes the whole batch while nobody de
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{512});
 });
 
+const Test alone_slices("scheduler: prompts alone take what is expected to take twenty times the target", [] {
+    Scheduler scheduler(options(4, 2048));
+    scheduler.submit(sequence(1, 10000));
+    Plan plan = scheduler.plan(Clock::now());
+    expect_equal(tokens_of(plan, 1), size_t{512});  // nothing is known yet
+    compute(scheduler, plan, 512 * 10);             // 10 ms a token
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{200});
+});
+
+const Test alone_large("scheduler: on a large model prompts alone go by few tokens at a time", [] {
+    Scheduler scheduler(options(4, 2048));
+    scheduler.submit(sequence(1, 10000));
+    compute(scheduler, scheduler.plan(Clock::now()), 512 * 1000);  // a second a token
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{16});
+});
+
 const Test slices_end("scheduler: slices of a prompt end where a snapshot is to be taken", [] {
     SchedulerOptions exact = options(2, 512);
     exact.cache            = {2, 0, 100, 10, CutBack::never};
@@ -117,8 +133,8 @@ const Test decode_first("scheduler: every decoding sequence gets its token, what
 
 const Test learns("scheduler: beside decoding, prompt slices are as long as the target time allows", [] {
     Scheduler scheduler(options(4, 2048));
-    scheduler.submit(sequence(1, 1000));
-    compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 2 ms a prompt token
+    scheduler.submit(sequence(1, 500));
+    compute(scheduler, scheduler.plan(Clock::now()), 1000);  // 2 ms a prompt token
     compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
     // 40 fit, but a slice of 48 beside its least takes less than four times as long.
@@ -127,8 +143,8 @@ const Test learns("scheduler: beside decoding, prompt slices are as long as the 
 
 const Test fits("scheduler: slices longer than the fair one fit the target time", [] {
     Scheduler scheduler(options(4, 2048, 400));
-    scheduler.submit(sequence(1, 1000));
-    compute(scheduler, scheduler.plan(Clock::now()), 2000);
+    scheduler.submit(sequence(1, 500));
+    compute(scheduler, scheduler.plan(Clock::now()), 1000);
     compute(scheduler, scheduler.plan(Clock::now()), 20);
     scheduler.submit(sequence(2, 1000));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{189});  // 190 fit; all but the first go by fours
@@ -175,8 +191,8 @@ const Test no_company("scheduler: a deterministic step waits for nobody", [] {
 const Test short_rest("scheduler: the short rest of a prompt comes along with the slice before it", [] {
     for (const auto& [n_prompt, n_first] : {std::pair{65, 65}, {66, 49}}) {
         Scheduler scheduler(options(4, 2048));
-        scheduler.submit(sequence(1, 1000));
-        compute(scheduler, scheduler.plan(Clock::now()), 2000);
+        scheduler.submit(sequence(1, 500));
+        compute(scheduler, scheduler.plan(Clock::now()), 1000);
         compute(scheduler, scheduler.plan(Clock::now()), 20);
         scheduler.submit(sequence(2, n_prompt));
         expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), static_cast<size_t>(n_first));
@@ -267,6 +283,60 @@ const Test preempts("scheduler: a higher priority preempts the youngest of the l
     expect(runs(scheduler, 2), "2 runs again");
     expect_equal(scheduler.find(2)->tokens.size(), before.size() + 1);
     expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
+});
+
+const Test aging_holds("scheduler: who was admitted because they had waited keeps the slot from those of higher priority", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 0));
+    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
+    compute(scheduler, scheduler.plan(now));
+    scheduler.submit(sequence(2, 5, 2));
+    scheduler.find(2)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
+    scheduler.submit(sequence(3, 5, 3));
+    scheduler.find(3)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 3) && !runs(scheduler, 1), "3 is higher than what waiting had made of it");
+});
+
+const Test keeps_slot("scheduler: nobody is preempted for a sequence that waits for a prompt under way", [] {
+    Scheduler            scheduler(options(2, 100));
+    std::vector<TokenId> shared(300, 7);
+    scheduler.submit(sequence(1, shared));
+    scheduler.submit(sequence(2, 40));
+    step(scheduler);
+    shared.push_back(8);
+    scheduler.submit(sequence(3, shared, 5));
+    step(scheduler);
+    expect(runs(scheduler, 1) && runs(scheduler, 2), "both go on");
+});
+
+const Test paused_prompt("scheduler: nobody waits for the prompt of a sequence that is paused", [] {
+    Scheduler            scheduler(options(2, 100));
+    std::vector<TokenId> shared(300, 7);
+    scheduler.submit(sequence(1, shared));
+    step(scheduler);
+    scheduler.pause(*scheduler.find(1), true);
+    shared.push_back(8);
+    scheduler.submit(sequence(2, shared));
+    step(scheduler);
+    expect(runs(scheduler, 2), "2 computes it itself");
+});
+
+const Test behind_equal("scheduler: who cannot preempt does not keep a higher priority behind them from it", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 1));
+    scheduler.find(1)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    scheduler.submit(sequence(2, 5, 0));
+    scheduler.find(2)->submitted_at = now - std::chrono::seconds(60);
+    scheduler.submit(sequence(3, 5, 3));
+    scheduler.find(3)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 3), "3");
 });
 
 const Test equal_priority("scheduler: equal priorities do not preempt each other", [] {

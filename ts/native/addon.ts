@@ -159,6 +159,8 @@ export interface NativeStats {
   imagesEncoded: number;
   /** Tokens of texts that vectors or scores were computed of. */
   embeddedTokens: number;
+  /** Milliseconds since the step that is under way began; 0 where none is. Steps end within seconds. */
+  stepAgeMs: number;
 }
 
 /** What an answer may consist of, in GBNF, llama.cpp's notation. */

@@ -1,0 +1,23 @@
+// Thread: any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace chasqui {
+
+// When work is to break off. Whoever does it asks from time to time; others may bring the moment forward.
+class Deadline {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    void set(Clock::time_point at) { at_.store(at.time_since_epoch().count(), std::memory_order_relaxed); }
+    void lift() { set(Clock::time_point::max()); }
+    void bring_to_now() { set(Clock::time_point::min()); }
+    bool is_over() const { return Clock::now().time_since_epoch().count() >= at_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<Clock::rep> at_{Clock::time_point::max().time_since_epoch().count()};
+};
+
+}  // namespace chasqui

@@ -1,0 +1,53 @@
+#include "outbox.h"
+
+#include "utf8-buffer.h"
+
+#include <utility>
+
+namespace chasqui {
+
+void Outbox::set_on_events(std::function<void()> on_events) {
+    const std::lock_guard<std::mutex> lock(wake_mutex_);
+    on_events_ = std::move(on_events);
+}
+
+void Outbox::add_token(uint32_t job_id, TokenId token, const std::string& text, std::optional<Logprobs> logprobs,
+                       std::optional<Finish> finish) {
+    uint32_t flags = 0;
+    if (logprobs) {
+        flags |= EventBatch::has_logprobs;
+        step_.logprobs.push_back(*std::move(logprobs));
+    }
+    if (finish) {
+        flags |= EventBatch::has_finish;
+        step_.finishes.push_back(*std::move(finish));
+    }
+    step_.records.push_back({job_id, token, utf16_length(text), flags});
+    step_.text += text;
+}
+
+void Outbox::add_failure(uint32_t job_id, Failure failure) {
+    step_.records.push_back({job_id, 0, 0, EventBatch::has_failure});
+    step_.failures.push_back(std::move(failure));
+}
+
+void Outbox::publish() {
+    if (step_.empty()) return;
+    bool is_first;
+    {
+        const std::lock_guard<std::mutex> lock(pending_mutex_);
+        is_first = pending_.empty();
+        pending_.append(std::exchange(step_, {}));
+    }
+    if (!is_first) return;
+    // Whoever wakes up may take this core at once: it must not find what it came for still locked.
+    const std::lock_guard<std::mutex> lock(wake_mutex_);
+    if (on_events_) on_events_();
+}
+
+EventBatch Outbox::take() {
+    const std::lock_guard<std::mutex> lock(pending_mutex_);
+    return std::exchange(pending_, {});
+}
+
+}  // namespace chasqui

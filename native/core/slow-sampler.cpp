@@ -1,0 +1,102 @@
+#include "slow-sampler.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+// A grammar is slow in places. Back within the step after this many quick tokens, but not for ever: each time it exceeds
+// its share again, others wait for that share.
+constexpr int kQuickTokens  = 8;
+constexpr int kMostExceeded = 8;
+
+void sample(SlowSample& sample) {
+    const auto n_vocab = static_cast<int32_t>(sample.logits.size());
+    try {
+        sample.token = sample.sampler->sample(sample.logits.data(), n_vocab);
+        if (sample.n_top >= 0) sample.logprobs = logprobs_of(sample.logits.data(), n_vocab, sample.token, sample.n_top);
+        sample.sampler->accept(sample.token);
+    } catch (const ConstraintTimeout&) {
+        sample.failure = Failure{ErrorCode::invalid_grammar, "The grammar takes more than " +
+                                                                 std::to_string(SlowSampler::kLongest.count()) +
+                                                                 " seconds for one token. Make it less ambiguous."};
+    } catch (const Error& error) {
+        sample.failure = Failure{error.code(), error.what()};
+    } catch (const std::bad_alloc&) {
+        sample.failure = Failure{ErrorCode::out_of_memory, "There is not enough memory for the grammar."};
+    } catch (const std::exception& error) {
+        sample.failure = Failure{ErrorCode::decode_failed, error.what()};
+    }
+}
+
+}  // namespace
+
+void SamplingPace::exceeded() {
+    is_slow_ = true;
+    n_quick_ = 0;
+    ++n_exceeded_;
+}
+
+void SamplingPace::took(double milliseconds, double share) {
+    n_quick_ = milliseconds < share ? n_quick_ + 1 : 0;
+    if (n_quick_ >= kQuickTokens && n_exceeded_ < kMostExceeded) is_slow_ = false;
+}
+
+SlowSampler::SlowSampler(std::function<void()> prepare_thread, OnDone on_done)
+    : prepare_thread_(std::move(prepare_thread)), on_done_(std::move(on_done)) {}
+
+SlowSampler::~SlowSampler() { close(); }
+
+void SlowSampler::submit(std::unique_ptr<SlowSample> sample) {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        queue_.push_back(std::move(sample));
+    }
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    changed_.notify_one();
+}
+
+void SlowSampler::cancel(uint32_t job_id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (current_ != nullptr && current_->job_id == job_id) current_->sampler->deadline().bring_to_now();
+    const auto is_its = [=](const auto& sample) { return sample->job_id == job_id; };
+    queue_.erase(std::remove_if(queue_.begin(), queue_.end(), is_its), queue_.end());
+}
+
+void SlowSampler::close() {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        closing_ = true;
+        if (current_ != nullptr) current_->sampler->deadline().bring_to_now();
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void SlowSampler::run() noexcept {
+    prepare_thread_();
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+        if (closing_) return;
+        std::unique_ptr<SlowSample> next = std::move(queue_.front());
+        queue_.pop_front();
+        current_           = next.get();
+        const auto started = Deadline::Clock::now();
+        next->sampler->deadline().set(started + kLongest);
+        lock.unlock();
+        sample(*next);
+        lock.lock();
+        current_ = nullptr;
+        next->sampler->deadline().lift();
+        next->milliseconds = std::chrono::duration<double, std::milli>(Deadline::Clock::now() - started).count();
+        lock.unlock();
+        on_done_(std::move(next));
+        lock.lock();
+    }
+}
+
+}  // namespace chasqui

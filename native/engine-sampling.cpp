@@ -1,0 +1,123 @@
+// How a step's logits become tokens.
+#include "engine.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+// Below this many logits a step is sampled faster by one thread than others are woken.
+constexpr size_t kWorthSharing = size_t{1} << 19;
+// A sequence's grammar may hold a step up for this share of its time, or for this long where steps are short. What takes
+// longer is sampled aside.
+constexpr double kSamplingShare   = 0.25;
+constexpr double kLeastShareMs    = 2.0;
+
+}  // namespace
+
+void Engine::share_step(double milliseconds) {
+    sampling_share_ms_ = std::max(kLeastShareMs, kSamplingShare * milliseconds);
+}
+
+void Engine::sample(const Plan& plan) {
+    std::vector<RowOutcome> outcomes(plan.rows.size());
+    const auto              produce_row = [&](size_t i) {
+        try {
+            produce(plan.rows[i], i, outcomes[i]);
+        } catch (const Error& error) {
+            outcomes[i].failure = Failure{error.code(), error.what()};
+        } catch (const std::exception& error) {
+            outcomes[i].failure = Failure{ErrorCode::decode_failed, error.what()};
+        }
+    };
+    const auto n_logits = plan.rows.size() * static_cast<size_t>(tokenizer_.vocabulary_size());
+    if (n_logits >= kWorthSharing) {
+        samplers_.run(plan.rows.size(), produce_row);
+    } else {
+        for (size_t i = 0; i < plan.rows.size(); ++i) produce_row(i);
+    }
+    for (size_t i = 0; i < plan.rows.size(); ++i) take_outcome(plan.rows[i], outcomes[i]);
+}
+
+// Samples the row's next token, and goes on for as long as the guesses come true: the logits after a guess are those
+// that would have been computed in the next step. Touches nothing but its own sequence.
+void Engine::produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
+    Sequence& sequence = *row.sequence;
+    if (decoder_.logits(plan_row) == nullptr) return;
+    size_t n_right = 0;
+    while (sample_token(sequence, decoder_.logits(plan_row, n_right), outcome)) {
+        const bool comes_true = n_right < row.draft.size() && row.draft[n_right] == outcome.produced.back().token;
+        if (!comes_true || is_over(sequence.status)) break;
+        ++n_right;
+    }
+    sequence.n_accepted += n_right;
+    sequence.n_computed += n_right;
+    if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_right);
+}
+
+// False when the constraint takes longer than its share of the step: what it takes to go on aside is in `outcome` then.
+bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
+    const int32_t n_vocab = tokenizer_.vocabulary_size(), n_top = sequence.job().top_logprobs;
+    Sampler&      sampler = *sequence.sampler;
+    if (!sequence.sampling_pace.is_slow()) try {
+        if (sampler.is_constrained()) {
+            const std::chrono::duration<double, std::milli> share(sampling_share_ms_);
+            sampler.deadline().set(Clock::now() + std::chrono::duration_cast<Clock::duration>(share));
+        }
+        const TokenId           token = sampler.sample(logits, n_vocab);
+        std::optional<Logprobs> logprobs;
+        if (n_top >= 0) logprobs = logprobs_of(logits, n_vocab, token, n_top);
+        sampler.deadline().lift();
+        sampler.accept(token);
+        outcome.produced.push_back(accept(sequence, token, std::move(logprobs)));
+        return true;
+    } catch (const ConstraintTimeout&) {
+        sequence.sampling_pace.exceeded();
+    }
+    outcome.aside         = std::make_unique<SlowSample>();
+    outcome.aside->job_id = sequence.id();
+    outcome.aside->n_top  = n_top;
+    outcome.aside->logits.assign(logits, logits + n_vocab);
+    return false;
+}
+
+Engine::Produced Engine::accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const {
+    const bool is_end = tokenizer_.is_end_of_generation(token);
+    return {token, sequence.accept(token, piece(sequence.job(), token), is_end, context_length_), std::move(logprobs)};
+}
+
+void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
+    Sequence& sequence = *row.sequence;
+    for (size_t i = 0; i < outcome.produced.size(); ++i) {
+        emit(sequence, std::move(outcome.produced[i]), i + 1 == outcome.produced.size());
+    }
+    if (outcome.failure) return fail(&sequence, *std::move(outcome.failure));
+    if (!row.draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
+    if (outcome.aside) {
+        outcome.aside->sampler = std::move(sequence.sampler);
+        slow_samples_.submit(std::move(outcome.aside));
+    }
+    if (is_over(sequence.status)) end(&sequence);
+}
+
+void Engine::emit(const Sequence& sequence, Produced produced, bool is_last) {
+    if (produced.logprobs) {
+        produced.logprobs->chosen.bytes = tokenizer_.piece(produced.token);
+        for (TokenLogprob& each : produced.logprobs->top) each.bytes = tokenizer_.piece(each.id);
+    }
+    std::optional<Finish> finish;
+    if (is_last && is_over(sequence.status)) {
+        finish = sequence.finish();
+        ++counts_.jobs_finished;
+        counts_.prompt_tokens += sequence.n_prompt();
+        counts_.completion_tokens += sequence.n_sampled();
+        counts_.drafted_tokens += sequence.n_drafted;
+        counts_.accepted_tokens += sequence.n_accepted;
+    }
+    outbox_.add_token(sequence.id(), produced.token, produced.text, std::move(produced.logprobs), std::move(finish));
+}
+
+}  // namespace chasqui

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { demoModelPath } from '../support/demo-model.js';
+
+/** In a process of its own, whose memory is limited once the model is loaded. */
+const script = `
+  import { spawnSync } from 'node:child_process';
+  import fs from 'node:fs';
+  import { loadModel } from './dist/index.js';
+  const model = await loadModel(${JSON.stringify(demoModelPath)}, { threads: 1, contextSize: 256, parallel: 1 });
+  const text = Buffer.alloc(400_000_000, 'a').toString('latin1');
+  await model.tokenize('warm');
+  const used = Number(/VmSize:\\s+(\\d+)/.exec(fs.readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;
+  const { status } = spawnSync('prlimit', ['--pid', String(process.pid), '--as=' + (used + 100_000_000)]);
+  if (status !== 0) throw new Error('prlimit failed');
+  const failure = await model.tokenize(text).then(() => 'nothing', (error) => error.code ?? error.message);
+  let answer = 0;
+  for await (const _ of model.generate({ prompt: 'The', maxTokens: 3, ignoreEos: true })) answer++;
+  console.log(JSON.stringify({ failure, answer }));
+  await model.close();
+`;
+
+if (process.platform === 'linux') {
+  test('a text that there is no memory for is an error, and the engine goes on', () => {
+    const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    assert.is(signal, null, stderr);
+    const { failure, answer } = JSON.parse(stdout);
+    assert.match(failure, /bad_alloc|out_of_memory|memory/);
+    assert.is(answer, 3);
+  });
+}
+
+test.run();

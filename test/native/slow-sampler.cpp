@@ -1,0 +1,152 @@
+#include "check.h"
+
+#include "core/mailbox.h"
+#include "core/slow-sampler.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+// Allows one token, after as long as it is told to take.
+class Constraint final : public TokenConstraint {
+public:
+    explicit Constraint(TokenId token, bool is_endless = false) : token_(token), is_endless_(is_endless) {}
+
+    bool allows(TokenId token) override {
+        wait();
+        return token == token_;
+    }
+    void filter(std::vector<TokenId>& tokens) override { tokens.assign(1, token_); }
+    std::vector<TokenId> allowed() override { return {token_}; }
+    void accept(TokenId token) override { accepted.push_back(token); }
+    void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
+
+    std::vector<TokenId> accepted;
+    std::atomic<bool>    begun{false};
+
+private:
+    void wait() {
+        begun = true;
+        while (is_endless_) {
+            if (deadline_ != nullptr && deadline_->is_over()) throw ConstraintTimeout();
+            std::this_thread::yield();
+        }
+    }
+
+    TokenId         token_;
+    bool            is_endless_;
+    const Deadline* deadline_ = nullptr;
+};
+
+std::unique_ptr<SlowSample> sample_of(uint32_t job_id, std::shared_ptr<Constraint> constraint) {
+    SamplingSettings settings;
+    settings.temperature = 0;
+    auto sample          = std::make_unique<SlowSample>();
+    sample->job_id       = job_id;
+    sample->sampler      = std::make_unique<Sampler>(settings, std::move(constraint));
+    sample->logits       = {3, 2, 1, 0};
+    return sample;
+}
+
+using Done = Mailbox<std::unique_ptr<SlowSample>>;
+
+const Test samples("slow sampler: a token comes back with the sampler, which has accepted it", [] {
+    Done        done;
+    SlowSampler sampler([] {}, [&](auto sample) { done.put(std::move(sample)); });
+    const auto  constraint = std::make_shared<Constraint>(2);
+    auto        asked      = sample_of(1, constraint);
+    asked->n_top           = 1;
+    sampler.submit(std::move(asked));
+    const auto answers = done.take(true);
+    expect_equal(answers[0]->job_id, 1U);
+    expect_equal(answers[0]->token, 2);
+    expect(answers[0]->sampler != nullptr && !answers[0]->failure, "no failure");
+    expect_equal(answers[0]->logprobs->chosen.id, 2);
+    expect_equal(answers[0]->logprobs->top[0].id, 0);
+    expect(constraint->accepted == std::vector<TokenId>{2}, "accepted");
+});
+
+const Test cancels("slow sampler: what is cancelled breaks off, and the next is sampled", [] {
+    Done        done;
+    SlowSampler sampler([] {}, [&](auto sample) { done.put(std::move(sample)); });
+    const auto  endless = std::make_shared<Constraint>(2, true);
+    sampler.submit(sample_of(1, endless));
+    sampler.submit(sample_of(2, std::make_shared<Constraint>(1)));
+    sampler.submit(sample_of(3, std::make_shared<Constraint>(1)));
+    while (!endless->begun) std::this_thread::yield();
+    sampler.cancel(2);
+    sampler.cancel(1);
+    std::vector<std::unique_ptr<SlowSample>> answers;
+    while (answers.size() < 2) {
+        for (auto& answer : done.take(true)) answers.push_back(std::move(answer));
+    }
+    expect_equal(answers[0]->job_id, 1U);
+    expect(answers[0]->failure.has_value(), "broken off");
+    expect_equal(answers[1]->job_id, 3U);
+    expect_equal(answers[1]->token, 1);
+});
+
+const Test closes("slow sampler: closing breaks off what is under way", [] {
+    const auto endless = std::make_shared<Constraint>(2, true);
+    std::atomic<int> n_done{0};
+    {
+        SlowSampler sampler([] {}, [&](auto) { ++n_done; });
+        sampler.submit(sample_of(1, endless));
+        sampler.submit(sample_of(2, std::make_shared<Constraint>(1)));
+        while (!endless->begun) std::this_thread::yield();
+    }
+    expect_equal(n_done.load(), 1);
+});
+
+const Test repeats("sampler: broken off at the deadline, it draws the same token when it is asked again", [] {
+    // Refuses what is drawn first, so that a second draw follows; endless only the first time.
+    class Once final : public TokenConstraint {
+    public:
+        bool allows(TokenId) override {
+            if (n_asked++ == 0 && deadline_->is_over()) throw ConstraintTimeout();
+            return false;
+        }
+        void filter(std::vector<TokenId>&) override {}
+        std::vector<TokenId> allowed() override { return {5, 6, 7, 8, 9, 10, 11}; }
+        void accept(TokenId) override {}
+        void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
+        int  n_asked = 0;
+
+    private:
+        const Deadline* deadline_ = nullptr;
+    };
+    SamplingSettings settings;
+    settings.seed       = 7;
+    settings.logit_bias = {{5, 1.0f}};
+    const std::vector<float> logits(32, 1.0f);
+    Sampler                  straight(settings, std::make_shared<Once>()), broken(settings, std::make_shared<Once>());
+    std::vector<float>       one = logits, two = logits;
+    broken.deadline().bring_to_now();
+    expect_throws<ConstraintTimeout>([&] { broken.sample(two.data(), 32); });
+    expect(two == logits, "the logits are what they were");
+    broken.deadline().lift();
+    for (int i = 0; i < 20; ++i) expect_equal(broken.sample(two.data(), 32), straight.sample(one.data(), 32));
+});
+
+const Test paces("sampling pace: aside after a token that took too long, back after quick ones, in the end aside for good", [] {
+    SamplingPace pace;
+    expect(!pace.is_slow(), "within the step at first");
+    for (int round = 0; round < 8; ++round) {
+        pace.exceeded();
+        expect(pace.is_slow(), "aside");
+        for (int i = 0; i < 7; ++i) pace.took(1, 2);
+        pace.took(3, 2);
+        for (int i = 0; i < 7; ++i) pace.took(1, 2);
+        expect(pace.is_slow(), "seven quick ones are not enough");
+        pace.took(1, 2);
+        expect_equal(pace.is_slow(), round == 7);
+    }
+});
+
+}  // namespace

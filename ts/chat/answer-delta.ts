@@ -78,19 +78,20 @@ export class AnswerReader {
       this.#finish = token.finish ?? this.#finish;
     }
     this.#length += text.length;
-    const deltas = parser.push(text, this.#finish !== null).map((delta) => this.#toAnswerDelta(delta));
+    const deltas = parser.push(text, this.#finish !== null).flatMap((delta) => this.#toAnswerDelta(delta) ?? []);
     if (this.#finish !== null) this.#reasoningTokens = this.#countUpTo(parser.reasoningLength());
     return deltas;
   }
 
-  #toAnswerDelta(delta: ReplyDelta): AnswerDelta {
+  /** A parser's delta may bring nothing; then it is none. */
+  #toAnswerDelta(delta: ReplyDelta): AnswerDelta | null {
     if (delta.toolIndex !== undefined) {
       this.#callsTools = true;
       return { tool_calls: [toToolCallDelta(delta, delta.toolIndex)] };
     }
     const result: AnswerDelta = {};
     if (delta.reasoning !== undefined) result.reasoning_content = delta.reasoning;
-    if (delta.content === undefined) return result;
+    if (delta.content === undefined) return delta.reasoning === undefined ? null : result;
     return withLogprobs({ ...result, content: delta.content }, this.#logprobs.takeFor(delta.content));
   }
 

@@ -2,7 +2,7 @@
 import type { Token, TokenLogprob } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 
-/** JSON has no infinity; OpenAI writes the logarithm of nothing like this. */
+/** JSON has neither infinity nor what is no number; OpenAI writes the logarithm of nothing like this. */
 const IMPOSSIBLE = -9999;
 
 /**
@@ -59,7 +59,7 @@ export class LogprobQueue {
 function toAlternative(token: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
   return {
     token: Buffer.from(token.bytes).toString('utf8'),
-    logprob: Math.max(token.logprob, IMPOSSIBLE),
+    logprob: token.logprob >= IMPOSSIBLE ? Math.min(token.logprob, 0) : IMPOSSIBLE,
     bytes: Array.from(token.bytes),
   };
 }

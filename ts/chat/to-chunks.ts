@@ -91,8 +91,10 @@ export class ChunkEncoder {
 
 /** Nearly all deltas are content. */
 function deltaJson({ content, reasoning_content, tool_calls }: AnswerDelta): string {
-  if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(content)}}`;
-  return JSON.stringify({ content: content ?? null, reasoning_content, tool_calls });
+  // What is absent has no JSON: `JSON.stringify(undefined)` is no text.
+  const text = content ?? null;
+  if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(text)}}`;
+  return JSON.stringify({ content: text, reasoning_content, tool_calls });
 }
 
 function logprobsJson(content: LogprobEntry[] | undefined): string {

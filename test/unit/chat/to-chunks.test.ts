@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChunkEncoder } from '../../../ts/chat/to-chunks.js';
-import type { Token } from '../../../ts/engine/engine.js';
+import type { ReplyDelta, ReplyParser, Token } from '../../../ts/engine/engine.js';
 import type { ChatCompletionChunk } from '../../../ts/schemas/chat-response.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
@@ -29,6 +29,23 @@ test('any head and any text make valid JSON, on one line', () => {
     assert.is(choices[0].delta.content, text);
     assert.equal(rest, { ...head, object: 'chat.completion.chunk', usage: null });
   }
+});
+
+test('a parser that brings nothing makes no chunk, one that brings half of something makes JSON', () => {
+  const brought: ReplyDelta[] = [
+    {},
+    { content: undefined },
+    { reasoning: undefined, content: undefined },
+    { toolIndex: 0 },
+    { toolIndex: 0, toolArguments: undefined },
+    { reasoning: '', content: '' },
+  ] as ReplyDelta[];
+  const parser: ReplyParser = { push: () => brought, reasoningLength: () => 0 };
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1, parsers: [parser] });
+  encoder.encode({ index: 0, tokens: [] });
+  const made = chunks(encoder, [{ id: 1, text: 'x' }]).map(({ choices }) => choices[0]?.delta);
+  const call = { content: null, tool_calls: [{ index: 0, function: { arguments: '' } }] };
+  assert.equal(made, [call, call, { content: '', reasoning_content: '' }]);
 });
 
 test('a token without text makes no chunk', () => {

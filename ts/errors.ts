@@ -36,7 +36,7 @@ function serverFault(meaning: string, status = 500): CatalogueRow {
 export const ERRORS = {
   // The request as HTTP
   bad_request: badRequest('The request is not valid HTTP, or its body is not as long as it says.'),
-  request_too_large: badRequest('The body is larger than the limit.', 413),
+  request_too_large: badRequest('The body is larger, or consists of more, than the limit.', 413),
   headers_too_large: badRequest('The request line and headers are larger than the limit.', 431),
   request_timeout: badRequest('The request did not arrive in time.', 408),
   unsupported_media_type: badRequest('The body was not sent as `Content-Type: application/json`.', 415),
@@ -86,6 +86,10 @@ export const ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
+  },
+  server_busy: {
+    ...serverFault('The server holds as much of request bodies as it has room for.', 503),
+    retryAfterSeconds: 5,
   },
   engine_closed: { ...serverFault('The server is shutting down.', 503), retryAfterSeconds: 5 },
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
-import { openConnections, sendChat } from '../support/raw-client.js';
+import { chatText, openConnections, sendChat } from '../support/raw-client.js';
 import { readJson } from '../support/read-json.js';
 import { until, untilAtRest } from '../support/until.js';
 
@@ -52,6 +52,21 @@ for (const stream of [false, true]) {
     assert.is(engine.finished, 0);
   });
 }
+
+test('gone with requests waiting behind the first: all of them are freed', async () => {
+  const { engine, url } = await listeningApp({ manual: true });
+  const socket = sendChat(url, { stream: true });
+  await until(() => engine.running.size === 1, 'the first job is submitted');
+  for (const count of [2, 3]) {
+    socket.write(chatText({ stream: true }));
+    await until(() => engine.running.size === count, 'the next job is submitted');
+  }
+  engine.step();
+  await until(() => socket.bytesRead > 0, 'the first chunk arrives');
+  socket.destroy();
+  await until(() => engine.running.size === 0, 'all sequences are freed');
+  assert.is(engine.cancelled, 3);
+});
 
 test('a client that stays is not taken for gone', async () => {
   const { engine, url } = await listeningApp({ manual: true });

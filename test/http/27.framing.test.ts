@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { readSse } from '../support/read-sse.js';
+import { until } from '../support/until.js';
 
 const test = suite('http: streamed replies on the wire');
 
@@ -90,6 +91,49 @@ test('a client of HTTP/1.0 gets no chunks: its answer ends with the connection',
   assert.match(reply, /^HTTP\/1\.1 200 /);
   assert.not.match(reply.slice(0, headEnd), /transfer-encoding/i);
   assert.is(answerIn(reply.slice(headEnd + 4)), TEXTS.join(''));
+});
+
+/** Reads until the server closes, and sends more as soon as the reply has begun. */
+function interrupt(url: string, text: string, more: string): Promise<string> {
+  return new Promise((resolve) => {
+    let read = '';
+    const socket = net.connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text));
+    socket.once('data', () => socket.write(more));
+    socket.on('data', (piece) => (read += piece));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(read));
+  });
+}
+
+for (const [name, more] of [
+  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['headers without end', `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
+  ['a request, and then no HTTP', `${requestText('1.1')}nonsense\r\n\r\n`],
+] as const) {
+  test(`bytes that are ${name} do not come back in the middle of a stream`, async () => {
+    const { url, engine } = await listeningApp({ manual: true });
+    const reading = interrupt(url, requestText('1.1'), more);
+    await until(() => engine.running.size > 0, 'the job is submitted');
+    engine.step();
+    const read = await reading;
+    assert.is(read.match(/HTTP\/1\.1 /g)?.length, 1, read);
+    assert.match(read, /^HTTP\/1\.1 200 /);
+    await until(() => engine.running.size === 0, 'the sequences are freed');
+  });
+}
+
+test('a body that goes on after its reply is not answered once more', async () => {
+  const { url, app } = await listeningApp();
+  const head = 'POST /nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{';
+  const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+  app.server.once('connection', (socket) => {
+    app.server.once('request', (_request, response) => {
+      response.once('finish', () => setImmediate(() => app.server.emit('clientError', late, socket)));
+    });
+  });
+  const read = await interrupt(url, head, 'x');
+  assert.match(read, /^HTTP\/1\.1 404 /);
+  assert.is(read.match(/HTTP\/1\.1 /g)?.length, 1, read);
 });
 
 test('a slow reader gets all of it, in order', async () => {

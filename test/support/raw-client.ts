@@ -2,8 +2,8 @@
 import net from 'node:net';
 import { CHAT_PATH, chatBody } from './build-app.js';
 
-export function sendChat(url: string, body: Record<string, unknown>): net.Socket {
-  const { hostname, port } = new URL(url);
+/** A chat request as bytes. */
+export function chatText(body: Record<string, unknown>, hostname = 'localhost'): string {
   const json = JSON.stringify(chatBody(body));
   const head = [
     `POST ${CHAT_PATH} HTTP/1.1`,
@@ -11,7 +11,12 @@ export function sendChat(url: string, body: Record<string, unknown>): net.Socket
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(json)}`,
   ];
-  const socket = net.connect(Number(port), hostname, () => socket.write(`${head.join('\r\n')}\r\n\r\n${json}`));
+  return `${head.join('\r\n')}\r\n\r\n${json}`;
+}
+
+export function sendChat(url: string, body: Record<string, unknown>): net.Socket {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect(Number(port), hostname, () => socket.write(chatText(body, hostname)));
   socket.on('error', () => undefined);
   socket.resume();
   return socket;
@@ -21,4 +26,30 @@ export function openConnections(server: net.Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
+}
+
+export interface RawReply {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Sends bytes, reads until the other side closes. */
+export function sendBytes(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let reply = '';
+    const socket = net.connect(Number(port), hostname, () => socket.write(bytes));
+    socket.on('data', (data) => (reply += data));
+    socket.on('close', () => resolve(reply));
+    socket.on('error', reject);
+  });
+}
+
+/** The first reply in what was read. */
+export function parseReply(reply: string): RawReply {
+  const [head = '', body = ''] = reply.split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+  return { statusCode: Number(statusLine.split(' ')[1]), headers, body };
 }

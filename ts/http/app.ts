@@ -2,6 +2,7 @@
  * The HTTP application: one engine, one profile, every route. It neither listens nor reads the environment; whoever
  * builds it does, so tests and all hosting modes get the same behaviour.
  */
+import type { Socket } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Engine } from '../engine/engine.js';
@@ -10,10 +11,19 @@ import type { ImageHosts } from '../images/public-address.js';
 import type { Profile } from '../profiles/profile.js';
 import { demandKey, type KeyCheck } from './authentication.js';
 import { basePathOf, type Deployment } from './base-path.js';
+import { LARGEST_TEXT } from './body/limits.js';
+import { readBodies } from './body/read-bodies.js';
+import {
+  answerBrokenHttp,
+  CONNECTION_TIMES,
+  cutOffUnreadReplies,
+  limitConnections,
+  OpenExchanges,
+  REQUEST_TIMEOUT_MS,
+} from './connections.js';
 import { allowOrigins } from './cors.js';
-import { answerBrokenHttp, errorHandler, type FaultListener } from './error-handler.js';
+import { errorHandler, type FaultListener } from './error-handler.js';
 import { checkHostHeader } from './host-header.js';
-import { parseJsonBody } from './json-body.js';
 import { Endpoints } from './not-found.js';
 import { newRequestId } from './request-id.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
@@ -48,12 +58,14 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 export interface AppOptions {
   /** Refuse unknown fields instead of ignoring them; default false. */
   strict?: boolean;
-  /** The largest body in bytes; default the profile's. */
+  /** The largest body in bytes, its images included; default the profile's. */
   bodyLimit?: number;
   /** Milliseconds of silence in a stream before a comment is sent; default 10,000. */
   keepAliveMs?: number;
   /** Milliseconds that a client may leave a stream unread before it is cut off; default 600,000. 0 is for ever. */
   stallTimeoutMs?: number;
+  /** Milliseconds that a client may send nothing in the middle of its body; default 20,000. */
+  bodySilenceMs?: number;
   /** Milliseconds that `close()` lets running replies go on; default 0. */
   drainMs?: number;
   /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
@@ -81,13 +93,10 @@ export interface AppContext {
 }
 
 type RouteOptions = Required<
-  Pick<AppOptions, 'strict' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'imageHosts' | 'onFault'>
+  Pick<AppOptions, 'strict' | 'bodyLimit' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'imageHosts' | 'onFault'>
 >;
 
-/** How long a client may take to send its request, headers and body. */
-const REQUEST_TIMEOUT_MS = 300_000;
-
-const DEFAULTS: Omit<RouteOptions, 'imageHosts'> = {
+const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
   strict: false,
   keepAliveMs: 10_000,
   stallTimeoutMs: 600_000,
@@ -106,16 +115,19 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   const context: AppContext = {
     engine,
     profile,
-    options: { ...DEFAULTS, imageHosts, ...options },
+    options: { ...DEFAULTS, imageHosts, bodyLimit: profile.bodyLimit, ...options },
     running,
     basePath,
   };
   const onError = errorHandler(context.options.onFault);
+  const exchanges = new OpenExchanges();
   const app = Fastify({
-    bodyLimit: options.bodyLimit ?? profile.bodyLimit,
+    // Of routes that do not ask for more.
+    bodyLimit: Math.min(LARGEST_TEXT, context.options.bodyLimit),
     genReqId: newRequestId,
+    http: CONNECTION_TIMES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    clientErrorHandler: answerBrokenHttp,
+    clientErrorHandler: (fault, socket) => answerBrokenHttp(fault, socket as Socket, exchanges),
     frameworkErrors: onError,
     // After `drain` every reply is over: what is still open then is idle, or a request that has not arrived in full.
     forceCloseConnections: true,
@@ -124,7 +136,10 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.setErrorHandler(onError);
-  readBodies(app, profile);
+  limitConnections(app.server);
+  exchanges.watch(app);
+  cutOffUnreadReplies(app, context.options.stallTimeoutMs);
+  readBodies(app, profile, options.bodySilenceMs);
   validateBodies(app);
   guardRequests(app, context, options);
   app.addHook('preClose', () => running.drain(context.options.drainMs));
@@ -136,23 +151,6 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
     { prefix: basePath },
   );
   return app;
-}
-
-/**
- * Where JSON is demanded, a web page of another origin cannot post without the browser asking first; so a page cannot
- * use a person's local server behind their back.
- */
-function readBodies(app: FastifyInstance, profile: Profile): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    async (_request: unknown, text: string | Buffer) => parseJsonBody(String(text)),
-  );
-  if (profile.demandsJsonContentType) return;
-  app.addHook('onRequest', async ({ headers }) => {
-    headers['content-type'] = 'application/json';
-  });
 }
 
 /** AJV as strict as it goes: by default Fastify has it coerce types, drop unknown fields and fill in defaults. */

@@ -1,9 +1,7 @@
-/** Any failure → OpenAI's envelope and a status. Also for what fails before there is a request: broken HTTP, bad URLs. */
-import type { Socket } from 'node:net';
+/** Any failure → OpenAI's envelope and a status. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { type CatalogueRow, ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
-import { newRequestId } from './request-id.js';
 
 /** Told of every failure that is the server's own fault, with what was thrown. */
 export type FaultListener = (fault: unknown, requestId: string) => void;
@@ -36,13 +34,6 @@ export function errorHandler(onFault: FaultListener, toBody: (body: ErrorBody) =
 }
 
 function fromFastify(error: FastifyError, request: FastifyRequest): ChasquiError {
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const limit = request.routeOptions.bodyLimit;
-    return new ChasquiError(
-      'request_too_large',
-      `The request body is larger than this server's limit, ${limit} bytes.`,
-    );
-  }
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const sent = request.headers['content-type'];
     return new ChasquiError(
@@ -54,27 +45,4 @@ function fromFastify(error: FastifyError, request: FastifyRequest): ChasquiError
     return new ChasquiError('bad_request', `${error.message}.`);
   }
   return new ChasquiError('internal_error', `The server failed; its log says why, under request ${request.id}.`);
-}
-
-const BROKEN_HTTP: Record<string, [ErrorCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request line and headers are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
-};
-
-/** Bytes on a connection that are no HTTP request: there is no reply object to answer with. */
-export function answerBrokenHttp(fault: NodeJS.ErrnoException, socket: Socket): void {
-  if (fault.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [code, message] = BROKEN_HTTP[fault.code ?? ''] ?? ['bad_request', `This is not valid HTTP: ${fault.message}.`];
-  const body = JSON.stringify(toErrorBody(new ChasquiError(code, message)));
-  const head = [
-    `HTTP/1.1 ${ERRORS[code].status} Error`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${newRequestId()}`,
-    'connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

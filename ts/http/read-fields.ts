@@ -4,7 +4,7 @@ import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { isParameter } from '../schemas/chat-completion.js';
-import { emptyBody } from './json-body.js';
+import { emptyBody } from './body/json-body.js';
 
 /**
  * The names of the ignored fields, percent-encoded and parted by `, `. A name that no mode knows and that looks like a

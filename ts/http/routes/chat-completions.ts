@@ -18,11 +18,11 @@ const URL = '/v1/chat/completions';
 
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
 
-  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation }, async (request, reply) => {
+  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation, bodyLimit }, async (request, reply) => {
     const { body } = request;
     checkModelName(body.model, engine.model, profile);
     const signal = running.signalFor(reply.raw);

@@ -24,9 +24,10 @@ const COUNT_URL = '/v1/messages/count_tokens';
 
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
   const answerError = errorHandler(onFault, toAnthropicError);
   const common = {
+    bodyLimit,
     // Also for what is refused before a hook of this route runs.
     errorHandler: (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
       nameRequest(request, reply);

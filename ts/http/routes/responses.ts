@@ -20,7 +20,7 @@ const COUNT_URL = '/v1/responses/input_tokens';
 
 export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
   const known = readFields(profile, options.strict, responsesParameters(profile.parameters));
   const preValidation = [known, nameMessages];
   const schema = { body: responsesSchema(profile.parameters) };
@@ -31,7 +31,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     return toChat(body);
   };
 
-  app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation }, async (request, reply) => {
+  app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation, bodyLimit }, async (request, reply) => {
     const { body } = request;
     const { body: chat, origins } = translate(body);
     const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
@@ -52,7 +52,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
 
   app.post<{ Body: ResponsesRequest }>(
     COUNT_URL,
-    { schema, preValidation },
+    { schema, preValidation, bodyLimit },
     async (request, reply): Promise<InputTokens> => {
       const { body: chat, origins } = translate(request.body);
       const signal = running.signalFor(reply.raw);

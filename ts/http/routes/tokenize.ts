@@ -34,6 +34,7 @@ export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options,
   const template = {
     schema: { body: { ...chatCompletionSchema(profile.parameters), required: ['messages'] } },
     preValidation: readFields(profile, options.strict),
+    bodyLimit: options.bodyLimit,
   };
   type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
   app.post<{ Body: Conversation }>(

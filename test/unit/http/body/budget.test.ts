@@ -1,0 +1,51 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BodyBudget } from '../../../../ts/http/body/budget.js';
+
+const test = suite('unit: the budget of bodies');
+
+test('what is free of each body counts for nothing', () => {
+  const budget = new BodyBudget(100, 10);
+  const shares = Array.from({ length: 50 }, () => budget.open(() => assert.unreachable()));
+  for (const share of shares) assert.ok(share.grow(10));
+  assert.is(budget.held, 0);
+  assert.ok(shares[0]?.grow(5));
+  assert.is(budget.held, 5);
+});
+
+test('the largest that is still arriving makes way for a smaller one', () => {
+  const budget = new BodyBudget(100, 0);
+  const gone: string[] = [];
+  const large = budget.open(() => gone.push('large'));
+  const medium = budget.open(() => gone.push('medium'));
+  const small = budget.open(() => gone.push('small'));
+  assert.ok(large.grow(60) && medium.grow(40));
+  assert.ok(small.grow(10));
+  assert.equal(gone, ['large']);
+  assert.is(budget.held, 50);
+});
+
+test('the largest gets no more room than there is, and a complete one keeps its own', () => {
+  const budget = new BodyBudget(100, 0);
+  const complete = budget.open(() => assert.unreachable());
+  assert.ok(complete.grow(70));
+  complete.complete();
+  const next = budget.open(() => assert.unreachable());
+  assert.not(next.grow(31));
+  assert.ok(next.grow(30));
+  const equal = budget.open(() => assert.unreachable());
+  assert.not(equal.grow(30), 'equals do not push each other out');
+  complete.release();
+  assert.ok(equal.grow(30));
+  assert.is(budget.held, 60);
+});
+
+test('a share is released once', () => {
+  const budget = new BodyBudget(100, 0);
+  const share = budget.open(() => undefined);
+  share.grow(40);
+  for (const _ of [1, 2]) share.release();
+  assert.is(budget.held, 0);
+});
+
+test.run();

@@ -1,0 +1,89 @@
+/**
+ * How large a JSON text becomes once it is parsed, judged by its bytes: two bytes make an object, and what is deep enough
+ * ends the process. What is no JSON gets past here and is refused by the parser, within the same bounds.
+ */
+import { ChasquiError } from '../../errors.js';
+import { DEEPEST_BODY, MOST_STRUCTURE, MOST_VALUES } from './limits.js';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Throws for what is nested too deeply, or consists of too much. Reads every byte once. */
+export function checkShape(json: Uint8Array): void {
+  let depth = 0;
+  let values = 1;
+  let structure = 0;
+  let strings = 0;
+  for (let at = 0; at < json.length; at++) {
+    switch (json[at]) {
+      case QUOTE:
+        at = endOfString(json, at);
+        strings += 1;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        values += 1;
+        structure += 1;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        break;
+      case COLON:
+        structure += 1;
+        break;
+      default:
+        continue;
+    }
+    if (depth > DEEPEST_BODY) throw tooDeep();
+    // What is JSON has no more strings than values and keys.
+    if (values > MOST_VALUES || strings > MOST_VALUES + MOST_STRUCTURE) throw tooMuch(`${MOST_VALUES} values`);
+    if (structure > MOST_STRUCTURE) throw tooMuch(`${MOST_STRUCTURE} objects, arrays and keys`);
+  }
+}
+
+/** Where a search by the processor's widest registers begins to pay. */
+const NEAR = 64;
+
+/** Where the string that begins at `start` ends; the end of the text when nothing ends it. */
+function endOfString(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    for (const near = Math.min(at + NEAR, json.length); at < near; at++) {
+      if (json[at] === QUOTE) return at;
+      if (json[at] === BACKSLASH) at += 1;
+    }
+    const quote = json.indexOf(QUOTE, at);
+    if (quote < 0) return json.length;
+    if (!isEscaped(json, quote, at)) return quote;
+    at = quote + 1;
+  }
+}
+
+/** By an odd number of backslashes, of which none stands before `from`. */
+function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
+  let first = quote;
+  while (first > from && json[first - 1] === BACKSLASH) first -= 1;
+  return (quote - first) % 2 === 1;
+}
+
+function tooDeep(): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `The request body is nested deeper than this server's limit, ${DEEPEST_BODY} levels.`,
+  );
+}
+
+function tooMuch(limit: string): ChasquiError {
+  return new ChasquiError('request_too_large', `The request body holds more than this server's limit, ${limit}.`);
+}

@@ -1,0 +1,72 @@
+/** Bytes of a request's body → value, with what is wrong with it said in one sentence. */
+import { ChasquiError } from '../../errors.js';
+import { checkShape } from './check-shape.js';
+import { LARGEST_TEXT } from './limits.js';
+
+export function parseJsonBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw emptyBody();
+  checkShape(bytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ChasquiError('invalid_json', `The request body is not valid JSON: ${reason}.`);
+  }
+  judge(value);
+  return value;
+}
+
+export function emptyBody(): ChasquiError {
+  return new ChasquiError('invalid_json', 'The request body is empty; send a JSON object.');
+}
+
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+/**
+ * `__proto__` and `constructor.prototype` reach into every object of a process once careless code copies them, so they
+ * are refused at the door. And only images may be large: what else a body holds is tokenized, rendered, or told again in
+ * the reply.
+ */
+function judge(root: unknown): void {
+  let text = 0;
+  const pending: unknown[] = [root];
+  const look = (child: unknown, key: string): void => {
+    if (typeof child === 'string') text += isImage(key, child) ? 0 : child.length;
+    else if (typeof child === 'object' && child !== null) pending.push(child);
+  };
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (Array.isArray(value)) {
+      for (const item of value) look(item, '');
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, child] of Object.entries(value)) {
+        if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
+        look(child, key);
+      }
+    }
+    if (text > LARGEST_TEXT) throw tooMuchText();
+  }
+}
+
+/** Where the three protocols have the bytes of an image. */
+function isImage(key: string, value: string): boolean {
+  return key === 'data' || ((key === 'url' || key === 'image_url') && value.startsWith('data:'));
+}
+
+function hasOwn(value: unknown, key: string): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+}
+
+function forbidden(key: string): ChasquiError {
+  return new ChasquiError('invalid_json', `The request body holds the key \`${key}\`, which is not allowed.`);
+}
+
+function tooMuchText(): ChasquiError {
+  return new ChasquiError(
+    'request_too_large',
+    `The request body holds more text than this server's limit, ${LARGEST_TEXT} characters beside its images.`,
+  );
+}

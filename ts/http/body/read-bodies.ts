@@ -1,0 +1,46 @@
+/** How the bodies of all requests are read: within the limits of their routes, and of all requests together. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Profile } from '../../profiles/profile.js';
+import { BodyBudget, type Share } from './budget.js';
+import { parseJsonBody } from './json-body.js';
+import { readBody } from './read-body.js';
+
+/**
+ * Where JSON is demanded, a web page of another origin cannot post without the browser asking first; so a page cannot
+ * use a person's local server behind their back.
+ */
+export function readBodies(app: FastifyInstance, profile: Profile, longestSilenceMs?: number): void {
+  const budget = new BodyBudget();
+  const replies = new WeakMap<IncomingMessage, ServerResponse>();
+  app.addHook('onRequest', async (request, reply) => {
+    replies.set(request.raw, reply.raw);
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { bodyLimit: largest = 0 } = request.routeOptions;
+    const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
+    return parseJsonBody(await readBody(payload, announcedLength(request), { largest, longestSilenceMs }, openShare));
+  });
+  if (profile.demandsJsonContentType) return;
+  app.addHook('onRequest', async ({ headers }) => {
+    headers['content-type'] = 'application/json';
+  });
+}
+
+/** What was made of the body is needed until the reply is over. */
+function holdFor(reply: ServerResponse | undefined, share: Share): Share {
+  reply?.once('close', () => share.release());
+  return {
+    ...share,
+    complete: () => {
+      share.complete();
+      // Its event is past.
+      if (reply?.destroyed) share.release();
+    },
+  };
+}
+
+function announcedLength({ headers }: FastifyRequest): number | null {
+  return headers['content-length'] === undefined ? null : Number(headers['content-length']);
+}

@@ -1,0 +1,124 @@
+/** A request's body, from the connection into one buffer, within every limit that can be told before it is read. */
+import type { IncomingMessage } from 'node:http';
+import { ChasquiError } from '../../errors.js';
+import type { Share } from './budget.js';
+import { LONGEST_SILENCE_MS, MOST_SMALL_PIECES, SMALL_PIECE } from './limits.js';
+
+export interface BodyLimits {
+  /** In bytes. */
+  largest: number;
+  /** Default 20 s. */
+  longestSilenceMs?: number | undefined;
+}
+
+/**
+ * Rejects with `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`; what is
+ * still to come of the body is not read then. `openShare` is given what to call when the room is needed by others.
+ */
+export function readBody(
+  payload: IncomingMessage,
+  announced: number | null,
+  { largest, longestSilenceMs = LONGEST_SILENCE_MS }: BodyLimits,
+  openShare: (makeWay: () => void) => Share,
+): Promise<Buffer> {
+  if (announced !== null && announced > largest) return Promise.reject(tooLarge(largest));
+  return new Promise((resolve, reject) => {
+    const gathered = new GrowingBuffer(Math.min(announced ?? largest, largest));
+    const share = openShare(() => stop(serverBusy()));
+    const silence = setTimeout(() => stop(tooSilent(longestSilenceMs)), longestSilenceMs);
+    let pieces = 0;
+
+    const onData = (chunk: Buffer | string): void => {
+      const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      silence.refresh();
+      pieces += 1;
+      if (gathered.length + piece.length > largest) stop(tooLarge(largest));
+      else if (pieces > MOST_SMALL_PIECES && gathered.length < pieces * SMALL_PIECE) stop(tooManyPieces());
+      else if (!share.grow(piece.length)) stop(serverBusy());
+      else gathered.add(piece);
+    };
+    const onEnd = (): void => {
+      settle();
+      share.complete();
+      if (announced === null || announced === gathered.length) resolve(gathered.bytes);
+      else reject(otherLength(announced, gathered.length));
+    };
+    const onGone = (): void => stop(new ChasquiError('client_closed_request', 'The client closed the connection.'));
+    const settle = (): void => {
+      clearTimeout(silence);
+      payload.off('data', onData).off('end', onEnd).off('close', onGone);
+    };
+    const stop = (reason: ChasquiError): void => {
+      settle();
+      share.release();
+      reject(reason);
+    };
+
+    payload.on('data', onData).on('end', onEnd).on('close', onGone);
+    // Said by `close` as well; but an error that nobody listens to ends the process.
+    payload.on('error', () => undefined);
+  });
+}
+
+/** Pieces are copied together as they come: each by itself would keep some hundred bytes beside its own. */
+class GrowingBuffer {
+  readonly #most: number;
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  /** `most`: the bytes that will be there in the end, at most. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) this.#enlarge(length);
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
+  #enlarge(length: number): void {
+    const capacity = Math.max(length, Math.min(2 * this.#buffer.length, this.#most));
+    const buffer = Buffer.allocUnsafeSlow(capacity);
+    this.#buffer.copy(buffer, 0, 0, this.#length);
+    this.#buffer = buffer;
+  }
+}
+
+function tooLarge(largest: number): ChasquiError {
+  return new ChasquiError(
+    'request_too_large',
+    `The request body is larger than this server's limit, ${largest} bytes at this path.`,
+  );
+}
+
+function tooManyPieces(): ChasquiError {
+  return new ChasquiError(
+    'bad_request',
+    `The request body came in more than ${MOST_SMALL_PIECES} pieces of less than ${SMALL_PIECE} bytes: send larger ones.`,
+  );
+}
+
+function tooSilent(ms: number): ChasquiError {
+  return new ChasquiError('request_timeout', `No more of the request body came for ${ms / 1000} seconds.`);
+}
+
+function serverBusy(): ChasquiError {
+  return new ChasquiError(
+    'server_busy',
+    'The server holds as much of request bodies as it has room for. Try again later, or send a smaller one.',
+  );
+}
+
+function otherLength(announced: number, length: number): ChasquiError {
+  return new ChasquiError('bad_request', `The body has ${length} bytes, but its Content-Length says ${announced}.`);
+}

@@ -1,0 +1,125 @@
+/** Connections: how many there may be, how long they may take, and what is said to bytes that are no HTTP request. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import { toErrorBody } from './error-handler.js';
+import { newRequestId } from './request-id.js';
+
+/** Many more than requests that may wait, and few enough that what each may hold comes to hundreds of megabytes. */
+const MOST_CONNECTIONS = 2048;
+
+/** From here on, connections that wait for their next request are closed to make room for new ones. */
+const CROWDED = 1536;
+
+/** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
+const HEADERS_TIMEOUT_MS = 20_000;
+
+/** How long a client may take to send its request, headers and body: 64 MiB in this time are 2 Mbit/s. */
+export const REQUEST_TIMEOUT_MS = 300_000;
+
+/** How often connections are looked at for that. */
+const CHECK_INTERVAL_MS = 5_000;
+
+/** How long a client may take to read why its connection ends. */
+const FAREWELL_MS = 2_000;
+
+/** Node's own settings. */
+export const CONNECTION_TIMES = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_INTERVAL_MS };
+
+export function limitConnections(server: Server): void {
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on('connection', () => {
+    server.getConnections((_error, count) => {
+      if (count > CROWDED) server.closeIdleConnections();
+    });
+  });
+}
+
+/**
+ * A reply that has been computed waits in memory until its client reads it: no longer than `patienceMs` without any
+ * progress. 0 is for ever. Replies that are still being computed see to that themselves.
+ */
+export function cutOffUnreadReplies(app: FastifyInstance, patienceMs: number): void {
+  if (patienceMs === 0) return;
+  app.addHook('onRequest', async (_request, { raw }) => {
+    raw.once('prefinish', () => {
+      // Node sets another time for the connection when all has gone out, or closes it.
+      if (raw.socket instanceof Socket) raw.socket.setTimeout(patienceMs);
+      else raw.once('socket', (socket: Socket) => socket.setTimeout(patienceMs));
+    });
+  });
+}
+
+const BROKEN_HTTP: Record<string, [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request line and headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+};
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  closed: boolean;
+}
+
+/** The exchanges of each connection that are not over: a request may go on arriving when it has its reply already. */
+export class OpenExchanges {
+  readonly #open = new WeakMap<Socket, Exchange[]>();
+
+  watch(app: FastifyInstance): void {
+    app.addHook('onRequest', async (request, reply) => this.#add(request.raw, reply.raw));
+  }
+
+  /** Whether what is written to the connection now would come into the middle of a reply, or behind the last one. */
+  haveBegunReplies(socket: Socket): boolean {
+    const open = this.#open.get(socket) ?? [];
+    return open.some((exchange) => exchange.response.headersSent && !isOver(exchange));
+  }
+
+  #add(request: IncomingMessage, response: ServerResponse): void {
+    const exchange: Exchange = { request, response, closed: false };
+    response.once('close', () => {
+      exchange.closed = true;
+    });
+    const { socket } = request;
+    const before = this.#open.get(socket);
+    if (!before) socket.once('close', () => this.#closeAll(socket));
+    this.#open.set(socket, [...(before ?? []).filter((each) => !isOver(each)), exchange]);
+  }
+
+  /**
+   * Node tells the reply whose turn it is that the connection is gone, but not those of requests that were sent behind
+   * it: they would be computed to their ends, for nobody.
+   */
+  #closeAll(socket: Socket): void {
+    for (const { response, closed } of this.#open.get(socket) ?? []) {
+      if (closed || response.socket !== null) continue;
+      response.destroyed = true;
+      response.emit('close');
+    }
+    this.#open.delete(socket);
+  }
+}
+
+function isOver({ request, response }: Exchange): boolean {
+  return request.complete && response.writableFinished;
+}
+
+/** Bytes on a connection that are no HTTP request: there is no reply object to answer with. */
+export function answerBrokenHttp(fault: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
+  if (fault.code === 'ECONNRESET' || !socket.writable || exchanges.haveBegunReplies(socket)) {
+    socket.destroy();
+    return;
+  }
+  const [code, message] = BROKEN_HTTP[fault.code ?? ''] ?? ['bad_request', `This is not valid HTTP: ${fault.message}.`];
+  const body = JSON.stringify(toErrorBody(new ChasquiError(code, message)));
+  const head = [
+    `HTTP/1.1 ${ERRORS[code].status} Error`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${newRequestId()}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.setTimeout(FAREWELL_MS, () => socket.destroy());
+}

@@ -92,6 +92,10 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
   engine_closed: { ...serverFault('The server is shutting down.', 503), retryAfterSeconds: 5 },
+  engine_stalled: {
+    ...serverFault('The engine has not finished a step for half a minute. Said by `/health` only.', 503),
+    retryAfterSeconds: 30,
+  },
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
   decode_failed: serverFault('The model could not be evaluated.'),
   key_store_failed: serverFault('The database of API keys could not be read or written.'),

@@ -53,8 +53,29 @@ test('the echo of the first signal is no second one', async () => {
   assert.equal(await child.exited, { code: 0, signal: null });
 });
 
-async function startServer(drainMs: number, echoMs = 60_000): Promise<{ child: Child; url: string }> {
-  const child = startChild('test/support/serve-fake.ts', [String(drainMs), String(echoMs)]);
+const KILLED = { code: null, signal: 'SIGKILL' };
+
+test('an engine that never ends is not waited for beyond the deadline', async () => {
+  const { child } = await startServer(1, 60_000, ['2000', 'stuck']);
+  child.process.kill('SIGTERM');
+  assert.equal(await child.exited, KILLED);
+  assert.match(child.output.stderr, /the engine has not stopped in time/);
+});
+
+test('a second signal ends it at once, whatever the engine does', async () => {
+  const { child } = await startServer(1, 0, ['60000', 'stuck']);
+  child.process.kill('SIGTERM');
+  await untilWritten(child, /stopping/);
+  child.process.kill('SIGTERM');
+  assert.equal(await child.exited, KILLED);
+});
+
+async function startServer(
+  drainMs: number,
+  echoMs = 60_000,
+  more: string[] = [],
+): Promise<{ child: Child; url: string }> {
+  const child = startChild('test/support/serve-fake.ts', [String(drainMs), String(echoMs), ...more]);
   const [url] = await untilWritten(child, /http:\S+/);
   return { child, url };
 }

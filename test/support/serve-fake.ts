@@ -4,13 +4,22 @@ import { runtime } from '../../ts/profiles/runtime.js';
 import { stopOnSignals } from '../../ts/profiles/stop-on-signals.js';
 import { FakeEngine } from './fake-engine.js';
 
-const [drainMs, echoMs] = process.argv.slice(2).map(Number) as [number, number];
+const [drain, echo, hardStop = '60000', stuck] = process.argv.slice(2);
+const [drainMs, echoMs, hardStopMs] = [drain, echo, hardStop].map(Number) as [number, number, number];
 const engine = new FakeEngine({ manual: true });
 const app = buildApp(engine, runtime, { drainMs });
 process.stdin.on('data', () => engine.step());
+// As an engine that stands still: closing it never ends, and neither does what waits for its thread on exit.
+if (stuck === 'stuck') {
+  engine.close = () => new Promise(() => setInterval(() => undefined, 1000));
+  process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+}
 stopOnSignals(
-  () => app.close(),
+  async () => {
+    await app.close();
+    await engine.close();
+  },
   () => console.log('stopping'),
-  echoMs,
+  { echoMs, hardStopMs },
 );
 console.log(await app.listen({ host: '127.0.0.1', port: 0 }));

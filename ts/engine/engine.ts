@@ -158,7 +158,10 @@ export interface Ranking {
 }
 
 /** Counts at one moment. */
-export type EngineStats = NativeStats;
+export type EngineStats = NativeStats & {
+  /** Milliseconds since the engine's current step began; 0 while there is none. */
+  stepAgeMs?: number;
+};
 
 export interface Engine {
   readonly model: ModelInfo;

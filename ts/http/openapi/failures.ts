@@ -13,8 +13,9 @@ const WITHOUT_BODY: ErrorCode[] = [
   'internal_error',
 ];
 
-/** Not every mode has these. */
-const OF_SOME_MODES: ErrorCode[] = [
+/** Not every mode, or not every endpoint, has these. */
+const OF_SOME: ErrorCode[] = [
+  'engine_stalled',
   'invalid_api_key',
   'key_store_failed',
   'host_not_allowed',
@@ -24,7 +25,6 @@ const OF_SOME_MODES: ErrorCode[] = [
 /** Answers to no request: of connections that never become one, and of loading a model. */
 const NEVER: ErrorCode[] = [
   'headers_too_large',
-  'request_timeout',
   'model_file_missing',
   'model_fetch_failed',
   'model_file_invalid',
@@ -35,7 +35,7 @@ const NEVER: ErrorCode[] = [
 ];
 
 const WITH_BODY = (Object.keys(ERRORS) as ErrorCode[]).filter(
-  (code) => ![...WITHOUT_BODY, ...OF_SOME_MODES, ...NEVER].includes(code),
+  (code) => ![...WITHOUT_BODY, ...OF_SOME, ...NEVER].includes(code),
 );
 
 export function failuresOf(operation: Operation, profile: Profile, hasBody: boolean): Record<string, object> {
@@ -49,8 +49,8 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
   return responses;
 }
 
-function codesOf({ idDescription }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
-  const codes = [...WITHOUT_BODY];
+function codesOf({ idDescription, failures = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
+  const codes = [...WITHOUT_BODY, ...failures];
   if (profile.authentication === 'key') codes.push('invalid_api_key', 'key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
   if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');

@@ -1,4 +1,5 @@
 /** How an endpoint is described: what its route does not know of itself. The schema of its body is the route's own. */
+import type { ErrorCode } from '../../errors.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 
 export interface Operation {
@@ -16,6 +17,8 @@ export interface Operation {
   idDescription?: string;
   /** What the endpoint calls failures, where that is not the envelope of all others. */
   errorBody?: (types: readonly string[], codes: readonly string[]) => JsonSchema;
+  /** Failures that no other endpoint has. */
+  failures?: readonly ErrorCode[];
   examples: (model: string) => Record<string, Example>;
 }
 

@@ -1,13 +1,46 @@
-/** For load balancers and for people: 200 while requests are taken, 503 from when the server begins to stop. */
+/**
+ * For load balancers and for people: 200 while requests are taken and answered, 503 from when the server begins to stop
+ * and while its engine stands still.
+ */
 import type { FastifyInstance } from 'fastify';
-import type { EngineStats } from '../../engine/engine.js';
+import type { Engine, EngineStats } from '../../engine/engine.js';
+import { ChasquiError } from '../../errors.js';
 import type { Health } from '../../schemas/health.js';
 import type { AppContext } from '../app.js';
 import { refuseOtherMethods } from '../not-found.js';
 
 export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
-  app.get('/health', async (): Promise<Health> => toHealth(engine.model.id, await engine.stats()));
+  app.get('/health', async (): Promise<Health> => {
+    const stats = await countsOf(engine);
+    const { stepAgeMs = 0 } = stats;
+    if (stepAgeMs > STALLED_AFTER_MS)
+      throw stalled(`has not finished a step for ${Math.floor(stepAgeMs / 1000)} seconds`);
+    return toHealth(engine.model.id, stats);
+  });
   refuseOtherMethods(app, '/health', ['GET', 'HEAD']);
+}
+
+/** Steps are made to take a tenth of a second; no machine that is worth sending requests to takes so long for one. */
+const STALLED_AFTER_MS = 30_000;
+
+/** Counts are there at once: an engine that does not tell them is not asked to the end. */
+const STATS_TIMEOUT_MS = 2000;
+
+async function countsOf(engine: Engine): Promise<EngineStats> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const told = stalled(`has not told its counts for ${STATS_TIMEOUT_MS / 1000} seconds`);
+    timer = setTimeout(() => reject(told), STATS_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([engine.stats(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function stalled(what: string): ChasquiError {
+  return new ChasquiError('engine_stalled', `The engine ${what}: requests are taken, but not answered now.`);
 }
 
 export const LIVENESS_URL = '/health';

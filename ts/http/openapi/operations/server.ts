@@ -6,6 +6,7 @@ export const showHealth: Operation = {
   tag: 'Server',
   summary: 'Whether requests are taken, and what the engine has done.',
   reply: { json: { name: 'Health', schema: healthSchema } },
+  failures: ['engine_stalled'],
   examples: (model) => ({
     idle: {
       summary: 'A server at rest',

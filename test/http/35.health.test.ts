@@ -1,0 +1,41 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { EngineStats } from '../../ts/engine/engine.js';
+import { serverless } from '../../ts/profiles/serverless.js';
+import { testApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+import { DEPLOYMENT } from '../support/modes.js';
+
+const test = suite('http: the health of an engine');
+
+async function healthAt(stepAgeMs: number | undefined) {
+  const { app, engine } = testApp();
+  const stats = engine.stats.bind(engine);
+  engine.stats = async () => ({ ...(await stats()), stepAgeMs }) as EngineStats;
+  return app.inject('/health');
+}
+
+test('an engine that makes its steps is well, and one that has none to make', async () => {
+  for (const age of [undefined, 0, 100, 29_000]) assert.is((await healthAt(age)).statusCode, 200, String(age));
+});
+
+test('one that does not finish its step is not', async () => {
+  const stalled = { status: 503, type: 'server_error', code: 'engine_stalled' };
+  const reply = await healthAt(95_500);
+  expectError(reply, { ...stalled, says: /has not finished a step for 95 seconds/ });
+  assert.is(reply.headers['retry-after'], '30');
+});
+
+test('one that does not even say so is not waited for', async () => {
+  const { app, engine } = testApp();
+  engine.stats = () => new Promise(() => undefined);
+  expectError(await app.inject('/health'), { status: 503, type: 'server_error', code: 'engine_stalled' });
+});
+
+test('the process lives all the same', async () => {
+  const { app, engine } = testApp({}, { deployment: DEPLOYMENT, access: 'public' }, serverless);
+  engine.stats = () => new Promise(() => undefined);
+  assert.equal((await app.inject('/health')).json(), { status: 'ok' });
+});
+
+test.run();

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
-import { chatText, openConnections, sendChat } from '../support/raw-client.js';
+import { chatText, openConnections, sendChat, sendRequest } from '../support/raw-client.js';
 import { readJson } from '../support/read-json.js';
 import { until, untilAtRest } from '../support/until.js';
 
@@ -122,6 +122,53 @@ test('a client that reads nothing for too long is cut off, and its sequence free
   socket.resume();
   await closed;
 });
+
+/** More than the system's own buffers take. */
+const oneLargePage = { batches: () => [[{ text: 'x'.repeat(30_000_000) }]] };
+
+test('a client that does not read its whole reply is cut off as well', async () => {
+  const { app, engine, url, faults } = await listeningApp(oneLargePage, { stallTimeoutMs: 100 });
+  const socket = sendChat(url, {});
+  socket.pause();
+  await until(() => engine.finished === 1, 'all is computed');
+  await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
+  assert.equal(faults, []);
+  socket.destroy();
+});
+
+test('so is one that stops reading when nothing but the last events is left', async () => {
+  const length = 5_000_000;
+  const { app, engine, url } = await listeningApp(
+    { batches: () => [[{ text: 'x'.repeat(length) }], [{ text: '' }]] },
+    { stallTimeoutMs: 200 },
+  );
+  // The last events of this protocol repeat the answer four times.
+  const socket = sendRequest(url, '/v1/responses', { model: 'fake', input: 'Hi', stream: true });
+  socket.on('data', () => {
+    if (socket.bytesRead > length) socket.pause();
+  });
+  await until(() => engine.finished === 1, 'all is computed');
+  await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
+  assert.ok(socket.bytesRead < 4 * length, `${socket.bytesRead} bytes were read`);
+  socket.destroy();
+});
+
+for (const stream of [false, true]) {
+  test(`a client that reads the end of its reply slowly gets all of it (${stream ? 'streamed' : 'whole'})`, async () => {
+    const { url } = await listeningApp(oneLargePage, { stallTimeoutMs: 1000 });
+    const socket = sendChat(url, { stream });
+    let pieces = 0;
+    socket.on('data', () => {
+      pieces += 1;
+      if (pieces % 50 !== 0) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), 100);
+    });
+    await until(() => socket.bytesRead > 30_000_000 || socket.destroyed, 'it has read all');
+    assert.ok(socket.bytesRead > 30_000_000, `${socket.bytesRead} bytes`);
+    socket.destroy();
+  });
+}
 
 test('a client that reads late but in time is not', async () => {
   const { engine, url } = await listeningApp(manyPages, { stallTimeoutMs: 60_000 });

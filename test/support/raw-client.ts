@@ -4,9 +4,13 @@ import { CHAT_PATH, chatBody } from './build-app.js';
 
 /** A chat request as bytes. */
 export function chatText(body: Record<string, unknown>, hostname = 'localhost'): string {
-  const json = JSON.stringify(chatBody(body));
+  return requestText(CHAT_PATH, chatBody(body), hostname);
+}
+
+function requestText(path: string, body: Record<string, unknown>, hostname: string): string {
+  const json = JSON.stringify(body);
   const head = [
-    `POST ${CHAT_PATH} HTTP/1.1`,
+    `POST ${path} HTTP/1.1`,
     `host: ${hostname}`,
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(json)}`,
@@ -15,8 +19,12 @@ export function chatText(body: Record<string, unknown>, hostname = 'localhost'):
 }
 
 export function sendChat(url: string, body: Record<string, unknown>): net.Socket {
+  return sendRequest(url, CHAT_PATH, chatBody(body));
+}
+
+export function sendRequest(url: string, path: string, body: Record<string, unknown>): net.Socket {
   const { hostname, port } = new URL(url);
-  const socket = net.connect(Number(port), hostname, () => socket.write(chatText(body, hostname)));
+  const socket = net.connect(Number(port), hostname, () => socket.write(requestText(path, body, hostname)));
   socket.on('error', () => undefined);
   socket.resume();
   return socket;

@@ -4,7 +4,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { ImageFault } from './image-fault.js';
 import { FETCH_TIMEOUT_MS, LARGEST_FILE, MIB, MOST_REDIRECTS } from './limits.js';
-import { type ImageHosts, mayConnect } from './public-address.js';
+import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
 import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
 
 export interface FetchOptions {
@@ -55,7 +55,8 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
 async function followRedirects(first: URL, options: FetchOptions): Promise<http.IncomingMessage> {
   let url = first;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const response = await request(url, options);
+    const hosts = hostsOnTheWay(first.hostname, url.hostname, options.hosts);
+    const response = await request(url, { ...options, hosts });
     const { statusCode = 0 } = response;
     if (statusCode === 200) return response;
     response.destroy();

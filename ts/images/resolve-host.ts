@@ -1,7 +1,7 @@
 /** Host names → the addresses that a picture may be fetched from. */
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { type ImageHosts, mayConnect } from './public-address.js';
+import { type ImageHosts, isLocalhost, mayConnect } from './public-address.js';
 
 /** All addresses of a host name. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly dns.LookupAddress[]>;
@@ -41,10 +41,10 @@ function resolveAsTheSystemDoes(hostname: string): Promise<readonly dns.LookupAd
 
 /**
  * Off libuv's small thread pool, which tokenizes everybody's prompts: a name server that never answers must not hold it
- * up. RFC 6761 has `localhost` mean loopback without asking anyone.
+ * up.
  */
 async function resolveByDns(hostname: string, signal: AbortSignal): Promise<readonly dns.LookupAddress[]> {
-  if (/(^|\.)localhost\.?$/i.test(hostname)) return LOOPBACK;
+  if (isLocalhost(hostname)) return LOOPBACK;
   const resolver = new dns.promises.Resolver();
   const cancel = () => resolver.cancel();
   signal.addEventListener('abort', cancel);

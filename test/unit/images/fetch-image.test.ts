@@ -179,11 +179,39 @@ test('a name is what it resolves to', async ({ server }) => {
   }
   assert.match((await faultOf(get(url, named()))).message, UNREACHABLE);
   assert.is(server.seen.length, before);
-  assert.equal(Buffer.from(await get(url, named('127.0.0.1'))), await picture('png'));
+  assert.equal(Buffer.from(await get(url, { hosts: 'any', ...named('127.0.0.1') })), await picture('png'));
+});
+
+test('where this machine may be named, neither a public name nor a redirect leads to it', async ({ server }) => {
+  const before = server.seen.length;
+  for (const address of ['127.0.0.1', '::1']) {
+    const fault = await faultOf(get(`http://pictures.example:${server.port}/png`, named(address)));
+    assert.match(fault.message, UNREACHABLE, address);
+  }
+  assert.is(server.seen.length, before);
+  // A stand-in for a public server: it answers at an address that is allowed only because it is named.
+  const inside = await imageServer({ '/away': redirect(`http://inner.example:${server.port}/png`) });
+  try {
+    const fault = await faultOf(get(`${inside.url}/away`, named('127.0.0.1')));
+    assert.match(fault.message, UNREACHABLE);
+    assert.is(server.seen.length, before);
+    assert.equal(inside.seen, ['/away']);
+  } finally {
+    await inside.close();
+  }
+});
+
+test('this machine’s own servers may lead to each other', async ({ server }) => {
+  const other = await imageServer({ '/away': redirect(`http://localhost:${server.port}/png`) });
+  try {
+    assert.equal(Buffer.from(await get(`${other.url}/away`)), await picture('png'));
+  } finally {
+    await other.close();
+  }
 });
 
 test('of several addresses only those that are allowed are tried', async ({ server }) => {
-  const url = `http://pictures.example:${server.port}/png`;
+  const url = `http://pictures.localhost:${server.port}/png`;
   assert.equal(Buffer.from(await get(url, named('169.254.169.254', '10.0.0.1', '127.0.0.1'))), await picture('png'));
 });
 
@@ -208,9 +236,9 @@ test('each redirect is resolved and checked anew', async ({ server }) => {
   };
   try {
     const before = server.seen.length;
-    const fault = await faultOf(get(`http://outer.example:${target.port}/away`, { resolve }));
+    const fault = await faultOf(get(`http://outer.localhost:${target.port}/away`, { resolve }));
     assert.match(fault.message, UNREACHABLE);
-    assert.equal([asked, server.seen.length], [['outer.example', 'inner.example'], before]);
+    assert.equal([asked, server.seen.length], [['outer.localhost', 'inner.example'], before]);
   } finally {
     await target.close();
   }

@@ -1,6 +1,7 @@
+import { networkInterfaces } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mayConnect } from '../../../ts/images/public-address.js';
+import { hostsOnTheWay, mayConnect } from '../../../ts/images/public-address.js';
 
 const test = suite('unit: addresses that pictures may come from');
 
@@ -51,5 +52,31 @@ for (const [kind, addresses] of Object.entries(PRIVATE)) {
     }
   });
 }
+
+test('this machine’s own addresses are not public, however they are written', () => {
+  const own = () => ['127.0.0.1', '8.8.8.8', '2606:4700:0:0::1111', 'fe80::1'];
+  for (const address of ['8.8.8.8', '2606:4700::1111', '2606:4700:0000::1111']) {
+    assert.not.ok(mayConnect(address, 'public', own), address);
+    assert.not.ok(mayConnect(address, 'loopback', own), address);
+    assert.ok(mayConnect(address, 'any', own), address);
+  }
+  assert.ok(mayConnect('8.8.4.4', 'public', own));
+  for (const { address } of Object.values(networkInterfaces()).flatMap((each) => each ?? [])) {
+    assert.not.ok(mayConnect(address, 'public'), address);
+  }
+});
+
+test('this machine is reached by whoever names it, and from there', () => {
+  const here = ['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '127.8.9.1', '[::1]'];
+  const elsewhere = ['localhost.example', 'notlocalhost', '8.8.8.8', '[::ffff:127.0.0.1]', '[::]', '0.0.0.0', 'x.org'];
+  for (const first of [...here, ...elsewhere]) {
+    for (const next of [...here, ...elsewhere]) {
+      const expected = here.includes(first) && here.includes(next) ? 'loopback' : 'public';
+      assert.is(hostsOnTheWay(first, next, 'loopback'), expected, `${first} to ${next}`);
+      assert.is(hostsOnTheWay(first, next, 'public'), 'public');
+      assert.is(hostsOnTheWay(first, next, 'any'), 'any');
+    }
+  }
+});
 
 test.run();

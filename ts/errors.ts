@@ -99,7 +99,7 @@ export const ERRORS = {
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
   decode_failed: serverFault('The model could not be evaluated.'),
   key_store_failed: serverFault('The database of API keys could not be read or written.'),
-  internal_error: serverFault('A fault of the server itself. Its log has the details.'),
+  internal_error: serverFault('A fault of the server itself.'),
 
   // Loading a model; never the answer to a request
   model_file_missing: notFound('There is no file at the path of the model.'),

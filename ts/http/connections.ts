@@ -9,9 +9,6 @@ import { newRequestId } from './request-id.js';
 /** Many more than requests that may wait, and few enough that what each may hold comes to hundreds of megabytes. */
 const MOST_CONNECTIONS = 2048;
 
-/** From here on, connections that wait for their next request are closed to make room for new ones. */
-const CROWDED = 1536;
-
 /** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
 const HEADERS_TIMEOUT_MS = 20_000;
 
@@ -25,14 +22,30 @@ const CHECK_INTERVAL_MS = 5_000;
 const FAREWELL_MS = 2_000;
 
 /** Node's own settings. */
-export const CONNECTION_TIMES = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_INTERVAL_MS };
+export const HTTP_SETTINGS = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_INTERVAL_MS,
+  // Its refusal would not be our envelope; a hook below demands it.
+  requireHostHeader: false,
+};
 
-export function limitConnections(server: Server): void {
-  server.maxConnections = MOST_CONNECTIONS;
+/** When three quarters are taken, connections that wait for their next request make room for new ones. */
+export function limitConnections(server: Server, most = MOST_CONNECTIONS): void {
+  server.maxConnections = most;
   server.on('connection', () => {
     server.getConnections((_error, count) => {
-      if (count > CROWDED) server.closeIdleConnections();
+      if (count > (most * 3) / 4) server.closeIdleConnections();
     });
+  });
+}
+
+/** What Node would answer by itself, without our envelope. */
+export function answerOddRequests(app: FastifyInstance): void {
+  // What a client expects beside `100-continue` may be passed over.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.addHook('onRequest', async ({ raw }) => {
+    if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return;
+    throw new ChasquiError('bad_request', 'The request has no Host header, which HTTP/1.1 demands.');
   });
 }
 

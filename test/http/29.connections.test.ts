@@ -1,0 +1,99 @@
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { limitConnections } from '../../ts/http/connections.js';
+import { closeApps, listeningApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+import { chatText, openConnections, parseReply, sendBytes } from '../support/raw-client.js';
+import { until } from '../support/until.js';
+
+const test = suite('http: connections');
+
+test.after.each(closeApps);
+
+const LIMIT = 20;
+
+async function limitedServer(): Promise<http.Server> {
+  const server = http.createServer((_request, response) => response.end('here'));
+  limitConnections(server, LIMIT);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function connectTo(server: net.Server): net.Socket {
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  return socket;
+}
+
+test('more connections than the limit are turned away, and the others go on', async () => {
+  const server = await limitedServer();
+  const sockets = Array.from({ length: LIMIT }, () => connectTo(server));
+  await until(async () => (await openConnections(server)) === LIMIT, 'all are connected');
+  const turnedAway = connectTo(server);
+  await new Promise((resolve) => turnedAway.once('close', resolve));
+  sockets[3]?.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  await new Promise((resolve) => sockets[3]?.once('data', resolve));
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+test('connections that wait for their next request make room for new ones', async () => {
+  const server = await limitedServer();
+  const idle = Array.from({ length: LIMIT }, () => connectTo(server));
+  let replies = 0;
+  for (const socket of idle) {
+    socket.on('data', () => (replies += 1));
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await until(() => replies > 0 || socket.destroyed, 'the reply is there');
+    replies = 0;
+  }
+  const late = connectTo(server);
+  late.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  const reply = await new Promise((resolve) => late.once('data', resolve));
+  assert.match(String(reply), /^HTTP\/1\.1 200 /);
+  for (const socket of idle) socket.destroy();
+  server.close();
+});
+
+test('the server has these limits', async () => {
+  const { app } = await listeningApp();
+  assert.is(app.server.maxConnections, 2048);
+  assert.is(app.server.headersTimeout, 20_000);
+  assert.is(app.server.requestTimeout, 300_000);
+});
+
+test('a connection that never says what it wants is told so and closed', async () => {
+  const { app, url } = await listeningApp();
+  app.server.headersTimeout = 100;
+  const [silent, begun] = await Promise.all([sendBytes(url, ''), sendBytes(url, 'GET /v1/models HTTP/1.1\r\nhost: x')]);
+  expectError(parseReply(silent), { status: 408, code: 'request_timeout' });
+  expectError(parseReply(begun), { status: 408, code: 'request_timeout' });
+});
+
+test('a client that does not hang up after its refusal is hung up on', async () => {
+  const { app, url } = await listeningApp();
+  const socket = net.connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  socket.write('nonsense\r\n\r\n');
+  socket.resume();
+  await new Promise((resolve) => socket.once('end', resolve));
+  await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
+  socket.destroy();
+});
+
+test('an expectation that nobody knows is passed over', async () => {
+  const { url } = await listeningApp();
+  const text = chatText({}).replace('\r\n', '\r\nexpect: a miracle\r\nconnection: close\r\n');
+  assert.match(await sendBytes(url, text), /^HTTP\/1\.1 200 .*Hello!/s);
+});
+
+test('a request without a Host header is refused in our words', async () => {
+  const { url } = await listeningApp();
+  const reply = await sendBytes(url, 'GET /v1/models HTTP/1.1\r\nconnection: close\r\n\r\n');
+  expectError(parseReply(reply), { status: 400, code: 'bad_request', says: /Host header/ });
+  assert.match(await sendBytes(url, 'GET /v1/models HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
+});
+
+test.run();

@@ -158,10 +158,7 @@ export interface Ranking {
 }
 
 /** Counts at one moment. */
-export type EngineStats = NativeStats & {
-  /** Milliseconds since the engine's current step began; 0 while there is none. */
-  stepAgeMs?: number;
-};
+export type EngineStats = NativeStats;
 
 export interface Engine {
   readonly model: ModelInfo;

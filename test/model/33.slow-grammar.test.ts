@@ -1,0 +1,75 @@
+import path from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { root } from '../../bench/peers/places.js';
+import { loadModel, type Model } from '../../ts/index.js';
+import { tinyModel } from '../support/tiny-model.js';
+
+/** To find what a grammar allows among 152,000 tokens takes longer than a step of this model. */
+const file = tinyModel('llama', 1, path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-qwen2.gguf'));
+
+/** Each letter may belong to any of the words: so many ways there are to go on, and all are followed. */
+const ambiguous = `root ::= ${'w '.repeat(3)}"."\nw ::= [a-z]*`;
+
+function constrained(model: Model, gbnf: string, maxTokens: number) {
+  const grammar = { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+  return model.generate({ prompt: 'Words: ', grammar, temperature: 1, topK: 0, seed: 3, maxTokens });
+}
+
+async function textOf(stream: AsyncIterable<{ text: string }>): Promise<string> {
+  let text = '';
+  for await (const token of stream) text += token.text;
+  return text;
+}
+
+test('a sequence whose grammar is slow costs itself time, and the others none of their tokens', async () => {
+  const model = await loadModel(file, { contextSize: 512, parallel: 4, threads: 2 });
+  const alone = await textOf(constrained(model, ambiguous, 8));
+  assert.match(alone, /^[a-z]+$/);
+
+  let running = true;
+  let beside = 0;
+  const plain = (async () => {
+    while (running) {
+      for await (const _ of model.generate({ prompt: 'The', ignoreEos: true, temperature: 0, maxTokens: 200 })) {
+        beside += 1;
+        if (!running) break;
+      }
+    }
+  })();
+  const texts = await Promise.all([textOf(constrained(model, ambiguous, 8)), textOf(constrained(model, ambiguous, 8))]);
+  running = false;
+  await plain;
+  assert.equal(texts, [alone, alone], 'the same seed draws the same tokens, within the step and aside');
+  assert.ok(beside > 40, `${beside} tokens beside 16 of the slow ones`);
+  await model.close();
+});
+
+test('a job whose token is being sampled aside can be cancelled, and the model closed', async () => {
+  const model = await loadModel(file, { contextSize: 512, parallel: 2, threads: 1 });
+  const controller = new AbortController();
+  const stream = model.generate(
+    {
+      prompt: 'Words: ',
+      grammar: { gbnf: ambiguous, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] },
+      topK: 0,
+      maxTokens: 100,
+    },
+    { signal: controller.signal },
+  );
+  await stream.next();
+  controller.abort(new Error('enough'));
+  try {
+    for await (const _ of stream);
+    assert.unreachable();
+  } catch (error) {
+    assert.is((error as Error).message, 'enough');
+  }
+  const left = constrained(model, ambiguous, 100);
+  await left.next();
+  await model.close();
+  const stats = await model.stats().catch((error) => error.code);
+  assert.is(stats, 'engine_closed');
+});
+
+test.run();

@@ -3,6 +3,7 @@
 import type { AnswerDelta } from '../chat/answer-delta.js';
 import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
 import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
+import { isTextTooDeep } from '../chat/json-depth.js';
 import { newId } from '../chat/new-id.js';
 import type { Finish } from '../engine/engine.js';
 import type { AnswerBlock, MessageReply, StopReason } from '../schemas/anthropic-message.js';
@@ -130,10 +131,10 @@ function toBlock({ kind, text, callId, name }: AnswerPart): AnswerBlock {
   }
 }
 
-/** Arguments that the token limit cut off are no object. */
+/** Arguments that the token limit cut off are no object; what is nested too deeply cannot be told again as JSON. */
 function parseInput(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return isTextTooDeep(json) ? {} : JSON.parse(json);
   } catch {
     return {};
   }

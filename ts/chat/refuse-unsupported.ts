@@ -1,12 +1,22 @@
 /**
- * Valid requests that this server cannot obey. Ignoring them would change the answer without a word, so each is a 400
- * that names the field. A value that asks for nothing (`functions: []`) passes.
+ * Valid requests that this server cannot obey, or that are more than it takes on. Ignoring them would change the answer
+ * without a word, so each is a 400 that names the field. A value that asks for nothing (`functions: []`) passes.
  */
 import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 
+/**
+ * Messages, and the calls in them. Templates run for each, and each takes some tokens even when it is empty: longer
+ * conversations fit into few contexts, and take seconds to render.
+ */
+export const MOST_MESSAGES = 8192;
+
+/** Templates show all of them to the model, and grammars are made for each. */
+export const MOST_TOOLS = 1024;
+
 export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
+  refuseTooMany(body);
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     throw new ChasquiError('invalid_value', '`top_logprobs` needs `logprobs: true` beside it.', 'top_logprobs');
   }
@@ -27,6 +37,17 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
     }
   });
   refuseTwoAnswers(body);
+}
+
+function refuseTooMany({ messages, tools = [] }: ChatCompletionRequest): void {
+  const calls = messages.map((message) => (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0));
+  const count = calls.reduce((sum, each) => sum + each, messages.length);
+  if (count > MOST_MESSAGES) throw tooMany('messages', `${count} messages and calls`, MOST_MESSAGES);
+  if (tools.length > MOST_TOOLS) throw tooMany('tools', `${tools.length} tools`, MOST_TOOLS);
+}
+
+function tooMany(param: string, what: string, most: number): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${most} are taken.`, param);
 }
 
 /** The last message is continued when it is an answer; one before it would be lost on most templates. */

@@ -71,6 +71,10 @@ function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'minLength':
       return 'must not be an empty string';
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`;
+    case 'maxProperties':
+      return `must have at most ${params.limit} keys`;
     case 'minItems':
       return 'must not be an empty array';
     case 'enum':

@@ -8,7 +8,7 @@ import {
   systemContentSchema,
   type TextBlock,
 } from './anthropic-content.js';
-import { type ChatCompletionRequest, type ChatParameter, MAX_STOP_STRINGS } from './chat-completion.js';
+import { type ChatCompletionRequest, type ChatParameter, MAX_STOP_STRINGS, stopString } from './chat-completion.js';
 import { type ChatExtra, chatExtraSchemas, chatExtras } from './chat-extras.js';
 import { functionName, variantsBy } from './variants.js';
 
@@ -91,7 +91,7 @@ const ownSchemas = {
   system: systemContentSchema,
   tools: { type: 'array', items: tool },
   tool_choice: toolChoice,
-  stop_sequences: { type: 'array', maxItems: MAX_STOP_STRINGS, items: { type: 'string', minLength: 1 } },
+  stop_sequences: { type: 'array', maxItems: MAX_STOP_STRINGS, items: stopString },
   temperature: { type: 'number', minimum: 0 },
   top_p: { type: 'number', minimum: 0, maximum: 1 },
   stream: { type: 'boolean' },

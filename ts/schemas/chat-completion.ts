@@ -58,11 +58,13 @@ export interface ResponseFormat {
 export type ChatParameter = keyof ChatCompletionRequest;
 
 export const MAX_STOP_STRINGS = 16;
+/** Characters. Text is held back for as long as it may become one of them. */
+export const LONGEST_STOP_STRING = 1000;
 export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
 export const MOST_PRIORITY = 100;
 
-const stopString = { type: 'string', minLength: 1 };
+export const stopString = { type: 'string', minLength: 1, maxLength: LONGEST_STOP_STRING };
 
 const parameterSchemas: Record<ChatParameter, object> = {
   model: { type: 'string' },
@@ -79,7 +81,7 @@ const parameterSchemas: Record<ChatParameter, object> = {
   frequency_penalty: { type: 'number' },
   max_tokens: { type: 'integer', minimum: 1 },
   max_completion_tokens: { type: 'integer', minimum: 1 },
-  stop: { type: ['string', 'array'], minLength: 1, maxItems: MAX_STOP_STRINGS, items: stopString },
+  stop: { ...stopString, type: ['string', 'array'], maxItems: MAX_STOP_STRINGS, items: stopString },
   seed: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 64 },
   n: { type: 'integer', minimum: 1, maximum: MAX_CHOICES },
   logprobs: { type: 'boolean' },

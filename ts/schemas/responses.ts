@@ -138,7 +138,8 @@ const ownSchemas = {
   include: { type: 'array', items: { type: 'string' } },
   stream: { type: 'boolean' },
   stream_options: { type: 'object' },
-  metadata: { type: 'object', additionalProperties: { type: 'string' } },
+  // As OpenAI has it: each event of a stream that tells the response repeats them.
+  metadata: { type: 'object', maxProperties: 16, additionalProperties: { type: 'string', maxLength: 512 } },
   store: { type: 'boolean' },
   truncation: { enum: ['auto', 'disabled'] },
   background: { type: 'boolean' },

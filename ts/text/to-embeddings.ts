@@ -4,11 +4,18 @@ import { ChasquiError } from '../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from '../schemas/embeddings.js';
 import { toInputs } from './to-inputs.js';
 
+type EmbeddingData = EmbeddingsReply['data'][number];
+
+/** Its vectors are encoded as they are asked for: there may be millions of numbers. */
+export interface LazyEmbeddingsReply extends Omit<EmbeddingsReply, 'data'> {
+  data: Iterable<EmbeddingData>;
+}
+
 export async function toEmbeddings(
   engine: Engine,
   body: EmbeddingsRequest,
   signal: AbortSignal,
-): Promise<EmbeddingsReply> {
+): Promise<LazyEmbeddingsReply> {
   refuseOtherLengths(body.dimensions, engine.model.vectorLength);
   const { inputs, nameOf } = toInputs(body.input, 'input', MAX_EMBEDDING_INPUTS);
   const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
@@ -16,7 +23,7 @@ export async function toEmbeddings(
   return {
     object: 'list',
     model: engine.model.id,
-    data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encode(vector) })),
+    data: toData(vectors, encode),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   };
 }
@@ -40,6 +47,13 @@ async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string):
     const rename = (text: string): string => text.replaceAll('input[0]', 'input');
     throw new ChasquiError(error.code, rename(error.message), rename(error.param), { cause: error });
   }
+}
+
+function* toData(
+  vectors: readonly Float32Array[],
+  encode: (vector: Float32Array) => EmbeddingData['embedding'],
+): Generator<EmbeddingData> {
+  for (const [index, vector] of vectors.entries()) yield { object: 'embedding', index, embedding: encode(vector) };
 }
 
 function toNumbers(vector: Float32Array): number[] {

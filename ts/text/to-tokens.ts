@@ -1,6 +1,7 @@
 /** Valid bodies of `POST /tokenize` and `POST /detokenize` → their replies. */
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
 import type {
   DetokenizeReply,
   DetokenizeRequest,
@@ -9,12 +10,24 @@ import type {
   TokenPiece,
 } from '../schemas/tokenize.js';
 
+/** Pieces of so many tokens take a second to tell; without them there is no limit but that of the body. */
+const MOST_PIECES = 250_000;
+
 export async function toTokens(engine: Engine, body: TokenizeRequest): Promise<TokenizeReply> {
   const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true };
   const tokens = Array.from(await engine.tokenize(body.content, options));
   if (!body.with_pieces) return { tokens };
+  if (tokens.length > MOST_PIECES) throw tooManyPieces(tokens.length);
   const pieces = await engine.pieces(tokens);
   return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };
+}
+
+function tooManyPieces(count: number): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `\`content\` has ${count} tokens, but \`with_pieces\` is for at most ${MOST_PIECES}: send it in parts.`,
+    'content',
+  );
 }
 
 export async function toText(engine: Engine, body: DetokenizeRequest): Promise<DetokenizeReply> {

@@ -44,6 +44,7 @@ function judge(root: unknown): void {
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
         if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
+        text += key.length;
         look(child, key);
       }
     }

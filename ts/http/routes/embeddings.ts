@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type EmbeddingsRequest, embeddingsSchema } from '../../schemas/embeddings.js';
 import { toEmbeddings } from '../../text/to-embeddings.js';
 import type { AppContext } from '../app.js';
+import { jsonInSlices } from '../json-in-slices.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
 import { readFields } from '../read-fields.js';
@@ -14,7 +15,8 @@ export function embeddingsRoute(app: FastifyInstance, { engine, profile, options
   const settings = { schema: { body: embeddingsSchema }, preValidation };
   app.post<{ Body: EmbeddingsRequest }>(URL, settings, async ({ body }, reply) => {
     checkModelName(body.model, engine.model, profile);
-    return toEmbeddings(engine, body, running.signalFor(reply.raw));
+    const { data, ...rest } = await toEmbeddings(engine, body, running.signalFor(reply.raw));
+    return reply.type('application/json; charset=utf-8').send(await jsonInSlices(rest, 'data', data));
   });
   refuseOtherMethods(app, URL, ['POST']);
 }

@@ -12,7 +12,7 @@ import { refuseOtherMethods } from '../not-found.js';
 export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {
     const stats = await countsOf(engine);
-    const { stepAgeMs = 0 } = stats;
+    const { stepAgeMs } = stats;
     if (stepAgeMs > STALLED_AFTER_MS)
       throw stalled(`has not finished a step for ${Math.floor(stepAgeMs / 1000)} seconds`);
     return toHealth(engine.model.id, stats);

@@ -1,6 +1,7 @@
 /** The options that say how a server is hosted: its mode, its address, who may use it. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ChasquiError } from '../errors.js';
+import { LARGEST_TEXT } from '../http/body/limits.js';
 import { desktop } from '../profiles/desktop.js';
 import type { Profile } from '../profiles/profile.js';
 import { runtime } from '../profiles/runtime.js';
@@ -66,7 +67,11 @@ export function addHostingOptions(command: Command): Command {
       'fetch images from any address, those of private networks included (default: from public ones, and in the ' +
         'local modes from this machine, unless --host opens the server to others)',
     )
-    .option('--body-limit <MiB>', `largest request body (default: ${limits()})`, parseCount)
+    .option(
+      '--body-limit <MiB>',
+      `largest request body, images included; without them ${LARGEST_TEXT / MIB} at most (default: ${limits()})`,
+      parseCount,
+    )
     .option(
       '--stall-timeout <s>',
       'how long a client may leave its stream unread before it is cut off; 0 for ever',

@@ -141,7 +141,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   answerOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
-  readBodies(app, profile, options.bodySilenceMs);
+  readBodies(app, profile, { largest: context.options.bodyLimit, longestSilenceMs: options.bodySilenceMs });
   validateBodies(app);
   guardRequests(app, context, options);
   app.addHook('preClose', () => running.drain(context.options.drainMs));

@@ -25,9 +25,14 @@ export class BodyBudget {
   readonly #arriving = new Set<Entry>();
   #held = 0;
 
-  constructor(total = MOST_BYTES_HELD, free = FREE_BYTES) {
+  constructor(total: number, free = FREE_BYTES) {
     this.#total = total;
     this.#free = free;
+  }
+
+  /** A body of as many bytes as any may have must find room. */
+  static forBodiesOf(largest: number): BodyBudget {
+    return new BodyBudget(Math.max(MOST_BYTES_HELD, 2 * largest));
   }
 
   /** What counts of the bodies that are held now. */

@@ -6,12 +6,20 @@ import { BodyBudget, type Share } from './budget.js';
 import { parseJsonBody } from './json-body.js';
 import { readBody } from './read-body.js';
 
+export interface BodyOptions {
+  /** The largest limit that any route has, in bytes. */
+  largest: number;
+  /** Default 20 s. */
+  longestSilenceMs: number | undefined;
+}
+
 /**
  * Where JSON is demanded, a web page of another origin cannot post without the browser asking first; so a page cannot
  * use a person's local server behind their back.
  */
-export function readBodies(app: FastifyInstance, profile: Profile, longestSilenceMs?: number): void {
-  const budget = new BodyBudget();
+export function readBodies(app: FastifyInstance, profile: Profile, options: BodyOptions): void {
+  const budget = BodyBudget.forBodiesOf(options.largest);
+  const { longestSilenceMs } = options;
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);

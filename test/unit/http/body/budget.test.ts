@@ -48,4 +48,11 @@ test('a share is released once', () => {
   assert.is(budget.held, 0);
 });
 
+test('a body that is allowed finds room, however large', () => {
+  for (const largest of [1, 64 * 2 ** 20, 2 ** 30]) {
+    const budget = BodyBudget.forBodiesOf(largest);
+    assert.ok(budget.open(() => assert.unreachable()).grow(largest));
+  }
+});
+
 test.run();

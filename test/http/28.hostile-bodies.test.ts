@@ -116,6 +116,19 @@ test('unfinished bodies make way, and nobody else notices', async () => {
   await until(() => app.server.listening, 'it still listens');
 });
 
+test('the room of bodies is free again when their replies are over, however they end', async () => {
+  const { url } = await listeningApp({ model: { vision: true } });
+  const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(48 * MIB)}` } }];
+  const body = JSON.stringify(chatBody({ messages: [{ role: 'user', content }] }));
+  for (let round = 0; round < 7; round++) {
+    const reply = await fetch(url + CHAT_PATH, { method: 'POST', headers: JSON_HEADERS, body });
+    assert.is(((await reply.json()) as { error: { code: string } }).error.code, 'image_too_large', `round ${round}`);
+    const socket = startBody(url, 60 * MIB, 40 * MIB);
+    await until(() => socket.bytesWritten > 40 * MIB && socket.writableLength === 0, 'most of it is sent');
+    socket.destroy();
+  }
+});
+
 test('bytes of a chunked body one by one are stopped before they are many', async () => {
   const { url } = await listeningApp();
   const head = `POST ${CHAT_PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;

@@ -3,10 +3,10 @@ import net from 'node:net';
 import os from 'node:os';
 import type { Engine } from '../engine/engine.js';
 import { type LoadOptions, loadModel } from '../engine/model.js';
-import { ChasquiError } from '../errors.js';
 import { type AppOptions, buildApp } from '../http/app.js';
 import { basePathOf, type Deployment } from '../http/base-path.js';
 import type { KeyStore } from '../keys/key-store.js';
+import { closeServer } from './close-server.js';
 import type { Profile } from './profile.js';
 
 export interface StartSettings {
@@ -42,9 +42,6 @@ export interface Server {
 
 const DRAIN_MS = 5000;
 
-/** How long the engine may take to end: its current step, and then to free its memory. */
-const ENGINE_CLOSE_MS = 8000;
-
 /** Rejects with a `ChasquiError` when the model cannot be loaded, with Node's own error when the port cannot be had. */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
@@ -55,14 +52,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
   let engine: Engine | undefined;
   let app: ReturnType<typeof buildApp> | undefined;
-  const stop = async (): Promise<void> => {
-    try {
-      await app?.close();
-      if (engine) await within(ENGINE_CLOSE_MS, engine.close());
-    } finally {
-      keys?.close();
-    }
-  };
+  const stop = (): Promise<void> => closeServer({ app, engine, keys });
   try {
     engine = await loadModel(settings.modelPath, settings.model);
     app = buildApp(engine, profile, {
@@ -78,19 +68,6 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     throw error;
   }
   return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
-}
-
-async function within(limitMs: number, closing: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const reason = `The engine has not ended within ${limitMs / 1000} seconds.`;
-    timer = setTimeout(() => reject(new ChasquiError('internal_error', reason)), limitMs);
-  });
-  try {
-    await Promise.race([closing, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Only where it is needed: the library has a native part, and the other modes should start where it has none. */

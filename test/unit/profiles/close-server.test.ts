@@ -1,0 +1,35 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { closeServer } from '../../../ts/profiles/close-server.js';
+
+const test = suite('unit: closing a server');
+
+function parts(engineCloses: () => Promise<void>) {
+  const closed: string[] = [];
+  const note = async (what: string): Promise<void> => void closed.push(what);
+  return {
+    closed,
+    app: { close: () => note('app') },
+    engine: { close: () => note('engine').then(engineCloses) },
+    keys: { close: () => void closed.push('keys') },
+  };
+}
+
+test('in this order, and only what is there', async () => {
+  const all = parts(async () => undefined);
+  await closeServer(all);
+  assert.equal(all.closed, ['app', 'engine', 'keys']);
+  await closeServer({ app: undefined, engine: undefined, keys: null });
+});
+
+test('an engine that never ends is waited for in bounded time', async () => {
+  const stuck = parts(() => new Promise(() => undefined));
+  const thrown = await closeServer(stuck, 20).then(
+    () => 'closed',
+    (error) => error.message,
+  );
+  assert.match(thrown, /has not ended within 0.02 seconds/);
+  assert.equal(stuck.closed, ['app', 'engine', 'keys']);
+});
+
+test.run();

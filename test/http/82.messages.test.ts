@@ -182,6 +182,7 @@ test('failures of every kind have Anthropic’s words for it', async () => {
   const failures = [
     ['queue_full', 429, 'rate_limit_error'],
     ['engine_closed', 503, 'overloaded_error'],
+    ['server_busy', 503, 'overloaded_error'],
     ['decode_failed', 500, 'api_error'],
   ] as const;
   for (const [code, status, type] of failures) {

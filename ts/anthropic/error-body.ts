@@ -12,6 +12,6 @@ export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
 
 function toAnthropicType({ type, code }: ErrorBody['error']): string {
   if (code === 'request_too_large') return 'request_too_large';
-  if (code === 'engine_closed') return 'overloaded_error';
+  if (code === 'engine_closed' || code === 'server_busy') return 'overloaded_error';
   return type === 'server_error' ? 'api_error' : type;
 }

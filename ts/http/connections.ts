@@ -57,10 +57,17 @@ export function cutOffUnreadReplies(app: FastifyInstance, patienceMs: number): v
   if (patienceMs === 0) return;
   app.addHook('onRequest', async (_request, { raw }) => {
     raw.once('prefinish', () => {
-      // Node sets another time for the connection when all has gone out, or closes it.
-      if (raw.socket instanceof Socket) raw.socket.setTimeout(patienceMs);
-      else raw.once('socket', (socket: Socket) => socket.setTimeout(patienceMs));
+      if (raw.socket instanceof Socket) limitWait(raw, raw.socket, patienceMs);
+      else raw.once('socket', (socket: Socket) => limitWait(raw, socket, patienceMs));
     });
+  });
+}
+
+function limitWait(reply: ServerResponse, socket: Socket, patienceMs: number): void {
+  socket.setTimeout(patienceMs);
+  reply.once('finish', () => {
+    // Node has set another time by now if the connection waits for its next request. Else a reply is being computed.
+    if (socket.timeout === patienceMs) socket.setTimeout(0);
   });
 }
 

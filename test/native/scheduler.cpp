@@ -1,6 +1,4 @@
-#include "check.h"
-
-#include "core/scheduler.h"
+#include "scheduling.h"
 
 #include <map>
 #include <memory>
@@ -12,42 +10,6 @@ using namespace chasqui;
 using namespace chasqui::test;
 
 namespace {
-
-SchedulerOptions options(size_t n_slots, size_t n_batch, double target_step_ms = 100) {
-    return {n_batch, target_step_ms, {n_slots, 1, 0}};
-}
-
-std::unique_ptr<Sequence> sequence(uint32_t id, std::vector<TokenId> prompt, int32_t priority = 0) {
-    Job job;
-    job.id       = id;
-    job.prompt   = std::move(prompt);
-    job.priority = priority;
-    return std::make_unique<Sequence>(std::move(job));
-}
-
-// A prompt that shares nothing with those of other ids.
-std::unique_ptr<Sequence> sequence(uint32_t id, size_t n_prompt, int32_t priority = 0) {
-    return sequence(id, std::vector<TokenId>(n_prompt, static_cast<TokenId>(1000 + id)), priority);
-}
-
-// What the engine does with a plan, without a model: everything planned is computed, and token 2 is sampled.
-void compute(Scheduler& scheduler, const Plan& plan, double milliseconds = 10) {
-    scheduler.computed(plan, milliseconds);
-    for (const PlanRow& row : plan.rows) {
-        if (row.sequence->n_pending() == 0) row.sequence->accept(2, "x", false, 1000000);
-    }
-}
-
-void step(Scheduler& scheduler) { compute(scheduler, scheduler.plan(Clock::now())); }
-
-size_t tokens_of(const Plan& plan, uint32_t id) {
-    for (const PlanRow& row : plan.rows) {
-        if (row.sequence->id() == id) return row.n_tokens;
-    }
-    return 0;
-}
-
-bool runs(const Scheduler& scheduler, uint32_t id) { return scheduler.find(id)->slot != Sequence::kNoSlot; }
 
 const Test nothing("scheduler: with nothing submitted it plans nothing", [] {
     Scheduler scheduler(options(4, 100));
@@ -212,18 +174,6 @@ const Test slot_order("scheduler: rows are in order of their slots, which stay c
     }
 });
 
-const Test cancel_waiting("scheduler: a sequence can be removed while it waits", [] {
-    Scheduler scheduler(options(1, 100));
-    scheduler.submit(sequence(1, 5));
-    scheduler.submit(sequence(2, 5));
-    step(scheduler);
-    expect_equal(scheduler.n_waiting(), size_t{1});
-    scheduler.remove(scheduler.find(2));
-    expect(scheduler.find(2) == nullptr, "no sequence 2");
-    scheduler.remove(scheduler.find(1));
-    expect(scheduler.idle(), "idle");
-});
-
 const Test shared_prefill("scheduler: a beginning that several share is computed once", [] {
     Scheduler scheduler(options(4, 100));
     for (uint32_t id = 1; id <= 3; ++id) {
@@ -243,109 +193,6 @@ const Test shared_prefill("scheduler: a beginning that several share is computed
     expect_equal(n_computed, size_t{300 + 3 * 10});
     expect_equal(scheduler.find(1)->finish().cached_tokens, 0);
     expect_equal(scheduler.find(3)->finish().cached_tokens, 300);
-});
-
-const Test priorities("scheduler: of those who wait, the higher priority is admitted first", [] {
-    Scheduler scheduler(options(1, 100));
-    scheduler.submit(sequence(1, 5));
-    step(scheduler);
-    scheduler.submit(sequence(2, 5, -1));
-    scheduler.submit(sequence(3, 5, 0));
-    scheduler.remove(scheduler.find(1));
-    step(scheduler);
-    expect(runs(scheduler, 3) && !runs(scheduler, 2), "3 before 2");
-});
-
-const Test aging("scheduler: who waits long enough comes before a higher priority that has just arrived", [] {
-    Scheduler  scheduler(options(1, 100));
-    const auto now = Clock::now();
-    scheduler.submit(sequence(1, 5, 0));
-    scheduler.submit(sequence(2, 5, 2));
-    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
-    scheduler.find(2)->submitted_at = now;
-    scheduler.plan(now);
-    expect(runs(scheduler, 1), "the one that waited");
-});
-
-const Test preempts("scheduler: a higher priority preempts the youngest of the lowest, which goes on later", [] {
-    Scheduler scheduler(options(2, 100));
-    scheduler.submit(sequence(1, 40));
-    scheduler.submit(sequence(2, 40));
-    step(scheduler);
-    step(scheduler);
-    const auto before = scheduler.find(2)->tokens;
-    scheduler.submit(sequence(3, 40, 5));
-    step(scheduler);
-    expect(runs(scheduler, 1) && runs(scheduler, 3) && !runs(scheduler, 2), "2 gave way");
-    expect(scheduler.find(2)->tokens == before, "and has kept its tokens");
-    scheduler.remove(scheduler.find(1));
-    step(scheduler);
-    expect(runs(scheduler, 2), "2 runs again");
-    expect_equal(scheduler.find(2)->tokens.size(), before.size() + 1);
-    expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
-});
-
-const Test aging_holds("scheduler: who was admitted because they had waited keeps the slot from those of higher priority", [] {
-    Scheduler  scheduler(options(1, 100));
-    const auto now = Clock::now();
-    scheduler.submit(sequence(1, 5, 0));
-    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
-    compute(scheduler, scheduler.plan(now));
-    scheduler.submit(sequence(2, 5, 2));
-    scheduler.find(2)->submitted_at = now;
-    compute(scheduler, scheduler.plan(now));
-    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
-    scheduler.submit(sequence(3, 5, 3));
-    scheduler.find(3)->submitted_at = now;
-    compute(scheduler, scheduler.plan(now));
-    expect(runs(scheduler, 3) && !runs(scheduler, 1), "3 is higher than what waiting had made of it");
-});
-
-const Test keeps_slot("scheduler: nobody is preempted for a sequence that waits for a prompt under way", [] {
-    Scheduler            scheduler(options(2, 100));
-    std::vector<TokenId> shared(300, 7);
-    scheduler.submit(sequence(1, shared));
-    scheduler.submit(sequence(2, 40));
-    step(scheduler);
-    shared.push_back(8);
-    scheduler.submit(sequence(3, shared, 5));
-    step(scheduler);
-    expect(runs(scheduler, 1) && runs(scheduler, 2), "both go on");
-});
-
-const Test paused_prompt("scheduler: nobody waits for the prompt of a sequence that is paused", [] {
-    Scheduler            scheduler(options(2, 100));
-    std::vector<TokenId> shared(300, 7);
-    scheduler.submit(sequence(1, shared));
-    step(scheduler);
-    scheduler.pause(*scheduler.find(1), true);
-    shared.push_back(8);
-    scheduler.submit(sequence(2, shared));
-    step(scheduler);
-    expect(runs(scheduler, 2), "2 computes it itself");
-});
-
-const Test behind_equal("scheduler: who cannot preempt does not keep a higher priority behind them from it", [] {
-    Scheduler  scheduler(options(1, 100));
-    const auto now = Clock::now();
-    scheduler.submit(sequence(1, 5, 1));
-    scheduler.find(1)->submitted_at = now;
-    compute(scheduler, scheduler.plan(now));
-    scheduler.submit(sequence(2, 5, 0));
-    scheduler.find(2)->submitted_at = now - std::chrono::seconds(60);
-    scheduler.submit(sequence(3, 5, 3));
-    scheduler.find(3)->submitted_at = now;
-    compute(scheduler, scheduler.plan(now));
-    expect(runs(scheduler, 3), "3");
-});
-
-const Test equal_priority("scheduler: equal priorities do not preempt each other", [] {
-    Scheduler scheduler(options(1, 100));
-    scheduler.submit(sequence(1, 40, 3));
-    step(scheduler);
-    scheduler.submit(sequence(2, 40, 3));
-    step(scheduler);
-    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
 });
 
 const Test one_at_a_time("scheduler: a deterministic step computes one sequence, everybody in turn, nothing cached", [] {

@@ -1,0 +1,126 @@
+#include "scheduling.h"
+
+#include <chrono>
+#include <vector>
+
+using namespace chasqui;
+using namespace chasqui::test;
+
+namespace {
+
+const Test cancel_waiting("scheduler: a sequence can be removed while it waits", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 5));
+    scheduler.submit(sequence(2, 5));
+    step(scheduler);
+    expect_equal(scheduler.n_waiting(), size_t{1});
+    scheduler.remove(scheduler.find(2));
+    expect(scheduler.find(2) == nullptr, "no sequence 2");
+    scheduler.remove(scheduler.find(1));
+    expect(scheduler.idle(), "idle");
+});
+
+const Test priorities("scheduler: of those who wait, the higher priority is admitted first", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 5));
+    step(scheduler);
+    scheduler.submit(sequence(2, 5, -1));
+    scheduler.submit(sequence(3, 5, 0));
+    scheduler.remove(scheduler.find(1));
+    step(scheduler);
+    expect(runs(scheduler, 3) && !runs(scheduler, 2), "3 before 2");
+});
+
+const Test aging("scheduler: who waits long enough comes before a higher priority that has just arrived", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 0));
+    scheduler.submit(sequence(2, 5, 2));
+    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
+    scheduler.find(2)->submitted_at = now;
+    scheduler.plan(now);
+    expect(runs(scheduler, 1), "the one that waited");
+});
+
+const Test preempts("scheduler: a higher priority preempts the youngest of the lowest, which goes on later", [] {
+    Scheduler scheduler(options(2, 100));
+    scheduler.submit(sequence(1, 40));
+    scheduler.submit(sequence(2, 40));
+    step(scheduler);
+    step(scheduler);
+    const auto before = scheduler.find(2)->tokens;
+    scheduler.submit(sequence(3, 40, 5));
+    step(scheduler);
+    expect(runs(scheduler, 1) && runs(scheduler, 3) && !runs(scheduler, 2), "2 gave way");
+    expect(scheduler.find(2)->tokens == before, "and has kept its tokens");
+    scheduler.remove(scheduler.find(1));
+    step(scheduler);
+    expect(runs(scheduler, 2), "2 runs again");
+    expect_equal(scheduler.find(2)->tokens.size(), before.size() + 1);
+    expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
+});
+
+const Test aging_holds("scheduler: who was admitted because they had waited keeps the slot from those of higher priority", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 0));
+    scheduler.find(1)->submitted_at = now - std::chrono::seconds(25);
+    compute(scheduler, scheduler.plan(now));
+    scheduler.submit(sequence(2, 5, 2));
+    scheduler.find(2)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
+    scheduler.submit(sequence(3, 5, 3));
+    scheduler.find(3)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 3) && !runs(scheduler, 1), "3 is higher than what waiting had made of it");
+});
+
+const Test keeps_slot("scheduler: nobody is preempted for a sequence that waits for a prompt under way", [] {
+    Scheduler            scheduler(options(2, 100));
+    std::vector<TokenId> shared(300, 7);
+    scheduler.submit(sequence(1, shared));
+    scheduler.submit(sequence(2, 40));
+    step(scheduler);
+    shared.push_back(8);
+    scheduler.submit(sequence(3, shared, 5));
+    step(scheduler);
+    expect(runs(scheduler, 1) && runs(scheduler, 2), "both go on");
+});
+
+const Test paused_prompt("scheduler: nobody waits for the prompt of a sequence that is paused", [] {
+    Scheduler            scheduler(options(2, 100));
+    std::vector<TokenId> shared(300, 7);
+    scheduler.submit(sequence(1, shared));
+    step(scheduler);
+    scheduler.pause(*scheduler.find(1), true);
+    shared.push_back(8);
+    scheduler.submit(sequence(2, shared));
+    step(scheduler);
+    expect(runs(scheduler, 2), "2 computes it itself");
+});
+
+const Test behind_equal("scheduler: who cannot preempt does not keep a higher priority behind them from it", [] {
+    Scheduler  scheduler(options(1, 100));
+    const auto now = Clock::now();
+    scheduler.submit(sequence(1, 5, 1));
+    scheduler.find(1)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    scheduler.submit(sequence(2, 5, 0));
+    scheduler.find(2)->submitted_at = now - std::chrono::seconds(60);
+    scheduler.submit(sequence(3, 5, 3));
+    scheduler.find(3)->submitted_at = now;
+    compute(scheduler, scheduler.plan(now));
+    expect(runs(scheduler, 3), "3");
+});
+
+const Test equal_priority("scheduler: equal priorities do not preempt each other", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 40, 3));
+    step(scheduler);
+    scheduler.submit(sequence(2, 40, 3));
+    step(scheduler);
+    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
+});
+
+}  // namespace

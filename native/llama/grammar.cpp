@@ -17,9 +17,9 @@ namespace chasqui {
 
 namespace {
 
-// llama.cpp parses grammars by recursion.
-constexpr size_t kMostBytes    = size_t{4} << 20;
-constexpr size_t kDeepestGroup = 256;
+constexpr size_t kMostBytes = size_t{4} << 20;
+// Candidates that llama.cpp is asked about at once. While it makes them ready, a millisecond, it looks at no deadline.
+constexpr size_t kAskedAtOnce = 8192;
 
 struct FreeSampler {
     void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
@@ -56,7 +56,14 @@ public:
           thinking_end_(thinking_words(settings, settings.thinking_ends)),
           lazy_(settings.lazy),
           names_tokens_(names_tokens),
-          awaits_word_(!words_.empty()) {}
+          awaits_word_(!words_.empty()) {
+        const auto is_over = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_over(); };
+        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_over, this);
+    }
+
+    // llama.cpp's sampler refers to this object.
+    Grammar(const Grammar&)            = delete;
+    Grammar& operator=(const Grammar&) = delete;
 
     bool allows(TokenId token) override {
         if (!applies()) return true;
@@ -71,8 +78,9 @@ public:
         for (const TokenId token : tokens) candidates_.push_back({token, 0.0f, 0.0f});
         apply();
         tokens.clear();
-        for (const llama_token_data& candidate : candidates_) {
-            if (is_allowed(candidate)) tokens.push_back(candidate.id);
+        for (size_t i = 0; i < candidates_.size(); ++i) {
+            if (i % kAskedAtOnce == 0) check_deadline();
+            if (is_allowed(candidates_[i])) tokens.push_back(candidates_[i].id);
         }
     }
 
@@ -98,7 +106,6 @@ public:
         for (const llama_token token : tokens) {
             follow_thinking(token);
             if (lazy_) continue;
-            // llama.cpp would end the process.
             if (!allows(token)) throw std::runtime_error("the grammar does not begin as the template's prompt ends");
             llama_sampler_accept(sampler_.get(), token);
             text_.push(common_token_to_piece(vocab_, token, true));
@@ -130,13 +137,32 @@ private:
         (is_thinking_ ? thinking_end_ : thinking_start_).reset();
     }
 
+    bool is_over() const { return deadline_ != nullptr && deadline_->is_over(); }
+
+    void check_deadline() const {
+        if (is_over()) throw ConstraintTimeout();
+    }
+
+    [[noreturn]] static void fail(const std::string& what) {
+        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be obeyed: " + in_short(what) + ".");
+    }
+
     void apply() {
-        if (deadline_ != nullptr && deadline_->is_over()) throw ConstraintTimeout();
-        llama_token_data_array array{candidates_.data(), candidates_.size(), -1, false};
-        llama_sampler_apply(sampler_.get(), &array);
+        for (size_t at = 0; at < candidates_.size(); at += kAskedAtOnce) {
+            check_deadline();
+            const size_t           n = std::min(kAskedAtOnce, candidates_.size() - at);
+            llama_token_data_array array{candidates_.data() + at, n, -1, false};
+            try {
+                llama_sampler_apply(sampler_.get(), &array);
+            } catch (const std::exception& error) {
+                check_deadline();
+                fail(error.what());
+            }
+        }
     }
 
     void feed(TokenId token) {
+        check_deadline();
         try {
             if (!awaits_word_) {
                 llama_sampler_accept(sampler_.get(), token);
@@ -145,9 +171,12 @@ private:
                 awaits_word_ = false;
                 for (const TokenId each : words_.recent()) llama_sampler_accept(sampler_.get(), each);
             }
-        } catch (const std::exception&) {
+        } catch (const std::length_error& error) {
+            check_deadline();
+            fail(error.what());  // it takes more than it may
+        } catch (const std::exception& error) {
             // The text beside the trigger is not what the grammar begins with: this was no tool call.
-            if (!lazy_) throw;
+            if (!lazy_) fail(error.what());
             is_off_ = true;
         }
     }
@@ -201,30 +230,25 @@ std::vector<llama_token> prefill_tokens(const llama_vocab* vocab, const std::str
     return tokens;
 }
 
-// What llama.cpp's own parser does not survive is refused here. Tells whether the grammar names tokens (`<think>`,
-// `<[42]>`), which are then not matched by their text.
-bool check(const std::string& gbnf) {
+// Everything else is for the parser to refuse.
+void check(const std::string& gbnf) {
     if (gbnf.empty()) throw std::runtime_error("it is empty");
     if (gbnf.size() > kMostBytes) throw std::runtime_error("it is longer than 4 MiB");
     if (gbnf.find('\0') != std::string::npos) throw std::runtime_error("it holds a NUL character");
-    bool   names_tokens = false;
-    size_t depth        = 0;
-    char   closing      = 0;
+}
+
+// Whether the grammar names tokens (`<think>`, `<[42]>`), which are then not matched by their text.
+bool mentions_tokens(const std::string& gbnf) {
     for (size_t i = 0; i < gbnf.size(); ++i) {
-        const char c = gbnf[i];
-        if (closing != 0) {
-            if (c == '\\') ++i;
-            if (c == closing) closing = 0;
-            continue;
+        if (gbnf[i] == '<') return true;
+        if (gbnf[i] == '#') i = std::min(gbnf.find_first_of("\r\n", i), gbnf.size());
+        if (i == gbnf.size() || (gbnf[i] != '"' && gbnf[i] != '[')) continue;
+        const char closing = gbnf[i] == '"' ? '"' : ']';
+        for (++i; i < gbnf.size() && gbnf[i] != closing; ++i) {
+            if (gbnf[i] == '\\') ++i;
         }
-        if (c == '"') closing = '"';
-        if (c == '[') closing = ']';
-        if (c == '#') closing = '\n';
-        if (c == '<') names_tokens = true;
-        if (c == '(' && ++depth > kDeepestGroup) throw std::runtime_error("its groups are nested too deeply");
-        if (c == ')' && depth > 0) --depth;
     }
-    return names_tokens;
+    return false;
 }
 
 }  // namespace
@@ -233,14 +257,15 @@ std::shared_ptr<TokenConstraint> GrammarCompiler::compile(const GrammarSettings&
     std::call_once(tree_built_, [this] { tree_ = std::make_shared<TokenTree>(vocab_); });
     take_last_errors();
     try {
-        const bool    names_tokens = check(settings.gbnf);
-        SamplerHandle sampler      = grammar_sampler(vocab_, settings);
+        check(settings.gbnf);
+        SamplerHandle sampler = grammar_sampler(vocab_, settings);
         if (!sampler) throw std::runtime_error(take_last_errors());
-        auto grammar = std::make_shared<Grammar>(vocab_, tree_, std::move(sampler), settings, names_tokens);
+        auto grammar =
+            std::make_shared<Grammar>(vocab_, tree_, std::move(sampler), settings, mentions_tokens(settings.gbnf));
         grammar->prefill(prefill_tokens(vocab_, settings.prefill));
         return grammar;
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_grammar, std::string("The grammar cannot be used: ") + error.what() + ".");
+        throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + in_short(error.what()) + ".");
     }
 }
 

@@ -24,7 +24,18 @@ struct GrammarTrigger {
     std::string value;
 };
 
-// A grammar in GBNF, llama.cpp's own notation, and when it applies.
+// A grammar in GBNF, llama.cpp's own notation, and when it applies. It may come from whoever sends a request, so it is
+// refused beyond these limits:
+//
+//   text         4 MiB
+//   groups       256 within each other
+//   rules        262,144; each group and each optional repetition is one
+//   repetitions  2,000 of one thing (more at most means without end), 2 million elements of all together
+//   sets         16,384 characters and ranges in one [...]
+//   ambiguity    8,192 ways in which the text so far may be meant
+//   work         2^27 comparisons for one call: about a second, unless its deadline is over before
+//
+// All but the first are in vendor/patches/0010 to 0013, beside the code that they bound.
 struct GrammarSettings {
     std::string                 gbnf;
     bool                        lazy = false;  // not before one of the triggers
@@ -41,7 +52,8 @@ class GrammarCompiler {
 public:
     explicit GrammarCompiler(const llama_vocab* vocab) : vocab_(vocab) {}
 
-    // Takes milliseconds, the first time of a large vocabulary some hundred. Throws `invalid_grammar`.
+    // Takes milliseconds, at the limits a second, the first time of a large vocabulary some hundred milliseconds more.
+    // Throws `invalid_grammar`.
     std::shared_ptr<TokenConstraint> compile(const GrammarSettings& settings);
 
 private:

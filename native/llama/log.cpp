@@ -41,4 +41,12 @@ void capture_log(bool verbose) {
 
 std::string take_last_errors() { return std::exchange(t_errors, {}); }
 
+std::string in_short(const std::string& message) {
+    constexpr size_t kLongest = 300;
+    if (message.size() <= kLongest) return message;
+    size_t end = kLongest;
+    while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80) --end;  // within a character
+    return message.substr(0, end) + " ...";
+}
+
 }  // namespace chasqui

@@ -12,4 +12,7 @@ void capture_log(bool verbose);
 // The error lines that this thread caused since it last asked, joined by "; ".
 std::string take_last_errors();
 
+// The beginning of a message: llama.cpp likes to quote all that it was given, and that may be megabytes.
+std::string in_short(const std::string& message);
+
 }  // namespace chasqui

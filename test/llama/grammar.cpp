@@ -222,9 +222,8 @@ const Test refused("grammar: what llama.cpp would end the process for, or cannot
     const std::string deep(100'000, '(');
     for (const std::string& gbnf :
          {std::string("%llguidance {}"), std::string("root ::= \"a"), std::string("root ::= missing"),
-          std::string("root ::= root \"x\""), std::string("root ::= (\"a\" | )+"), std::string("other ::= \"x\""),
-          std::string(), "root ::= " + deep, std::string("root ::= \"a\"\0 b", 15), std::string("root ::= [a-"),
-          std::string(5 << 20, ' ')}) {
+          std::string("root ::= root \"x\""), std::string("other ::= \"x\""), std::string(), "root ::= " + deep,
+          std::string("root ::= \"a\"\0 b", 15), std::string("root ::= [a-"), std::string(5 << 20, ' ')}) {
         const auto error = expect_throws<Error>([&] { compile(always(gbnf)); });
         expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar for " + gbnf.substr(0, 40));
     }

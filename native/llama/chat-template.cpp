@@ -2,6 +2,8 @@
 
 #include "../core/error-code.h"
 #include "gbnf.h"
+#include "json-shape.h"
+#include "schema-grammar.h"
 
 #include <chat-auto-parser.h>
 #include <chat.h>
@@ -69,21 +71,36 @@ bool can_call_tools(const common_chat_templates* templates) {
     }
 }
 
-// What the template's handlers would report without saying which of the schemas it was.
+// What the template's handlers would not survive, or report without saying which of the schemas it was.
 void check_schemas(const common_chat_templates_inputs& inputs) {
-    std::string where = "response_format";
-    try {
-        if (!inputs.json_schema.empty()) json_schema_to_grammar(common_json::parse(inputs.json_schema));
-        if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) return;
-        for (size_t i = 0; i < inputs.tools.size(); ++i) {
-            where = "tools[" + std::to_string(i) + "].function.parameters";
-            common_json function = common_json::object();
-            function["parameters"] = common_json::parse(inputs.tools[i].parameters);
-            json_schema_to_grammar(common_chat_tool_parameters(function));
+    if (!inputs.json_schema.empty()) grammar_of_schema(inputs.json_schema, "response_format");
+    if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) return;
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < inputs.tools.size(); ++i) {
+        const std::string where = "tools[" + std::to_string(i) + "].function.parameters";
+        n_bytes += inputs.tools[i].parameters.size();
+        if (n_bytes > kMostSchemaBytes) {
+            throw Error(ErrorCode::invalid_grammar,
+                        "The JSON schemas up to `" + where + "` are longer than 512 KiB together.");
         }
-    } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_grammar,
-                    "The JSON schema in `" + where + "` cannot be enforced: " + error.what() + ".");
+        if (inputs.tools[i].parameters != "null") grammar_of_schema(inputs.tools[i].parameters, where);
+    }
+}
+
+// Before it is parsed: schemas, variables of the template, arguments of past calls.
+void check_shape(const std::string& json) {
+    if (shape_of(json).most_members <= kMostMembers) return;
+    throw Error(ErrorCode::template_failed, "An object in the conversation or its tools has more than 5,000 members.");
+}
+
+// Templates get these parsed.
+void check_arguments(const common_json& messages) {
+    for (const common_json& message : messages) {
+        if (!message.contains("tool_calls")) continue;
+        for (const common_json& call : message.at("tool_calls")) {
+            const common_json arguments = call.at("function").value("arguments", common_json());
+            if (arguments.is_string()) check_shape(arguments.get<std::string>());
+        }
     }
 }
 
@@ -173,7 +190,9 @@ void ChatTemplate::analyse() {
 
 RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
     try {
-        const common_json            request   = common_json::parse(request_json);
+        check_shape(request_json);
+        const common_json request = common_json::parse(request_json);
+        check_arguments(request.at("messages"));
         common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
         const std::string            only_tool = read_tool_choice(request, inputs);
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <regex>
 #include <string_view>
 
 namespace chasqui {
@@ -22,11 +21,31 @@ Span root_of(const std::string& gbnf) {
     return {begin, std::min(gbnf.find('\n', begin), gbnf.size())};
 }
 
-std::string with_root(const std::string& gbnf, const std::regex& pattern, const char* replacement) {
-    const Span root = root_of(gbnf);
-    return gbnf.substr(0, root.begin) +
-           std::regex_replace(gbnf.substr(root.begin, root.end - root.begin), pattern, replacement) +
-           gbnf.substr(root.end);
+bool begins_with(const std::string& text, size_t at, std::string_view beginning) {
+    return text.compare(at, beginning.size(), beginning) == 0;
+}
+
+// What is to stand in the root rule instead of what begins at `at`, and where that ends; `at` itself where it stays.
+struct Replacement {
+    size_t      end;
+    std::string text;
+};
+
+// By hand, because the literals of a schema may stand there and std::regex recurses for each of their characters.
+template <typename Find>
+std::string with_root(const std::string& gbnf, const Find& find) {
+    const Span  root   = root_of(gbnf);
+    std::string result = gbnf.substr(0, root.begin);
+    for (size_t at = root.begin; at < root.end;) {
+        const Replacement found = find(at);
+        if (found.end == at) {
+            result += gbnf[at++];
+        } else {
+            result += found.text;
+            at = found.end;
+        }
+    }
+    return result + gbnf.substr(root.end);
 }
 
 void replace_first(std::string& text, std::string_view from, std::string_view to) {
@@ -67,8 +86,16 @@ std::string with_prefixed_names(const std::string& gbnf, std::string_view prefix
 }  // namespace
 
 std::string without_preamble(const std::string& gbnf) {
-    static const std::regex kPreamble(" until-[0-9]+[?]?(?= (?:space )?tool-)");
-    return with_root(gbnf, kPreamble, "");
+    static constexpr std::string_view kUntil = " until-";
+    return with_root(gbnf, [&](size_t at) -> Replacement {
+        if (!begins_with(gbnf, at, kUntil)) return {at, {}};
+        const size_t number = at + kUntil.size();
+        size_t       end    = std::min(gbnf.find_first_not_of("0123456789", number), gbnf.size());
+        if (end == number) return {at, {}};
+        if (begins_with(gbnf, end, "?")) ++end;
+        const bool is_preamble = begins_with(gbnf, end, " tool-") || begins_with(gbnf, end, " space tool-");
+        return {is_preamble ? end : at, {}};
+    });
 }
 
 std::string with_one_call(std::string gbnf) {
@@ -78,8 +105,14 @@ std::string with_one_call(std::string gbnf) {
 }
 
 std::string with_closed_thought(const std::string& gbnf) {
-    static const std::regex kMayEnd("\\((\"[^\"]+\") \\| \\)");
-    return with_root(gbnf, kMayEnd, "$1");
+    static constexpr std::string_view kOrNothing = " | )";
+    return with_root(gbnf, [&](size_t at) -> Replacement {
+        if (!begins_with(gbnf, at, "(\"")) return {at, {}};
+        const size_t quote = gbnf.find('"', at + 2);
+        if (quote == std::string::npos || quote == at + 2) return {at, {}};
+        if (!begins_with(gbnf, quote + 1, kOrNothing)) return {at, {}};
+        return {quote + 1 + kOrNothing.size(), gbnf.substr(at + 1, quote - at)};
+    });
 }
 
 std::string without_fence(std::string gbnf) {

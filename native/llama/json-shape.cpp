@@ -1,0 +1,36 @@
+#include "json-shape.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace chasqui {
+
+JsonShape shape_of(const std::string& json) {
+    JsonShape           shape;
+    std::vector<size_t> members;  // one more than the commas of each array or object that is open
+    bool                in_string = false;
+    for (size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '"') in_string = !in_string;
+        if (in_string) {
+            if (c == '\\') ++i;
+            continue;
+        }
+        if (c == '{' || c == '[') {
+            // What an array holds is no member.
+            members.push_back(c == '{' ? 1 : 0);
+            shape.depth = std::max(shape.depth, members.size());
+        } else if (members.empty()) {
+            continue;
+        } else if (c == '}' || c == ']') {
+            shape.most_members = std::max(shape.most_members, members.back());
+            members.pop_back();
+        } else if (c == ',' && members.back() > 0) {
+            ++members.back();
+        }
+    }
+    for (const size_t each : members) shape.most_members = std::max(shape.most_members, each);
+    return shape;
+}
+
+}  // namespace chasqui

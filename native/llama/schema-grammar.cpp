@@ -1,0 +1,35 @@
+#include "schema-grammar.h"
+
+#include "../core/error-code.h"
+#include "json-shape.h"
+#include "log.h"
+
+#include <json-schema-to-grammar.h>
+#include <json.h>
+
+#include <stdexcept>
+
+namespace chasqui {
+
+namespace {
+
+void check_limits(const std::string& schema) {
+    if (schema.size() > kMostSchemaBytes) throw std::runtime_error("it is longer than 512 KiB");
+    const JsonShape shape = shape_of(schema);
+    if (shape.depth > kDeepestSchema) throw std::runtime_error("it is nested deeper than 64 levels");
+    if (shape.most_members > kMostMembers) throw std::runtime_error("an object in it has more than 5,000 members");
+}
+
+}  // namespace
+
+std::string grammar_of_schema(const std::string& schema, const std::string& where) {
+    try {
+        check_limits(schema);
+        return json_schema_to_grammar(common_json::parse(schema));
+    } catch (const std::exception& error) {
+        throw Error(ErrorCode::invalid_grammar,
+                    "The JSON schema in `" + where + "` cannot be enforced: " + in_short(error.what()) + ".");
+    }
+}
+
+}  // namespace chasqui

@@ -243,4 +243,40 @@ function chunksOf(body: string): ChatCompletionChunk[] {
   return readSse(body).events;
 }
 
+const lenient = { type: 'string', format: 'email', enum: [] };
+
+test('what a schema demands and no grammar can enforce is passed over and named', async () => {
+  const { chat, engine } = testApp({ model: { takesTools: true } });
+  const tool = { type: 'function', function: { name: 'f', parameters: { properties: { v: true, w: { not: {} } } } } };
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema: lenient } };
+  const reply = await chat({ tools: [tool], response_format, quux: 1 });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal(String(reply.headers['x-chasqui-ignored']).split(', ').map(decodeURIComponent), [
+    'quux',
+    'response_format.json_schema.schema.format',
+    'response_format.json_schema.schema.enum',
+    'tools[0].function.parameters.properties.w.not',
+  ]);
+  assert.equal(engine.renderOptions[0]?.jsonSchema, lenient);
+});
+
+test('the list of what is passed over stays short enough for a header', async () => {
+  const { chat } = testApp();
+  const properties = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`\u{1f600}`.repeat(99) + i, false]));
+  const reply = await chat({
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { properties } } },
+  });
+  assert.is(reply.statusCode, 200, reply.body);
+  const header = String(reply.headers['x-chasqui-ignored']);
+  assert.ok(header.length < 8192, `${header.length} characters`);
+  assert.match(header, /, \.\.\.$/);
+});
+
+test('the same is refused where it is to be obeyed strictly', async () => {
+  const { chat } = testApp();
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema: lenient, strict: true } };
+  const param = 'response_format.json_schema.schema.format';
+  expectError(await chat({ response_format }), { status: 400, code: 'unsupported_parameter', param });
+});
+
 test.run();

@@ -153,6 +153,14 @@ test('the choice of tools and the format reach the template', async () => {
   assert.equal(second?.jsonSchema, schema);
 });
 
+test('what of a format cannot be enforced is named by the name that it was sent with', async () => {
+  const { respond } = responses();
+  const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'email' }, strict: false };
+  const reply = await respond({ text: { format } });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(reply.headers['x-chasqui-ignored'], 'text.format.schema.format');
+});
+
 const wrong: [object, string, string, RegExp?][] = [
   [{ input: undefined }, 'input', 'missing_required_parameter'],
   [{ input: [] }, 'input', 'invalid_value'],

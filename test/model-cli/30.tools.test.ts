@@ -113,4 +113,30 @@ test('what cannot be is a clear error, and costs nobody anything', async ({ clie
   assert.is((await server.health()).active, 0);
 });
 
+test('what no grammar can enforce is passed over and named, and the rest obeyed', async ({ client }) => {
+  const ask = async (schema: Record<string, unknown>) => {
+    const response_format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
+    const request = { model, messages, response_format, max_tokens: 60, temperature: 0 };
+    const { data, response } = await client.chat.completions.create(request).withResponse();
+    return { text: data.choices[0]?.message.content ?? '', ignored: response.headers.get('x-chasqui-ignored') };
+  };
+  const path = 'response_format.json_schema.schema';
+  const object = await ask({ type: 'object', properties: { v: true }, required: ['v'] });
+  assert.match(object.text, /^\s*\{\s*"v"\s*:/);
+  assert.is(object.ignored, null);
+  assert.is((await ask({ $ref: '#' })).ignored, `${path}.%24ref`);
+  const text = await ask({ type: 'string', enum: [] });
+  assert.match(text.text, /^"/);
+  assert.is(text.ignored, `${path}.enum`);
+});
+
+test('a grammar that is too ambiguous fails its own request, and nobody else’s', async ({ client, server }) => {
+  const grammar = 'root ::= s\ns ::= [a-z] s "y" | [a-z] s "z"';
+  const hostile = client.chat.completions.create({ model, messages, max_tokens: 100, grammar } as never);
+  const [failed, honest] = await Promise.allSettled([hostile, client.chat.completions.create({ model, messages })]);
+  assert.is(honest.status, 'fulfilled');
+  assert.is(failed.status === 'rejected' && failed.reason.code, 'invalid_grammar');
+  assert.is((await server.health()).active, 0);
+});
+
 test.run();

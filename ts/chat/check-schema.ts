@@ -1,62 +1,61 @@
 /**
- * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows; where a request says
- * `strict`, a keyword that it would pass over in silence is an error instead.
+ * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes over the rest:
+ * where a request says `strict`, that is an error, otherwise the reply names it.
  */
 import { ChasquiError } from '../errors.js';
+import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { limitDepth } from './json-depth.js';
+import { unenforced } from './unenforced.js';
 
 const LONGEST = 512 * 1024;
-
-type Schema = Record<string, unknown>;
+/** Members of one object: finding each of them takes as long as there are others. */
+const MOST_MEMBERS = 5000;
 
 export function checkSchema(schema: object, param: string, strict: boolean): void {
   limitDepth(schema, param);
   if (JSON.stringify(schema).length > LONGEST) {
     throw new ChasquiError('invalid_value', `\`${param}\` is longer than ${LONGEST / 1024} KiB.`, param);
   }
-  if (strict) checkKeywords(schema as Schema, param);
+  limitMembers(schema, param);
+  if (!strict) return;
+  for (const part of unenforced(schema, param, true)) throw notEnforced(part);
 }
 
-/** Keywords that describe, and keywords that the grammar enforces. */
-const KNOWN: ReadonlySet<string> = new Set(
-  [
-    '$schema $id $comment $anchor title description default examples deprecated readOnly writeOnly',
-    'type enum const anyOf oneOf allOf $ref $defs definitions',
-    'properties required additionalProperties items prefixItems minItems maxItems',
-    'pattern minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum',
-  ].flatMap((words) => words.split(' ')),
-);
-const FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'uuid'];
-const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
-const MAPS_OF_SCHEMAS = ['properties', '$defs', 'definitions'];
-
-function checkKeywords(schema: Schema, path: string): void {
-  for (const keyword of Object.keys(schema)) {
-    if (!KNOWN.has(keyword)) throw notEnforced(`${path}.${keyword}`);
+function limitMembers(schema: object, param: string): void {
+  const todo: unknown[] = [schema];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const values: unknown[] = Object.values(next);
+    if (!Array.isArray(next) && values.length > MOST_MEMBERS) {
+      throw new ChasquiError(
+        'invalid_value',
+        `An object in \`${param}\` has more than ${MOST_MEMBERS} members.`,
+        param,
+      );
+    }
+    for (const value of values) if (typeof value === 'object') todo.push(value);
   }
-  if (schema.format !== undefined && schema.pattern === undefined && !FORMATS.includes(schema.format)) {
-    throw notEnforced(`${path}.format`);
-  }
-  const bound = BOUNDS.find((name) => schema[name] !== undefined);
-  if (bound !== undefined && schema.type !== 'integer') throw notEnforced(`${path}.${bound}`);
-  for (const [child, childPath] of childrenOf(schema, path)) checkKeywords(child, childPath);
 }
 
-function* childrenOf(schema: Schema, path: string): Generator<[Schema, string]> {
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === 'enum' || keyword === 'const' || keyword === 'default' || keyword === 'examples') continue;
-    const at = `${path}.${keyword}`;
-    if (Array.isArray(value)) {
-      for (const [index, each] of value.entries()) if (isObject(each)) yield [each, `${at}[${index}]`];
-    } else if (isObject(value)) {
-      if (!MAPS_OF_SCHEMAS.includes(keyword)) yield [value, at];
-      else for (const [name, each] of Object.entries(value)) if (isObject(each)) yield [each, `${at}.${name}`];
+/** What the answer need not obey of the schemas that are not strict; one more than `most` of them says that there are more. */
+export function passedOver(body: ChatCompletionRequest, most: number): string[] {
+  const found: string[] = [];
+  for (const [schema, path] of lenientSchemas(body)) {
+    for (const part of unenforced(schema, path)) {
+      found.push(part);
+      if (found.length > most) return found;
     }
   }
+  return found;
 }
 
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function* lenientSchemas({ tools, tool_choice, response_format }: ChatCompletionRequest): Generator<[object, string]> {
+  const { schema, strict } = response_format?.json_schema ?? {};
+  if (schema && !strict) yield [schema, 'response_format.json_schema.schema'];
+  if (tool_choice === 'none') return;
+  for (const [index, { function: tool }] of (tools ?? []).entries()) {
+    if (tool.parameters && !tool.strict) yield [tool.parameters, `tools[${index}].function.parameters`];
+  }
 }
 
 function notEnforced(param: string): ChasquiError {

@@ -51,6 +51,11 @@ export class FieldOrigins {
     return translated;
   }
 
+  /** What a field of the chat body, or a part of one, is called in the request. */
+  nameOf(field: string): string {
+    return this.#originOf(field) ?? field;
+  }
+
   /** That of the nearest field around it that has one, and the way from there. */
   #originOf(param: string): string | null {
     for (

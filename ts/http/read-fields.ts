@@ -25,6 +25,24 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
   };
 }
 
+/** Parts of fields that are named; their names are long. */
+export const MOST_PARTS = 16;
+const LONGEST_PART = 96;
+
+/** Names parts of fields that are ignored, beside the fields that are. */
+export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]): void {
+  if (parts.length === 0) return;
+  const shown: string[] = [reply.getHeader(IGNORED_HEADER) ?? []].flat().map(String);
+  let length = 0;
+  for (const [index, part] of parts.entries()) {
+    const encoded = encodeURIComponent(wellFormed(part.slice(0, LONGEST_PART)));
+    length += encoded.length;
+    shown.push(index === MOST_PARTS || length > LONGEST_HEADER ? '...' : encoded);
+    if (shown.at(-1) === '...') break;
+  }
+  reply.header(IGNORED_HEADER, shown.join(', '));
+}
+
 function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }

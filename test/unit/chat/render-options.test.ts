@@ -104,6 +104,9 @@ const STRICT: [schema: object, param: string][] = [
   [{ $defs: { x: { type: 'array', uniqueItems: true } }, $ref: '#/$defs/x' }, '$defs.x.uniqueItems'],
   [{ type: 'array', items: { not: {} } }, 'items.not'],
   [{ type: 'object', properties: { if: { type: 'integer', multipleOf: 5 } } }, 'properties.if.multipleOf'],
+  [{ type: 'object', properties: { v: true } }, 'properties.v'],
+  [{ $ref: '#' }, '$ref'],
+  [{ enum: [] }, 'enum'],
 ];
 
 for (const [schema, at] of STRICT) {
@@ -149,6 +152,14 @@ test('nothing that is nested deeper than recursion can bear', () => {
   for (let i = 0; i < 100; i++) deep = { items: deep };
   assert.equal(refusal({ tools: [tool('a', deep)] }), ['invalid_value', 'tools[0].function.parameters']);
   assert.equal(refusal({ chat_template_kwargs: { deep } }), ['invalid_value', 'chat_template_kwargs']);
+});
+
+test('no object of a schema with more members than can be looked through', () => {
+  const members = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`p${i}`, {}]));
+  const schema = (n: number) => ({ type: 'array', items: [{ type: 'object', properties: members(n) }] });
+  assert.equal(refusal({ tools: [tool('a', schema(5001))] }), ['invalid_value', 'tools[0].function.parameters']);
+  assert.equal(options({ tools: [tool('a', schema(5000))] }).toolChoice, 'auto');
+  assert.equal(options({ tools: [tool('a', { enum: Object.keys(members(6000)) })] }).toolChoice, 'auto');
 });
 
 test.run();

@@ -1,5 +1,6 @@
 /** A chat request's way through the server, from valid body to answer. */
 import type { FastifyInstance } from 'fastify';
+import { passedOver } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { nameImageAtFault } from '../../chat/message-images.js';
 import { renderBody, startAnswer } from '../../chat/start-answer.js';
@@ -11,7 +12,7 @@ import type { AppContext } from '../app.js';
 import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
-import { readFields } from '../read-fields.js';
+import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { dataEvents, sendEvents } from '../sse.js';
 
 const URL = '/v1/chat/completions';
@@ -27,6 +28,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     checkModelName(body.model, engine.model, profile);
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
+    nameIgnoredParts(reply, passedOver(body, MOST_PARTS));
     const { streams, parsers } = startAnswer(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;

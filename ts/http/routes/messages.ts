@@ -4,6 +4,7 @@ import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
 import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { passedOver } from '../../chat/check-schema.js';
 import { renderBody, startAnswer } from '../../chat/start-answer.js';
 import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
@@ -16,7 +17,7 @@ import type { AppContext } from '../app.js';
 import { errorHandler, toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
-import { readFields } from '../read-fields.js';
+import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { sendEvents } from '../sse.js';
 
 const URL = '/v1/messages';
@@ -46,6 +47,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
     return origins.guard(chat, async () => {
       const signal = running.signalFor(reply.raw);
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      nameIgnoredParts(
+        reply,
+        passedOver(chat, MOST_PARTS).map((part) => origins.nameOf(part)),
+      );
       // Before any token is there, a stream says how long its prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered) : 0;
       const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);

@@ -1,6 +1,7 @@
 /** A responses request's way through the server: as a chat body, then told as a response. Nothing is stored. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { passedOver } from '../../chat/check-schema.js';
 import { renderBody, startAnswer } from '../../chat/start-answer.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
@@ -12,7 +13,7 @@ import type { AppContext } from '../app.js';
 import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../not-found.js';
-import { readFields } from '../read-fields.js';
+import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { sendEvents } from '../sse.js';
 
 const URL = '/v1/responses';
@@ -38,6 +39,10 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     return origins.guard(chat, async () => {
       const signal = running.signalFor(reply.raw);
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      nameIgnoredParts(
+        reply,
+        passedOver(chat, MOST_PARTS).map((part) => origins.nameOf(part)),
+      );
       const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
       const encoder = new AnswerEncoder(events, parsers?.[0]);
       if (!body.stream) {

@@ -1,0 +1,97 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { passedOver } from '../../../ts/chat/check-schema.js';
+import { unenforced } from '../../../ts/chat/unenforced.js';
+
+const test = suite('unit: what of a schema is not enforced');
+
+const parts = (schema: object) => [...unenforced(schema, '$')];
+
+const PASSED_OVER: [schema: object, parts: string[]][] = [
+  [
+    { type: 'object', properties: { a: { not: {} }, b: { multipleOf: 2 } } },
+    ['$.properties.a.not', '$.properties.b.multipleOf'],
+  ],
+  [{ type: 'object', properties: { v: false } }, ['$.properties.v']],
+  [{ type: 'array', items: false }, ['$.items']],
+  [{ $ref: '#' }, ['$.$ref']],
+  [{ $ref: 'https://example.com/schema' }, ['$.$ref']],
+  [
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    ['$.$ref', '$.$defs.a.$ref', '$.$defs.b.$ref'],
+  ],
+  [{ enum: [] }, ['$.enum']],
+  [{ anyOf: [{ type: 'null' }], properties: { a: {} } }, ['$.properties']],
+  [{ $ref: '#/$defs/a', minLength: 1, description: 'x', $defs: { a: {} } }, ['$.minLength']],
+  [{ type: 'number', minimum: 1 }, ['$.minimum']],
+  [{ type: ['integer', 'number'], minimum: 1 }, ['$.minimum']],
+  [{ type: 'integer', maximum: 1e18 }, ['$.maximum']],
+  [{ type: 'string', maxLength: 5000, minLength: 3 }, ['$.maxLength']],
+  [{ type: 'string', format: 'email' }, ['$.format']],
+  ...[
+    'a',
+    '^(?=a)$',
+    '^\\d$',
+    '^a{3000}$',
+    '^[]a]$',
+    '^a]$',
+    '^a^b$',
+    '^a{x}$',
+    `^${'('.repeat(101)}a${')'.repeat(101)}$`,
+  ].map((pattern): [object, string[]] => [{ type: 'string', pattern }, ['$.pattern']]),
+];
+
+for (const [schema, expected] of PASSED_OVER) {
+  test(`passed over: ${JSON.stringify(schema).slice(0, 80)}`, () => assert.equal(parts(schema), expected));
+}
+
+const ENFORCED: object[] = [
+  {},
+  { type: 'object', properties: { v: true, next: { $ref: '#' } }, additionalProperties: false },
+  { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: ['integer', 'null'], minimum: 1 } } },
+  { type: 'object', anyOf: [{ const: { not: 1 } }, { enum: [{ if: 1 }] }], title: 'x' },
+  ...['^a$', '^(?:a|b)+$', '^[^"\\]]{2,5}$', '^\\(\\x41\\n\\"$', '^a{2}b{0,2000}c{,3}d{3,}$', '^.*$'].map(
+    (pattern) => ({
+      type: 'string',
+      pattern,
+    }),
+  ),
+];
+
+for (const schema of ENFORCED) {
+  test(`enforced: ${JSON.stringify(schema).slice(0, 80)}`, () => assert.equal(parts(schema), []));
+}
+
+test('a schema of any shape and length is gone through', () => {
+  let deep: object = {};
+  for (let i = 0; i < 10_000; i++) deep = { items: deep };
+  assert.equal(parts(deep), []);
+  const chain = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`a${i}`, { $ref: `#/$defs/a${i + 1}` }]));
+  assert.is(parts({ $ref: '#/$defs/a0', $defs: chain }).length, 20_000 - 63);
+  assert.equal(parts({ type: 'string', pattern: `^${'[a]{2}'.repeat(50_000)}$` }), []);
+  assert.equal(parts({ properties: [1], items: 5, anyOf: {}, $ref: 7, required: 'x' }).sort(), [
+    '$.anyOf',
+    '$.items',
+    '$.properties',
+    '$.required',
+  ]);
+});
+
+test('of a request: only what is not strict, and no more than asked for', () => {
+  const schema = { not: {}, if: {}, contains: {} };
+  const tool = (strict?: boolean) => ({
+    type: 'function' as const,
+    function: { name: 'f', parameters: schema, strict: strict ?? null },
+  });
+  const body = { model: 'm', messages: [] };
+  assert.equal(passedOver(body, 5), []);
+  assert.equal(passedOver({ ...body, tools: [tool(true), tool()] }, 1), [
+    'tools[1].function.parameters.not',
+    'tools[1].function.parameters.if',
+  ]);
+  assert.equal(passedOver({ ...body, tools: [tool()], tool_choice: 'none' }, 5), []);
+  const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
+  assert.is(passedOver({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
+});
+
+test.run();

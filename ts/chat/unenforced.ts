@@ -1,0 +1,147 @@
+/**
+ * What of a JSON Schema the answer need not obey, because llama.cpp's converter passes over it: keywords that it does not
+ * know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014` and `0015`.
+ */
+
+type Schema = Record<string, unknown>;
+
+/** Keywords that describe. */
+const DESCRIBING = words(
+  '$schema $id $comment $anchor title description default examples deprecated readOnly writeOnly $defs definitions',
+);
+/** Keywords that the grammar enforces. */
+const ENFORCED = words(
+  'type enum const anyOf oneOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems',
+  'pattern minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum',
+);
+/** The first of these that is there counts alone. A type beside it mostly repeats what it says. */
+const ALONE = ['$ref', 'oneOf', 'anyOf'];
+const FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'uuid'];
+const BOUNDS = words('minimum maximum exclusiveMinimum exclusiveMaximum');
+const COUNTS = words('minItems maxItems minLength maxLength');
+const MAPS_OF_SCHEMAS = words('properties $defs definitions');
+const VALUES = words('enum const default examples required');
+
+/** What a grammar's repetitions may come to. */
+const MOST_TIMES = 2000;
+/** A grammar has 16 digits for an integer. */
+const LARGEST_BOUND = 1e15;
+/** So many references may lead to each other without a schema of their own. */
+const MOST_REFERENCES = 64;
+
+/**
+ * The places of what is passed over, each with `path` before it. Lazily: who wants the first few asks for no more. What
+ * says nothing at all, `true`, is passed over only where every part is to be obeyed strictly.
+ */
+export function* unenforced(root: object, path: string, strict = false): Generator<string> {
+  const todo: [schema: unknown, at: string][] = [[root, path]];
+  for (let next = todo.pop(); next; next = todo.pop()) {
+    const [schema, at] = next;
+    if (schema === false || (strict && schema === true)) yield at;
+    if (!isObject(schema)) continue;
+    for (const keyword of Object.keys(schema)) if (!isEnforced(keyword, schema, root)) yield `${at}.${keyword}`;
+    for (const child of [...childrenOf(schema, at)].reverse()) todo.push(child);
+  }
+}
+
+function isEnforced(keyword: string, schema: Schema, root: object): boolean {
+  if (DESCRIBING.has(keyword)) return true;
+  if (!ENFORCED.has(keyword)) return false;
+  const alone = ALONE.find((each) => schema[each] !== undefined);
+  if (alone !== undefined && keyword !== alone && keyword !== 'type') return false;
+  const value = schema[keyword];
+  if (BOUNDS.has(keyword)) return isOnlyInteger(schema.type) && !(Math.abs(Number(value)) >= LARGEST_BOUND);
+  if (COUNTS.has(keyword)) return !(Number(value) > MOST_TIMES);
+  switch (keyword) {
+    case 'format':
+      return schema.pattern !== undefined || FORMATS.includes(value);
+    case 'pattern':
+      return typeof value !== 'string' || isEnforceablePattern(value);
+    case 'items':
+      return value !== false;
+    case 'enum':
+      return !Array.isArray(value) || value.length > 0;
+    case '$ref':
+      return typeof value !== 'string' || leadsToSchema(value, root);
+    default:
+      return true;
+  }
+}
+
+function isOnlyInteger(type: unknown): boolean {
+  const types: unknown[] = [type].flat();
+  return types.includes('integer') && !types.includes('number');
+}
+
+/** Whether a reference stays in the document, and does not lead in a circle. Where it leads to nothing is told elsewhere. */
+function leadsToSchema(reference: string, root: object): boolean {
+  let next: unknown = reference;
+  for (let n = 0; n <= MOST_REFERENCES; n++) {
+    if (typeof next !== 'string') return true;
+    if (next !== '#' && !next.startsWith('#/')) return false;
+    const target = resolve(next, root);
+    next = isObject(target) ? target.$ref : undefined;
+  }
+  return false;
+}
+
+function resolve(reference: string, root: object): unknown {
+  let target: unknown = root;
+  for (const token of reference.split('/').slice(1)) {
+    if (typeof target !== 'object' || target === null) return undefined;
+    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    target = Object.hasOwn(target, name) ? (target as Schema)[name] : undefined;
+  }
+  return target;
+}
+
+const ESCAPE = String.raw`\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[trn\\"[\]-])`;
+const PATTERN_PART = new RegExp(
+  [
+    String.raw`\(\?:|\((?!\?)|\)|[.|*+?]`,
+    String.raw`\[\^?(?!\])(?:[^\]\\]|${ESCAPE})*\]`,
+    String.raw`\{(?<least>\d+)\}|\{(?<from>\d*),(?<to>\d*)\}`,
+    String.raw`\\[\^$.[\]()|{}*+?]|${ESCAPE}|[^\^$[\](){}\\]`,
+  ].join('|'),
+  'y',
+);
+const DEEPEST_PATTERN = 100;
+
+/** Whether the converter can make a grammar of a regular expression; whether it is one at all is told elsewhere. */
+function isEnforceablePattern(pattern: string): boolean {
+  if (pattern.length < 2 || !pattern.startsWith('^') || !pattern.endsWith('$')) return false;
+  const inner = pattern.slice(1, -1);
+  let depth = 0;
+  for (PATTERN_PART.lastIndex = 0; PATTERN_PART.lastIndex < inner.length; ) {
+    const found = PATTERN_PART.exec(inner);
+    if (!found) return /\\$/.test(inner); // it ends within an escape, which is an error
+    const { least, from, to } = found.groups ?? {};
+    if ([least, from, to].some((times) => Number(times ?? 0) > MOST_TIMES)) return false;
+    if (found[0].startsWith('(')) depth += 1;
+    else if (found[0] === ')') depth -= 1;
+    if (depth > DEEPEST_PATTERN) return false;
+  }
+  return true;
+}
+
+function* childrenOf(schema: Schema, path: string): Generator<[schema: unknown, at: string]> {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (VALUES.has(keyword) || !(DESCRIBING.has(keyword) || ENFORCED.has(keyword))) continue;
+    const at = `${path}.${keyword}`;
+    if (Array.isArray(value)) {
+      for (const [index, each] of value.entries()) yield [each, `${at}[${index}]`];
+    } else if (MAPS_OF_SCHEMAS.has(keyword)) {
+      if (isObject(value)) for (const [name, each] of Object.entries(value)) yield [each, `${at}.${name}`];
+    } else if (isObject(value)) {
+      yield [value, at];
+    }
+  }
+}
+
+function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function words(...lines: string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(' ')));
+}

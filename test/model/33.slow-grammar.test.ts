@@ -9,7 +9,7 @@ import { tinyModel } from '../support/tiny-model.js';
 const file = tinyModel('llama', 1, path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-qwen2.gguf'));
 
 /** Each letter may belong to any of the words: so many ways there are to go on, and all are followed. */
-const ambiguous = `root ::= ${'w '.repeat(3)}"."\nw ::= [a-z]*`;
+const ambiguous = `root ::= ${'w '.repeat(6)}"."\nw ::= [a-z]*`;
 
 function constrained(model: Model, gbnf: string, maxTokens: number) {
   const grammar = { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };

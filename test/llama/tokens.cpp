@@ -1,0 +1,110 @@
+#include "../native/check.h"
+#include "token-corpus.h"
+#include "token-digests.h"
+
+#include <llama-interrupt.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace chasqui::test;
+
+namespace {
+
+struct Free {
+    void operator()(llama_model* model) const { llama_model_free(model); }
+};
+using Vocabulary = std::unique_ptr<llama_model, Free>;
+
+// `pre`: a pre-tokenizer instead of the file's own; nullptr: that one.
+Vocabulary load(const std::string& name, const char* pre = nullptr) {
+    llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
+    llama_model_kv_override overrides[2] = {};
+    overrides[0].tag                     = LLAMA_KV_OVERRIDE_TYPE_STR;
+    std::strcpy(overrides[0].key, "tokenizer.ggml.pre");
+    if (pre != nullptr) std::strncpy(overrides[0].val_str, pre, sizeof overrides[0].val_str - 1);
+    llama_model_params params = llama_model_default_params();
+    params.vocab_only         = true;
+    if (pre != nullptr) params.kv_overrides = overrides;
+    const std::string path = std::string(LLAMA_SOURCE) + "/models/ggml-vocab-" + name + ".gguf";
+    Vocabulary        model(llama_model_load_from_file(path.c_str(), params));
+    if (!model) fail("cannot load " + path);
+    return model;
+}
+
+std::vector<llama_token> tokenize(const Vocabulary& model, const std::string& text, bool special) {
+    const llama_vocab*       vocab = llama_model_get_vocab(model.get());
+    std::vector<llama_token> tokens(text.size() * 2 + 16);
+    const int32_t n = llama_tokenize(vocab, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                                     static_cast<int32_t>(tokens.size()), special, special);
+    expect(n >= 0, "room for all tokens");
+    tokens.resize(static_cast<size_t>(n));
+    return tokens;
+}
+
+uint64_t digest(const Vocabulary& model, const std::vector<std::string>& texts) {
+    uint64_t   hash = 1469598103934665603u;
+    const auto add  = [&](uint32_t value) {
+        for (int i = 0; i < 4; ++i) hash = (hash ^ ((value >> (8 * i)) & 255)) * 1099511628211u;
+    };
+    for (const std::string& text : texts) {
+        for (const bool special : {false, true}) {
+            const auto tokens = tokenize(model, text, special);
+            add(static_cast<uint32_t>(tokens.size()));
+            for (const llama_token token : tokens) add(static_cast<uint32_t>(token));
+        }
+    }
+    return hash;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point started) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+}
+
+const Test keeps_tokens("tokens: every vocabulary and every pre-tokenizer gives what it always gave", [] {
+    const std::vector<std::string> texts = token_corpus();
+    for (const auto& [vocabulary, pre, expected] : kTokenDigests) {
+        if (digest(load(vocabulary, pre), texts) == expected) continue;
+        fail(std::string(vocabulary) + " with " + (pre == nullptr ? "its own pre-tokenizer" : pre) + " has other tokens");
+    }
+});
+
+const Test long_runs("tokens: a long run of anything overflows no stack, in any pre-tokenizer", [] {
+    for (const auto& row : kTokenDigests) {
+        const Vocabulary model = load(row.vocabulary, row.pre);
+        for (const char* unit : {"a", "A", " ", "=", "1", "\n", "\xc3\xa9", "\xe4\xb8\xad", "a\xcc\x81", "a "}) {
+            tokenize(model, repeated(unit, 40'000) + "\xe4\xb8\xad", true);
+        }
+    }
+});
+
+// Each of these took hours, or the product of what there are: tens of seconds would be a fault.
+const Test linear("tokens: a text costs no more than its length", [] {
+    const auto started = std::chrono::steady_clock::now();
+    tokenize(load("qwen2"), repeated("<|im_start|>", 300'000), true);
+    tokenize(load("gpt-2", "superbpe"), repeated("1", 300'000), true);
+    tokenize(load("gpt-2", "deepseek-llm"), repeated(" ", 300'000) + "\xe4\xb8\xad", true);
+    tokenize(load("qwen2", "gpt-4o"), repeated("<|im_start|>a", 100'000), true);
+    expect(seconds_since(started) < 60, "seconds, not hours");
+});
+
+const Test interrupted("tokens: tokenizing ends when it is asked to", [] {
+    struct Ended {};
+    for (const char* name : {"llama-spm", "qwen2", "bert-bge", "nomic-bert-moe"}) {
+        const Vocabulary model = load(name);
+        llama_set_interrupt([](void*) { throw Ended{}; }, nullptr);
+        bool has_ended = false;
+        try {
+            tokenize(model, repeated("ab cd ", 50'000), true);
+        } catch (const Ended&) {
+            has_ended = true;
+        }
+        llama_set_interrupt(nullptr, nullptr);
+        expect(has_ended, std::string("an end of ") + name);
+    }
+});
+
+}  // namespace

@@ -85,7 +85,10 @@ public:
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
                                    const std::vector<std::shared_ptr<const ImageSource>>& images) const;
     // What a job's text must be. Any thread; slow for large grammars. Throws `invalid_grammar`.
-    std::shared_ptr<TokenConstraint> compile_grammar(const GrammarSettings& grammar) { return grammars_.compile(grammar); }
+    // For `n` jobs.
+    std::vector<std::shared_ptr<TokenConstraint>> compile_grammar(const GrammarSettings& grammar, size_t n) {
+        return grammars_.compile(grammar, n);
+    }
     // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
     // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.

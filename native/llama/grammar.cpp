@@ -57,13 +57,19 @@ public:
           lazy_(settings.lazy),
           names_tokens_(names_tokens),
           awaits_word_(!words_.empty()) {
-        const auto is_over = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_over(); };
-        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_over, this);
+        let_deadline_abort();
     }
 
     // llama.cpp's sampler refers to this object.
     Grammar(const Grammar&)            = delete;
     Grammar& operator=(const Grammar&) = delete;
+
+    // Of a grammar that has not followed any text yet.
+    std::shared_ptr<TokenConstraint> copy() const {
+        SamplerHandle sampler(llama_sampler_clone(sampler_.get()));
+        if (!sampler) throw std::runtime_error("it cannot be copied");
+        return std::shared_ptr<TokenConstraint>(new Grammar(*this, std::move(sampler)));
+    }
 
     bool allows(TokenId token) override {
         if (!applies()) return true;
@@ -113,6 +119,27 @@ public:
     }
 
 private:
+    Grammar(const Grammar& other, SamplerHandle sampler)
+        : vocab_(other.vocab_),
+          tree_(other.tree_),
+          sampler_(std::move(sampler)),
+          text_(other.text_),
+          words_(other.words_),
+          thinking_start_(other.thinking_start_),
+          thinking_end_(other.thinking_end_),
+          lazy_(other.lazy_),
+          names_tokens_(other.names_tokens_),
+          awaits_word_(other.awaits_word_),
+          is_thinking_(other.is_thinking_),
+          is_off_(other.is_off_) {
+        let_deadline_abort();
+    }
+
+    void let_deadline_abort() {
+        const auto is_over = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_over(); };
+        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_over, this);
+    }
+
     bool is_allowed(const llama_token_data& candidate) const {
         return candidate.logit != -INFINITY && continues_characters(candidate.id);
     }
@@ -254,6 +281,10 @@ bool mentions_tokens(const std::string& gbnf) {
 }  // namespace
 
 std::shared_ptr<TokenConstraint> GrammarCompiler::compile(const GrammarSettings& settings) {
+    return compile(settings, 1).front();
+}
+
+std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const GrammarSettings& settings, size_t n) {
     std::call_once(tree_built_, [this] { tree_ = std::make_shared<TokenTree>(vocab_); });
     take_last_errors();
     try {
@@ -263,7 +294,10 @@ std::shared_ptr<TokenConstraint> GrammarCompiler::compile(const GrammarSettings&
         auto grammar =
             std::make_shared<Grammar>(vocab_, tree_, std::move(sampler), settings, mentions_tokens(settings.gbnf));
         grammar->prefill(prefill_tokens(vocab_, settings.prefill));
-        return grammar;
+        std::vector<std::shared_ptr<TokenConstraint>> copies;
+        while (copies.size() + 1 < n) copies.push_back(grammar->copy());
+        copies.push_back(std::move(grammar));
+        return copies;
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_grammar, "The grammar cannot be used: " + in_short(error.what()) + ".");
     }

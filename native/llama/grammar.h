@@ -55,6 +55,8 @@ public:
     // Takes milliseconds, at the limits a second, the first time of a large vocabulary some hundred milliseconds more.
     // Throws `invalid_grammar`.
     std::shared_ptr<TokenConstraint> compile(const GrammarSettings& settings);
+    // The same for `n` texts, for little more than the cost of one.
+    std::vector<std::shared_ptr<TokenConstraint>> compile(const GrammarSettings& settings, size_t n);
 
 private:
     const llama_vocab*         vocab_;

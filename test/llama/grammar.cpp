@@ -237,4 +237,50 @@ const Test dead_end("grammar: one that allows nothing is an error of the job", [
     expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
 });
 
+// As gpt-oss has them: one for the beginning of the text, one for anywhere.
+GrammarSettings by_pattern() {
+    GrammarSettings settings = always(R"(root ::= " to=" [a-z]+)");
+    settings.lazy            = true;
+    settings.triggers        = {{GrammarTrigger::Kind::pattern, R"(^\s+to$)"},
+                                {GrammarTrigger::Kind::pattern, R"(<\|start\|>assistant(\s+to=))"}};
+    return settings;
+}
+
+const Test late_pattern("grammar: a pattern is found late in a text, at the cost of finding it early", [] {
+    const auto grammar = compile(by_pattern());
+    const auto words   = tokens_of(" and on and on");
+    for (int i = 0; i < 20'000; ++i) {
+        for (const TokenId token : words) grammar->accept(token);
+    }
+    // Not the beginning of the text any more.
+    for (const TokenId token : tokens_of("  to")) grammar->accept(token);
+    expect(grammar->allows(token_of("!")), "no trigger yet");
+    for (const TokenId token : tokens_of("<|start|>assistant to=")) grammar->accept(token);
+    expect(!grammar->allows(token_of("!")), "the grammar to apply");
+    expect(grammar->allows(token_of("a")), "the grammar to go on");
+});
+
+const Test blank_pattern("grammar: a long run of blanks where a pattern might begin overflows no stack", [] {
+    const auto grammar = compile(by_pattern());
+    const auto blank   = token_of(" ");
+    for (int i = 0; i < 60'000; ++i) grammar->accept(blank);
+    expect(grammar->allows(token_of("!")), "no trigger");
+});
+
+const Test copies("grammar: copies follow texts of their own", [] {
+    const auto grammars = GrammarCompiler(vocabulary("qwen2")).compile(always(R"(root ::= "a" "b" | "c" "d")"), 3);
+    expect_equal(grammars.size(), size_t{3});
+    grammars[0]->accept(token_of("a"));
+    grammars[2]->accept(token_of("c"));
+    expect(grammars[0]->allows(token_of("b")) && !grammars[0]->allows(token_of("d")), "the first to go on with b");
+    expect(grammars[1]->allows(token_of("a")) && grammars[1]->allows(token_of("c")), "the second to be at its beginning");
+    expect(grammars[2]->allows(token_of("d")) && !grammars[2]->allows(token_of("b")), "the third to go on with d");
+});
+
+const Test many_copies("grammar: copies of a large grammar cost less than compiling it again", [] {
+    std::string gbnf = "root ::= \"x0\"";
+    for (int i = 1; i < 4'000; ++i) gbnf += " | \"x" + std::to_string(i) + "\"";
+    expect_equal(GrammarCompiler(vocabulary("qwen2")).compile(always(gbnf), 32).size(), size_t{32});
+});
+
 }  // namespace

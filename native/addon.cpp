@@ -11,6 +11,8 @@
 
 #include <napi.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -25,6 +27,7 @@ OpenRequest request_from_js(const Napi::Value& value) {
     request.verbose = from.Get("verbose").ToBoolean();
     request.path    = from.Get("path").ToString();
     request.options = engine_options_from_js(from.Get("options"));
+    request.preparation.timeout = std::chrono::milliseconds(from.Get("prepareTimeoutMs").ToNumber().Uint32Value());
     return request;
 }
 
@@ -81,8 +84,16 @@ Napi::Value fit(const Napi::CallbackInfo& call) {
     });
 }
 
-// shutdown(): frees every engine of this environment, now.
-void shutdown(const Napi::CallbackInfo& call) { AddonState::of(call.Env()).shutdown(); }
+// shutdown(): frees every engine of this environment, now. False when something goes on in the background that cannot be
+// ended: then the process must end by quit().
+Napi::Value shutdown(const Napi::CallbackInfo& call) {
+    AddonState& state = AddonState::of(call.Env());
+    state.shutdown();
+    return Napi::Boolean::New(call.Env(), !state.leaves_work_behind);
+}
+
+// quit(code): ends the process at once, without the destructors of what other threads may be using.
+void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     auto state                = std::make_unique<AddonState>();
@@ -96,6 +107,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
     exports.Set("tryModule", Napi::Function::New(env, try_module_of, "tryModule"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
+    exports.Set("quit", Napi::Function::New(env, quit, "quit"));
     return exports;
 }
 

@@ -79,6 +79,9 @@ export const ERRORS = {
     ...badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
     param: 'grammar',
   },
+  prepare_timeout: badRequest(
+    'Rendering, tokenizing or compiling what the request holds took longer than `--prepare-timeout`.',
+  ),
   invalid_job: { ...badRequest('The engine refused the job: a setting is out of its range.'), param: 'messages' },
 
   // The server

@@ -39,5 +39,6 @@ export type {
   GenerateMessage,
   GeneratePart,
 } from './engine/load-chat-images.js';
-export { type GenerateRequest, type LoadOptions, loadModel, Model } from './engine/model.js';
+export type { LoadOptions } from './engine/load-options.js';
+export { type GenerateRequest, loadModel, Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';

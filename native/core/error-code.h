@@ -23,6 +23,8 @@ enum class ErrorCode {
     model_load_failed,
     model_not_capable,
     out_of_memory,
+    prepare_timeout,
+    queue_full,
     template_failed,
     unsupported_parameter,
 };
@@ -42,6 +44,8 @@ inline const char* to_string(ErrorCode code) {
         case ErrorCode::model_load_failed: return "model_load_failed";
         case ErrorCode::model_not_capable: return "model_not_capable";
         case ErrorCode::out_of_memory: return "out_of_memory";
+        case ErrorCode::prepare_timeout: return "prepare_timeout";
+        case ErrorCode::queue_full: return "queue_full";
         case ErrorCode::template_failed: return "template_failed";
         case ErrorCode::unsupported_parameter: return "unsupported_parameter";
     }

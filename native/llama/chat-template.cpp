@@ -17,6 +17,9 @@ namespace chasqui {
 
 namespace {
 
+// A prompt is handed to JavaScript, whose strings end at half a gigabyte; no context is nearly as long as this.
+constexpr size_t kMostPromptBytes = size_t{64} << 20;
+
 [[noreturn]] void refuse_template(const std::exception& error) {
     throw Error(ErrorCode::model_load_failed,
                 std::string("The model's chat template cannot be read: ") + error.what());
@@ -199,8 +202,10 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
         check_schemas(inputs);
         const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
         const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
-        if (is_plain_ && !calls_tools && !continues) return render_plain(std::move(inputs));
-        return render_formatted(std::move(inputs), only_tool);
+        const bool     is_plain = is_plain_ && !calls_tools && !continues;
+        RenderedPrompt rendered = is_plain ? render_plain(std::move(inputs)) : render_formatted(std::move(inputs), only_tool);
+        if (rendered.text.size() > kMostPromptBytes) throw std::runtime_error("The prompt would be longer than 64 MiB.");
+        return rendered;
     } catch (const Error&) {
         throw;
     } catch (const std::exception& error) {

@@ -24,8 +24,22 @@ void append_piece(const llama_vocab* vocab, TokenId token, bool special, std::st
 
 }  // namespace
 
-Tokenizer::Tokenizer(const Model& model) : vocab_(model.vocab()) {
-    const int32_t n_vocab = model.vocabulary_size();
+bool TokenLists::add(size_t fewest, size_t most, const std::function<std::vector<TokenId>()>& tokenize) {
+    if (fewest > most) {
+        lengths.push_back(-static_cast<int32_t>(fewest));
+        return false;
+    }
+    const std::vector<TokenId> text = tokenize();
+    lengths.push_back(static_cast<int32_t>(text.size()));
+    if (text.size() > most) return false;
+    tokens.insert(tokens.end(), text.begin(), text.end());
+    return true;
+}
+
+Tokenizer::Tokenizer(const llama_vocab* vocab) : vocab_(vocab) {
+    const auto type = llama_vocab_type(vocab_);
+    drops_text_ = type != LLAMA_VOCAB_TYPE_SPM && type != LLAMA_VOCAB_TYPE_BPE && type != LLAMA_VOCAB_TYPE_RWKV;
+    const int32_t n_vocab = llama_vocab_n_tokens(vocab_);
     std::string   spelled;
     for (TokenId token = 0; token < n_vocab; ++token) {
         offsets_.push_back(pieces_.size());
@@ -45,7 +59,8 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
     }
     const auto           length = static_cast<int32_t>(text.size());
-    std::vector<TokenId> tokens(text.size() / 3 + 16);
+    // One for each byte, and those that begin and end the text: more than there are, so that it is tokenized once.
+    std::vector<TokenId> tokens(text.size() + 16);
     const auto           fill = [&] {
         return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),
                                         add_special, parse_special);
@@ -56,6 +71,7 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
         n_tokens = fill();
     }
     tokens.resize(static_cast<size_t>(std::max(n_tokens, 0)));
+    tokens.shrink_to_fit();
     return tokens;
 }
 

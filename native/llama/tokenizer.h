@@ -3,22 +3,40 @@
 
 #include "model.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace chasqui {
 
+// The tokens of several texts, one after another.
+struct TokenLists {
+    std::vector<TokenId> tokens;
+    // Of each text. The last may be that of a text that is too long, whose tokens are not there; it is negative where no
+    // more is known than that there are at least as many.
+    std::vector<int32_t> lengths;
+
+    // Adds a text of at least `fewest` tokens. False when it has more than `most`, which `tokenize` is not asked about
+    // when it can be told without.
+    bool add(size_t fewest, size_t most, const std::function<std::vector<TokenId>()>& tokenize);
+};
+
 // Text ↔ tokens of one model.
 class Tokenizer {
 public:
-    explicit Tokenizer(const Model& model);
+    explicit Tokenizer(const Model& model) : Tokenizer(model.vocab()) {}
+    // A vocabulary without a model.
+    explicit Tokenizer(const llama_vocab* vocab);
 
     // `add_special` adds the tokens that begin (or end) every text of this model; `parse_special` reads the names of
     // special tokens in the text as those tokens.
     std::vector<TokenId> tokenize(std::string_view text, bool add_special, bool parse_special) const;
-    // A text of this many bytes has at least this many tokens, since no token is longer than the longest one.
-    size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
+    // A text of this many bytes has at least this many tokens, since no token is longer than the longest one. 0 where a
+    // vocabulary makes one token of what it does not know, however long, or nothing of blanks.
+    size_t fewest_tokens(size_t bytes) const { return drops_text_ ? 0 : bytes / longest_piece_; }
 
     // The token's bytes as a text spells them; control tokens by their names.
     std::string      spelled(TokenId token) const;
@@ -39,6 +57,7 @@ private:
     std::vector<bool>   starts_message_;
     std::vector<TokenId> end_tokens_;
     size_t              longest_piece_ = 1;
+    bool                drops_text_    = false;
 };
 
 }  // namespace chasqui

@@ -23,11 +23,15 @@ struct AddonState {
     std::unordered_set<std::shared_ptr<Opening>> openings;
     std::vector<std::weak_ptr<Engine>>           closing;  // close() was called, and is under way on the pool
     Napi::FunctionReference                      engine_constructor;
+    bool                                         leaves_work_behind = false;  // threads that could not be ended
 
     static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }
 
     // Stops and frees every engine, and aborts and awaits those that are still loading. Blocks; idempotent.
     void shutdown();
+
+private:
+    void wait_for_closing();
 };
 
 }  // namespace chasqui

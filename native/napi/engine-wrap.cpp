@@ -11,18 +11,32 @@
 #include "pool-task.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 namespace chasqui {
 
 namespace {
 
-// Rendering and tokenizing may still be under way on Node's thread pool; they let go of the engine as they end.
-void wait_for_last_owner(const std::shared_ptr<Engine>& engine) {
-    while (engine.use_count() > 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
+// An engine that is closed and let go of on Node's thread pool, because joining its thread takes as long as a step.
+class CloseWorker : public Napi::AsyncWorker {
+public:
+    CloseWorker(Napi::Env env, std::shared_ptr<Engine> engine, std::shared_ptr<Preparation> preparation)
+        : AsyncWorker(env), engine_(std::move(engine)), preparation_(std::move(preparation)), deferred_(env) {}
+
+    Napi::Promise promise() const { return deferred_.Promise(); }
+
+private:
+    void Execute() override {
+        preparation_->pool.close();
+        engine_->close();
+        engine_.reset();
+    }
+    void OnOK() override { deferred_.Resolve(Env().Undefined()); }
+
+    std::shared_ptr<Engine>      engine_;
+    std::shared_ptr<Preparation> preparation_;
+    Napi::Promise::Deferred      deferred_;
+};
 
 std::string string_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
     if (!call[index].IsString()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a string.");
@@ -32,9 +46,13 @@ std::string string_argument(const Napi::CallbackInfo& call, size_t index, const 
 using Constraint = std::shared_ptr<TokenConstraint>;
 
 // A compiled grammar follows one text: whoever submits it takes it out.
-Napi::Value constraint_to_js(Napi::Env env, const Constraint& constraint) {
-    return Napi::External<Constraint>::New(env, new Constraint(constraint),
-                                           [](Napi::Env, Constraint* held) { delete held; });
+Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& constraints) {
+    Napi::Array result = Napi::Array::New(env, constraints.size());
+    for (uint32_t i = 0; i < constraints.size(); ++i) {
+        result.Set(i, Napi::External<Constraint>::New(env, new Constraint(constraints[i]),
+                                                      [](Napi::Env, Constraint* held) { delete held; }));
+    }
+    return result;
 }
 
 Constraint take_constraint(const Napi::Value& value) {
@@ -43,6 +61,11 @@ Constraint take_constraint(const Napi::Value& value) {
     Constraint taken = std::move(*value.As<Napi::External<Constraint>>().Data());
     if (!taken) throw Napi::TypeError::New(value.Env(), "constraint was submitted before.");
     return taken;
+}
+
+uint32_t number_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
+    if (!call[index].IsNumber()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be a number.");
+    return call[index].As<Napi::Number>().Uint32Value();
 }
 
 // All bytes, one piece after another, and where each ends.
@@ -54,6 +77,7 @@ struct Pieces {
 Pieces spell(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
     Pieces pieces;
     for (const TokenId token : tokens) {
+        PreparePool::check();
         if (!tokenizer.is_valid(token)) throw Error(ErrorCode::invalid_job, "A token is outside the vocabulary.");
         pieces.bytes += tokenizer.spelled(token);
         pieces.ends.push_back(static_cast<int32_t>(pieces.bytes.size()));
@@ -82,10 +106,22 @@ Napi::Value pieces_to_js(Napi::Env env, const Pieces& pieces) {
     return result;
 }
 
-uint32_t job_id_argument(const Napi::CallbackInfo& call) {
-    if (!call[0].IsNumber()) throw Napi::TypeError::New(call.Env(), "jobId must be a number.");
-    return call[0].As<Napi::Number>().Uint32Value();
+Napi::Value token_lists_to_js(Napi::Env env, const TokenLists& lists) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("tokens", tokens_to_js(env, lists.tokens));
+    result.Set("lengths", tokens_to_js(env, lists.lengths));
+    return result;
 }
+
+std::vector<std::string> texts_argument(const Napi::CallbackInfo& call, size_t index, const char* name) {
+    if (!call[index].IsArray()) throw Napi::TypeError::New(call.Env(), std::string(name) + " must be an array.");
+    const auto               array = call[index].As<Napi::Array>();
+    std::vector<std::string> texts;
+    for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(array.Get(i).ToString());
+    return texts;
+}
+
+uint32_t job_id_argument(const Napi::CallbackInfo& call) { return number_argument(call, 0, "jobId"); }
 
 }  // namespace
 
@@ -95,20 +131,24 @@ Napi::Function EngineWrap::define(Napi::Env env) {
                         InstanceMethod<&EngineWrap::tokenize>("tokenize"),
                         InstanceMethod<&EngineWrap::tokenize_prompt>("tokenizePrompt"),
                         InstanceMethod<&EngineWrap::tokenize_infill>("tokenizeInfill"),
-                        InstanceMethod<&EngineWrap::tokenize_pair>("tokenizePair"),
+                        InstanceMethod<&EngineWrap::tokenize_inputs>("tokenizeInputs"),
+                        InstanceMethod<&EngineWrap::tokenize_pairs>("tokenizePairs"),
                         InstanceMethod<&EngineWrap::pieces>("pieces"), InstanceMethod<&EngineWrap::embed>("embed"),
                         InstanceMethod<&EngineWrap::cancel_embed>("cancelEmbed"),
                         InstanceMethod<&EngineWrap::compile_grammar>("compileGrammar"),
+                        InstanceMethod<&EngineWrap::cancel_preparation>("cancelPreparation"),
                         InstanceMethod<&EngineWrap::submit>("submit"), InstanceMethod<&EngineWrap::pause>("pause"),
                         InstanceMethod<&EngineWrap::cancel>("cancel"),
                         InstanceMethod<&EngineWrap::stats>("stats"), InstanceMethod<&EngineWrap::close>("close")});
 }
 
-Napi::Object EngineWrap::wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events) {
+Napi::Object EngineWrap::wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events,
+                              const PreparePool::Options& preparation) {
     AddonState&  state  = AddonState::of(env);
     Napi::Object object = state.engine_constructor.New({});
     EngineWrap*  self   = Unwrap(object);
     self->pump_         = std::make_unique<EventPump>(env, on_events, engine);
+    self->preparation_  = std::make_shared<Preparation>(preparation);
     self->engine_       = std::move(engine);
     state.engines.insert(self);
     return object;
@@ -121,15 +161,17 @@ EngineWrap::~EngineWrap() { shutdown(); }
 
 void EngineWrap::shutdown() {
     if (!engine_) return;
+    // What is being prepared lets go of the engine as it ends; what does not end keeps it.
+    state_->leaves_work_behind = !preparation_->pool.close() || state_->leaves_work_behind;
     engine_->close();
     pump_->stop();
-    wait_for_last_owner(engine_);
     forget();
 }
 
 void EngineWrap::forget() {
     state_->engines.erase(this);
     pump_.reset();
+    preparation_.reset();
     engine_.reset();
 }
 
@@ -167,42 +209,78 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     return result;
 }
 
+template <typename Result>
+Napi::Value EngineWrap::prepare(Napi::Env env, Purpose purpose, typename PoolTask<Result>::Work work,
+                                typename PoolTask<Result>::ToJs to_js) {
+    return PoolTask<Result>::start(env, *preparation_, engine(env), purpose, std::move(work), std::move(to_js));
+}
+
 Napi::Value EngineWrap::render(const Napi::CallbackInfo& call) {
-    const std::string request = string_argument(call, 0, "requestJson");
-    return PoolTask<RenderedPrompt>::start(
-        call.Env(), engine(call.Env()), [request](Engine& engine) { return engine.chat_template().render(request); },
-        rendered_to_js);
+    return prepare<RenderedPrompt>(
+        call.Env(), {number_argument(call, 1, "owner"), "Rendering the conversation by the model's chat template"},
+        [request = string_argument(call, 0, "requestJson")](Engine& engine) { return engine.chat_template().render(request); }, rendered_to_js);
 }
 
 Napi::Value EngineWrap::tokenize(const Napi::CallbackInfo& call) {
-    const std::string text        = string_argument(call, 0, "text");
-    const bool        add_special = call[1].ToBoolean(), parse_special = call[2].ToBoolean();
-    return PoolTask<std::vector<TokenId>>::start(
-        call.Env(), engine(call.Env()),
-        [=](Engine& engine) { return engine.tokenizer().tokenize(text, add_special, parse_special); }, tokens_to_js);
+    const bool add_special = call[1].ToBoolean(), parse_special = call[2].ToBoolean();
+    return prepare<std::vector<TokenId>>(
+        call.Env(), {number_argument(call, 3, "owner"), "Tokenizing the text"},
+        [text = string_argument(call, 0, "text"), add_special, parse_special](Engine& engine) {
+            return engine.tokenizer().tokenize(text, add_special, parse_special);
+        },
+        tokens_to_js);
 }
 
 Napi::Value EngineWrap::tokenize_prompt(const Napi::CallbackInfo& call) {
-    const std::string prompt = string_argument(call, 0, "prompt");
-    const auto        images = images_from_js(call[1]);
-    return PoolTask<PreparedPrompt>::start(
-        call.Env(), engine(call.Env()),
-        [prompt, images](Engine& engine) { return engine.tokenize_prompt(prompt, images); }, prepared_to_js);
+    return prepare<PreparedPrompt>(
+        call.Env(), {number_argument(call, 2, "owner"), "Tokenizing the prompt"},
+        [prompt = string_argument(call, 0, "prompt"), images = images_from_js(call[1])](Engine& engine) {
+            return engine.tokenize_prompt(prompt, images);
+        },
+        prepared_to_js);
 }
 
 Napi::Value EngineWrap::tokenize_infill(const Napi::CallbackInfo& call) {
-    const std::string prefix = string_argument(call, 0, "prefix"), suffix = string_argument(call, 1, "suffix");
-    return PoolTask<std::vector<TokenId>>::start(
-        call.Env(), engine(call.Env()),
-        [=](Engine& engine) { return infill_prompt(engine.model(), engine.tokenizer(), prefix, suffix); }, tokens_to_js);
+    return prepare<std::vector<TokenId>>(
+        call.Env(), {number_argument(call, 2, "owner"), "Tokenizing the prompt"},
+        [prefix = string_argument(call, 0, "prefix"), suffix = string_argument(call, 1, "suffix")](Engine& engine) {
+            return infill_prompt(engine.model(), engine.tokenizer(), prefix, suffix);
+        },
+        tokens_to_js);
 }
 
-Napi::Value EngineWrap::tokenize_pair(const Napi::CallbackInfo& call) {
-    const std::string query = string_argument(call, 0, "query"), document = string_argument(call, 1, "document");
-    return PoolTask<std::vector<TokenId>>::start(
-        call.Env(), engine(call.Env()),
-        [=](Engine& engine) { return ranking_prompt(engine.model(), engine.tokenizer(), query, document); },
-        tokens_to_js);
+Napi::Value EngineWrap::tokenize_inputs(const Napi::CallbackInfo& call) {
+    const uint32_t most = number_argument(call, 1, "most");
+    return prepare<TokenLists>(
+        call.Env(), {number_argument(call, 2, "owner"), "Tokenizing the texts"},
+        [texts = texts_argument(call, 0, "texts"), most](Engine& engine) {
+            const Tokenizer& tokenizer = engine.tokenizer();
+            TokenLists       lists;
+            for (const std::string& text : texts) {
+                PreparePool::check();
+                const auto tokenize = [&] { return tokenizer.tokenize(text, true, true); };
+                if (!lists.add(tokenizer.fewest_tokens(text.size()), most, tokenize)) break;
+            }
+            return lists;
+        },
+        token_lists_to_js);
+}
+
+Napi::Value EngineWrap::tokenize_pairs(const Napi::CallbackInfo& call) {
+    const uint32_t most = number_argument(call, 2, "most");
+    return prepare<TokenLists>(
+        call.Env(), {number_argument(call, 3, "owner"), "Tokenizing the documents"},
+        [query = string_argument(call, 0, "query"), documents = texts_argument(call, 1, "documents"), most](Engine& engine) {
+            TokenLists lists;
+            for (const std::string& document : documents) {
+                PreparePool::check();
+                const size_t fewest   = engine.tokenizer().fewest_tokens(query.size() + document.size());
+                const auto   tokenize = [&] { return ranking_prompt(engine.model(), engine.tokenizer(), query, document); };
+                if (!lists.add(fewest, most, tokenize)) break;
+            }
+            return lists;
+        },
+        token_lists_to_js);
 }
 
 Napi::Value EngineWrap::pieces(const Napi::CallbackInfo& call) {
@@ -211,9 +289,13 @@ Napi::Value EngineWrap::pieces(const Napi::CallbackInfo& call) {
     }
     const auto                 array = call[0].As<Napi::Int32Array>();
     const std::vector<TokenId> tokens(array.Data(), array.Data() + array.ElementLength());
-    return PoolTask<Pieces>::start(
-        call.Env(), engine(call.Env()), [tokens](Engine& engine) { return spell(engine.tokenizer(), tokens); },
-        pieces_to_js);
+    return prepare<Pieces>(
+        call.Env(), {number_argument(call, 1, "owner"), "Spelling the tokens"},
+        [tokens](Engine& engine) { return spell(engine.tokenizer(), tokens); }, pieces_to_js);
+}
+
+void EngineWrap::cancel_preparation(const Napi::CallbackInfo& call) {
+    if (preparation_) preparation_->pool.cancel(number_argument(call, 0, "owner"));
 }
 
 Napi::Value EngineWrap::embed(const Napi::CallbackInfo& call) { return embed_call(call, *engine(call.Env())); }
@@ -223,10 +305,11 @@ void EngineWrap::cancel_embed(const Napi::CallbackInfo& call) {
 }
 
 Napi::Value EngineWrap::compile_grammar(const Napi::CallbackInfo& call) {
-    const GrammarSettings grammar = grammar_from_js(call[0]);
-    return PoolTask<Constraint>::start(
-        call.Env(), engine(call.Env()), [grammar](Engine& engine) { return engine.compile_grammar(grammar); },
-        constraint_to_js);
+    const uint32_t n = number_argument(call, 1, "copies");
+    return prepare<std::vector<Constraint>>(
+        call.Env(), {number_argument(call, 2, "owner"), "Compiling the grammar"},
+        [grammar = grammar_from_js(call[0]), n](Engine& engine) { return engine.compile_grammar(grammar, n); },
+        constraints_to_js);
 }
 
 void EngineWrap::submit(const Napi::CallbackInfo& call) {
@@ -285,17 +368,13 @@ Napi::Value EngineWrap::close(const Napi::CallbackInfo& call) {
         deferred.Resolve(call.Env().Undefined());
         return deferred.Promise();
     }
-    std::shared_ptr<Engine> engine = engine_;
     pump_->stop();
+    state_->closing.push_back(engine_);
+    auto* const         worker  = new CloseWorker(call.Env(), engine_, preparation_);  // deletes itself
+    const Napi::Promise promise = worker->promise();
     forget();
-    state_->closing.push_back(engine);
-    return PoolTask<bool>::start(
-        call.Env(), std::move(engine),
-        [](Engine& closing) {
-            closing.close();
-            return true;
-        },
-        [](Napi::Env env, const bool&) { return env.Undefined(); });
+    worker->Queue();
+    return promise;
 }
 
 }  // namespace chasqui

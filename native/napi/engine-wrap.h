@@ -2,6 +2,7 @@
 #pragma once
 
 #include "event-pump.h"
+#include "pool-task.h"
 
 #include "../engine.h"
 
@@ -18,7 +19,8 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
 public:
     static Napi::Function define(Napi::Env env);
     // Takes over an engine that has just been opened.
-    static Napi::Object wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events);
+    static Napi::Object wrap(Napi::Env env, std::shared_ptr<Engine> engine, Napi::Function on_events,
+                             const PreparePool::Options& preparation);
 
     explicit EngineWrap(const Napi::CallbackInfo& info);
     ~EngineWrap() override;
@@ -32,11 +34,13 @@ private:
     Napi::Value tokenize(const Napi::CallbackInfo& call);
     Napi::Value tokenize_prompt(const Napi::CallbackInfo& call);
     Napi::Value tokenize_infill(const Napi::CallbackInfo& call);
-    Napi::Value tokenize_pair(const Napi::CallbackInfo& call);
+    Napi::Value tokenize_inputs(const Napi::CallbackInfo& call);
+    Napi::Value tokenize_pairs(const Napi::CallbackInfo& call);
     Napi::Value pieces(const Napi::CallbackInfo& call);
     Napi::Value embed(const Napi::CallbackInfo& call);
     void        cancel_embed(const Napi::CallbackInfo& call);
     Napi::Value compile_grammar(const Napi::CallbackInfo& call);
+    void        cancel_preparation(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);
@@ -47,9 +51,14 @@ private:
     const std::shared_ptr<Engine>& engine(Napi::Env env) const;
     void                           forget();
 
-    AddonState*                state_;
-    std::shared_ptr<Engine>    engine_;  // empty once closed
-    std::unique_ptr<EventPump> pump_;
+    template <typename Result>
+    Napi::Value prepare(Napi::Env env, Purpose purpose, typename PoolTask<Result>::Work work,
+                        typename PoolTask<Result>::ToJs to_js);
+
+    AddonState*                  state_;
+    std::shared_ptr<Engine>      engine_;  // empty once closed
+    std::shared_ptr<Preparation> preparation_;
+    std::unique_ptr<EventPump>   pump_;
 };
 
 }  // namespace chasqui

@@ -66,7 +66,7 @@ void OpenWorker::OnProgress(const float* fraction, size_t count) {
 
 void OpenWorker::OnOK() {
     AddonState::of(Env()).openings.erase(opening_);
-    deferred_.Resolve(EngineWrap::wrap(Env(), std::move(engine_), on_events_.Value()));
+    deferred_.Resolve(EngineWrap::wrap(Env(), std::move(engine_), on_events_.Value(), request_.preparation));
 }
 
 void OpenWorker::OnError(const Napi::Error&) {

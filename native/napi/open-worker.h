@@ -1,6 +1,7 @@
 // Thread: start() on JS, loading on Node's thread pool.
 #pragma once
 
+#include "../core/prepare-pool.h"
 #include "../engine.h"
 #include "error.h"
 
@@ -32,6 +33,7 @@ struct OpenRequest {
     bool                     verbose = false;
     std::string              path;
     EngineOptions            options;
+    PreparePool::Options     preparation;
 };
 
 // Loads a model and starts its engine off the JS thread.

@@ -1,6 +1,7 @@
-// Thread: start() on JS, the work on Node's thread pool.
+// Thread: start() on JS, the work on a thread of the engine's PreparePool.
 #pragma once
 
+#include "../core/prepare-pool.h"
 #include "../engine.h"
 #include "error.h"
 
@@ -8,52 +9,99 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace chasqui {
 
+// Where preparation is done, and how to speak of what it may not take longer than.
+struct Preparation {
+    explicit Preparation(const PreparePool::Options& options);
+
+    const std::string timeout;  // "10 s"
+    PreparePool       pool;     // last: as it closes, tasks may have to be told of the timeout
+};
+
+// For which owner (PreparePool) something is prepared, and what it is, for whoever must hear that it took too long:
+// "Rendering the conversation".
+struct Purpose {
+    uint32_t    owner;
+    const char* name;
+};
+
+// A failure of the pool's, as JavaScript hears of it.
+CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const Preparation& preparation);
+
 // Runs `work(engine)` off the JS thread and resolves a promise with what `to_js` makes of its result. The engine is let
 // go of as the work ends, not when JavaScript hears of it: shutdown waits for that, on the JS thread.
 template <typename Result>
-class PoolTask : public Napi::AsyncWorker {
+class PoolTask {
 public:
     using Work = std::function<Result(Engine&)>;
     using ToJs = std::function<Napi::Value(Napi::Env, const Result&)>;
 
-    static Napi::Promise start(Napi::Env env, std::shared_ptr<Engine> engine, Work work, ToJs to_js) {
-        auto* task    = new PoolTask(env, std::move(engine), std::move(work), std::move(to_js));  // deletes itself
-        auto  promise = task->deferred_.Promise();
-        task->Queue();
+    static Napi::Promise start(Napi::Env env, Preparation& preparation, std::shared_ptr<Engine> engine, Purpose purpose,
+                               Work work, ToJs to_js) {
+        auto* const context  = new Context{Napi::Promise::Deferred(env), std::make_shared<Outcome>(), std::move(to_js)};
+        const auto  promise  = context->deferred.Promise();
+        const auto  outcome  = context->outcome;
+        Function    function = Function::New(env, "chasqui.prepare", 0, 1, context,
+                                             [](Napi::Env, void*, Context* each) { delete each; });
+
+        PreparePool::Task task;
+        task.owner  = purpose.owner;
+        task.work   = [outcome, engine = std::move(engine), work = std::move(work)] { outcome->run(work, *engine); };
+        task.on_end = [outcome, function, purpose, &preparation](PreparePool::Ending ending) mutable {
+            // Work that goes on after its time writes to the outcome; it is not looked at any more.
+            const bool is_done = ending == PreparePool::Ending::done;
+            auto* const told   = new CaughtError(is_done ? outcome->error : to_error(ending, purpose, preparation));
+            if (function.NonBlockingCall(told) != napi_ok) delete told;
+            function.Release();
+        };
+        if (!preparation.pool.submit(std::move(task))) {
+            function.Release();
+            throw to_js_error(env, {ErrorCode::queue_full, "Too many requests are being prepared. Try again later."});
+        }
         return promise;
     }
 
 private:
-    PoolTask(Napi::Env env, std::shared_ptr<Engine> engine, Work work, ToJs to_js)
-        : AsyncWorker(env),
-          engine_(std::move(engine)),
-          work_(std::move(work)),
-          to_js_(std::move(to_js)),
-          deferred_(env) {}
+    struct Outcome {
+        Result      result{};
+        CaughtError error;  // without a message: none
 
-    void Execute() override {
-        try {
-            result_ = work_(*engine_);
-        } catch (...) {
-            error_ = CaughtError::current();
-            SetError(error_.message);
+        void run(const Work& work, Engine& engine) {
+            try {
+                result = work(engine);
+            } catch (const Interrupted&) {
+                throw;
+            } catch (...) {
+                error = CaughtError::current();
+                if (error.message.empty()) error.message = "It failed.";
+            }
         }
-        engine_.reset();
+    };
+
+    struct Context {
+        Napi::Promise::Deferred  deferred;
+        std::shared_ptr<Outcome> outcome;
+        ToJs                     to_js;
+    };
+
+    static void settle(Napi::Env env, Napi::Function, Context* context, CaughtError* data) {
+        const std::unique_ptr<CaughtError> error(data);
+        if (env == nullptr) return;  // the process is on its way out
+        try {
+            if (!error->message.empty()) throw to_js_error(env, *error);
+            context->deferred.Resolve(context->to_js(env, context->outcome->result));
+        } catch (const Napi::Error& failure) {
+            context->deferred.Reject(failure.Value());
+        } catch (const std::exception& failure) {
+            context->deferred.Reject(Napi::Error::New(env, failure.what()).Value());
+        }
     }
 
-    void OnOK() override { deferred_.Resolve(to_js_(Env(), result_)); }
-    void OnError(const Napi::Error&) override { deferred_.Reject(to_js_error(Env(), error_).Value()); }
-
-    std::shared_ptr<Engine> engine_;
-    Work                    work_;
-    ToJs                    to_js_;
-    Result                  result_{};
-    CaughtError             error_;
-    Napi::Promise::Deferred deferred_;
+    using Function = Napi::TypedThreadSafeFunction<Context, CaughtError, settle>;
 };
 
 }  // namespace chasqui

@@ -1,5 +1,5 @@
 /** A request's `n` answers: one job each. The prompt is computed once, because the prefix cache sees that it is shared. */
-import type { Engine, RenderedPrompt, ReplyParser, Token, TokenStream } from '../engine/engine.js';
+import type { Engine, RenderedPrompt, ReplyParser, Siblings, Token, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
 /** What one choice brought since it was last heard of. */
@@ -11,9 +11,10 @@ export interface ChoiceBatch {
 /** Submits the job `n` times; a given seed counts up from choice to choice. */
 export function submitChoices(engine: Engine, job: Job, n: number, signal: AbortSignal): TokenStream[] {
   const { seed } = job.sampling;
+  const siblings: Siblings = { count: n };
   return Array.from({ length: n }, (_, index) => {
     const ownSeed = seed === null ? null : (seed + index) >>> 0;
-    return engine.submit({ ...job, sampling: { ...job.sampling, seed: ownSeed } }, { signal });
+    return engine.submit({ ...job, sampling: { ...job.sampling, seed: ownSeed } }, { signal, siblings });
   });
 }
 

@@ -5,6 +5,7 @@ import type {
   ChatToolCall,
   Engine,
   ModelInfo,
+  OnBehalf,
   RenderedPrompt,
   RenderOptions,
 } from '../engine/engine.js';
@@ -19,12 +20,13 @@ export async function renderPrompt(
   messages: readonly Message[],
   images: readonly ImageInput[],
   options: RenderOptions = {},
+  on: OnBehalf = {},
 ): Promise<RenderedPrompt> {
   refuseImages(engine.model, messages);
   const rest = images.values();
   const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));
   try {
-    return await engine.render(chatMessages, options);
+    return await engine.render(chatMessages, options, on);
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
     const param = options.jsonSchema ? 'response_format' : 'tools';

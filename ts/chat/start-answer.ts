@@ -28,7 +28,7 @@ export async function renderBody(
   refuseImages(engine.model, body.messages);
   const images = await loadMessageImages(body.messages, loading);
   try {
-    return await renderPrompt(engine, body.messages, images, options);
+    return await renderPrompt(engine, body.messages, images, options, loading);
   } catch (thrown) {
     throw aboutSchema(thrown, body);
   }

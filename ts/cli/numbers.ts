@@ -23,6 +23,15 @@ export function parseCount(text: string): number {
   return count;
 }
 
+/** Of waiting: as many as fit into a timer of milliseconds. */
+export function parseSeconds(text: string): number {
+  const seconds = parseWhole(text);
+  if (seconds === null || seconds < 1 || seconds > 1_000_000) {
+    throw new InvalidArgumentError('It must be a whole number of seconds, from 1 to 1000000.');
+  }
+  return seconds;
+}
+
 export function parseProbability(text: string): number {
   const probability = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(probability <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
-import type { LoadOptions } from '../engine/model.js';
+import type { LoadOptions } from '../engine/load-options.js';
 import { fetchModel } from '../hub/fetch-model.js';
 import { BACKENDS } from '../native/module-files.js';
 import type { Profile } from '../profiles/profile.js';
@@ -13,7 +13,7 @@ import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
 import { givenOptions } from './given-options.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
-import { parseCount, parseCountOrZero, parseProbability } from './numbers.js';
+import { parseCount, parseCountOrZero, parseProbability, parseSeconds } from './numbers.js';
 import { addOffloadOptions, type OffloadFlags, offloadSettings } from './offload-options.js';
 import { showProgress } from './progress.js';
 
@@ -32,6 +32,7 @@ interface ServeOptions extends HostingOptions, OffloadFlags {
   alias?: string;
   maxQueue?: number;
   targetStepMs?: number;
+  prepareTimeout?: number;
   cacheRam?: number;
   mmproj?: string | false;
   imageCacheMb?: number;
@@ -75,6 +76,11 @@ export function serveCommand(): Command {
       '--target-step-ms <n>',
       'how long a step may take while answers are running, in ms; prompts are sliced to fit (default: 100)',
       parseCount,
+    )
+    .option(
+      '--prepare-timeout <s>',
+      'how long rendering, tokenizing and compiling what a request holds may take (default: 10)',
+      parseSeconds,
     )
     .option(
       '--cache-ram <MiB>',
@@ -159,7 +165,7 @@ async function modelPath({ model = DEMO_MODEL, modelUrl, dataDir: given }: Serve
 
 function toSettings(options: ServeOptions & { model: string }, onProgress: (fraction: number) => void): StartSettings {
   const { backend, parallel, threads, alias, maxQueue, targetStepMs, deterministic, pooling } = options;
-  const { draftMax, draftMin, draftPMin, draftModel } = options;
+  const { draftMax, draftMin, draftPMin, draftModel, prepareTimeout } = options;
   const { ctxSize: contextSize, cacheRam: cacheRamMiB, imageCacheMb: imageCacheMiB } = options;
   const hosting = hostingSettings(options);
   return {
@@ -179,6 +185,7 @@ function toSettings(options: ServeOptions & { model: string }, onProgress: (frac
         deterministic,
         pooling,
       }),
+      ...(prepareTimeout !== undefined && { prepareTimeoutMs: prepareTimeout * 1000 }),
       ...givenOptions({ draftMax, draftMin, draftPMin, draftModel, cacheRamMiB, imageCacheMiB }),
       ...givenOptions({ mmproj: options.mmproj === false ? null : options.mmproj }),
     },

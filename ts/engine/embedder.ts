@@ -1,19 +1,23 @@
 /** Texts → vectors or scores. */
 import { ChasquiError } from '../errors.js';
-import type { NativeEngine } from '../native/addon.js';
+import type { NativeEngine, NativeTokenLists } from '../native/addon.js';
 import { checkTokens } from './check-tokens.js';
 import type { Embeddings, ModelInfo, Ranking, TextInput } from './engine.js';
+import type { Preparation } from './preparation.js';
+import { untilAborted } from './until-aborted.js';
 
 export class Embedder {
   readonly #native: NativeEngine;
+  readonly #preparation: Preparation;
   readonly #model: ModelInfo;
   /** How many requests may be under way at a time. */
   readonly #most: number;
   #running = 0;
   #lastId = 0;
 
-  constructor(native: NativeEngine, model: ModelInfo, most: number) {
+  constructor(native: NativeEngine, preparation: Preparation, model: ModelInfo, most: number) {
     this.#native = native;
+    this.#preparation = preparation;
     this.#model = model;
     this.#most = most;
   }
@@ -23,7 +27,7 @@ export class Embedder {
       throw this.#notCapable('ranks documents and makes no embeddings; ask it at `/v1/rerank`');
     }
     const { values, promptTokens } = await this.#admitted(async () => {
-      const tokenized = await Promise.all(inputs.map((input) => this.#tokenize(input)));
+      const tokenized = await this.#tokenize(inputs, signal);
       return this.#compute(tokenized, 'input', signal);
     });
     return { vectors: slices(values, inputs.length), promptTokens };
@@ -32,15 +36,56 @@ export class Embedder {
   async rank(query: string, documents: readonly string[], signal?: AbortSignal): Promise<Ranking> {
     if (this.#model.pooling !== 'rank') throw this.#notCapable('has no head for ranking documents');
     const { values, promptTokens } = await this.#admitted(async () => {
-      const tokenized = await Promise.all(documents.map((document) => this.#native.tokenizePair(query, document)));
+      const tokenized = await this.#tokenizePairs(query, documents, signal);
       return this.#compute(tokenized, 'documents', signal);
     });
     // A head with several outputs classifies; the first is what llama.cpp ranks by.
     return { scores: slices(values, documents.length).map((scores) => scores[0] ?? 0), promptTokens };
   }
 
-  async #tokenize(input: TextInput): Promise<Int32Array> {
-    return typeof input === 'string' ? this.#native.tokenize(input, true, true) : Int32Array.from(input);
+  /** All texts in one call, which ends at the first that is too long. */
+  async #tokenize(inputs: readonly TextInput[], signal: AbortSignal | undefined): Promise<Int32Array[]> {
+    const places = inputs.flatMap((input, place) => (typeof input === 'string' ? [place] : []));
+    const texts = places.map((place) => inputs[place] as string);
+    const lists = await this.#lists(texts, (place) => `input[${places[place]}]`, signal);
+    const rest = lists.values();
+    return inputs.map((input) =>
+      typeof input === 'string' ? (rest.next().value as Int32Array) : Int32Array.from(input),
+    );
+  }
+
+  async #tokenizePairs(
+    query: string,
+    documents: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<Int32Array[]> {
+    const most = this.#model.embeddingContextLength;
+    const pairs = await this.#preparation.run(signal, (owner) =>
+      this.#native.tokenizePairs(query, documents, most, owner),
+    );
+    // A query that leaves no room is not the fault of the document that it was read with.
+    if (tooLong(pairs, most)) await this.#lists([query], () => 'query', signal);
+    return this.#taken(pairs, (place) => `documents[${place}]`);
+  }
+
+  async #lists(
+    texts: readonly string[],
+    nameOf: (place: number) => string,
+    signal: AbortSignal | undefined,
+  ): Promise<Int32Array[]> {
+    if (texts.length === 0) return [];
+    const most = this.#model.embeddingContextLength;
+    const lists = await this.#preparation.run(signal, (owner) => this.#native.tokenizeInputs(texts, most, owner));
+    return this.#taken(lists, nameOf);
+  }
+
+  #taken({ tokens, lengths }: NativeTokenLists, nameOf: (place: number) => string): Int32Array[] {
+    let end = 0;
+    return Array.from(lengths, (length, place) => {
+      this.#checkLength(length, nameOf(place));
+      end += length;
+      return tokens.subarray(end - length, end);
+    });
   }
 
   async #admitted<T>(work: () => Promise<T>): Promise<T> {
@@ -82,15 +127,20 @@ export class Embedder {
 
   #check(tokens: Int32Array, param: string): void {
     if (tokens.length === 0) throw new ChasquiError('invalid_value', `\`${param}\` holds no text.`, param);
-    const most = this.#model.embeddingContextLength;
-    if (tokens.length > most) {
-      throw new ChasquiError(
-        'context_length_exceeded',
-        `\`${param}\` has ${tokens.length} tokens, but this model takes at most ${most} at a time. Split or shorten it.`,
-        param,
-      );
-    }
+    this.#checkLength(tokens.length, param);
     checkTokens(tokens, param, this.#model.vocabularySize);
+  }
+
+  /** Of a negative length no more is known than that there are at least as many tokens. */
+  #checkLength(length: number, param: string): void {
+    const most = this.#model.embeddingContextLength;
+    if (length >= 0 && length <= most) return;
+    const has = length < 0 ? `at least ${-length}` : `${length}`;
+    throw new ChasquiError(
+      'context_length_exceeded',
+      `\`${param}\` has ${has} tokens, but this model takes at most ${most} at a time. Split or shorten it.`,
+      param,
+    );
   }
 
   #notCapable(why: string): ChasquiError {
@@ -104,15 +154,6 @@ function slices(values: Float32Array, count: number): Float32Array[] {
   return Array.from({ length: count }, (_, index) => values.subarray(index * length, (index + 1) * length));
 }
 
-/** Rejects with the signal's reason as soon as it is aborted, whether or not `work` ever settles. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, onAbort: () => void): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      onAbort();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+function tooLong({ lengths }: NativeTokenLists, most: number): boolean {
+  return lengths.some((length) => length < 0 || length > most);
 }

@@ -160,6 +160,21 @@ export interface Ranking {
 /** Counts at one moment. */
 export type EngineStats = NativeStats;
 
+/** Jobs that differ in their seeds only, by which they know each other: what they have in common is prepared once. */
+export interface Siblings {
+  /** How many there are. */
+  readonly count: number;
+}
+
+/** Whose work it is: it ends, and rejects with the signal's reason, when the signal is aborted. */
+export interface OnBehalf {
+  signal?: AbortSignal;
+}
+
+/**
+ * Whatever renders, tokenizes or compiles rejects with `prepare_timeout` when it takes too long, and with `queue_full`
+ * when too much of that is waiting.
+ */
 export interface Engine {
   readonly model: ModelInfo;
   /**
@@ -168,27 +183,27 @@ export interface Engine {
    * be enforced, with `unsupported_parameter` when a tool must be called and the template has no form for that.
    * A trailing assistant message is continued.
    */
-  render(messages: readonly ChatMessage[], options?: RenderOptions): Promise<RenderedPrompt>;
+  render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt>;
   openParser(format: ReplyFormat): ReplyParser;
   /** How many tokens a prompt has, its pictures' included. Rejects with what is wrong with them. */
-  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>): Promise<number>;
-  tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean }): Promise<Int32Array>;
+  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number>;
+  tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf): Promise<Int32Array>;
   /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
-  tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;
+  tokenizeInfill(prefix: string, suffix: string, on?: OnBehalf): Promise<Int32Array>;
   /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */
-  pieces(tokens: readonly number[]): Promise<Uint8Array[]>;
+  pieces(tokens: readonly number[], on?: OnBehalf): Promise<Uint8Array[]>;
   /**
    * The vectors of texts. Short ones share a pass, whoever asks for them. Rejects with `model_not_capable`, and with
    * `context_length_exceeded` or `invalid_value` naming `input[i]`; or with the signal's reason.
    */
-  embed(inputs: readonly TextInput[], options?: { signal?: AbortSignal }): Promise<Embeddings>;
-  /** How relevant each document is to the query. Rejects as `embed` does, naming `documents[i]`. */
-  rank(query: string, documents: readonly string[], options?: { signal?: AbortSignal }): Promise<Ranking>;
+  embed(inputs: readonly TextInput[], on?: OnBehalf): Promise<Embeddings>;
+  /** How relevant each document is to the query. Rejects as `embed` does, naming `documents[i]` or `query`. */
+  rank(query: string, documents: readonly string[], on?: OnBehalf): Promise<Ranking>;
   /**
    * Starts a job. Never throws: what is wrong (`context_length_exceeded`, `invalid_job`, `queue_full`,
    * `engine_closed` ...) rejects the stream's first `next()`.
    */
-  submit(job: Job, options?: { signal?: AbortSignal }): TokenStream;
+  submit(job: Job, options?: OnBehalf & { siblings?: Siblings }): TokenStream;
   stats(): Promise<EngineStats>;
   /** Cancels what runs (streams reject with `engine_closed`), frees everything. Safe in every state, any number of times. */
   close(): Promise<void>;

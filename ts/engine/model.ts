@@ -1,10 +1,9 @@
 import { basename, resolve } from 'node:path';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
-import type { NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
+import type { NativeConstraint, NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
 import { decideModules } from '../native/backends.js';
 import { loadAddon } from '../native/load-addon.js';
-import type { Backend } from '../native/module-files.js';
 import { Embedder } from './embedder.js';
 import type {
   ChatMessage,
@@ -12,89 +11,37 @@ import type {
   Engine,
   EngineStats,
   ModelInfo,
+  OnBehalf,
   Ranking,
   RenderedPrompt,
   RenderOptions,
   ReplyFormat,
   ReplyParser,
+  Siblings,
   TextInput,
   TokenStream,
 } from './engine.js';
 import { deliver } from './events.js';
 import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
-import { type ChosenOffload, chooseOffload, type OffloadOptions } from './offload.js';
+import type { LoadOptions } from './load-options.js';
+import { type ChosenOffload, chooseOffload } from './offload.js';
 import { toOpenRequest } from './open-request.js';
+import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { toRenderRequest } from './render-request.js';
 import { JobStream } from './token-stream.js';
-
-export interface LoadOptions extends OffloadOptions {
-  /** The name requests use; default: the file's name without `.gguf`. */
-  alias?: string;
-  /** Tokens that one conversation can hold, prompt plus answer; default: what the model was trained for, at most 4096. */
-  contextSize?: number;
-  /** How many sequences decode at the same time; each reserves `contextSize` tokens of memory. Default 4. */
-  parallel?: number;
-  /**
-   * What to compute with: `cpu`, or a GPU's `cuda`, `metal` or `vulkan`; decided by the first model of a process.
-   * Default: the environment's CHASQUI_BACKEND, or else `auto`, the best that passes a trial.
-   */
-  backend?: Backend | 'auto';
-  /** Compute threads; default: one per physical core, or fewer where the model is so small that they only wait. */
-  threads?: number;
-  /** Tokens in one step, at most; default 2048. */
-  batchSize?: number;
-  /** How many jobs may wait beside those that run; one more is refused with `queue_full`. Default 256. */
-  maxQueue?: number;
-  /** How long a step may take while anyone decodes, in milliseconds: longer prompts are sliced. Default 100. */
-  targetStepMs?: number;
-  /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
-  cacheRamMiB?: number;
-  /**
-   * Computes every sequence alone and from its first token. Kernels round differently for other batch shapes, so that
-   * two tokens of nearly equal probability may change places when others are served at the same time or a beginning is
-   * cached; this excludes it, at the price of batching, caching and guessing. Default false.
-   */
-  deterministic?: boolean;
-  /**
-   * Speculative decoding: tokens to guess at a time, at most, and to check together; 0 is off. Guesses come from the text
-   * so far, which pays where answers quote their prompts, or from `draftModel`; only while one or two streams decode.
-   * Answers are what they would be without. Default 0, or 8 with a draft model.
-   */
-  draftMax?: number;
-  /** GGUF file of a small model with the same vocabulary, to guess with. */
-  draftModel?: string;
-  /** Guesses of the draft model that are shorter are not checked. Default 0. */
-  draftMin?: number;
-  /** The draft model stops guessing at a token that it gives less probability than this. Default 0. */
-  draftPMin?: number;
-  /** Vision projector (GGUF); default: the one beside the model (see `findProjector`), if there is one; `null`: none. */
-  mmproj?: string | null;
-  /** Main memory for what pictures were encoded to, in MiB, so that none is encoded twice. Default 256. */
-  imageCacheMiB?: number;
-  /** Where `generate` fetches pictures from that messages give by address. Default: public addresses only. */
-  imageHosts?: ImageHosts;
-  /**
-   * How the vectors of a text's tokens become the text's vector, where the model's file does not say or is to be
-   * overruled; `rank` for models with a head for ranking whose file does not say so. Default: as the file says, or else
-   * `mean`.
-   */
-  pooling?: 'mean' | 'cls' | 'last' | 'rank';
-  /** A Jinja template instead of the model's own. */
-  chatTemplate?: string;
-  /** Writes llama.cpp's log to standard error. Default false. */
-  verbose?: boolean;
-  /** Called with the fraction loaded, 0 to 1. */
-  onProgress?: (fraction: number) => void;
-  /** Aborts the load. */
-  signal?: AbortSignal;
-}
 
 /** A conversation or a prompt, and how to go on from it. */
 export type GenerateRequest =
   | GenerateOptions
   | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly GenerateMessage[] });
+
+/** What jobs that differ in their seeds only have in common: their prompt, and a grammar for each. */
+interface Prepared {
+  prompt: NativePrompt;
+  constraints: NativeConstraint[];
+}
 
 /** A loaded model with an engine thread of its own, in this process. */
 export class Model implements Engine {
@@ -104,7 +51,9 @@ export class Model implements Engine {
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
   readonly #embedder: Embedder;
+  readonly #preparation: Preparation;
   readonly #prepared: PreparedPrompts;
+  readonly #families = new WeakMap<Siblings, Promise<Prepared>>();
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
@@ -116,67 +65,87 @@ export class Model implements Engine {
     this.#maxQueue = options.maxQueue ?? 256;
     this.#imageHosts = options.imageHosts ?? 'public';
     this.model = info;
-    this.#embedder = new Embedder(native, info, info.parallel + this.#maxQueue);
-    this.#prepared = new PreparedPrompts(native);
+    this.#preparation = new Preparation(native);
+    this.#embedder = new Embedder(native, this.#preparation, info, info.parallel + this.#maxQueue);
+    this.#prepared = new PreparedPrompts(native, this.#preparation);
   }
 
   /**
    * Generates from `prompt` (as it is) or from `messages` (through the model's chat template).
    * The stream rejects with a `ChasquiError`, or with the signal's reason.
    */
-  generate(request: GenerateRequest, options: { signal?: AbortSignal } = {}): TokenStream {
+  generate(request: GenerateRequest, options: OnBehalf = {}): TokenStream {
     if ('prompt' in request) return this.submit(completeJob(request), options);
     const { messages, ...rest } = request;
-    return this.#start(options.signal, async () => {
+    return this.#start(options, async () => {
       if (hasImages(messages) && !this.model.vision) throw takesTextOnly(this.model.id);
       const { signal } = options;
       const loaded = await loadChatImages(messages, { hosts: this.#imageHosts, ...(signal && { signal }) });
-      const rendered = await this.render(loaded);
+      const rendered = await this.render(loaded, {}, options);
       const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
       return completeJob({ ...rest, prompt: rendered.prompt, images: rendered.images, stop });
     });
   }
 
-  submit(job: Job, options: { signal?: AbortSignal } = {}): TokenStream {
-    return this.#start(options.signal, async () => job);
+  submit(job: Job, options: OnBehalf & { siblings?: Siblings } = {}): TokenStream {
+    return this.#start(options, async () => job);
   }
 
-  async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
+  async render(
+    messages: readonly ChatMessage[],
+    options: RenderOptions = {},
+    { signal }: OnBehalf = {},
+  ): Promise<RenderedPrompt> {
     const images: ImageInput[] = [];
     const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
     this.#prepared.share(Object.freeze(images));
-    return { ...(await catalogued(this.#native.render(request))), images };
+    const rendering = this.#preparation.run(signal, (owner) => this.#native.render(request, owner));
+    return { ...(await catalogued(rendering)), images };
   }
 
   openParser(format: ReplyFormat): ReplyParser {
     return loadAddon().addon.openParser(format);
   }
 
-  async tokenize(text: string, options: { addSpecial?: boolean; parseSpecial?: boolean } = {}): Promise<Int32Array> {
-    return catalogued(this.#native.tokenize(text, options.addSpecial ?? false, options.parseSpecial ?? false));
+  async tokenize(
+    text: string,
+    {
+      addSpecial = false,
+      parseSpecial = false,
+      signal,
+    }: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf = {},
+  ): Promise<Int32Array> {
+    const start = (owner: number) => this.#native.tokenize(text, addSpecial, parseSpecial, owner);
+    return catalogued(this.#preparation.run(signal, start));
   }
 
-  async countTokens({ prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>): Promise<number> {
-    if (images.length === 0) return (await this.tokenize(prompt, { addSpecial: true, parseSpecial: true })).length;
-    return (await catalogued(this.#prepared.prepare(prompt, images))).tokens.length;
+  async countTokens(
+    { prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>,
+    { signal }: OnBehalf = {},
+  ): Promise<number> {
+    if (images.length > 0) return (await catalogued(this.#prepared.prepare(prompt, images, signal))).tokens.length;
+    const tokens = await this.tokenize(prompt, { addSpecial: true, parseSpecial: true, ...(signal && { signal }) });
+    return tokens.length;
   }
 
-  async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
-    return catalogued(this.#native.tokenizeInfill(prefix, suffix));
+  async tokenizeInfill(prefix: string, suffix: string, { signal }: OnBehalf = {}): Promise<Int32Array> {
+    const start = (owner: number) => this.#native.tokenizeInfill(prefix, suffix, owner);
+    return catalogued(this.#preparation.run(signal, start));
   }
 
-  async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {
-    const { bytes, ends } = await catalogued(this.#native.pieces(Int32Array.from(tokens)));
+  async pieces(tokens: readonly number[], { signal }: OnBehalf = {}): Promise<Uint8Array[]> {
+    const start = (owner: number) => this.#native.pieces(Int32Array.from(tokens), owner);
+    const { bytes, ends } = await catalogued(this.#preparation.run(signal, start));
     return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
   }
 
-  async embed(inputs: readonly TextInput[], options: { signal?: AbortSignal } = {}): Promise<Embeddings> {
-    return catalogued(this.#embedder.embed(inputs, options.signal));
+  async embed(inputs: readonly TextInput[], { signal }: OnBehalf = {}): Promise<Embeddings> {
+    return catalogued(this.#embedder.embed(inputs, signal));
   }
 
-  async rank(query: string, documents: readonly string[], options: { signal?: AbortSignal } = {}): Promise<Ranking> {
-    return catalogued(this.#embedder.rank(query, documents, options.signal));
+  async rank(query: string, documents: readonly string[], { signal }: OnBehalf = {}): Promise<Ranking> {
+    return catalogued(this.#embedder.rank(query, documents, signal));
   }
 
   async stats(): Promise<EngineStats> {
@@ -195,7 +164,8 @@ export class Model implements Engine {
     await closing;
   }
 
-  #start(signal: AbortSignal | undefined, makeJob: () => Promise<Job>): TokenStream {
+  #start(options: OnBehalf & { siblings?: Siblings }, makeJob: () => Promise<Job>): TokenStream {
+    const { signal } = options;
     const id = this.#nextJobId();
     const onAbort = () => stream.abort(signal?.reason);
     const stream = new JobStream({
@@ -218,25 +188,46 @@ export class Model implements Engine {
     else if (signal?.aborted) stream.abort(signal.reason);
     else {
       signal?.addEventListener('abort', onAbort);
-      this.#submitWhenReady(id, stream, makeJob).catch((error) => stream.fail(withCatalogueCode(error)));
+      this.#submitWhenReady(id, stream, makeJob, options).catch((error) => stream.fail(withCatalogueCode(error)));
     }
     return stream;
   }
 
-  async #submitWhenReady(id: number, stream: JobStream, makeJob: () => Promise<Job>): Promise<void> {
+  async #submitWhenReady(
+    id: number,
+    stream: JobStream,
+    makeJob: () => Promise<Job>,
+    options: OnBehalf & { siblings?: Siblings },
+  ): Promise<void> {
     const job = await makeJob();
     if (stream.ended) return;
     refuseUnknownTokens(job, this.model.vocabularySize);
-    const [prompt, constraint] = await Promise.all([
-      this.#prepare(job),
-      job.grammar && this.#native.compileGrammar(job.grammar),
-    ]);
-    if (!stream.ended) this.#native.submit(toNative(id, prompt, job), constraint);
+    const { prompt, constraints } = await this.#prepare(job, options);
+    if (!stream.ended) this.#native.submit(toNative(id, prompt, job), constraints.pop() ?? null);
   }
 
-  async #prepare({ prompt, images }: Job): Promise<NativePrompt> {
+  #prepare(job: Job, { signal, siblings }: OnBehalf & { siblings?: Siblings }): Promise<Prepared> {
+    if (!siblings) return this.#prepareFor(1, job, signal);
+    const known = this.#families.get(siblings);
+    const prepared = known ?? this.#prepareFor(siblings.count, job, signal);
+    if (!known) this.#families.set(siblings, prepared);
+    return prepared;
+  }
+
+  async #prepareFor(count: number, job: Job, signal: AbortSignal | undefined): Promise<Prepared> {
+    const { grammar } = job;
+    const [prompt, constraints] = await Promise.all([
+      this.#tokenizePrompt(job, signal),
+      grammar === null
+        ? []
+        : this.#preparation.run(signal, (owner) => this.#native.compileGrammar(grammar, count, owner)),
+    ]);
+    return { prompt, constraints };
+  }
+
+  async #tokenizePrompt({ prompt, images }: Job, signal: AbortSignal | undefined): Promise<NativePrompt> {
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    if (typeof prompt === 'string') return this.#prepared.prepare(prompt, images);
+    if (typeof prompt === 'string') return this.#prepared.prepare(prompt, images, signal);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
   }

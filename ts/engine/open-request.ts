@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { OpenRequest } from '../native/addon.js';
 import { findProjector } from './find-projector.js';
-import type { LoadOptions } from './model.js';
+import type { LoadOptions } from './load-options.js';
 import { readOffload } from './offload.js';
 
 /** @throws {ChasquiError} `invalid_options` */
@@ -10,6 +10,7 @@ export function toOpenRequest(path: string, options: LoadOptions): Omit<OpenRequ
   return {
     verbose: options.verbose ?? false,
     path,
+    prepareTimeoutMs: options.prepareTimeoutMs ?? 10_000,
     options: {
       offload: readOffload(options),
       contextLength: options.contextSize ?? 0,

@@ -229,25 +229,45 @@ export const FIELDS_PER_RECORD = 4;
 /** Everything that happened since the last call; `records` is reused, so read it before returning. */
 export type OnEvents = (records: Int32Array, count: number, text: string, extras: unknown[]) => void;
 
+/** The tokens of several texts, one after another, as far as they could be taken. */
+export interface NativeTokenLists {
+  tokens: Int32Array;
+  /**
+   * Of each text. The last one's tokens are not there when they are too many; when the length is negative, there are at
+   * least as many.
+   */
+  lengths: Int32Array;
+}
+
+/**
+ * Whatever is prepared by templates, tokenizers and grammars has an `owner`, a number of the caller's choice: owners take
+ * turns, and a deadline is for all that one of them has waiting and running together. Rejects with `prepare_timeout` or,
+ * when too much is waiting, throws `queue_full`.
+ */
 export interface NativeEngine {
   info(): NativeModelInfo;
   /** `requestJson`: the messages and what else a template needs to know (native/llama/chat-template.h). */
-  render(requestJson: string): Promise<NativeRenderedPrompt>;
-  tokenize(text: string, addSpecial: boolean, parseSpecial: boolean): Promise<Int32Array>;
+  render(requestJson: string, owner: number): Promise<NativeRenderedPrompt>;
+  tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array>;
   /** `images`: one for each image marker in the prompt. */
-  tokenizePrompt(prompt: string, images: readonly NativeImage[]): Promise<NativePrompt>;
-  tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array>;
-  /** What a ranking model reads. */
-  tokenizePair(query: string, document: string): Promise<Int32Array>;
+  tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt>;
+  tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array>;
+  /** What is embedded of each text; ends with the first that has more tokens than `most`. */
+  tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
+  /** What a ranking model reads for each document; ends likewise. */
+  tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
   /** The tokens spelled out, one after another, and where each ends. */
-  pieces(tokens: Int32Array): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
+  pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
   /**
    * `tokens` holds all inputs one after another, `lengths` the length of each. Resolves with their vectors, one after
    * another; never settles once it has been cancelled.
    */
   embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
   cancelEmbed(id: number): void;
-  compileGrammar(grammar: NativeGrammar): Promise<NativeConstraint>;
+  /** `copies`: how many jobs it is for. */
+  compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]>;
+  /** Ends what is being prepared for an owner, and rejects its promises. */
+  cancelPreparation(owner: number): void;
   submit(job: NativeJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
@@ -261,6 +281,8 @@ export interface OpenRequest {
   /** llama.cpp's log to standard error. Decided by the first engine of a process. */
   verbose: boolean;
   path: string;
+  /** How long a request's preparation may take. */
+  prepareTimeoutMs: number;
   options: {
     offload: NativeOffload;
     /** Tokens; 0: the trained length, at most 4096. */
@@ -336,6 +358,8 @@ export interface Addon {
    * @throws {Error} when it does not load, finds no device, or computes wrongly.
    */
   tryModule(path: string, onStep: () => void): NativeDevice[];
-  /** Frees every engine of this thread, now. */
-  shutdown(): void;
+  /** Frees every engine of this thread, now. False when something goes on that cannot be ended: then `quit`. */
+  shutdown(): boolean;
+  /** Ends the process at once. */
+  quit(exitCode: number): never;
 }

@@ -38,7 +38,9 @@ function load(): LoadedAddon {
   const result = local ?? tryToLoad(platformPackage, findPlatformPackage, failed);
   if (!result) throw missing(failed);
   // Node runs no cleanup hooks on process.exit(), but C++ static destructors: no thread may be decoding then.
-  process.on('exit', () => result.addon.shutdown());
+  process.on('exit', (code) => {
+    if (!result.addon.shutdown()) result.addon.quit(code);
+  });
   return result;
 }
 

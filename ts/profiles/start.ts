@@ -2,7 +2,8 @@
 import net from 'node:net';
 import os from 'node:os';
 import type { Engine } from '../engine/engine.js';
-import { type LoadOptions, loadModel } from '../engine/model.js';
+import type { LoadOptions } from '../engine/load-options.js';
+import { loadModel } from '../engine/model.js';
 import { type AppOptions, buildApp } from '../http/app.js';
 import { basePathOf, type Deployment } from '../http/base-path.js';
 import type { KeyStore } from '../keys/key-store.js';

@@ -33,9 +33,11 @@ export async function submitCompletions(
     const asked = `${inputs.length} prompts with ${n} choices each`;
     throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in all, but got ${asked}.`, 'n');
   }
-  const prompts = await Promise.all(inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index))));
+  const prompts = await Promise.all(
+    inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index), signal)),
+  );
   const echoes = body.echo
-    ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index))))
+    ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
     : inputs.map(() => '');
   const job = toCommonJob(body, profile);
   return {
@@ -78,6 +80,7 @@ async function toPrompt(
   input: TextInput,
   suffix: string | undefined,
   name: string,
+  signal: AbortSignal,
 ): Promise<Job['prompt']> {
   if (typeof input !== 'string') checkTokens(input, name, engine.model.vocabularySize);
   if (suffix === undefined) return input;
@@ -88,12 +91,12 @@ async function toPrompt(
       'suffix',
     );
   }
-  const prefix = typeof input === 'string' ? input : await spell(engine, input, name);
-  return Array.from(await engine.tokenizeInfill(prefix, suffix));
+  const prefix = typeof input === 'string' ? input : await spell(engine, input, name, { signal });
+  return Array.from(await engine.tokenizeInfill(prefix, suffix, { signal }));
 }
 
-async function toEcho(engine: Engine, input: TextInput, name: string): Promise<string> {
-  return typeof input === 'string' ? input : spell(engine, input, name);
+async function toEcho(engine: Engine, input: TextInput, name: string, signal: AbortSignal): Promise<string> {
+  return typeof input === 'string' ? input : spell(engine, input, name, { signal });
 }
 
 /** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */

@@ -1,6 +1,6 @@
 /** Valid bodies of `POST /tokenize` and `POST /detokenize` → their replies. */
 import { checkTokens } from '../engine/check-tokens.js';
-import type { Engine } from '../engine/engine.js';
+import type { Engine, OnBehalf } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type {
   DetokenizeReply,
@@ -35,9 +35,14 @@ export async function toText(engine: Engine, body: DetokenizeRequest): Promise<D
 }
 
 /** The text that tokens spell; `name` is the request field they came in. */
-export async function spell(engine: Engine, tokens: readonly number[], name: string): Promise<string> {
+export async function spell(
+  engine: Engine,
+  tokens: readonly number[],
+  name: string,
+  on: OnBehalf = {},
+): Promise<string> {
   checkTokens(tokens, name, engine.model.vocabularySize);
-  return Buffer.concat(await engine.pieces(tokens)).toString('utf8');
+  return Buffer.concat(await engine.pieces(tokens, on)).toString('utf8');
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

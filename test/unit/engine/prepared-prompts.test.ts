@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ImageInput } from '../../../ts/engine/job.js';
+import { Preparation } from '../../../ts/engine/preparation.js';
 import { PreparedPrompts } from '../../../ts/engine/prepared-prompts.js';
 import { picture } from '../../support/picture.js';
 
@@ -10,7 +11,8 @@ function counted() {
     asked.push(prompt);
     return { tokens: Int32Array.of(asked.length), media: null };
   };
-  return { asked, prompts: new PreparedPrompts({ tokenizePrompt }) };
+  const preparation = new Preparation({ cancelPreparation: () => {} });
+  return { asked, prompts: new PreparedPrompts({ tokenizePrompt }, preparation) };
 }
 
 test('a prompt with pictures that are shared is prepared once, however often it is asked for', async () => {

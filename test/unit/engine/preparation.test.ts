@@ -1,0 +1,103 @@
+import { setMaxListeners } from 'node:events';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { submitChoices } from '../../../ts/chat/choices.js';
+import { completeJob, grammarOf } from '../../../ts/engine/job.js';
+import { Model } from '../../../ts/engine/model.js';
+import { Preparation } from '../../../ts/engine/preparation.js';
+import type { NativeConstraint, NativeEngine, NativeJob } from '../../../ts/native/addon.js';
+import { FakeEngine } from '../../support/fake-engine.js';
+
+const never = new Promise<never>(() => {});
+
+function recorded() {
+  const cancelled: number[] = [];
+  return { cancelled, preparation: new Preparation({ cancelPreparation: (owner) => cancelled.push(owner) }) };
+}
+
+test('what shares a signal has one owner, what has none has its own', async () => {
+  const { preparation } = recorded();
+  const [one, other] = [new AbortController().signal, new AbortController().signal];
+  const owners: number[] = [];
+  for (const signal of [one, other, one, undefined, undefined]) {
+    await preparation.run(signal, async (owner) => owners.push(owner));
+  }
+  assert.is(owners[0], owners[2]);
+  assert.is(new Set(owners).size, 4);
+});
+
+test('an abort rejects at once with its reason and ends the work of its owner', async () => {
+  const { preparation, cancelled } = recorded();
+  const gone = new AbortController();
+  let owner = -1;
+  const work = preparation.run(gone.signal, (each) => {
+    owner = each;
+    return never;
+  });
+  gone.abort(new Error('gone'));
+  await work.then(
+    () => assert.unreachable(),
+    (error: Error) => assert.is(error.message, 'gone'),
+  );
+  assert.equal(cancelled, [owner]);
+  let wasAsked = false;
+  await preparation
+    .run(gone.signal, async () => {
+      wasAsked = true;
+    })
+    .then(
+      () => assert.unreachable(),
+      (error: Error) => assert.is(error.message, 'gone'),
+    );
+  assert.not.ok(wasAsked);
+});
+
+/** A model whose native engine notes what it is asked for. */
+function counted() {
+  const asked: string[] = [];
+  const submitted: [NativeJob, NativeConstraint | null][] = [];
+  const native = {
+    tokenizePrompt: async (prompt: string) => {
+      asked.push(`tokenize ${prompt}`);
+      return { tokens: Int32Array.of(1, 2), media: null };
+    },
+    compileGrammar: async ({ gbnf }: { gbnf: string }, copies: number) => {
+      asked.push(`compile ${gbnf} ${copies}`);
+      return Array.from({ length: copies }, () => ({}) as NativeConstraint);
+    },
+    submit: (job: NativeJob, constraint: NativeConstraint | null) => submitted.push([job, constraint]),
+    cancel: () => {},
+    cancelPreparation: () => {},
+  };
+  const { model: info } = new FakeEngine();
+  const model = new Model(native as unknown as NativeEngine, new Map(), info, { maxQueue: 256 });
+  return { asked, submitted, model };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+test('the choices of a request are prepared once', async () => {
+  const { asked, submitted, model } = counted();
+  const job = completeJob({ prompt: 'Hello', grammar: grammarOf('root ::= "a"'), seed: 7 });
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  submitChoices(model, job, 128, signal);
+  await settled();
+  assert.equal(asked, ['tokenize Hello', 'compile root ::= "a" 128']);
+  assert.is(submitted.length, 128);
+  assert.is(new Set(submitted.map(([, constraint]) => constraint)).size, 128, 'a grammar for each');
+  assert.is(new Set(submitted.map(([{ sampling }]) => sampling.seed)).size, 128);
+});
+
+test('other requests are prepared for themselves', async () => {
+  const { asked, submitted, model } = counted();
+  const job = completeJob({ prompt: 'Hello' });
+  submitChoices(model, job, 2, new AbortController().signal);
+  submitChoices(model, job, 1, new AbortController().signal);
+  model.submit(job);
+  await settled();
+  assert.equal(asked, ['tokenize Hello', 'tokenize Hello', 'tokenize Hello']);
+  assert.is(submitted.length, 4);
+});
+
+test.run();

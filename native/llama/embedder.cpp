@@ -2,6 +2,7 @@
 
 #include "../core/error-code.h"
 #include "log.h"
+#include "vision.h"
 
 #include <common.h>
 #include <llama.h>
@@ -19,8 +20,6 @@ constexpr uint32_t kMostSlots            = 64;
 constexpr uint32_t kCellPadding          = 256;
 // Where each slot has a recurrent state of its own, whether anything is in it or not.
 constexpr uint32_t kMostStates = 4;
-// llama.cpp keeps room for the logits of every token that is embedded, whether the model computes them or not.
-constexpr uint32_t kMostLogits = 1U << 25;
 
 constexpr std::pair<Pooling, const char*> kNames[] = {
     {Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::last, "last"}, {Pooling::rank, "rank"}};
@@ -44,11 +43,6 @@ Pooling choose_pooling(const Model& model, const EmbedderOptions& options) {
 uint32_t choose_context_length(const Model& model, uint32_t wanted) {
     const auto trained = static_cast<uint32_t>(std::max(1, model.trained_context_length()));
     return std::min(wanted == 0 ? kDefaultContextLength : wanted, trained);
-}
-
-uint32_t choose_batch(const Model& model, uint32_t wanted) {
-    const uint32_t affordable = kMostLogits / static_cast<uint32_t>(std::max(1, model.vocabulary_size()));
-    return std::max(kMostSlots, std::min(wanted, affordable));
 }
 
 enum llama_pooling_type to_llama(Pooling pooling) {
@@ -94,7 +88,7 @@ Embedder::Embedder(const Model& model, const EmbedderOptions& options)
       pooling_(choose_pooling(model, options)),
       whole_(!options.has_memory || !model.is_causal() || pooling_ == Pooling::rank),
       context_length_(choose_context_length(model, options.context_length)),
-      n_batch_(choose_batch(model, options.n_batch)),
+      n_batch_(std::max(kMostSlots, options.n_batch)),
       n_slots_(model.keeps_states() ? kMostStates : kMostSlots),
       threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
       queue_(limits()) {}
@@ -137,7 +131,9 @@ void Embedder::close() {
     thread_.join();
 }
 
+// Whoever waits for vectors waits for all of them; an answer is read while it is computed. So embedding gives way.
 void Embedder::run() noexcept {
+    Vision::lower_priority();
     while (receive()) {
         try {
             pass();

@@ -94,7 +94,7 @@ public:
           rest_(rest),
           generation_prompt_(format.generation_prompt),
           arena_(load(format.parser)),
-          run_ends_(arena_),
+          run_ends_(*arena_),
           input_(generation_prompt_) {
         // What the prompt has begun already is no news.
         if (format.continues) parse(false);
@@ -125,13 +125,23 @@ public:
 private:
     enum class Run { none, content, reasoning };
 
-    static common_peg_arena load(const std::string& parser) {
+    using Arena = std::shared_ptr<const common_peg_arena>;
+
+    // The answers of a request have the same one, which may be long: it has a rule for each property of each tool.
+    static Arena load(const std::string& parser) {
+        thread_local std::string                           last;
+        thread_local std::weak_ptr<const common_peg_arena> last_arena;
+        if (Arena known = last_arena.lock(); known && last == parser) return known;
         common_peg_arena arena;
         if (parser.empty()) {
-            return build_chat_peg_parser([](common_chat_peg_builder& p) { return p.content(p.rest()) + p.end(); });
+            arena = build_chat_peg_parser([](common_chat_peg_builder& p) { return p.content(p.rest()) + p.end(); });
+        } else {
+            arena.load(parser);
         }
-        arena.load(parser);
-        return arena;
+        Arena loaded = std::make_shared<const common_peg_arena>(std::move(arena));
+        last         = parser;
+        last_arena   = loaded;
+        return loaded;
     }
 
     // JavaScript's thread is shared by all answers.
@@ -187,7 +197,7 @@ private:
     bool try_parse(bool is_last) {
         try {
             common_peg_parse_context      context(input_, COMMON_PEG_PARSE_FLAG_LENIENT);
-            const common_peg_parse_result result = arena_.parse(context);
+            const common_peg_parse_result result = arena_->parse(context);
             if (result.fail() && (is_last || result.end == 0)) return false;
             common_chat_msg message;
             message.role = "assistant";
@@ -290,7 +300,7 @@ private:
 
     int              kind_, rest_;
     std::string      generation_prompt_;
-    common_peg_arena arena_;
+    Arena            arena_;
     RunEnds          run_ends_;
 
     std::string              input_;  // the generation prompt, then the text

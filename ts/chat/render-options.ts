@@ -84,9 +84,30 @@ function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: bo
   throw new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 
+/** What llama.cpp sets for every template, from fields that have been checked. */
+const RESERVED_VARIABLES = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
+/** As JSON, in UTF-16 units. They are parsed and rendered several times; what is long belongs into messages. */
+const MOST_TEMPLATE_KWARGS = 2 ** 18;
+
 function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {
   const kwargs = { ...body.chat_template_kwargs };
+  const reserved = RESERVED_VARIABLES.find((name) => Object.hasOwn(kwargs, name));
+  if (reserved !== undefined) {
+    const param = `chat_template_kwargs.${reserved}`;
+    throw new ChasquiError(
+      'invalid_value',
+      `\`${param}\` cannot be set: the template's \`${reserved}\` comes from the rest of the request and the model.`,
+      param,
+    );
+  }
   limitDepth(kwargs, 'chat_template_kwargs');
+  if (JSON.stringify(kwargs).length > MOST_TEMPLATE_KWARGS) {
+    throw new ChasquiError(
+      'invalid_value',
+      `\`chat_template_kwargs\` is longer than ${MOST_TEMPLATE_KWARGS} characters as JSON.`,
+      'chat_template_kwargs',
+    );
+  }
   if (body.reasoning_effort === 'none') kwargs.enable_thinking ??= false;
   else if (body.reasoning_effort !== undefined) kwargs.reasoning_effort ??= body.reasoning_effort;
   return kwargs;

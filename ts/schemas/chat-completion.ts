@@ -62,6 +62,10 @@ export const MAX_STOP_STRINGS = 16;
 export const LONGEST_STOP_STRING = 1000;
 export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
+/** Each is looked at in every step of every choice; enough to ban a whole script from a large vocabulary. */
+export const MAX_LOGIT_BIASES = 16_384;
+/** Templates know a dozen, at most. */
+export const MAX_TEMPLATE_VARIABLES = 64;
 export const MOST_PRIORITY = 100;
 
 export const stopString = { type: 'string', minLength: 1, maxLength: LONGEST_STOP_STRING };
@@ -88,7 +92,9 @@ const parameterSchemas: Record<ChatParameter, object> = {
   top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
   logit_bias: {
     type: 'object',
-    propertyNames: { type: 'string', pattern: '^[0-9]{1,9}$' },
+    // One name for each token: with leading zeros there were many.
+    propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },
+    maxProperties: MAX_LOGIT_BIASES,
     additionalProperties: { type: 'number' },
   },
   ignore_eos: { type: 'boolean' },
@@ -115,7 +121,11 @@ const parameterSchemas: Record<ChatParameter, object> = {
   functions: { type: 'array' },
   grammar: { type: 'string', minLength: 1 },
   reasoning_effort: { enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] },
-  chat_template_kwargs: { type: 'object', properties: { enable_thinking: { type: 'boolean' } } },
+  chat_template_kwargs: {
+    type: 'object',
+    maxProperties: MAX_TEMPLATE_VARIABLES,
+    properties: { enable_thinking: { type: 'boolean' } },
+  },
   timings: { type: 'boolean' },
 };
 

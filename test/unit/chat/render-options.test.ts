@@ -162,4 +162,19 @@ test('no object of a schema with more members than can be looked through', () =>
   assert.equal(options({ tools: [tool('a', { enum: Object.keys(members(6000)) })] }).toolChoice, 'auto');
 });
 
+test("variables that llama.cpp sets are not the request's to set", () => {
+  for (const name of ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token']) {
+    const body = { chat_template_kwargs: { enable_thinking: true, [name]: [] } };
+    assert.equal(refusal(body), ['invalid_value', `chat_template_kwargs.${name}`]);
+  }
+  const kwargs = { enable_thinking: false, date_string: '1 May 2026', documents: [{ text: 'a' }] };
+  assert.equal(options({ chat_template_kwargs: kwargs }).templateKwargs, kwargs);
+});
+
+test('variables of templates are no place for long texts', () => {
+  const long = { text: 'a'.repeat(2 ** 18) };
+  assert.equal(refusal({ chat_template_kwargs: long }), ['invalid_value', 'chat_template_kwargs']);
+  assert.ok(options({ chat_template_kwargs: { text: 'a'.repeat(2 ** 17) } }).templateKwargs);
+});
+
 test.run();

@@ -1,7 +1,8 @@
+import { Ajv } from 'ajv';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runtime } from '../../../ts/profiles/runtime.js';
-import { chatCompletionSchema } from '../../../ts/schemas/chat-completion.js';
+import { chatCompletionSchema, MAX_LOGIT_BIASES } from '../../../ts/schemas/chat-completion.js';
 
 const test = suite('unit: the chat request’s schema');
 
@@ -25,6 +26,17 @@ test('the runtime mode supports the fields of the specification that are its own
     assert.ok((runtime.parameters as readonly string[]).includes(name), name);
   }
   assert.not.ok(runtime.parameters.includes('repeat_penalty'));
+});
+
+test('a token has one name in logit_bias, and there is a limit to them', () => {
+  const accepts = new Ajv().compile({ ...chatCompletionSchema(['logit_bias']), required: [] });
+  for (const name of ['0', '1', '10', '151935', '999999999']) assert.ok(accepts({ logit_bias: { [name]: 1 } }), name);
+  for (const name of ['01', '001', '00', '-1', '1.0', '1e3', ' 1', '', '1000000000']) {
+    assert.not.ok(accepts({ logit_bias: { [name]: 1 } }), name);
+  }
+  const biases = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, token) => [token, -100]));
+  assert.ok(accepts({ logit_bias: biases(MAX_LOGIT_BIASES) }));
+  assert.not.ok(accepts({ logit_bias: biases(MAX_LOGIT_BIASES + 1) }));
 });
 
 test.run();

@@ -55,8 +55,11 @@ public:
             // Work that goes on after its time writes to the outcome; it is not looked at any more.
             const bool is_done = ending == PreparePool::Ending::done;
             auto* const told   = new CaughtError(is_done ? outcome->error : to_error(ending, purpose, preparation));
-            if (function.NonBlockingCall(told) != napi_ok) delete told;
-            function.Release();
+            if (function.NonBlockingCall(told) == napi_ok) {
+                function.Release();
+            } else {
+                delete told;  // the environment is closing, and has let go of the function
+            }
         };
         if (!preparation.pool.submit(std::move(task))) {
             function.Release();

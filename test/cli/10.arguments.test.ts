@@ -34,6 +34,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--tensor-split', '3,'], /--tensor-split.*numbers separated by commas/],
   [['serve', '--tensor-split', '0,0', '--port', '0'], /tensorSplit.*not all 0/],
   [['serve', '--fit-target', '1GB'], /--fit-target.*whole number/],
+  [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds, from 1/],
   [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],

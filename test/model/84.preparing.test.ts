@@ -51,6 +51,12 @@ test('what takes longer than prepareTimeoutMs is ended, and holds up nobody for 
   }
 });
 
+test('a timeout that is none is refused', async () => {
+  for (const prepareTimeoutMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.is(((await failure(load({ prepareTimeoutMs }))) as ChasquiError).code, 'invalid_options');
+  }
+});
+
 test('aborted preparation ends, and makes room for what is behind it', async () => {
   const model = await load({ prepareTimeoutMs: 600_000 });
   const gone = new AbortController();

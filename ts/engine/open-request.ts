@@ -1,5 +1,6 @@
 /** What the native code is asked to open, from the options of `loadModel`: their defaults are here. */
 import { resolve } from 'node:path';
+import { ChasquiError } from '../errors.js';
 import type { OpenRequest } from '../native/addon.js';
 import { findProjector } from './find-projector.js';
 import type { LoadOptions } from './load-options.js';
@@ -10,7 +11,7 @@ export function toOpenRequest(path: string, options: LoadOptions): Omit<OpenRequ
   return {
     verbose: options.verbose ?? false,
     path,
-    prepareTimeoutMs: options.prepareTimeoutMs ?? 10_000,
+    prepareTimeoutMs: prepareTimeout(options.prepareTimeoutMs),
     options: {
       offload: readOffload(options),
       contextLength: options.contextSize ?? 0,
@@ -31,6 +32,12 @@ export function toOpenRequest(path: string, options: LoadOptions): Omit<OpenRequ
       imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,
     },
   };
+}
+
+/** Native code counts milliseconds in 32 bits. */
+function prepareTimeout(given = 10_000): number {
+  if (Number.isInteger(given) && given >= 1 && given <= 1e9) return given;
+  throw new ChasquiError('invalid_options', '`prepareTimeoutMs` must be a whole number from 1 to 10^9.');
 }
 
 function projectorPath(modelPath: string, mmproj: string | null | undefined): string {

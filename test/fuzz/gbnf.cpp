@@ -1,0 +1,33 @@
+// A grammar in GBNF as `grammar` of a request brings it. Bytes behind a NUL choose the way through it.
+#include "repeats.h"
+#include "vocabulary.h"
+#include "walk.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+using namespace chasqui;
+
+namespace {
+
+constexpr size_t kMostBytes = 16384;
+constexpr size_t kMostSteps = 16;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    fuzz::be_quiet();
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    const size_t           end     = std::min(input.find('\0'), size);
+    std::string_view       choices = end < size ? input.substr(end + 1) : std::string_view("abcd");
+    GrammarSettings        grammar;
+    grammar.gbnf = fuzz::with_repeats(input.substr(0, end), kMostBytes);
+    fuzz::compile_and_walk(grammar, choices.substr(0, kMostSteps));
+    return 0;
+}

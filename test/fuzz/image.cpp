@@ -1,0 +1,38 @@
+// A file as an image of a request brings it: what it claims to be, and where that is small its pixels.
+#include "core/error-code.h"
+#include "llama/image-file.h"
+
+// As mtmd-helper.cpp does.
+#define STB_IMAGE_IMPLEMENTATION
+#include <stb/stb_image.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+using namespace chasqui;
+
+namespace {
+
+// More pixels take longer to decode and go no other way.
+constexpr uint64_t kMostPixels = uint64_t{1} << 16;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    ImageSource source;
+    source.bytes.assign(data, data + size);
+    try {
+        const ImageSize claimed = inspect_image(source);
+        if (uint64_t{claimed.width} * claimed.height > kMostPixels) return 0;
+        const Pixels pixels = decode_image(source);
+        if (pixels.size.width != claimed.width || pixels.size.height != claimed.height) std::abort();
+        // Reads every byte that is promised.
+        unsigned sum = 0;
+        for (size_t i = 0; i < size_t{3} * claimed.width * claimed.height; ++i) sum += pixels.rgb.get()[i];
+        if (sum == 1) return -1;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_image) std::abort();
+    }
+    return 0;
+}

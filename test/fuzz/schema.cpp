@@ -1,0 +1,91 @@
+// A JSON schema as `response_format` brings it: made into a grammar, compiled, and followed for some tokens.
+#include "core/error-code.h"
+#include "json-mutator.h"
+#include "llama/chat-template.h"
+#include "vocabulary.h"
+#include "walk.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+using namespace chasqui;
+
+namespace {
+
+// ts/chat/json-depth.ts
+constexpr int kDeepest = 64;
+
+const std::vector<std::string_view> kParts = {
+    R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]})",
+    R"({"type":"array","items":{"type":"number"},"minItems":1,"maxItems":3})",
+    R"({"type":"array","prefixItems":[{"type":"string"},{"type":"boolean"}]})",
+    R"({"type":"string","minLength":2,"maxLength":5})",
+    R"({"type":"string","pattern":"^a{1,3}(b|c)*[^d-f]$"})",
+    R"({"type":"string","pattern":"^\\d+\\.\\w{2}-\\s?$"})",
+    R"({"type":"string","format":"date-time"})",
+    R"({"type":"integer","minimum":-12,"maximum":3456})",
+    R"({"type":"integer","exclusiveMinimum":0})",
+    R"({"type":["string","null"]})",
+    R"({"anyOf":[{"type":"string"},{"$ref":"#"}]})",
+    R"({"oneOf":[{"const":"x"},{"enum":["a",1,null,[],{}]}]})",
+    R"({"allOf":[{"$ref":"#/$defs/a"},{"properties":{"c":{"type":"null"}}}]})",
+    R"({"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"object"}}})",
+    R"({"$ref":"#/$defs/a"})",
+    R"({"additionalProperties":false})",
+    R"({"additionalProperties":{"type":"string"}})",
+    R"({"type":"object","propertyNames":{"pattern":"^x"},"maxProperties":2})",
+    R"({"not":{"type":"string"}})",
+    R"({"title":"A","description":"b"})",
+    "true",
+    "false",
+    "null",
+    "{}",
+    "[]",
+    R"("#/$defs/a")",
+    R"("string")",
+    R"("^(a|b)+$")",
+    "7",
+};
+
+int depth_of(const nlohmann::ordered_json& value) {
+    int deepest = 0;
+    if (value.is_structured()) {
+        for (const auto& child : value) deepest = std::max(deepest, 1 + depth_of(child));
+    }
+    return deepest;
+}
+
+const ChatTemplate& plain_template() {
+    static const ChatTemplate chat("{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}");
+    return chat;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    fuzz::be_quiet();
+    return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+    return fuzz::mutate_json(data, size, most, seed, 0, kParts);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const auto schema = nlohmann::ordered_json::parse(data, data + size, nullptr, false);
+    // Node's JSON parser and ts/chat come first.
+    if (!schema.is_object() || depth_of(schema) > kDeepest) return -1;
+    try {
+        const RenderedPrompt rendered = plain_template().render(
+            R"({"messages":[{"role":"user","content":"Go."}],"json_schema":)" + schema.dump() + "}");
+        if (rendered.grammar) fuzz::compile_and_walk(*rendered.grammar, std::string_view("a0Zq~"));
+    } catch (const Error&) {
+    } catch (const nlohmann::json::exception&) {
+        return -1;  // a string that is no UTF-8
+    }
+    return 0;
+}

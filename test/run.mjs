@@ -33,6 +33,7 @@ const tiers = [
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'property', limit: 10 * minute },
+  { name: 'hostile', limit: 20 * minute },
   // Last, because it reads what servers answered in all the others.
   { name: 'conformance', limit: 5 * minute },
 ];

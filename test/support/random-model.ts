@@ -50,12 +50,15 @@ export function writeEncoder(file: string, pooling: keyof typeof poolings, withH
   return file;
 }
 
-/** Writes a decoder of 512 tokens of context, whose vocabulary has the tokens that mark a gap. */
-export function writeDecoder(file: string): string {
-  const copied = vocabulary('starcoder');
+/**
+ * Writes a decoder of 512 tokens of context, with the vocabulary of one of llama.cpp's tests; that of `starcoder` has the
+ * tokens that mark a gap.
+ */
+export function writeDecoder(file: string, vocabularyOf = 'starcoder', contextLength = 512): string {
+  const copied = vocabulary(vocabularyOf);
   const entries = [
     textEntry('general.architecture', 'qwen2'),
-    uint32Entry('qwen2.context_length', 512),
+    uint32Entry('qwen2.context_length', contextLength),
     ...shape('qwen2'),
     float32Entry('qwen2.attention.layer_norm_rms_epsilon', 1e-6),
     ...copied,
@@ -86,6 +89,14 @@ export function writeHollowDecoder(file: string, { width, hidden, layers }: Shap
 
 function byteLength({ shape: lengths, type }: Tensor): number {
   return lengths.reduce((product, length) => product * length, type === 'F32' ? 4 : 2);
+}
+
+/** The names of the vocabularies that come with llama.cpp. */
+export function vocabularies(): string[] {
+  const names = fs
+    .readdirSync(path.dirname(vocabularyFile('')))
+    .map((name) => /^ggml-vocab-(.+)\.gguf$/.exec(name)?.[1]);
+  return names.filter((name) => name !== undefined).sort();
 }
 
 function vocabularyFile(name: string): string {

@@ -1,0 +1,128 @@
+/** `chasqui serve` as people run it, four bystanders, and one hostile entry after another. */
+import fs from 'node:fs';
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { Bystanders } from './bystanders.js';
+import type { Entry, Sender } from './entry.js';
+import { type Exchange, send } from './send.js';
+
+/** What a sender may wait. */
+const ANSWER_MS = 10_000;
+/** Beside what the sender waits, for entries of many requests one after the other. */
+const ENTRY_MS = 45_000;
+/** Below this a gap says more about the machine than about the server; the faults that are looked for stop it for good. */
+const GAP_FLOOR_MS = 3000;
+const BASELINE_MS = 2000;
+/** After an entry, in which the bystanders must get on. */
+const AFTERWARDS_MS = 300;
+const STOP_MS = 20_000;
+/** A line or two for each fault that is worth one. */
+const MOST_LOG_BYTES = 4000;
+
+export class ServerUnderAttack {
+  readonly #child: Child;
+  readonly #bystanders: Bystanders;
+  readonly #sender: Sender;
+  readonly #usualGapMs: number;
+
+  private constructor(child: Child, sender: Sender, bystanders: Bystanders, usualGapMs: number) {
+    this.#child = child;
+    this.#sender = sender;
+    this.#bystanders = bystanders;
+    this.#usualGapMs = usualGapMs;
+  }
+
+  static async start(args: readonly string[]): Promise<ServerUnderAttack> {
+    const child = startChild('dist/cli.js', ['serve', '--port', '0', '--alias', 'm', '--parallel', '12', ...args]);
+    const [, port = ''] = await untilWritten(child, /^Serving .* at http:\S+:(\d+)\/v1$/m);
+    const sender = senderTo(Number(port), 'm');
+    const bystanders = new Bystanders(sender.port, sender.model);
+    // What happens while the first streams begin is no measure of anything.
+    await pause(BASELINE_MS / 2);
+    bystanders.report();
+    await pause(BASELINE_MS);
+    const { failures, longestGapMs, frames } = bystanders.report();
+    assert.equal(failures, [], 'the bystanders alone');
+    assert.ok(frames > 0, 'the bystanders hear something');
+    return new ServerUnderAttack(child, sender, bystanders, longestGapMs);
+  }
+
+  /** Whether it still runs and answers. */
+  async isWell(): Promise<boolean> {
+    if (this.#child.process.exitCode !== null || this.#child.process.signalCode !== null) return false;
+    const { status } = await this.#sender.chat({ max_tokens: 1 });
+    return status === 200;
+  }
+
+  /** Sends it, and throws for whatever is not as it should be. */
+  async suffer(entry: Entry): Promise<void> {
+    this.#bystanders.report();
+    const logged = this.#child.output.stderr.length;
+    const outcome = await within(ENTRY_MS, entry.send(this.#sender));
+    await pause(AFTERWARDS_MS);
+    const { failures, longestGapMs } = this.#bystanders.report();
+
+    assert.is(this.#child.process.signalCode, null, `the server was ended: ${this.#child.output.stderr.slice(-2000)}`);
+    assert.is(this.#child.process.exitCode, null, `the server ended: ${this.#child.output.stderr.slice(-2000)}`);
+    expectOutcome(outcome, entry.statuses);
+    assert.equal(failures, [], 'bystanders that failed');
+    const allowed = Math.max(2 * this.#usualGapMs, GAP_FLOOR_MS);
+    assert.ok(longestGapMs < allowed, `a bystander waited ${longestGapMs.toFixed(0)} ms, not ${allowed.toFixed(0)}`);
+    assert.ok(await this.isWell(), 'the server answers afterwards');
+    if (entry.quiet) assert.ok(this.#child.output.stderr.length - logged < MOST_LOG_BYTES, 'its log stays short');
+  }
+
+  /** Resident memory, in MiB. */
+  memoryMiB(): number {
+    const status = fs.readFileSync(`/proc/${this.#child.process.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  get sender(): Sender {
+    return this.#sender;
+  }
+
+  /** With the bystanders still there: they may be cut off. */
+  async stop(): Promise<void> {
+    const timer = setTimeout(() => this.#child.process.kill('SIGKILL'), STOP_MS);
+    this.#child.process.kill('SIGTERM');
+    const exit = await this.#child.exited;
+    clearTimeout(timer);
+    await this.#bystanders.leave();
+    assert.equal(exit, { code: 0, signal: null }, `after SIGTERM: ${this.#child.output.stderr.slice(-2000)}`);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.process.kill('SIGKILL');
+    await this.#bystanders.leave();
+    await this.#child.exited;
+  }
+}
+
+function senderTo(port: number, model: string): Sender {
+  const post: Sender['post'] = (path, body) =>
+    send(port, path, typeof body === 'string' ? body : JSON.stringify(body), ANSWER_MS);
+  const messages = [{ role: 'user', content: 'Go on.' }];
+  const chat: Sender['chat'] = (body) => post('/v1/chat/completions', { model, messages, max_tokens: 100, ...body });
+  return { port, model, post, chat };
+}
+
+function expectOutcome({ status, text, ms }: Exchange, statuses: readonly number[] | undefined): void {
+  const said = `${status} after ${ms.toFixed(0)} ms: ${text.slice(0, 300)}`;
+  if (statuses) assert.ok(statuses.includes(status), `${statuses.join(' or ')}, not ${said}`);
+  else assert.ok(status === 200 || (status >= 400 && status < 500), `an answer or a refusal, not ${said}`);
+  assert.ok(ms < ANSWER_MS, `within ${ANSWER_MS} ms, not ${said}`);
+  if (status >= 400) assert.type(JSON.parse(text).error.message, 'string', said);
+}
+
+function within(limitMs: number, outcome: Promise<Exchange>): Promise<Exchange> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Exchange>((resolve) => {
+    timer = setTimeout(() => resolve({ status: 0, text: `it took more than ${limitMs} ms`, ms: limitMs }), limitMs);
+  });
+  return Promise.race([outcome, late]).finally(() => clearTimeout(timer));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -31,10 +31,11 @@ export interface Tensor {
   fill(elements: number): Buffer;
 }
 
-/** All metadata of a file. */
+/** All metadata of a file; version 2 differs in nothing that is read here. */
 export function readEntries(file: string): Entry[] {
   const data = fs.readFileSync(file);
-  if (data.readUInt32LE(0) !== magic || data.readUInt32LE(4) !== version) throw new Error(`${file} is not GGUF 3`);
+  const isReadable = data.readUInt32LE(0) === magic && [2, version].includes(data.readUInt32LE(4));
+  if (!isReadable) throw new Error(`${file} is not GGUF 2 or 3`);
   const count = Number(data.readBigUInt64LE(16));
   let at = 24;
   return Array.from({ length: count }, () => {

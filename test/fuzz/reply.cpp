@@ -21,7 +21,7 @@ using namespace chasqui;
 namespace {
 
 constexpr size_t kHead = 2;
-constexpr size_t kMostBytes = 4096;
+constexpr size_t kMostBytes = 2048;
 
 const char* const kMessages = R"("messages":[{"role":"user","content":"Weather?"}])";
 const char* const kTools    = R"("tools":[{"type":"function","function":{"name":"get_weather","description":"Weather",

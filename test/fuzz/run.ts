@@ -1,9 +1,13 @@
 /**
- * Builds the fuzzers and runs them: `npm run fuzz -- [--minutes N] [--runs N] [--jobs N] [--seed N] [--json] [target ...]`.
- * --minutes N (default 2) is for all of them together, --runs N the most executions of each (no limit), --jobs N how many
- * run at a
- * time (2). What they find is kept in build/fuzz/findings, what they learn in build/fuzz/corpus; a finding ends its
- * target's run, and the command with code 1. To see a finding again: build/fuzz/bin/fuzz-TARGET build/fuzz/findings/FILE.
+ * Builds the fuzzers and runs them: `npm run fuzz -- [options] [target ...]`. The options:
+ *   --minutes N   for all of them together (2)
+ *   --runs N      the most executions of each (no limit)
+ *   --jobs N      how many run at a time (2)
+ *   --seed N      another one is another run (1)
+ *   --patience N  seconds that an input may take, with the sanitizers; more for a busy machine (10)
+ *   --json        figures for a program
+ * What they find is kept in build/fuzz/findings, what they learn in build/fuzz/corpus. A finding ends the run of its target,
+ * and the command with code 1. To see one again: build/fuzz/bin/fuzz-TARGET build/fuzz/findings/FILE.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -21,15 +25,13 @@ const findings = path.join(build, 'findings');
 
 /** The longest input that libFuzzer makes; where repetitions are written short, the text is longer. */
 const TARGETS: Record<string, { longest: number }> = {
-  conversation: { longest: 4096 },
+  conversation: { longest: 1536 },
   gbnf: { longest: 512 },
   image: { longest: 2048 },
   reply: { longest: 512 },
   schema: { longest: 2048 },
   tokenizer: { longest: 256 },
 };
-/** An input that takes longer is a finding; with the sanitizers everything takes several times as long as without. */
-const MOST_SECONDS = 10;
 /** The vocabularies and templates that a target keeps take a third of it. */
 const MOST_MEMORY_MIB = 2048;
 /** A target that has read all templates may be in the middle of an input when its time is over. */
@@ -55,6 +57,7 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '-1' },
     jobs: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
+    patience: { type: 'string', default: '10' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -66,7 +69,7 @@ const [minutes, runs, jobs, seed] = [values.minutes, values.runs, values.jobs, v
 ];
 const unknown = positionals.find((name) => !(name in TARGETS));
 if (unknown !== undefined || !(minutes > 0) || !(jobs > 0) || !Number.isInteger(runs) || !Number.isInteger(seed)) {
-  console.error(`fuzz takes --minutes N, --runs N, --jobs N, --seed N, and of ${Object.keys(TARGETS).join(', ')}`);
+  console.error(`fuzz takes --minutes, --runs, --jobs, --seed, --patience, and of ${Object.keys(TARGETS).join(', ')}`);
   process.exit(2);
 }
 const targets = positionals.length > 0 ? positionals : Object.keys(TARGETS);
@@ -140,7 +143,7 @@ async function runTarget(target: string, seconds: number): Promise<Outcome> {
     `-max_len=${TARGETS[target]?.longest}`,
     `-dict=${path.join(here, 'dictionaries', `${target}.dict`)}`,
     `-artifact_prefix=${path.join(findings, `${target}-`)}`,
-    `-timeout=${MOST_SECONDS}`,
+    `-timeout=${values.patience}`,
     `-rss_limit_mb=${MOST_MEMORY_MIB}`,
     '-print_final_stats=1',
     learned,

@@ -1,9 +1,9 @@
 /** `chasqui serve` as people run it, four bystanders, and one hostile entry after another. */
-import fs from 'node:fs';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { Bystanders } from './bystanders.js';
 import type { Entry, Sender } from './entry.js';
+import { memoryMiB } from './memory.js';
 import { type Exchange, send } from './send.js';
 
 /** What a sender may wait. */
@@ -74,8 +74,7 @@ export class ServerUnderAttack {
 
   /** Resident memory, in MiB. */
   memoryMiB(): number {
-    const status = fs.readFileSync(`/proc/${this.#child.process.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+    return memoryMiB(this.#child.process.pid);
   }
 
   get sender(): Sender {

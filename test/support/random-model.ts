@@ -33,20 +33,25 @@ export const ENCODER_CONTEXT = 128;
 const poolings = { none: undefined, mean: 1, cls: 2, last: 3, rank: 4 };
 
 /** Writes a BERT: it encodes texts and generates none. With a head it can score, whatever the file says of pooling. */
-export function writeEncoder(file: string, pooling: keyof typeof poolings, withHead = pooling === 'rank'): string {
+export function writeEncoder(
+  file: string,
+  pooling: keyof typeof poolings,
+  withHead = pooling === 'rank',
+  contextLength = ENCODER_CONTEXT,
+): string {
   const copied = vocabulary('bert-bge');
   const code = poolings[pooling];
   const entries = [
     textEntry('general.architecture', 'bert'),
     ...readEntries(vocabularyFile('bert-bge')).filter(({ key }) => key === 'bert.attention.causal'),
-    uint32Entry('bert.context_length', ENCODER_CONTEXT),
+    uint32Entry('bert.context_length', contextLength),
     ...shape('bert'),
     float32Entry('bert.attention.layer_norm_epsilon', 1e-12),
     ...(code === undefined ? [] : [uint32Entry('bert.pooling_type', code)]),
     ...copied,
   ];
   const head = [matrix('cls', width, width), bias('cls'), matrix('cls.output', width, 1), bias('cls.output', 1)];
-  writeGguf(file, entries, [...encoderTensors(vocabularySize(copied)), ...(withHead ? head : [])]);
+  writeGguf(file, entries, [...encoderTensors(vocabularySize(copied), contextLength), ...(withHead ? head : [])]);
   return file;
 }
 
@@ -120,11 +125,11 @@ function shape(architecture: string, { width, hidden, layers } = small): Entry[]
   ];
 }
 
-function encoderTensors(size: number): Tensor[] {
+function encoderTensors(size: number, contextLength: number): Tensor[] {
   const all = [
     matrix('token_embd', width, size, 1),
     single('token_types.weight', [width, 2], 0.5),
-    single('position_embd.weight', [width, ENCODER_CONTEXT], 0.5),
+    single('position_embd.weight', [width, contextLength], 0.5),
     ...norm('token_embd_norm'),
   ];
   for (let layer = 0; layer < layers; layer++) {

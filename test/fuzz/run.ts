@@ -144,6 +144,7 @@ async function runTarget(target: string, seconds: number): Promise<Outcome> {
     `-dict=${path.join(here, 'dictionaries', `${target}.dict`)}`,
     `-artifact_prefix=${path.join(findings, `${target}-`)}`,
     `-timeout=${values.patience}`,
+    `-report_slow_units=${values.patience}`,
     `-rss_limit_mb=${MOST_MEMORY_MIB}`,
     '-print_final_stats=1',
     learned,
@@ -160,7 +161,7 @@ async function runTarget(target: string, seconds: number): Promise<Outcome> {
     coverage: Number(coverage),
     features: Number(features),
     inputs: Number(inputs),
-    finding: /Test unit written to (\S+)/.exec(log)?.[1] ?? null,
+    finding: /Test unit written to (\S+-(?:crash|leak|oom|timeout)-\S+)/.exec(log)?.[1] ?? null,
     seconds: Math.round((Date.now() - started) / 1000),
   };
   if (!/^Done \d+ runs/m.test(log)) outcome.finding ??= 'none was kept: it ended by itself';

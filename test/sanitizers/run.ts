@@ -58,7 +58,7 @@ fs.mkdirSync(reports, { recursive: true });
 buildAll();
 const variables = { ...kind.variables(reports), LD_LIBRARY_PATH: path.join(build, 'Release') };
 runTests('core-tests');
-runTests('llama-tests');
+runTests(path.join('Release', 'llama-tests'));
 if (values.load) {
   // Node itself is not instrumented: the runtime must be there before it.
   const preload = kind.runtimes.map(libraryPath).join(':');
@@ -116,7 +116,7 @@ function libraryPath(library: string): string {
 function runTests(program: string): void {
   const started = Date.now();
   const env = { ...process.env, ...variables };
-  const { status, signal, stdout, stderr } = spawnSync(path.join(build, 'Release', program), [], {
+  const { status, signal, stdout, stderr } = spawnSync(path.join(build, program), [], {
     cwd: root,
     env,
     encoding: 'utf8',

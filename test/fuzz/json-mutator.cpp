@@ -101,7 +101,21 @@ void change(Json& root, Random& random, const std::vector<std::string_view>& par
     }
 }
 
+size_t depth_of(const Json& value) {
+    size_t deepest = 0;
+    if (value.is_structured()) {
+        for (const Json& child : value) deepest = std::max(deepest, 1 + depth_of(child));
+    }
+    return deepest;
+}
+
 }  // namespace
+
+std::string as_object(std::string_view text, size_t deepest) {
+    const Json value = Json::parse(text, nullptr, false);
+    if (!value.is_object() || depth_of(value) > deepest) return {};
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 size_t mutate_json(uint8_t* data, size_t size, size_t most, unsigned seed, size_t head,
                    const std::vector<std::string_view>& parts) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,5 +12,8 @@ namespace chasqui::fuzz {
 // by the JSON parser nearly always. `parts` are JSON texts that are put in. Returns the new size.
 size_t mutate_json(uint8_t* data, size_t size, size_t most, unsigned seed, size_t head,
                    const std::vector<std::string_view>& parts);
+
+// The object that the text is, as JavaScript would write it; empty where it is none, or nested deeper than that.
+std::string as_object(std::string_view text, size_t deepest);
 
 }  // namespace chasqui::fuzz

@@ -4,27 +4,16 @@
 #include "llama/log.h"
 
 #include <llama.h>
-#include <log.h>
+#include <mtmd-helper.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <utility>
+
+// mtmd is not here to log anything.
+void mtmd_helper_log_set(ggml_log_callback, void*) {}
 
 namespace chasqui {
-
-namespace {
-
-thread_local std::string t_errors;
-
-void keep_errors(ggml_log_level level, const char* text, void*) {
-    if (level == GGML_LOG_LEVEL_ERROR && t_errors.size() < 1000) t_errors += text;
-}
-
-}  // namespace
-
-// Takes the place of native/llama/log.cpp, which knows mtmd.
-std::string take_last_errors() { return std::exchange(t_errors, {}); }
 
 // Takes the place of native/llama/model.cpp, which loads weights.
 Model::Model(const std::string& path, const OffloadOptions& offload, const Progress&)
@@ -44,8 +33,7 @@ namespace fuzz {
 
 void be_quiet() {
     setenv("GGML_NO_BACKTRACE", "1", 1);
-    llama_log_set(keep_errors, nullptr);
-    common_log_pause(common_log_main());
+    capture_log(false);
 }
 
 const Model& small_vocabulary() {

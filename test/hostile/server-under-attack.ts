@@ -33,7 +33,18 @@ export class ServerUnderAttack {
   }
 
   static async start(args: readonly string[]): Promise<ServerUnderAttack> {
-    const child = startChild('dist/cli.js', ['serve', '--port', '0', '--alias', 'm', '--parallel', '12', ...args]);
+    const child = startChild('dist/cli.js', [
+      'serve',
+      '--port',
+      '0',
+      '--alias',
+      'm',
+      '--parallel',
+      '12',
+      '--prepare-timeout',
+      '5',
+      ...args,
+    ]);
     const [, port = ''] = await untilWritten(child, /^Serving .* at http:\S+:(\d+)\/v1$/m);
     const sender = senderTo(Number(port), 'm');
     const bystanders = new Bystanders(sender.port, sender.model);

@@ -280,6 +280,8 @@ float* Decoder::logits(size_t plan_row, size_t n_guesses) const {
 }
 
 bool Decoder::place(const Placement& placement) {
+    // What was copied of this slot is not what will be in it.
+    if (last_copied_.slot == placement.slot) last_copied_ = {};
     for (const int32_t id : placement.drop) snapshots_.erase(id);
     if (placement.save_as >= 0) save_as(placement.save_as, placement.slot);
     bool loaded = true;

@@ -5,11 +5,14 @@
 
 #include <ggml-backend.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace chasqui;
@@ -35,17 +38,18 @@ struct Loaded {
     Model   model;
     Decoder decoder;
 
-    Loaded() : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, options()) {}
+    explicit Loaded(uint32_t parallel = 2)
+        : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, options(parallel)) {}
 
     static std::string demo_model() {
         ggml_backend_load_all();
         return DEMO_MODEL;
     }
 
-    static DecoderOptions options() {
+    static DecoderOptions options(uint32_t parallel) {
         DecoderOptions options;
         options.context_length = 256;
-        options.parallel       = 2;
+        options.parallel       = parallel;
         options.n_batch        = 64;
         options.n_ubatch       = 64;
         options.threads        = 1;
@@ -53,12 +57,12 @@ struct Loaded {
     }
 };
 
-// A sequence of which `n_tokens` have cells in the slot.
-std::unique_ptr<Sequence> computed(Decoder& decoder, int32_t slot, size_t n_tokens) {
+// A sequence of which `n_tokens`, counted up from `first`, have cells in the slot.
+std::unique_ptr<Sequence> computed(Decoder& decoder, int32_t slot, size_t n_tokens, TokenId first = 10) {
     Job job;
     job.id = 1;
     job.prompt.resize(n_tokens);
-    std::iota(job.prompt.begin(), job.prompt.end(), 10);
+    std::iota(job.prompt.begin(), job.prompt.end(), first);
     auto sequence = std::make_unique<Sequence>(std::move(job));
     sequence->admit(slot, 0, Clock::now());
     decoder.decode({{sequence.get(), n_tokens}});
@@ -91,6 +95,39 @@ const Test empty_state("decoder: a snapshot without cells does not leave another
     computed(loaded.decoder, 0, 20);
     expect(!loaded.decoder.place(from_snapshot(0, 7, 12)), "nothing is kept");
     computed(loaded.decoder, 0, 20);
+});
+
+// The logits of a token behind the first `n_kept` of what the slot holds.
+std::vector<float> logits_behind(const Loaded& loaded, Decoder& decoder, int32_t slot, size_t n_kept) {
+    Job job;
+    job.id = 2;
+    job.prompt.assign(n_kept + 1, 50);
+    Sequence sequence(std::move(job));
+    sequence.admit(slot, n_kept, Clock::now());
+    decoder.decode({{&sequence, 1}});
+    const float* logits = decoder.logits(0);
+    return {logits, logits + loaded.model.vocabulary_size()};
+}
+
+const Test copied_anew("decoder: a slot that is copied, filled anew and copied again brings what is in it then", [] {
+    Loaded     loaded(4);
+    Decoder&   decoder = loaded.decoder;
+    const auto copy    = [](int32_t slot, int32_t source, int32_t n_keep) {
+        Placement placement = from_snapshot(slot, source, n_keep);
+        placement.source    = Placement::Source::slot;
+        return placement;
+    };
+    computed(decoder, 0, 20, 100);
+    decoder.save({0, 7, {}});
+    const std::vector<float> expected = logits_behind(loaded, decoder, 0, 20);
+    computed(decoder, 2, 20, 10);
+    expect(decoder.place(copy(1, 2, 20)), "the first copy");
+    expect(decoder.place(from_snapshot(2, 7, 20)), "filled anew");
+    expect(decoder.place(copy(3, 2, 20)), "the second copy");
+    const std::vector<float> got = logits_behind(loaded, decoder, 3, 20);
+    float                    most = 0;
+    for (size_t i = 0; i < got.size(); ++i) most = std::max(most, std::abs(got[i] - expected[i]));
+    expect(most < 0.05f, "the logits of what was loaded, not " + std::to_string(most) + " away");
 });
 
 const Test no_memory("decoder: a snapshot that there is no memory for is one that is not found", [] {

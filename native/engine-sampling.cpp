@@ -62,20 +62,24 @@ void Engine::produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
 bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
     const int32_t n_vocab = tokenizer_.vocabulary_size(), n_top = sequence.job().top_logprobs;
     Sampler&      sampler = *sequence.sampler;
+    const auto    started = Clock::now();
     if (!sequence.sampling_pace.is_slow()) try {
         if (sampler.is_constrained()) {
             const std::chrono::duration<double, std::milli> share(sampling_share_ms_);
-            sampler.deadline().set(Clock::now() + std::chrono::duration_cast<Clock::duration>(share));
+            sampler.deadline().set(started + std::chrono::duration_cast<Clock::duration>(share));
         }
         const TokenId           token = sampler.sample(logits, n_vocab);
         std::optional<Logprobs> logprobs;
         if (n_top >= 0) logprobs = logprobs_of(logits, n_vocab, token, n_top);
+        // Not broken off: a constraint is of no use after that. But the next tokens go aside.
         sampler.deadline().lift();
         sampler.accept(token);
+        const std::chrono::duration<double, std::milli> took = Clock::now() - started;
+        if (sampler.is_constrained()) sequence.sampling_pace.took(took.count(), sampling_share_ms_);
         outcome.produced.push_back(accept(sequence, token, std::move(logprobs)));
         return true;
     } catch (const ConstraintTimeout&) {
-        sequence.sampling_pace.exceeded();
+        sequence.sampling_pace.took(sampling_share_ms_, sampling_share_ms_);
     }
     outcome.aside         = std::make_unique<SlowSample>();
     outcome.aside->job_id = sequence.id();

@@ -192,10 +192,9 @@ void Engine::close() {
 }
 
 void Engine::run() noexcept {
-    bool open = true;
-    while (open) {
+    while (!closing_) {
         try {
-            open = receive();
+            receive();
             step_began_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
             step();
         } catch (const std::bad_alloc&) {
@@ -220,17 +219,25 @@ void Engine::step() {
 }
 
 // Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits for
-// those right behind. False once the engine is to close.
-bool Engine::receive() {
+// those right behind.
+void Engine::receive() {
     const bool           was_idle = scheduler_.idle();
     std::vector<Command> commands = mailbox_.take(!has_work_);
+    const auto           started  = Clock::now();
+    std::exception_ptr   failure;
     while (!commands.empty()) {
-        for (Command& command : commands) handle(std::move(command));
+        for (Command& command : commands) {
+            try {
+                handle(std::move(command));
+            } catch (...) {
+                failure = std::current_exception();  // of that command: those behind it are handled all the same
+            }
+        }
         if (!was_idle || closing_) break;
-        commands = mailbox_.take_within(scheduler_.worth_waiting());
+        commands = mailbox_.take_within(scheduler_.worth_waiting() - (Clock::now() - started));
     }
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
-    return !closing_;
+    if (failure) std::rethrow_exception(failure);
 }
 
 void Engine::handle(Command command) {
@@ -259,6 +266,7 @@ void Engine::handle(std::unique_ptr<SlowSample> sample) {
     if (sequence == nullptr) return;
     sequence->sampler = std::move(sample->sampler);
     if (sample->failure) return fail(sequence, *std::move(sample->failure));
+    ++counts_.sampled_aside;
     sequence->sampling_pace.took(sample->milliseconds, sampling_share_ms_);
     emit(*sequence, accept(*sequence, sample->token, std::move(sample->logprobs)), true);
     if (is_over(sequence->status)) end(sequence);

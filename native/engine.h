@@ -59,6 +59,7 @@ struct EngineStats {
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
     uint64_t images_encoded = 0;
+    uint64_t sampled_aside  = 0;  // tokens (slow-sampler.h)
     double   step_age_ms    = 0;  // since the step that is under way began; 0: none is
 };
 
@@ -140,7 +141,7 @@ private:
     using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Encoded, std::unique_ptr<SlowSample>, Close>;
 
     void run() noexcept;
-    bool receive();
+    void receive();
     void step();
     void place(Plan& plan);
     bool decode(const Plan& plan);

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace chasqui {
 
 namespace {
 
-// A grammar is slow in places. Back within the step after this many quick tokens, but not for ever: each time it exceeds
-// its share again, others wait for that share.
+// A grammar is slow in places. Back within the step after this many quick tokens, but only so often: each time it exceeds
+// its share again, others wait for that share. One time is forgiven after so many quick tokens.
 constexpr int kQuickTokens  = 8;
 constexpr int kMostExceeded = 8;
+constexpr int kForgiven     = 256;
 
 void sample(SlowSample& sample) {
     const auto n_vocab = static_cast<int32_t>(sample.logits.size());
@@ -34,14 +36,15 @@ void sample(SlowSample& sample) {
 
 }  // namespace
 
-void SamplingPace::exceeded() {
-    is_slow_ = true;
-    n_quick_ = 0;
-    ++n_exceeded_;
-}
-
 void SamplingPace::took(double milliseconds, double share) {
-    n_quick_ = milliseconds < share ? n_quick_ + 1 : 0;
+    if (milliseconds >= share) {
+        n_exceeded_ += is_slow_ ? 0 : 1;
+        n_quick_ = 0;
+        is_slow_ = true;
+        return;
+    }
+    ++n_quick_;
+    if (n_quick_ % kForgiven == 0 && n_exceeded_ > 0) --n_exceeded_;
     if (n_quick_ >= kQuickTokens && n_exceeded_ < kMostExceeded) is_slow_ = false;
 }
 
@@ -51,11 +54,16 @@ SlowSampler::SlowSampler(std::function<void()> prepare_thread, OnDone on_done)
 SlowSampler::~SlowSampler() { close(); }
 
 void SlowSampler::submit(std::unique_ptr<SlowSample> sample) {
+    try {
+        if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+        sample->failure = Failure{ErrorCode::out_of_memory, "No thread can be started to follow the grammar on."};
+        return on_done_(std::move(sample));
+    }
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         queue_.push_back(std::move(sample));
     }
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     changed_.notify_one();
 }
 

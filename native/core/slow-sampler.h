@@ -21,9 +21,7 @@ namespace chasqui {
 class SamplingPace {
 public:
     bool is_slow() const { return is_slow_; }
-    // A token took longer than the share.
-    void exceeded();
-    // A token that was sampled aside took so long.
+    // A token took so long, where its share of a step is or would have been so much.
     void took(double milliseconds, double share);
 
 private:

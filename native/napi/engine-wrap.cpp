@@ -356,6 +356,7 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
     result.Set("imagesEncoded", count(stats.images_encoded));
+    result.Set("sampledAside", count(stats.sampled_aside));
     result.Set("stepAgeMs", stats.step_age_ms);
     result.Set("embeddedTokens", count(engine(env)->embedder().n_tokens()));
     return result;

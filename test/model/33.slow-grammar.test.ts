@@ -45,6 +45,27 @@ test('a sequence whose grammar is slow costs itself time, and the others none of
   await model.close();
 });
 
+/** Each slash may be followed in thousands of ways, so that it takes long to accept many and no time to allow them. */
+const slowToAccept = [
+  'root ::= s | x',
+  's ::= "q" | "/" s',
+  'x ::= "/" y',
+  `y ::= x ${Array.from({ length: 2500 }, (_, i) => `| [\\u${(0x1000 + i).toString(16)}] x`).join(' ')}`,
+].join('\n');
+
+test('a grammar that is slow only to accept what it allows is followed aside as well', async () => {
+  const model = await loadModel(file, { contextSize: 512, parallel: 2, threads: 2 });
+  const slashes = await model.tokenize('/'.repeat(96));
+  assert.is(slashes.length, 1);
+  const grammar = { gbnf: slowToAccept, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+  const logitBias = { [slashes[0] as number]: 100 };
+  const text = await textOf(model.generate({ prompt: 'Slashes: ', grammar, logitBias, temperature: 0, maxTokens: 10 }));
+  assert.is(text, '/'.repeat(960));
+  const { sampledAside } = await model.stats();
+  assert.ok(sampledAside >= 8, `${sampledAside} of 10 tokens`);
+  await model.close();
+});
+
 test('a job whose token is being sampled aside can be cancelled, and the model closed', async () => {
   const model = await loadModel(file, { contextSize: 512, parallel: 2, threads: 1 });
   const controller = new AbortController();

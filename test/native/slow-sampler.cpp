@@ -134,19 +134,30 @@ const Test repeats("sampler: broken off at the deadline, it draws the same token
     for (int i = 0; i < 20; ++i) expect_equal(broken.sample(two.data(), 32), straight.sample(one.data(), 32));
 });
 
-const Test paces("sampling pace: aside after a token that took too long, back after quick ones, in the end aside for good", [] {
+const Test paces("sampling pace: aside after a token that took too long, back after quick ones, less and less", [] {
     SamplingPace pace;
+    const auto   quick = [&](int n) {
+        for (int i = 0; i < n; ++i) pace.took(1, 2);
+    };
     expect(!pace.is_slow(), "within the step at first");
+    quick(3);
     for (int round = 0; round < 8; ++round) {
-        pace.exceeded();
+        pace.took(2, 2);
         expect(pace.is_slow(), "aside");
-        for (int i = 0; i < 7; ++i) pace.took(1, 2);
+        quick(7);
         pace.took(3, 2);
-        for (int i = 0; i < 7; ++i) pace.took(1, 2);
+        quick(7);
         expect(pace.is_slow(), "seven quick ones are not enough");
-        pace.took(1, 2);
+        quick(1);
         expect_equal(pace.is_slow(), round == 7);
     }
+    quick(247);
+    expect(pace.is_slow(), "not yet");
+    quick(1);
+    expect(!pace.is_slow(), "forgiven once");
+    pace.took(2, 2);
+    quick(100);
+    expect(pace.is_slow(), "and aside again");
 });
 
 }  // namespace

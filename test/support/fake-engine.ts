@@ -157,6 +157,7 @@ export class FakeEngine implements Engine {
       decodeSteps: 0,
       imagesEncoded: 0,
       embeddedTokens: 0,
+      sampledAside: 0,
       stepAgeMs: 0,
     };
   }

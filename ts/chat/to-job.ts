@@ -15,7 +15,7 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
-    ...(body.priority !== undefined && { priority: body.priority }),
+    ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.highestPriority) }),
     ...toSampling(body),
   };
   return completeJob(options, profile.sampling);

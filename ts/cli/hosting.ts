@@ -25,6 +25,7 @@ export interface HostingOptions {
   allowedHost?: string[];
   bodyLimit?: number;
   stallTimeout: number;
+  maxPriority?: number;
   strict?: boolean;
   allowPrivateImageHosts?: boolean;
 }
@@ -73,6 +74,11 @@ export function addHostingOptions(command: Command): Command {
       parseCount,
     )
     .option(
+      '--max-priority <n>',
+      'how high requests may put their `priority`: who is ahead takes the places of others (default: 0)',
+      parseCountOrZero,
+    )
+    .option(
       '--stall-timeout <s>',
       'how long a client may leave its stream unread before it is cut off; 0 for ever',
       parseCountOrZero,
@@ -80,8 +86,9 @@ export function addHostingOptions(command: Command): Command {
     );
 }
 
-export function profileOf({ mode }: HostingOptions): Profile {
-  return PROFILES[mode];
+export function profileOf({ mode, maxPriority }: HostingOptions): Profile {
+  const profile = PROFILES[mode];
+  return maxPriority === undefined ? profile : { ...profile, highestPriority: maxPriority };
 }
 
 export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'modelPath' | 'model'> {

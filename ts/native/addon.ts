@@ -159,6 +159,8 @@ export interface NativeStats {
   imagesEncoded: number;
   /** Tokens of texts that vectors or scores were computed of. */
   embeddedTokens: number;
+  /** Tokens whose grammar took longer than a step can wait. */
+  sampledAside: number;
   /** Milliseconds since the step that is under way began; 0 where none is. Steps end within seconds. */
   stepAgeMs: number;
 }

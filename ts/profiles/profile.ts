@@ -19,6 +19,8 @@ export interface Profile {
   parameters: readonly ChatParameter[];
   /** What a request leaves open. */
   sampling: Readonly<SamplingSettings>;
+  /** How high a request may put its own priority: who is ahead of others takes their places. Any may be lower. */
+  highestPriority: number;
   /** The largest body, in bytes. */
   bodyLimit: number;
   /** Pages of which origins a browser lets use the server; `local` stands for pages that come from this machine. */

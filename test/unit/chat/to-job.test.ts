@@ -25,6 +25,16 @@ test('max_completion_tokens wins over max_tokens', () => {
   assert.is(jobOf({}).maxTokens, null);
 });
 
+test('a request may lower its priority, and raise it as far as the server allows', () => {
+  const priorityOf = (priority: number, highestPriority: number) =>
+    toJob({ model: 'm', messages: [], priority }, plainPrompt('p'), { ...runtime, highestPriority }).priority;
+  assert.is(jobOf({}).priority, 0);
+  assert.is(priorityOf(100, 0), 0);
+  assert.is(priorityOf(-100, 0), -100);
+  assert.is(priorityOf(3, 5), 3);
+  assert.is(priorityOf(7, 5), 5);
+});
+
 test('stop strings: one, several, and those of the template after them', () => {
   assert.equal(jobOf({ stop: 'a' }).stop, ['a']);
   assert.equal(jobOf({ stop: ['a', 'b'] }, ['<end>']).stop, ['a', 'b', '<end>']);

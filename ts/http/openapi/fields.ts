@@ -34,7 +34,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   timings: 'Reports times and rates with the answer.',
   ignore_eos: 'Goes on past the end of text, for measuring.',
   cache_prompt: 'False computes the whole prompt anew.',
-  priority: 'Higher ones are served first.',
+  priority: 'Higher ones are served first; none is higher than the server allows.',
 };
 
 const SAMPLING_FIELDS: Readonly<Record<string, keyof SamplingSettings>> = {

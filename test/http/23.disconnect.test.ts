@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { OnBehalf } from '../../ts/engine/engine.js';
+import { untilAborted } from '../../ts/engine/until-aborted.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp } from '../support/build-app.js';
 import { HELLO, plainPrompt } from '../support/fake-engine.js';
 import { chatText, openConnections, sendChat, sendRequest } from '../support/raw-client.js';
@@ -50,6 +52,36 @@ for (const stream of [false, true]) {
     release();
     await until(() => engine.running.size === 0, 'no sequence is held');
     assert.is(engine.finished, 0);
+  });
+}
+
+const asking = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 9 };
+const PREPARED: [what: string, method: 'tokenize' | 'pieces' | 'countTokens', path: string, body: object][] = [
+  ['the tokens of a text', 'tokenize', '/tokenize', { content: 'Hi' }],
+  ['the pieces of a text', 'pieces', '/tokenize', { content: 'Hi', with_pieces: true }],
+  ['the text of tokens', 'pieces', '/detokenize', { tokens: [1] }],
+  ['the count of messages', 'countTokens', '/v1/messages/count_tokens', { model: 'fake', ...asking }],
+  ['the count before a stream', 'countTokens', '/v1/messages', { model: 'fake', ...asking, stream: true }],
+  ['the count of a response’s input', 'countTokens', '/v1/responses/input_tokens', { model: 'fake', input: 'Hi' }],
+];
+
+for (const [what, method, path, body] of PREPARED) {
+  test(`gone while it waits for ${what}: the preparation is cancelled`, async () => {
+    let queued = 0;
+    let cancelled = 0;
+    const { engine, url, faults } = await listeningApp();
+    engine[method] = (_given: unknown, { signal }: OnBehalf = {}): Promise<never> => {
+      queued += 1;
+      return untilAborted(new Promise<never>(() => {}), signal, () => {
+        cancelled += 1;
+      });
+    };
+    const socket = sendRequest(url, path, { ...body });
+    await until(() => queued === 1, 'the preparation is queued');
+    socket.destroy();
+    await until(() => cancelled === 1, 'the preparation is cancelled');
+    assert.is(engine.jobs.length, 0);
+    assert.equal(faults, []);
   });
 }
 

@@ -13,12 +13,12 @@ import type {
 /** Pieces of so many tokens take a second to tell; without them there is no limit but that of the body. */
 const MOST_PIECES = 250_000;
 
-export async function toTokens(engine: Engine, body: TokenizeRequest): Promise<TokenizeReply> {
-  const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true };
+export async function toTokens(engine: Engine, body: TokenizeRequest, signal: AbortSignal): Promise<TokenizeReply> {
+  const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true, signal };
   const tokens = Array.from(await engine.tokenize(body.content, options));
   if (!body.with_pieces) return { tokens };
   if (tokens.length > MOST_PIECES) throw tooManyPieces(tokens.length);
-  const pieces = await engine.pieces(tokens);
+  const pieces = await engine.pieces(tokens, { signal });
   return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };
 }
 
@@ -30,17 +30,12 @@ function tooManyPieces(count: number): ChasquiError {
   );
 }
 
-export async function toText(engine: Engine, body: DetokenizeRequest): Promise<DetokenizeReply> {
-  return { content: await spell(engine, body.tokens, 'tokens') };
+export async function toText(engine: Engine, body: DetokenizeRequest, signal: AbortSignal): Promise<DetokenizeReply> {
+  return { content: await spell(engine, body.tokens, 'tokens', { signal }) };
 }
 
 /** The text that tokens spell; `name` is the request field they came in. */
-export async function spell(
-  engine: Engine,
-  tokens: readonly number[],
-  name: string,
-  on: OnBehalf = {},
-): Promise<string> {
+export async function spell(engine: Engine, tokens: readonly number[], name: string, on: OnBehalf): Promise<string> {
   checkTokens(tokens, name, engine.model.vocabularySize);
   return Buffer.concat(await engine.pieces(tokens, on)).toString('utf8');
 }

@@ -52,7 +52,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         passedOver(chat, MOST_PARTS).map((part) => origins.nameOf(part)),
       );
       // Before any token is there, a stream says how long its prompt is.
-      const promptTokens = body.stream ? await engine.countTokens(rendered) : 0;
+      const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
       const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
       const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
       const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
@@ -74,9 +74,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       checkModelName(body.model, engine.model, profile);
       const signal = running.signalFor(reply.raw);
       const { body: chat, origins } = toChat(body);
-      return origins.guard(chat, async () => ({
-        input_tokens: await engine.countTokens(await renderBody(engine, chat, { hosts: imageHosts, signal })),
-      }));
+      return origins.guard(chat, async () => {
+        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+        return { input_tokens: await engine.countTokens(rendered, { signal }) };
+      });
     },
   );
 

@@ -62,7 +62,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const { body: chat, origins } = translate(request.body);
       const signal = running.signalFor(reply.raw);
       return origins.guard(chat, async () => {
-        const input_tokens = await engine.countTokens(await renderBody(engine, chat, { hosts: imageHosts, signal }));
+        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+        const input_tokens = await engine.countTokens(rendered, { signal });
         return { object: 'response.input_tokens', input_tokens };
       });
     },

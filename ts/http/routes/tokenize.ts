@@ -21,14 +21,14 @@ export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options,
     preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
   });
 
-  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), async ({ body }) => {
+  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), async ({ body }, reply) => {
     checkModelName(body.model, engine.model, profile);
-    return toTokens(engine, body);
+    return toTokens(engine, body, running.signalFor(reply.raw));
   });
 
-  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), async ({ body }) => {
+  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), async ({ body }, reply) => {
     checkModelName(body.model, engine.model, profile);
-    return toText(engine, body);
+    return toText(engine, body, running.signalFor(reply.raw));
   });
 
   const template = {

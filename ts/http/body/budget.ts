@@ -1,8 +1,9 @@
 /**
  * How many bytes of request bodies the server holds at a time, of all requests together. When there is no room, the
- * largest body that has not arrived in full makes way for smaller ones: whoever fills the memory is the first to go.
+ * largest body that has not arrived in full makes way for smaller ones: whoever fills the memory is the first to go. And
+ * what is too large for a text, so holds images, gets a part of the room only.
  */
-import { FREE_BYTES, MOST_BYTES_HELD } from './limits.js';
+import { BYTES_FOR_TEXTS, FREE_BYTES, LARGEST_TEXT, MOST_BYTES_HELD } from './limits.js';
 
 /** What one body takes. */
 export interface Share {
@@ -22,17 +23,21 @@ interface Entry {
 export class BodyBudget {
   readonly #total: number;
   readonly #free: number;
+  readonly #forImages: number;
   readonly #arriving = new Set<Entry>();
   #held = 0;
+  #heldWithImages = 0;
 
-  constructor(total: number, free = FREE_BYTES) {
+  /** Of `total`, `forTexts` is kept for bodies that may be texts. */
+  constructor(total: number, free: number, forTexts: number) {
     this.#total = total;
     this.#free = free;
+    this.#forImages = total - forTexts;
   }
 
   /** A body of as many bytes as any may have must find room. */
   static forBodiesOf(largest: number): BodyBudget {
-    return new BodyBudget(Math.max(MOST_BYTES_HELD, 2 * largest));
+    return new BodyBudget(Math.max(MOST_BYTES_HELD, 2 * largest), FREE_BYTES, BYTES_FOR_TEXTS);
   }
 
   /** What counts of the bodies that are held now. */
@@ -52,16 +57,22 @@ export class BodyBudget {
   }
 
   #grow(entry: Entry, bytes: number): boolean {
-    const wanted = this.#charge(entry.bytes + bytes);
+    const grown = entry.bytes + bytes;
+    const wanted = this.#charge(grown);
     const more = wanted - this.#charge(entry.bytes);
-    while (this.#held + more > this.#total && more > 0) {
+    const moreWithImages = this.#imageCharge(grown) - this.#imageCharge(entry.bytes);
+    const isFull = () =>
+      (more > 0 && this.#held + more > this.#total) ||
+      (moreWithImages > 0 && this.#heldWithImages + moreWithImages > this.#forImages);
+    while (isFull()) {
       const largest = this.#largest();
       if (largest === null || largest === entry || this.#charge(largest.bytes) <= wanted) return false;
       this.#release(largest);
       largest.makeWay();
     }
     this.#held += more;
-    entry.bytes += bytes;
+    this.#heldWithImages += moreWithImages;
+    entry.bytes = grown;
     return true;
   }
 
@@ -74,10 +85,15 @@ export class BodyBudget {
   #release(entry: Entry): void {
     this.#arriving.delete(entry);
     this.#held -= this.#charge(entry.bytes);
+    this.#heldWithImages -= this.#imageCharge(entry.bytes);
     entry.bytes = 0;
   }
 
   #charge(bytes: number): number {
     return Math.max(0, bytes - this.#free);
+  }
+
+  #imageCharge(bytes: number): number {
+    return bytes > LARGEST_TEXT ? this.#charge(bytes) : 0;
   }
 }

@@ -36,6 +36,12 @@ export const MOST_BYTES_HELD = 256 * MIB;
  */
 export const FREE_BYTES = 128 * 1024;
 
+/**
+ * So much of that is kept for bodies of at most `LARGEST_TEXT`: whole ones keep their room until their replies end, and
+ * texts must not wait for images. Sixteen of the largest texts fit.
+ */
+export const BYTES_FOR_TEXTS = 64 * MIB;
+
 /** A client that sends nothing for so long in the middle of its body is not going to. */
 export const LONGEST_SILENCE_MS = 20_000;
 

@@ -5,7 +5,7 @@ import { BodyBudget } from '../../../../ts/http/body/budget.js';
 const test = suite('unit: the budget of bodies');
 
 test('what is free of each body counts for nothing', () => {
-  const budget = new BodyBudget(100, 10);
+  const budget = new BodyBudget(100, 10, 0);
   const shares = Array.from({ length: 50 }, () => budget.open(() => assert.unreachable()));
   for (const share of shares) assert.ok(share.grow(10));
   assert.is(budget.held, 0);
@@ -14,7 +14,7 @@ test('what is free of each body counts for nothing', () => {
 });
 
 test('the largest that is still arriving makes way for a smaller one', () => {
-  const budget = new BodyBudget(100, 0);
+  const budget = new BodyBudget(100, 0, 0);
   const gone: string[] = [];
   const large = budget.open(() => gone.push('large'));
   const medium = budget.open(() => gone.push('medium'));
@@ -26,7 +26,7 @@ test('the largest that is still arriving makes way for a smaller one', () => {
 });
 
 test('the largest gets no more room than there is, and a complete one keeps its own', () => {
-  const budget = new BodyBudget(100, 0);
+  const budget = new BodyBudget(100, 0, 0);
   const complete = budget.open(() => assert.unreachable());
   assert.ok(complete.grow(70));
   complete.complete();
@@ -41,7 +41,7 @@ test('the largest gets no more room than there is, and a complete one keeps its 
 });
 
 test('a share is released once', () => {
-  const budget = new BodyBudget(100, 0);
+  const budget = new BodyBudget(100, 0, 0);
   const share = budget.open(() => undefined);
   share.grow(40);
   for (const _ of [1, 2]) share.release();
@@ -53,6 +53,47 @@ test('a body that is allowed finds room, however large', () => {
     const budget = BodyBudget.forBodiesOf(largest);
     assert.ok(budget.open(() => assert.unreachable()).grow(largest));
   }
+});
+
+const MIB = 2 ** 20;
+
+function fill(budget: BodyBudget, bytes: number): number {
+  for (let count = 0; count < 1000; count++) {
+    const share = budget.open(() => assert.unreachable());
+    if (!share.grow(bytes)) return count;
+    share.complete();
+  }
+  return 1000;
+}
+
+test('large texts find room while images fill the rest', () => {
+  const budget = BodyBudget.forBodiesOf(64 * MIB);
+  const images = fill(budget, 64 * MIB);
+  assert.is(images, 3);
+  for (const bytes of [32, 8, 5]) fill(budget, bytes * MIB);
+  assert.is(fill(budget, 4 * MIB), 16);
+});
+
+test('an image that outgrows a text takes no room from texts', () => {
+  const budget = BodyBudget.forBodiesOf(64 * MIB);
+  fill(budget, 64 * MIB);
+  fill(budget, 5 * MIB);
+  const image = budget.open(() => assert.unreachable());
+  assert.ok(image.grow(4 * MIB));
+  const before = budget.held;
+  assert.not(image.grow(MIB));
+  image.release();
+  assert.ok(budget.held < before);
+  assert.ok(fill(budget, 4 * MIB) >= 16);
+});
+
+test('an image that is still arriving makes way for a smaller one where images have their room', () => {
+  const budget = BodyBudget.forBodiesOf(64 * MIB);
+  const gone: string[] = [];
+  const largest = budget.open(() => gone.push('largest'));
+  assert.ok(largest.grow(64 * MIB));
+  assert.is(fill(budget, 60 * MIB), 3);
+  assert.equal(gone, ['largest']);
 });
 
 test.run();

@@ -33,28 +33,29 @@ function hasByteOrderMark(bytes: Buffer): boolean {
 function judge(root: unknown): void {
   let text = 0;
   const pending: unknown[] = [root];
-  const look = (child: unknown, key: string): void => {
-    if (typeof child === 'string') text += isImage(key, child) ? 0 : child.length;
+  const look = (child: unknown, key: string, parent: object): void => {
+    if (typeof child === 'string') text += isImage(parent, key, child) ? 0 : child.length;
     else if (typeof child === 'object' && child !== null) pending.push(child);
   };
   while (pending.length > 0) {
     const value = pending.pop();
     if (Array.isArray(value)) {
-      for (const item of value) look(item, '');
+      for (const item of value) look(item, '', value);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
         if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
         text += key.length;
-        look(child, key);
+        look(child, key, value);
       }
     }
     if (text > LARGEST_TEXT) throw tooMuchText();
   }
 }
 
-/** Where the three protocols have the bytes of an image. */
-function isImage(key: string, value: string): boolean {
-  return key === 'data' || ((key === 'url' || key === 'image_url') && value.startsWith('data:'));
+/** Where the three protocols have the bytes of an image: Anthropic's source of one, and the data URIs of the others. */
+function isImage(parent: object, key: string, value: string): boolean {
+  if (key === 'data') return 'type' in parent && parent.type === 'base64';
+  return (key === 'url' || key === 'image_url') && /^data:image\//i.test(value);
 }
 
 function hasOwn(value: unknown, key: string): boolean {

@@ -7,18 +7,34 @@ import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { limitDepth } from './json-depth.js';
 import { unenforced } from './unenforced.js';
 
+/**
+ * Of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the prompt, even where
+ * no tool may be called.
+ */
 const LONGEST = 512 * 1024;
 /** Members of one object: finding each of them takes as long as there are others. */
 const MOST_MEMBERS = 5000;
 
-export function checkSchema(schema: object, param: string, strict: boolean): void {
-  limitDepth(schema, param);
-  if (JSON.stringify(schema).length > LONGEST) {
-    throw new ChasquiError('invalid_value', `\`${param}\` is longer than ${LONGEST / 1024} KiB.`, param);
+/** Checks the schemas of one request. */
+export class SchemaCheck {
+  #length = 0;
+
+  check(schema: object, param: string, strict: boolean): void {
+    limitDepth(schema, param);
+    this.#limitLength(schema, param);
+    limitMembers(schema, param);
+    if (!strict) return;
+    for (const part of unenforced(schema, param, true)) throw notEnforced(part);
   }
-  limitMembers(schema, param);
-  if (!strict) return;
-  for (const part of unenforced(schema, param, true)) throw notEnforced(part);
+
+  #limitLength(schema: object, param: string): void {
+    const { length } = JSON.stringify(schema);
+    this.#length += length;
+    if (this.#length <= LONGEST) return;
+    const what =
+      length > LONGEST ? `\`${param}\` is longer than` : `The JSON schemas up to \`${param}\` together are longer than`;
+    throw new ChasquiError('invalid_value', `${what} ${LONGEST / 1024} KiB.`, param);
+  }
 }
 
 function limitMembers(schema: object, param: string): void {

@@ -3,19 +3,20 @@ import type { ChatTool, ModelInfo, RenderOptions } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest, ResponseFormat } from '../schemas/chat-completion.js';
 import type { Tool } from '../schemas/tool.js';
-import { checkSchema } from './check-schema.js';
+import { SchemaCheck } from './check-schema.js';
 import { limitDepth } from './json-depth.js';
 
 export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): RenderOptions {
   const options: RenderOptions = {};
-  const tools = readTools(body.tools ?? []);
+  const schemas = new SchemaCheck();
+  const tools = readTools(body.tools ?? [], schemas);
   const choice = readToolChoice(body, tools);
   const mayCall = tools.length > 0 && choice !== 'none';
   if (mayCall && !model.takesTools) throw noTools(model.id);
   if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
   if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
 
-  const jsonSchema = readResponseFormat(body.response_format);
+  const jsonSchema = readResponseFormat(body.response_format, schemas);
   if (body.grammar !== undefined) refuseBeside(body, 'grammar', mayCall, jsonSchema !== null);
   // Where a tool must be called, the answer has no content that the format could apply to.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
@@ -25,7 +26,7 @@ export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): 
   return options;
 }
 
-function readTools(tools: readonly Tool[]): ChatTool[] {
+function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
   const names = new Set<string>();
   return tools.map(({ function: { name, description, parameters, strict } }, index) => {
     const path = `tools[${index}].function`;
@@ -36,7 +37,7 @@ function readTools(tools: readonly Tool[]): ChatTool[] {
     const tool: ChatTool = { name };
     if (description) tool.description = description;
     if (parameters) {
-      checkSchema(parameters, `${path}.parameters`, strict ?? false);
+      schemas.check(parameters, `${path}.parameters`, strict ?? false);
       tool.parameters = parameters;
     }
     return tool;
@@ -65,7 +66,7 @@ function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest,
 
 const ANY_OBJECT = { type: 'object' };
 
-function readResponseFormat(format: ResponseFormat | undefined): object | null {
+function readResponseFormat(format: ResponseFormat | undefined, schemas: SchemaCheck): object | null {
   if (format === undefined || format.type === 'text') return null;
   if (format.type === 'json_object') return ANY_OBJECT;
   const path = 'response_format.json_schema';
@@ -74,7 +75,7 @@ function readResponseFormat(format: ResponseFormat | undefined): object | null {
   }
   const { schema, strict } = format.json_schema;
   if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
-  checkSchema(schema, `${path}.schema`, strict ?? false);
+  schemas.check(schema, `${path}.schema`, strict ?? false);
   return schema;
 }
 

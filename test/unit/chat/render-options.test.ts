@@ -171,6 +171,19 @@ test("variables that llama.cpp sets are not the request's to set", () => {
   assert.equal(options({ chat_template_kwargs: kwargs }).templateKwargs, kwargs);
 });
 
+test('schemas are long together, whatever is done with them', () => {
+  const schema = { description: 'a'.repeat(200 * 1024) };
+  const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
+  const tools = [tool('a', schema), tool('b'), tool('c', schema), tool('d', schema)];
+  for (const choice of ['auto', 'none', 'required', named('a')] as const) {
+    assert.equal(refusal({ tools, tool_choice: choice }), ['invalid_value', 'tools[3].function.parameters']);
+    const two = { tools: tools.slice(1), tool_choice: choice === 'none' || choice === 'auto' ? choice : named('c') };
+    assert.equal(refusal({ ...two, response_format: format }), ['invalid_value', 'response_format.json_schema.schema']);
+    assert.ok(options(two));
+  }
+  assert.ok(options({ response_format: format }));
+});
+
 test('variables of templates are no place for long texts', () => {
   const long = { text: 'a'.repeat(2 ** 18) };
   assert.equal(refusal({ chat_template_kwargs: long }), ['invalid_value', 'chat_template_kwargs']);

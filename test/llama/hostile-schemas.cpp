@@ -203,6 +203,50 @@ const Test properties("hostile schema: thousands of properties, and names of any
     enforce(R"({"type":"object","properties":{)" + joined(4000, alike) + "}}");
 });
 
+const Test escapes("hostile schema: escapes in the names of properties are taken whole", [] {
+    const std::string quote =
+        R"({"type":"object","properties":{"a\"b":{"type":"null"}},"additionalProperties":{"type":"string"}})";
+    for (const char* text : {R"({"a\"b":null})", R"({"a\"bc":"x"})", R"({"a\"c":"x"})", R"({"a\"":"x"})",
+                             R"({"a":"x"})", R"({"a\\":"x"})", R"({"a\/b":"x"})", R"({"a\nb":"x"})",
+                             R"({"a\u0021b":"x"})", R"({"a\u002A":"x"})", R"({"a\u1022b":"x"})"}) {
+        expect(allows(quote, text), std::string(text) + " of a name with a quotation mark");
+    }
+    // The last one is the property itself, written in another way.
+    for (const char* text : {R"({"a\":"x"})", R"({"a\q":"x"})", R"({"a\u":"x"})", R"({"a\u12":"x"})",
+                             R"({"a\u12g4":"x"})", R"({"a\"b":"x"})", R"({"a\u0022b":"x"})"}) {
+        expect(!allows(quote, text), std::string("not ") + text + " of a name with a quotation mark");
+    }
+    const std::string several = R"({"type":"object","properties":{"\u001f":{"type":"null"},"\n":{"type":"null"},)"
+                                R"("\\":{"type":"null"},"/":{"type":"null"},"é":{"type":"null"}},)"
+                                R"("additionalProperties":{"type":"string"}})";
+    expect(allows(several, R"({"\u001f":null,"\n":null,"\\":null,"/":null,"é":null,"\t":"x","\"":"x"})"),
+           "each name, and others");
+    expect(allows(several, R"({"\u00e8":"x","\u00AF":"x"})"), "others that begin alike");
+    expect(allows(several, R"({"\u001fa":"x","\na":"x","\\a":"x","\u001eA":"x","\u000d":"x"})"), "longer names");
+    for (const char* name : {R"(\u001f)", R"(\u001F)", R"(\u00)", R"(\u001)", R"(\n)", R"(\u000a)", R"(\u000A)",
+                             R"(\\)", R"(\)", R"(\u005c)", R"(\/)", R"(\u002f)", R"(\u00E9)"}) {
+        expect(!allows(several, std::string("{\"") + name + "\":\"x\"}"), std::string(name) + " not to be another");
+    }
+});
+
+const Test long_definitions("schema: definitions whose names are as long as rules' names, or alike", [] {
+    const auto refers = [](const std::string& name) {
+        return R"({"$ref":"#/definitions/)" + name + R"(","definitions":{")" + name +
+               R"(":{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"$ref":"#/definitions/)" + name +
+               R"("}},"required":["a"]}}})";
+    };
+    for (const size_t length : {1, 90, 110, 111, 112, 113, 114, 120, 128, 500}) {
+        const std::string schema = refers(std::string(length, 'n')), text = std::to_string(length) + " characters";
+        expect(allows(schema, R"({"a":"x","b":{"a":"y"}})"), "what obeys a definition whose name has " + text);
+        expect(!allows(schema, R"({"a":"z"})") && !allows(schema, R"("x")"), "nothing else than one with " + text);
+    }
+    // Rules cannot have names that differ in this way, and the first definition leads to the second.
+    const std::string alike = defs(R"("$ref":"#/$defs/a.b")",
+                                   R"("a.b":{"type":"object","properties":{"v":{"$ref":"#/$defs/a b"}}},)"
+                                   R"("a b":{"enum":["x"]})");
+    expect(allows(alike, R"({"v":"x"})") && !allows(alike, R"("x")"), "definitions whose names are alike");
+});
+
 const Test choices("schema: every choice of optional properties is allowed, in their order, and no other", [] {
     const std::string four    = R"("a":{"const":1},"b":{"const":2},"c":{"const":3},"d":{"const":4})";
     const auto        text_of = [](unsigned choice) {

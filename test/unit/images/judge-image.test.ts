@@ -127,6 +127,18 @@ test('a file over 20 MiB', async () => {
   assert.is(faultOf(file).code, 'image_too_large');
 });
 
+test('a JPEG of millions of fill bytes or empty segments is not read to its end', async () => {
+  const real = await picture('jpeg');
+  for (const pattern of [Buffer.from([0xff]), Buffer.from([0xff, 0xe0, 0, 2])]) {
+    const many = Buffer.concat([real.subarray(0, 2), Buffer.alloc(4 << 20, pattern), real.subarray(2)]);
+    const fault = faultOf(many);
+    assert.is(fault.code, 'invalid_image');
+    assert.match(fault.message, /before its size is told/);
+    const few = Buffer.concat([real.subarray(0, 2), Buffer.alloc(4000, pattern), real.subarray(2)]);
+    assert.equal(sizeOf(few), SIZE);
+  }
+});
+
 test('kinds of JPEG and BMP that are not read', async () => {
   const arithmetic = claims(await picture('jpeg'), (file) => file.writeUInt8(0xc9, startOfFrame(file) + 1));
   assert.match(faultOf(arithmetic).message, /arithmetic/);

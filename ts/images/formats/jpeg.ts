@@ -3,13 +3,16 @@ import { ImageFault } from '../image-fault.js';
 import type { ImageSize } from './format.js';
 
 const START_OF_SCAN = 0xda;
+/** Before its size is told a real file has some dozen; each costs a step, and so does each fill byte. */
+const MOST_STEPS = 10_000;
 
 export function isJpeg(file: Buffer): boolean {
   return file[0] === 0xff && file[1] === 0xd8 && file[2] === 0xff;
 }
 
 export function readJpegSize(file: Buffer): ImageSize {
-  for (let at = 2; ; ) {
+  let at = 2;
+  for (let step = 0; step < MOST_STEPS; step++) {
     if (file.readUInt8(at) !== 0xff) throw damaged('between two of its segments');
     const marker = file.readUInt8(at + 1);
     // A marker may be preceded by any number of fill bytes.
@@ -19,6 +22,7 @@ export function readJpegSize(file: Buffer): ImageSize {
     else if (marker === START_OF_SCAN || marker === 0xd9) throw damaged('before its size is told');
     else at += 2 + Math.max(file.readUInt16BE(at + 2), 2);
   }
+  throw damaged('before its size is told');
 }
 
 function hasNoLength(marker: number): boolean {

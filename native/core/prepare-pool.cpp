@@ -28,6 +28,8 @@ constexpr size_t kMostGivenUp = 4;
 constexpr auto kLong = std::chrono::milliseconds(250);
 // Tasks that take long beside the ordinary ones; any more take the places of those.
 constexpr size_t kMostLong = 32;
+// Owners without tasks whose spent time is remembered: many more than can have spent a long time a moment ago.
+constexpr size_t kMostIdle = 4096;
 // Looking at the clock costs more than most of what is done between two calls of check().
 constexpr uint32_t kChecksPerClock = 64;
 
@@ -59,6 +61,7 @@ public:
         if (closing_ || n_waiting_ >= options_.n_waiting || !have_worker()) return false;
         const uint32_t id    = task.owner;
         Owner&         owner = owners_[id];
+        if (owner.is_idle()) give_time_back(owner);
         if (owner.waiting.empty()) turns_.push_back(id);
         owner.waiting.push_back(std::move(task));
         ++n_waiting_;
@@ -77,7 +80,7 @@ public:
             for (const auto& run : runs_) {
                 if (run->task.owner == id) interrupt(*run, ends);
             }
-            forget_if_idle(id);
+            if (found->second.is_idle()) owners_.erase(found);
             wake_watch();
         }
         for (const OnEnd& on_end : ends) on_end(Ending::cancelled);
@@ -111,9 +114,17 @@ public:
 
 private:
     struct Owner {
-        std::deque<Task> waiting;
-        size_t           n_running = 0;
-        Clock::duration  spent{0};
+        std::deque<Task>  waiting;
+        size_t            n_running = 0;
+        Clock::duration   spent{0}, spent_before{0};  // the latter: as the first of these tasks came
+        Clock::time_point idle_since{};
+
+        bool is_idle() const { return waiting.empty() && n_running == 0; }
+    };
+
+    struct IdleOwner {
+        uint32_t          id;
+        Clock::time_point since;
     };
 
     struct Worker {
@@ -173,10 +184,32 @@ private:
         ends.push_back(std::move(run.task.on_end));
     }
 
-    void forget_if_idle(uint32_t id) {
-        const auto found = owners_.find(id);
-        if (found == owners_.end() || found->second.n_running > 0 || !found->second.waiting.empty()) return;
-        owners_.erase(found);
+    // An owner gets back a second for each that it has had nothing in here.
+    static void give_time_back(Owner& owner) {
+        owner.spent        = std::max(owner.spent - (Clock::now() - owner.idle_since), Clock::duration::zero());
+        owner.spent_before = owner.spent;
+    }
+
+    // A request comes with one task after another, so that what it spent is remembered. Not so for ordinary tasks: whoever
+    // makes thousands of requests in one owner's name must not run out of time.
+    void rest(uint32_t id) {
+        Owner& owner = owners_[id];
+        if (owner.spent - owner.spent_before < kLong) owner.spent = owner.spent_before;
+        owner.spent      = std::min(owner.spent, options_.timeout);
+        owner.idle_since = Clock::now();
+        if (owner.spent == Clock::duration::zero()) {
+            owners_.erase(id);
+            return;
+        }
+        idle_.push_back({id, owner.idle_since});
+        while (!idle_.empty()) {
+            const auto [oldest, since] = idle_.front();
+            const auto found           = owners_.find(oldest);
+            const bool is_idle = found != owners_.end() && found->second.is_idle() && found->second.idle_since == since;
+            if (is_idle && idle_.size() <= kMostIdle && Clock::now() < since + found->second.spent) break;
+            if (is_idle) owners_.erase(found);
+            idle_.pop_front();
+        }
     }
 
     void work(Worker& worker) {
@@ -194,6 +227,9 @@ private:
             perform(*run);
             lock.lock();
             put_away(run);
+            lock.unlock();
+            if (!run->is_told.exchange(true)) run->task.on_end(Ending::done);
+            lock.lock();
             counted_in = &counter_of(*run);
             // A priority can be lowered, but not raised again.
             goes_on = counted_in == &n_workers_ && !run->is_lowered;
@@ -234,15 +270,15 @@ private:
         }
         current_run   = nullptr;
         run.task.work = nullptr;  // lets go of what it held before anybody hears of its end
-        if (!run.is_told.exchange(true)) run.task.on_end(Ending::done);
     }
 
+    // Before anybody hears of its end, and may come with the next.
     void put_away(const std::shared_ptr<Run>& run) {
         runs_.remove(run);
         Owner& owner = owners_[run->task.owner];
         --owner.n_running;
         owner.spent += Clock::now() - run->started;
-        forget_if_idle(run->task.owner);
+        if (owner.is_idle()) rest(run->task.owner);
     }
 
     // What the thread of a task counts as.
@@ -306,6 +342,7 @@ private:
     std::condition_variable         wanted_, changed_, worker_ended_;
     std::map<uint32_t, Owner>       owners_;
     std::deque<uint32_t>            turns_;  // owners with waiting tasks
+    std::deque<IdleOwner>           idle_;   // the oldest first; some may have come back since
     std::list<std::shared_ptr<Run>> runs_;
     std::list<Worker>               workers_;
     std::thread                     watch_;

@@ -16,7 +16,8 @@ struct Interrupted {};
 // whoever wrote the request, so that nothing else may depend on these threads, and each task has a deadline.
 //
 // Tasks belong to owners, who take turns: one with hundreds of tasks delays the others by one at a time. The deadline is
-// for all that an owner has in here together; waiting for a turn does not count.
+// for all that an owner has in here together, or one after another; waiting for a turn does not count. An owner gets back
+// a second for each that it has nothing in here, and all that ordinary tasks took as soon as it has nothing in here.
 //
 // What takes longer than a quarter of a second goes on beside the others, with lower priority, and keeps nobody waiting.
 // A task ends when its work looks at check(). One that does not, keeps its thread: it is told to have ended all the same,

@@ -40,6 +40,14 @@ void go_on_until_interrupted() {
     }
 }
 
+void busy_for(PreparePool::Clock::duration time) {
+    const auto until = PreparePool::Clock::now() + time;
+    while (PreparePool::Clock::now() < until) {
+        PreparePool::check();
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
 // A door that tasks wait at.
 class Gate {
 public:
@@ -86,6 +94,36 @@ const Test shared_deadline("prepare-pool: the deadline is for all tasks of an ow
     }
     expect(is(endings.front(), Ending::done), "the first to be done");
     expect(is(endings.back(), Ending::timed_out), "nothing left for the last");
+});
+
+const Test stages("prepare-pool: the deadline is for the tasks that an owner has one after another, too", [] {
+    PreparePool pool(options(1, 1s));
+    const auto  stage = [&] { return submit(pool, 1, [] { busy_for(600ms); }); };
+    auto        first = stage();
+    expect(is(first, Ending::done), "the first to be done");
+    auto second = stage();
+    expect(is(second, Ending::timed_out), "too little time left for the second");
+    auto other = submit(pool, 2, [] { busy_for(600ms); });
+    expect(is(other, Ending::done), "another owner to have its own time");
+});
+
+const Test given_back("prepare-pool: an owner that has nothing to do gets its time back", [] {
+    PreparePool pool(options(1, 1s));
+    const auto  stage = [&] { return submit(pool, 1, [] { busy_for(600ms); }); };
+    auto        first = stage();
+    expect(is(first, Ending::done), "the first to be done");
+    std::this_thread::sleep_for(700ms);
+    auto second = stage();
+    expect(is(second, Ending::done), "the second to be done");
+});
+
+// One signal may be that of all that a program ever asks for.
+const Test ordinary("prepare-pool: ordinary tasks, one after another, never add up to the deadline", [] {
+    PreparePool pool(options(1, 1s));
+    for (int i = 0; i < 25; ++i) {
+        auto each = submit(pool, 1, [] { busy_for(60ms); });
+        expect(is(each, Ending::done), "each to be done");
+    }
 });
 
 const Test turns("prepare-pool: owners take turns", [] {

@@ -243,8 +243,8 @@ export interface NativeTokenLists {
 
 /**
  * Whatever is prepared by templates, tokenizers and grammars has an `owner`, a number of the caller's choice: owners take
- * turns, and a deadline is for all that one of them has waiting and running together. Rejects with `prepare_timeout` or,
- * when too much is waiting, throws `queue_full`.
+ * turns, and a deadline is for all that one of them asks for, together or one after another. Rejects with
+ * `prepare_timeout` or, when too much is waiting, throws `queue_full`.
  */
 export interface NativeEngine {
   info(): NativeModelInfo;

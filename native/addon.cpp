@@ -84,12 +84,11 @@ Napi::Value fit(const Napi::CallbackInfo& call) {
     });
 }
 
-// shutdown(): frees every engine of this environment, now. False when something goes on in the background that cannot be
-// ended: then the process must end by quit().
+// shutdown(): frees every engine of this environment, now. False when something goes on in the background, of whichever
+// environment, that cannot be ended: then the process must end by quit().
 Napi::Value shutdown(const Napi::CallbackInfo& call) {
-    AddonState& state = AddonState::of(call.Env());
-    state.shutdown();
-    return Napi::Boolean::New(call.Env(), !state.leaves_work_behind);
+    AddonState::of(call.Env()).shutdown();
+    return Napi::Boolean::New(call.Env(), !AddonState::leaves_work_behind);
 }
 
 // quit(code): ends the process at once, without the destructors of what other threads may be using.

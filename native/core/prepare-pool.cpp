@@ -86,7 +86,14 @@ public:
         for (const OnEnd& on_end : ends) on_end(Ending::cancelled);
     }
 
+    // Whoever comes later waits for the first, and not again for what did not end.
     bool close() {
+        std::call_once(closed_, [this] { has_ended_in_time_ = close_first(); });
+        return has_ended_in_time_;
+    }
+
+private:
+    bool close_first() {
         std::vector<OnEnd>           ends;
         std::unique_lock<std::mutex> lock(mutex_);
         closing_ = true;
@@ -112,7 +119,6 @@ public:
         return in_time;
     }
 
-private:
     struct Owner {
         std::deque<Task>  waiting;
         size_t            n_running = 0;
@@ -353,6 +359,8 @@ private:
     size_t                          n_given_up_     = 0;
     size_t                          n_free_         = 0;
     bool                            closing_        = false;
+    std::once_flag                  closed_;
+    bool                            has_ended_in_time_ = false;
 };
 
 PreparePool::PreparePool(const Options& options) : state_(std::make_shared<State>(options)) {}

@@ -57,7 +57,8 @@ public:
     bool submit(Task task);
     // Ends all tasks of an owner. Unknown owners are ignored.
     void cancel(uint32_t owner);
-    // Ends all tasks. False when some work went on regardless; it must not be relied on that it ever ends.
+    // Ends all tasks. False when some work went on regardless; it must not be relied on that it ever ends. Says the same
+    // when it is called again.
     bool close();
 
     // For the work of a task, now and then: throws Interrupted when it is to end. Does nothing on other threads.

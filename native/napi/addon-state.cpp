@@ -17,11 +17,11 @@ constexpr auto kLongestClosing = std::chrono::seconds(10);
 // A worker of Node's closes them, within a step and the time that preparation gets to end.
 void AddonState::wait_for_closing() {
     const auto until = std::chrono::steady_clock::now() + kLongestClosing;
-    for (const auto& engine : closing) {
-        while (!engine.expired() && std::chrono::steady_clock::now() < until) {
+    for (const auto& each : closing) {
+        while (!each->engine.expired() && !each->leaves_work_behind && std::chrono::steady_clock::now() < until) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
-        leaves_work_behind = leaves_work_behind || !engine.expired();
+        if (!each->engine.expired()) leaves_work_behind = true;
     }
 }
 

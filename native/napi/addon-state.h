@@ -3,8 +3,10 @@
 
 #include <napi.h>
 
+#include <atomic>
 #include <memory>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace chasqui {
@@ -12,6 +14,14 @@ namespace chasqui {
 class Engine;
 class EngineWrap;
 struct Opening;
+
+// An engine whose close() is under way on Node's thread pool.
+struct Closing {
+    explicit Closing(std::weak_ptr<Engine> which) : engine(std::move(which)) {}
+
+    const std::weak_ptr<Engine> engine;
+    std::atomic<bool>           leaves_work_behind{false};  // closed, but for work that may hold the engine for ever
+};
 
 // What one Node environment (the main thread, or a worker thread) owns.
 //
@@ -21,9 +31,10 @@ struct Opening;
 struct AddonState {
     std::unordered_set<EngineWrap*>              engines;
     std::unordered_set<std::shared_ptr<Opening>> openings;
-    std::vector<std::weak_ptr<Engine>>           closing;  // close() was called, and is under way on the pool
+    std::vector<std::shared_ptr<Closing>>        closing;
     Napi::FunctionReference                      engine_constructor;
-    bool                                         leaves_work_behind = false;  // threads that could not be ended
+    // Threads that could not be ended go on until the process ends, whichever environment they are of.
+    static inline std::atomic<bool> leaves_work_behind{false};
 
     static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }
 

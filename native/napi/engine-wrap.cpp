@@ -20,21 +20,28 @@ namespace {
 // An engine that is closed and let go of on Node's thread pool, because joining its thread takes as long as a step.
 class CloseWorker : public Napi::AsyncWorker {
 public:
-    CloseWorker(Napi::Env env, std::shared_ptr<Engine> engine, std::shared_ptr<Preparation> preparation)
-        : AsyncWorker(env), engine_(std::move(engine)), preparation_(std::move(preparation)), deferred_(env) {}
+    CloseWorker(Napi::Env env, std::shared_ptr<Engine> engine, std::shared_ptr<Preparation> preparation,
+                std::shared_ptr<Closing> closing)
+        : AsyncWorker(env),
+          engine_(std::move(engine)),
+          preparation_(std::move(preparation)),
+          closing_(std::move(closing)),
+          deferred_(env) {}
 
     Napi::Promise promise() const { return deferred_.Promise(); }
 
 private:
     void Execute() override {
-        preparation_->pool.close();
+        const bool all_ended = preparation_->pool.close();
         engine_->close();
         engine_.reset();
+        closing_->leaves_work_behind = !all_ended;
     }
     void OnOK() override { deferred_.Resolve(Env().Undefined()); }
 
     std::shared_ptr<Engine>      engine_;
     std::shared_ptr<Preparation> preparation_;
+    std::shared_ptr<Closing>     closing_;
     Napi::Promise::Deferred      deferred_;
 };
 
@@ -162,7 +169,7 @@ EngineWrap::~EngineWrap() { shutdown(); }
 void EngineWrap::shutdown() {
     if (!engine_) return;
     // What is being prepared lets go of the engine as it ends; what does not end keeps it.
-    state_->leaves_work_behind = !preparation_->pool.close() || state_->leaves_work_behind;
+    if (!preparation_->pool.close()) AddonState::leaves_work_behind = true;
     engine_->close();
     pump_->stop();
     forget();
@@ -370,8 +377,9 @@ Napi::Value EngineWrap::close(const Napi::CallbackInfo& call) {
         return deferred.Promise();
     }
     pump_->stop();
-    state_->closing.push_back(engine_);
-    auto* const         worker  = new CloseWorker(call.Env(), engine_, preparation_);  // deletes itself
+    state_->closing.push_back(std::make_shared<Closing>(engine_));
+    // Deletes itself.
+    auto* const         worker  = new CloseWorker(call.Env(), engine_, preparation_, state_->closing.back());
     const Napi::Promise promise = worker->promise();
     forget();
     worker->Queue();

@@ -195,6 +195,23 @@ const Test stubborn("prepare-pool: work that does not look whether it is to end 
     gate->open();
 });
 
+const Test closed_again("prepare-pool: closing again neither waits again nor says otherwise", [] {
+    const auto  gate = std::make_shared<Gate>();
+    PreparePool pool(options(1));
+    Gate        begun;
+    auto        stuck = submit(pool, 1, [&begun, gate] {
+        begun.open();
+        gate->wait();
+    });
+    begun.wait();
+    expect(!pool.close(), "to be told that something goes on");
+    const auto before = PreparePool::Clock::now();
+    expect(!pool.close(), "to be told the same");
+    expect(PreparePool::Clock::now() - before < 1s, "not to wait for what does not end");
+    gate->open();
+    expect(is(stuck, Ending::closed), "its end to be told");
+});
+
 const Test set_aside("prepare-pool: tasks that take long keep nobody waiting", [] {
     PreparePool                      pool(options(2));
     std::vector<std::future<Ending>> long_ones;

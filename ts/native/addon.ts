@@ -360,7 +360,10 @@ export interface Addon {
    * @throws {Error} when it does not load, finds no device, or computes wrongly.
    */
   tryModule(path: string, onStep: () => void): NativeDevice[];
-  /** Frees every engine of this thread, now. False when something goes on that cannot be ended: then `quit`. */
+  /**
+   * Frees every engine of this thread, now. False when something goes on, of whichever thread, that cannot be ended: then
+   * the process must end by `quit`.
+   */
   shutdown(): boolean;
   /** Ends the process at once. */
   quit(exitCode: number): never;

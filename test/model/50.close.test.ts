@@ -7,6 +7,7 @@ import { demoModelPath } from '../support/demo-model.js';
 
 // The compiled package: it is what people run, and worker threads know nothing of tsx.
 const indexUrl = pathToFileURL(fileURLToPath(new URL('../../dist/index.js', import.meta.url))).href;
+const loadAddonUrl = new URL('native/load-addon.js', indexUrl).href;
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const endless = `{ prompt: 'The', ignoreEos: true }`;
 
@@ -83,6 +84,11 @@ const ends: [name: string, code: number, body: string][] = [
     'a worker that is terminated while decoding',
     0,
     `${workerThat(`const m = await open(); const s = m.generate(${endless}); await s.next(); parentPort.postMessage('on');`)} worker.on('message', () => worker.terminate());`,
+  ],
+  [
+    'a worker whose engine cannot be ended leaves the process to the main thread',
+    8,
+    `${workerThat(`const m = await open(); const { loadAddon } = await import(${JSON.stringify(loadAddonUrl)}); const { addon } = loadAddon(); const { shutdown } = addon; addon.shutdown = () => shutdown() && false; process.exit(7);`)} worker.on('exit', () => process.exit(8));`,
   ],
   [
     'garbage collection of a model that decodes',

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import { ChasquiError } from '../errors.js';
 import type { Addon } from './addon.js';
 import { findPackage, installCommand, packageRoot, platformPackage } from './packages.js';
@@ -38,8 +39,9 @@ function load(): LoadedAddon {
   const result = local ?? tryToLoad(platformPackage, findPlatformPackage, failed);
   if (!result) throw missing(failed);
   // Node runs no cleanup hooks on process.exit(), but C++ static destructors: no thread may be decoding then.
+  // A worker's end is not the process's: what it leaves behind goes on until the main thread ends.
   process.on('exit', (code) => {
-    if (!result.addon.shutdown()) result.addon.quit(code);
+    if (!result.addon.shutdown() && isMainThread) result.addon.quit(code);
   });
   return result;
 }

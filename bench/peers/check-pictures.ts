@@ -7,7 +7,7 @@ import type { Peers } from './build-peers.js';
 import { syntheticModel, widthOf } from './models.js';
 import { logsFolder } from './places.js';
 import { syntheticProjector, vitB16 } from './projectors.js';
-import type { Scenario } from './scenarios.js';
+import type { Scenario } from './scenario.js';
 import { ourArguments, peerArguments } from './subjects.js';
 
 const random = seededRandom(1);

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../work.js';
 import type { Measured } from './goals.js';
 import { cpuSeconds, residentMegabytes, systemBusySeconds } from './process-usage.js';
-import type { Line, Scenario, SubjectName } from './scenarios.js';
-import { type Contestant, runTimeoutMs, type Setting, startContestant, subjectsOf } from './subjects.js';
+import { type Line, runTimeoutMs, type Scenario, type SubjectName } from './scenario.js';
+import { type Contestant, type Setting, startContestant, subjectsOf } from './subjects.js';
 
 /** What a server took for one round, and the most memory it ever held. */
 export interface Usage {

@@ -1,7 +1,7 @@
 import { table } from '../table.js';
 import type { Measured } from './goals.js';
 import type { Outcome } from './measure.js';
-import type { Line } from './scenarios.js';
+import type { Line } from './scenario.js';
 
 /** Every line's figures beside what they have to reach. */
 export function figuresTable(outcomes: readonly Outcome[]): string {

@@ -19,7 +19,8 @@ import { syntheticModel, widthOf } from './models.js';
 import { logsFolder, modelsFolder, root } from './places.js';
 import { syntheticProjector, vitB16 } from './projectors.js';
 import { figuresTable, usageTable } from './report.js';
-import { type Scenario, scenarios } from './scenarios.js';
+import type { Scenario } from './scenario.js';
+import { scenarios } from './scenarios.js';
 import { ourArguments, peerArguments, type Setting } from './subjects.js';
 
 const { values } = parseArgs({

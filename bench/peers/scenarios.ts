@@ -1,55 +1,11 @@
 /** What is measured, line by line of the table, and what has to be reached. */
-import type { Work } from '../work.js';
 import { atLeastOfLoop, atMost, atMostOfServer, type Goal, noMoreMemoryThan } from './goals.js';
-import type { ModelName } from './models.js';
+import type { Line, Scenario } from './scenario.js';
 import { grammarCost } from './scenarios/grammar.js';
 import { longPromptArrives } from './scenarios/long-prompt.js';
 import { picturesArrive, sameAgain } from './scenarios/pictures.js';
 import { residentSize } from './scenarios/resident-size.js';
 import { sharedSystemPrompt } from './scenarios/system-prompt.js';
-import type { ServedRun } from './subjects.js';
-
-export type SubjectName = 'loop' | 'llama-server' | 'in-process' | 'chasqui';
-
-export interface Line {
-  name: string;
-  /** The name that the run gives to the figure. */
-  figure: string;
-  unit: 'tokens/s' | 's' | 'µs' | 'MB' | '';
-  ours: 'in-process' | 'chasqui';
-  goal?: Goal;
-}
-
-interface Shape {
-  id: string;
-  model: ModelName;
-  /** Tokens per sequence. */
-  contextSize: number;
-  parallel: number;
-  /** With this one to guess, as many tokens at a time on both sides. */
-  draft?: ModelName;
-  /** With a vision encoder and projector in the shape of ViT-B/16 beside it. */
-  hasEyes?: boolean;
-  /** Instead of the number asked for on the command line, where that would say little: short runs, close goals. */
-  rounds?: number;
-  lines: Line[];
-}
-
-/** Independent streams, which the bare loop can do as well. */
-export interface StreamsScenario extends Shape {
-  work: Work;
-  subjects: SubjectName[];
-}
-
-/** Something that only servers do: ours and llama-server, where nothing else is said. */
-export interface ServedScenario extends Shape {
-  run: ServedRun;
-  subjects?: SubjectName[];
-  /** Added to llama-server's. */
-  peerFlags?: string[];
-}
-
-export type Scenario = StreamsScenario | ServedScenario;
 
 const shortPrompt = { promptTokens: 80, predictTokens: 128 };
 const systemPromptTokens = 750;

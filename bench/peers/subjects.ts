@@ -3,21 +3,14 @@ import path from 'node:path';
 import { bareLoop } from '../subjects/bare-loop.js';
 import { engine } from '../subjects/engine.js';
 import { type HttpServer, httpServer } from '../subjects/http-server.js';
-import type { RunningServer } from '../subjects/running-server.js';
 import type { Figures, Subject, Work } from '../work.js';
 import { logsFolder, root } from './places.js';
 import { mainThreadSeconds } from './process-usage.js';
+import type { Scenario, SubjectName } from './scenario.js';
 import { userTemplateTokens } from './scenarios/prompts.js';
-import type { Scenario, SubjectName } from './scenarios.js';
-
-/** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
-export const runTimeoutMs = 600_000;
 
 /** Tokens that a draft model guesses at a time. */
 const draftMax = 8;
-
-/** Uses a server and returns figures by name. The rounds of a run must not profit from each other. */
-export type ServedRun = (server: RunningServer, round: number) => Promise<Record<string, number>>;
 
 export interface Contestant {
   name: SubjectName;

@@ -3,7 +3,7 @@ import { fortyProperties } from '../../forty-properties.js';
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { figuresOf } from '../../work.js';
-import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
 const predictTokens = 128;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
-import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 import { Reader } from './reader.js';
 

@@ -4,7 +4,7 @@ import { randomBitmap } from '../../random-bitmap.js';
 import { type Chat, streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { median, seededRandom, seedOf } from '../../work.js';
-import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 import { Reader } from './reader.js';
 

@@ -1,7 +1,7 @@
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { residentMegabytes } from '../process-usage.js';
-import { runTimeoutMs } from '../subjects.js';
+import { runTimeoutMs } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
 /** What a server holds in memory when it has answered as many as it can at a time. */

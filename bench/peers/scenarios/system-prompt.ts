@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { median } from '../../work.js';
-import { runTimeoutMs, type ServedRun } from '../subjects.js';
+import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
 const userTokens = 40;

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AppOptions } from '../../ts/http/app.js';
+import type { AppOptions } from '../../ts/http/context.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';

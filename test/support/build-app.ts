@@ -1,6 +1,7 @@
 /** The application around a fake engine, and the requests that tests send to it. */
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import { type AppOptions, buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/http/app.js';
+import type { AppOptions } from '../../ts/http/context.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { FakeEngine, type FakeScript } from './fake-engine.js';

@@ -1,6 +1,6 @@
 /** Who may use a private deployment: whoever sends `Authorization: Key <API_KEY>` with a key that is valid now. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError } from '../../errors.js';
 
 /** Whether a key opens this deployment at this moment. Asked for every request, so that revoking one counts at once. */
 export type KeyCheck = (key: string) => boolean;

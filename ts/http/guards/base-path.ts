@@ -1,6 +1,6 @@
 /** What all paths of a server begin with. */
-import { ChasquiError } from '../errors.js';
-import type { Profile } from '../profiles/profile.js';
+import { ChasquiError } from '../../errors.js';
+import type { Profile } from '../../profiles/profile.js';
 
 /** The app that a serverless server runs, and whose it is. */
 export interface Deployment {

@@ -1,7 +1,7 @@
 /** Which web pages a browser lets use the server. */
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
-import { IGNORED_HEADER } from './read-fields.js';
+import { IGNORED_HEADER } from '../read-fields.js';
 
 /** Besides origins as a browser sends them (`https://host:port`, `null`): every page, and every page of this machine. */
 export const ANY_ORIGIN = '*';

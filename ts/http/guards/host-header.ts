@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError } from '../../errors.js';
 
 export const ANY_HOST = '*';
 

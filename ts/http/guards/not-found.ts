@@ -1,6 +1,6 @@
 /** Paths that lead nowhere, and paths that do but not by this method. */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError } from '../../errors.js';
 
 /** The routes of an application, as they are registered: what a person who asked for another path is told of. */
 export class Endpoints {

@@ -8,10 +8,10 @@ import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { dataEvents, sendEvents } from '../sse.js';
 

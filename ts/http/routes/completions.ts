@@ -4,10 +4,10 @@ import { newCompletionHead } from '../../chat/completion-head.js';
 import { type CompletionRequest, completionSchema } from '../../schemas/completion.js';
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 import { dataEvents, sendEvents } from '../sse.js';
 

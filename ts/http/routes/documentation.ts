@@ -2,8 +2,8 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';
-import type { AppContext } from '../app.js';
-import { isRefusal, refuseOtherMethods } from '../not-found.js';
+import type { AppContext } from '../context.js';
+import { isRefusal, refuseOtherMethods } from '../guards/not-found.js';
 import { type Endpoint, type OpenApiDocument, toDocument } from '../openapi/document.js';
 import { OPERATIONS } from '../openapi/operations.js';
 import { toPage } from '../openapi/page.js';

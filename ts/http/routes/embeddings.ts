@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type EmbeddingsRequest, embeddingsSchema } from '../../schemas/embeddings.js';
 import { toEmbeddings } from '../../text/to-embeddings.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { jsonInSlices } from '../json-in-slices.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 const URL = '/v1/embeddings';

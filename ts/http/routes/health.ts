@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Engine, EngineStats } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
 import type { Health } from '../../schemas/health.js';
-import type { AppContext } from '../app.js';
-import { refuseOtherMethods } from '../not-found.js';
+import type { AppContext } from '../context.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 
 export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {

@@ -13,10 +13,10 @@ import {
   messagesParameters,
   messagesSchema,
 } from '../../schemas/anthropic-request.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { errorHandler, toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { sendEvents } from '../sse.js';
 

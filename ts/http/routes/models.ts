@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../engine/engine.js';
 import type { ModelEntry, ModelList } from '../../schemas/models.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { unknownModel } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 
 export function modelsRoutes(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: [toModelEntry(engine.model)] }));

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { type RerankRequest, rerankSchema } from '../../schemas/rerank.js';
 import { toRanking } from '../../text/to-ranking.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 const URL = '/v1/rerank';

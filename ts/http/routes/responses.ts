@@ -9,10 +9,10 @@ import { ResponseEvents } from '../../responses/response-events.js';
 import { toChat } from '../../responses/to-chat.js';
 import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { sendEvents } from '../sse.js';
 

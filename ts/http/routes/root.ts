@@ -1,6 +1,6 @@
 /** For people who open the server's address in a browser. */
 import type { FastifyInstance } from 'fastify';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 
 export function rootRoute(app: FastifyInstance, { basePath }: AppContext): void {
   app.get(

@@ -10,9 +10,9 @@ import {
   tokenizeSchema,
 } from '../../schemas/tokenize.js';
 import { toText, toTokens } from '../../text/to-tokens.js';
-import type { AppContext } from '../app.js';
+import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../not-found.js';
+import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {

@@ -1,0 +1,68 @@
+/** What an application is told when it is built, and what its routes are made of. */
+import type { Engine } from '../engine/engine.js';
+import type { ImageHosts } from '../images/public-address.js';
+import type { Profile } from '../profiles/profile.js';
+import type { FaultListener } from './error-handler.js';
+import type { KeyCheck } from './guards/authentication.js';
+import { basePathOf, type Deployment } from './guards/base-path.js';
+import { RunningReplies } from './running-replies.js';
+
+export interface AppOptions {
+  /** Refuse unknown fields instead of ignoring them; default false. */
+  strict?: boolean;
+  /** The largest body in bytes, its images included; default the profile's. */
+  bodyLimit?: number;
+  /** Milliseconds of silence in a stream before a comment is sent; default 10,000. */
+  keepAliveMs?: number;
+  /** Milliseconds that a client may leave a stream unread before it is cut off; default 600,000. 0 is for ever. */
+  stallTimeoutMs?: number;
+  /** Milliseconds that a client may send nothing in the middle of its body; default 20,000. */
+  bodySilenceMs?: number;
+  /** Milliseconds that `close()` lets running replies go on; default 0. */
+  drainMs?: number;
+  /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
+  imageHosts?: ImageHosts;
+  /** Told of faults of the server itself; default none. */
+  onFault?: FaultListener;
+  /** What the base path is made of, in modes that have one. */
+  deployment?: Deployment;
+  /** Who may use it, in modes that ask for a key: everybody, or those whose key this accepts. There is no default. */
+  access?: 'public' | KeyCheck;
+  /** Origins whose pages may use the server, `*` or `local`; default the profile's. */
+  corsOrigins?: readonly string[];
+  /** Names that the server goes by beside `localhost` and addresses, or `*`; default none. */
+  allowedHosts?: readonly string[];
+}
+
+export interface AppContext {
+  engine: Engine;
+  profile: Profile;
+  options: RouteOptions;
+  running: RunningReplies;
+  /** What the paths of all routes begin with; empty in the local modes. */
+  basePath: string;
+}
+
+export type RouteOptions = Required<
+  Pick<AppOptions, 'strict' | 'bodyLimit' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'imageHosts' | 'onFault'>
+>;
+
+const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
+  strict: false,
+  keepAliveMs: 10_000,
+  stallTimeoutMs: 600_000,
+  drainMs: 0,
+  onFault: () => undefined,
+};
+
+/** Throws `invalid_options` where the mode needs a deployment and is not told of one. */
+export function createContext(engine: Engine, profile: Profile, options: AppOptions): AppContext {
+  const imageHosts = profile.allowsLoopbackImageHosts ? 'loopback' : 'public';
+  return {
+    engine,
+    profile,
+    options: { ...DEFAULTS, imageHosts, bodyLimit: profile.bodyLimit, ...options },
+    running: new RunningReplies(),
+    basePath: basePathOf(profile, options.deployment),
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * What is decided before anything is read of a request, in this order: what a browser must know to show an error to its
+ * page, whether the caller is one that may ask at all, whether there is such a path.
+ */
+import type { FastifyInstance } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import type { AppContext, AppOptions } from '../context.js';
+import { shuttingDown } from '../running-replies.js';
+import { demandKey } from './authentication.js';
+import { allowOrigins } from './cors.js';
+import { checkHostHeader } from './host-header.js';
+import { Endpoints } from './not-found.js';
+
+/** To be called before the first route. `openUrls` are those of routes that need no key in any mode. */
+export function guardRequests(
+  app: FastifyInstance,
+  { profile, running, basePath }: AppContext,
+  options: AppOptions,
+  openUrls: readonly string[],
+): void {
+  const endpoints = new Endpoints(app, basePath);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  allowOrigins(app, options.corsOrigins ?? profile.corsOrigins);
+  if (profile.checksHostHeader) checkHostHeader(app, options.allowedHosts ?? []);
+  app.addHook('onRequest', async () => {
+    if (running.draining) throw shuttingDown();
+  });
+  if (profile.authentication === 'key') guardAccess(app, options.access, openUrls);
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw endpoints.unknownUrl(request);
+  });
+  app.setNotFoundHandler((request) => {
+    throw endpoints.unknownUrl(request);
+  });
+}
+
+function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {
+  if (access === undefined) throw new ChasquiError('invalid_options', 'Nobody said who may use this deployment.');
+  if (access !== 'public') demandKey(app, access, openUrls);
+}

@@ -1,7 +1,7 @@
 /** A program for tests of how a server stops: a fake engine that answers when told so by a line on standard input. */
 import { buildApp } from '../../ts/http/app.js';
 import { runtime } from '../../ts/profiles/runtime.js';
-import { stopOnSignals } from '../../ts/profiles/stop-on-signals.js';
+import { stopOnSignals } from '../../ts/server/stop-on-signals.js';
 import { FakeEngine } from './fake-engine.js';
 
 const [drain, echo, hardStop = '60000', stuck] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { desktop } from '../profiles/desktop.js';
 import type { Profile } from '../profiles/profile.js';
 import { runtime } from '../profiles/runtime.js';
 import { serverless } from '../profiles/serverless.js';
-import type { DeploymentSettings, StartSettings } from '../profiles/start.js';
+import type { DeploymentSettings, StartSettings } from '../server/start.js';
 import { dataDir, dataDirOption } from './data-dir.js';
 import { parseCount, parseCountOrZero, parsePort } from './numbers.js';
 

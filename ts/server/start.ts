@@ -8,8 +8,8 @@ import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
 import type { KeyStore } from '../keys/key-store.js';
+import type { Profile } from '../profiles/profile.js';
 import { closeServer } from './close-server.js';
-import type { Profile } from './profile.js';
 
 export interface StartSettings {
   modelPath: string;

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { closeServer } from '../../../ts/profiles/close-server.js';
+import { closeServer } from '../../../ts/server/close-server.js';
 
 const test = suite('unit: closing a server');
 

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 // @ts-expect-error: plain JavaScript, because it runs before anything is installed.
-import { chooseVariants, listVariants } from '../../native/cpu-variants.mjs';
+import { chooseVariants, listVariants } from '../../native/tooling/cpu-variants.mjs';
 // @ts-expect-error: the same.
 import { ensureLlamaSource, manifest } from '../../vendor/llama-source.mjs';
 import { killAtExit } from '../kill-at-exit.js';

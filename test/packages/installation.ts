@@ -19,8 +19,8 @@ let installed: string | undefined;
 export function pack(): string[] {
   if (packed) return packed;
   const out = join(built, 'packages');
-  runNode('native/prebuild.mjs', '--backend', 'cpu', '--local-variants', '--out', built);
-  runNode('native/pack.mjs', '--prebuilds', join(built, 'prebuilds'), '--out', out);
+  runNode('native/tooling/prebuild.mjs', '--backend', 'cpu', '--local-variants', '--out', built);
+  runNode('native/tooling/pack.mjs', '--prebuilds', join(built, 'prebuilds'), '--out', out);
   packed = readdirSync(out).map((name) => join(out, name));
   return packed;
 }

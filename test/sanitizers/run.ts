@@ -91,7 +91,7 @@ function buildAll(): void {
 
 /** The best for this machine: code of others is never run here. */
 function cpuVariants(): string {
-  const script = `import('${path.join(root, 'native', 'cpu-variants.mjs')}').then(({ chooseVariants }) =>
+  const script = `import('${path.join(root, 'native', 'tooling', 'cpu-variants.mjs')}').then(({ chooseVariants }) =>
     console.log(String(chooseVariants('${path.join(root, 'vendor', 'llama.cpp')}'))))`;
   return run(process.execPath, ['--input-type=module', '-e', script]).trim().split(',')[0] as string;
 }

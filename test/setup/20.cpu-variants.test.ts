@@ -3,7 +3,7 @@ import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 // @ts-expect-error: plain JavaScript, because it runs before TypeScript is installed
-import { bestVariants, listVariants } from '../../native/cpu-variants.mjs';
+import { bestVariants, listVariants } from '../../native/tooling/cpu-variants.mjs';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const llama = process.env.CHASQUI_LLAMA_DIR || path.join(root, 'vendor', 'llama.cpp');

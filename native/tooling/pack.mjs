@@ -1,6 +1,6 @@
 // Packs the npm packages into dist/packages/: chasqui itself, and one for each folder of prebuilds/.
 //
-//   node native/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
+//   node native/tooling/pack.mjs [--release] [--prebuilds <folder>] [--out <folder>]
 //
 // --release refuses prebuilds that lack CPU modules or need a newer system than Node itself does. chasqui names the
 // platform packages and those for Vulkan that were packed with it as optional dependencies, so what is published together
@@ -11,9 +11,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runScript, SetupError } from '../vendor/progress.mjs';
+import { runScript, SetupError } from '../../vendor/progress.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const staging = path.join(root, 'build', 'packages');
 const { values: options } = parseArgs({
   options: {
@@ -37,15 +37,15 @@ const buildTools = ['cmake-js', 'node-addon-api'];
 
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE'];
 const notInMain = [
-  'native/gpu-module.mjs',
-  'native/notices.mjs',
-  'native/pack.mjs',
-  'native/prebuild.mjs',
-  'native/prebuild-node-gyp.mjs',
+  'native/tooling/gpu-module.mjs',
+  'native/tooling/notices.mjs',
+  'native/tooling/pack.mjs',
+  'native/tooling/prebuild.mjs',
+  'native/tooling/prebuild-node-gyp.mjs',
   'prebuilds/demo/train',
   'vendor/.cache',
   'vendor/llama.cpp',
-  'vendor/setup.mjs',
+  'native/tooling/setup.mjs',
 ];
 
 await runScript(() => {

@@ -2,17 +2,17 @@
 // compiled TypeScript. Each step is skipped when it is up to date. npm start and npm test begin with this, so it uses
 // nothing but Node itself.
 //
-//   node vendor/setup.mjs [build options] [--then <script> [arguments]]
+//   node native/tooling/setup.mjs [build options] [--then <script> [arguments]]
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { withSetupLock } from './lock.mjs';
-import { runScript, SetupError, say } from './progress.mjs';
+import { withSetupLock } from '../../vendor/lock.mjs';
+import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const oldestNode = [20, 19];
 
 const at = process.argv.indexOf('--then');
@@ -49,7 +49,7 @@ function endWithShell() {
 
 /** Imported late, so that a Node too old for it still says so. */
 function importBuild() {
-  return import('../native/build.mjs');
+  return import('./build.mjs');
 }
 
 function checkNode() {

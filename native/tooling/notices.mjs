@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { SetupError } from '../vendor/progress.mjs';
+import { SetupError } from '../../vendor/progress.mjs';
 
 // Folder or file -> whose it is and where its licence stands: a file, or the comment of a source that has this text.
 // The longest that fits a source counts. `null`: free of any condition, or the same as the folder around it.
@@ -114,7 +114,7 @@ function componentOf(source) {
   const longest = fitting.sort((a, b) => b.length - a.length)[0];
   const isNew = longest === 'vendor/llama.cpp' && source.startsWith('vendor/llama.cpp/vendor/');
   if (/\.(c|cpp|h|hpp|inc|cc|m|cu|cuh)$/.test(source) && (longest === undefined || isNew)) {
-    throw new SetupError(`${source} is linked, and native/notices.mjs does not know its licence`);
+    throw new SetupError(`${source} is linked, and native/tooling/notices.mjs does not know its licence`);
   }
   return longest === undefined ? null : components[longest];
 }

@@ -4,11 +4,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { ensureLlamaSource } from '../vendor/llama-source.mjs';
-import { SetupError, say } from '../vendor/progress.mjs';
+import { ensureLlamaSource } from '../../vendor/llama-source.mjs';
+import { SetupError, say } from '../../vendor/progress.mjs';
 import { checkPrerequisites, runCmakeJs } from './cmake.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 
 const backends = { vulkan: describeVulkan, cuda: describeCuda };
 export const gpuBackends = Object.keys(backends);

@@ -6,15 +6,15 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { withSetupLock } from '../vendor/lock.mjs';
-import { runScript, SetupError, say } from '../vendor/progress.mjs';
+import { withSetupLock } from '../../vendor/lock.mjs';
+import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { buildGpuModule, gpuBackends } from './gpu-module.mjs';
 import { writeNotices } from './notices.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const target = `${process.platform}-${process.arch}`;
 const staging = path.join(root, 'build', 'prebuild');
-const shim = path.join(root, 'native', 'prebuild-node-gyp.mjs');
+const shim = path.join(root, 'native', 'tooling', 'prebuild-node-gyp.mjs');
 
 const backends = ['cpu', ...(process.platform === 'darwin' ? ['metal'] : []), ...gpuBackends];
 
@@ -89,7 +89,7 @@ function strip(file) {
   if (status !== 0) throw new SetupError(`strip, of binutils, failed: ${error?.message ?? stderr}`);
 }
 
-/** Adds the notices and a list of what is there, for native/pack.mjs. */
+/** Adds the notices and a list of what is there, for native/tooling/pack.mjs. */
 function describe(output, about, build) {
   const binaries = fs.readdirSync(output);
   fs.writeFileSync(path.join(output, 'NOTICES'), writeNotices(root, build, binaries));

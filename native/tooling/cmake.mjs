@@ -5,9 +5,9 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { clearLine, SetupError, showProgress } from '../vendor/progress.mjs';
+import { clearLine, SetupError, showProgress } from '../../vendor/progress.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 
 /** Runs a command of cmake-js in a build directory, and shows how far it is. Its output is added to build.log there. */
 export async function runCmakeJs(args, { directory, jobs, title }) {

@@ -1,17 +1,17 @@
-// Builds the addon: node native/build.mjs [options]. Does nothing when nothing has changed.
+// Builds the addon: node native/tooling/build.mjs [options]. Does nothing when nothing has changed.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureLlamaSource } from '../vendor/llama-source.mjs';
-import { withSetupLock } from '../vendor/lock.mjs';
-import { runScript, SetupError, say } from '../vendor/progress.mjs';
+import { ensureLlamaSource } from '../../vendor/llama-source.mjs';
+import { withSetupLock } from '../../vendor/lock.mjs';
+import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { checkPrerequisites, runCmakeJs } from './cmake.mjs';
 import { chooseVariants } from './cpu-variants.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const buildDir = path.join(root, 'build');
 const addon = path.join(buildDir, 'Release', 'chasqui.node');
 const stampFile = path.join(buildDir, 'stamp');
@@ -19,7 +19,7 @@ const optionsFile = path.join(buildDir, 'options.json');
 const configuredFile = path.join(buildDir, 'configured');
 const backends = ['cuda', 'vulkan'];
 
-const help = `Usage: node native/build.mjs [options]
+const help = `Usage: node native/tooling/build.mjs [options]
 
   --backend <name>   build a GPU module as well: ${backends.join(', ')} (repeatable)
   --all-variants     build every CPU module, not only those this machine can use

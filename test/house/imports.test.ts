@@ -1,71 +1,124 @@
-// The import rule: ts/http -> ts/text, ts/responses, ts/anthropic -> ts/chat -> ts/engine -> ts/images -> ts/native, each
-// importing rightwards only, and those between http and chat not each other.
-import path from 'node:path';
+// The floors of ts/, from what people touch down to what computes: a file imports from its own folder and from floors
+// below it. And no files anywhere import each other in a circle.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { circles, importGraph, resolveImport, specifiersOf } from './import-graph.ts';
 import { files, offences } from './source-tree.ts';
 
-const sources = files('ts', /\.ts$/);
-const stages = [['http'], ['text', 'responses', 'anthropic'], ['chat'], ['engine'], ['images'], ['native']];
+const sources = files('ts', /\.(ts|mjs)$/);
 
-const stageOf = (name: string) => stages.findIndex((names) => names.includes(name));
-const isStage = (name: string) => stageOf(name) >= 0;
+/**
+ * Folders and files of ts/, the highest floor first. Those on one floor do not import each other. Folders that are
+ * planned have their floor before they exist.
+ */
+const floors = [
+  ['cli.ts', 'index.ts'],
+  ['cli', 'library'],
+  ['desktop', 'cloud'],
+  ['server'],
+  ['http'],
+  ['text', 'responses', 'anthropic'],
+  ['chat'],
+  ['profiles'],
+  ['schemas', 'metrics', 'keys'],
+  ['models'],
+  ['hub'],
+  ['engine'],
+  ['images'],
+  ['native'],
+  ['process'],
+  ['errors.ts', 'version.ts'],
+];
 
-function imported(line: string): string | undefined {
-  return /(?:^|[\s})*])(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/.exec(line)?.[1];
+/** The folder under ts/ that a file lies in, or the file itself where it lies in none. */
+function room(file: string): string {
+  return file.split('/')[1] as string;
 }
 
-/** The folder under ts/ that a file or an import of it lies in; undefined for ts/*.ts and for packages. */
-function folder(name: string): string | undefined {
-  const parts = name.split('/');
-  return parts[0] === 'ts' && parts.length > 2 ? parts[1] : undefined;
+function floorOf(file: string): number {
+  return floors.findIndex((rooms) => rooms.includes(room(file)));
 }
 
-function target(specifier: string, file: string): string | undefined {
-  return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : undefined;
+/** Every import that breaks a rule, as `file imports what`. */
+function brokenImports(breaks: (file: string, specifier: string, target: string | undefined) => boolean): string[] {
+  return sources.flatMap((file) =>
+    specifiersOf(file)
+      .filter((specifier) => breaks(file, specifier, resolveImport(specifier, file)))
+      .map((specifier) => `${file} imports ${specifier}`),
+  );
 }
 
-function importsBackwards(line: string, file: string): boolean {
-  const specifier = imported(line);
-  const from = folder(file);
-  const to = folder((specifier && target(specifier, file)) ?? '');
-  if (!from || !to || from === to) return false;
-  if (isStage(from) && isStage(to)) return stageOf(to) <= stageOf(from);
-  // The stages may know what a profile is, but not which ones there are, nor how they are started.
-  return (isStage(from) || from === 'schemas') && (to === 'profiles' || to === 'server' || to === 'cli') && !isTypeImport(line);
-}
+test('there is something to check', () => {
+  assert.ok(sources.length > 100);
+  assert.ok(specifiersOf('ts/http/app.ts').includes('../engine/engine.js'));
+  assert.is(resolveImport('../engine/engine.js', 'ts/http/app.ts'), 'ts/engine/engine.ts');
+});
 
-function isTypeImport(line: string): boolean {
-  return /^import type\b/.test(line);
-}
+test('every folder and file of ts/ has a floor', () => {
+  const homeless = sources.filter((file) => floorOf(file) < 0).map(room);
+  assert.equal([...new Set(homeless)], []);
+});
 
-test('there is something to check', () => assert.ok(sources.length > 0));
+test('imports run downwards only', () => {
+  const upwards = brokenImports((file, _specifier, target) => {
+    return target !== undefined && room(target) !== room(file) && floorOf(target) <= floorOf(file);
+  });
+  assert.equal(upwards, []);
+});
 
-test('the stages of a request import rightwards only', () => {
-  assert.equal(offences(sources, importsBackwards), []);
+test('every import of ours leads to a file', () => {
+  assert.equal(
+    brokenImports((_file, specifier, target) => specifier.startsWith('.') && target === undefined),
+    [],
+  );
+});
+
+test('a circle is found', () => {
+  const graph = new Map([
+    ['a', ['b', 'd']],
+    ['b', ['c']],
+    ['c', ['b']],
+    ['d', []],
+  ]);
+  assert.equal(circles(graph), ['b -> c -> b']);
+  graph.set('c', []);
+  assert.equal(circles(graph), []);
+});
+
+test('no files import each other in a circle', () => {
+  const all = ['ts', 'bench', 'test', 'native', 'vendor'].flatMap((folder) => files(folder, /\.(ts|mjs)$/));
+  assert.equal(circles(importGraph(all)), []);
 });
 
 test('schemas import nothing but schemas and types', () => {
-  const broken = offences(sources, (line, file) => {
-    const to = folder(target(imported(line) ?? '', file) ?? '');
-    return folder(file) === 'schemas' && to !== undefined && to !== 'schemas' && !isTypeImport(line);
+  const schemas = sources.filter((file) => room(file) === 'schemas');
+  const broken = offences(schemas, (line) => /(from|import) '\.\.\//.test(line) && !/^import type\b/.test(line));
+  assert.equal(broken, []);
+});
+
+/** What brings servers up chooses among the modes; all others take a profile as it comes. */
+test('only ts/server and ts/cli know which hosting modes there are', () => {
+  const choosers = ['profiles', 'server', 'cli'];
+  const broken = brokenImports((file, _specifier, target = '') => {
+    return !choosers.includes(room(file)) && room(target) === 'profiles' && target !== 'ts/profiles/profile.ts';
   });
   assert.equal(broken, []);
 });
 
-test('fastify is imported by ts/http only', () => {
-  const broken = offences(sources, (line, file) => {
-    return folder(file) !== 'http' && /^(@fastify\/|fastify)/.test(imported(line) ?? '');
+test('fastify is imported by ts/http, ts/desktop and ts/cloud only', () => {
+  const wire = ['http', 'desktop', 'cloud'];
+  const broken = brokenImports((file, specifier) => {
+    return !wire.includes(room(file)) && /^(@fastify\/|fastify)/.test(specifier);
   });
   assert.equal(broken, []);
 });
 
 test('the addon is loaded by ts/native only', () => {
-  const broken = offences(sources, (line, file) => folder(file) !== 'native' && /node-gyp-build|\.node['"]/.test(line));
+  const broken = offences(sources, (line, file) => room(file) !== 'native' && /node-gyp-build|\.node['"]/.test(line));
   assert.equal(broken, []);
 });
 
-const hosts = (file: string) => folder(file) === 'server' || folder(file) === 'cli' || file === 'ts/cli.ts';
+const hosts = (file: string) => ['server', 'cli', 'cli.ts'].includes(room(file));
 
 const withoutComments = (line: string) => line.replace(/^\s*(\/\/|\*|\/\*).*/, '');
 

@@ -14,7 +14,10 @@ import { ChasquiError } from '../errors.js';
 import type { AssistantMessage, ContentPart, Message, TextPart } from '../schemas/message.js';
 import { limitTextDepth } from './json-depth.js';
 
-/** `images`: the pictures of all image parts, in their order; none are looked at when the model takes text only. */
+/**
+ * `images` are those of all image parts, in their order. An error about a grammar gets the name of a field here: native
+ * code compiles grammars and does not know that they come from a schema.
+ */
 export async function renderPrompt(
   engine: Engine,
   messages: readonly Message[],
@@ -22,7 +25,6 @@ export async function renderPrompt(
   options: RenderOptions = {},
   on: OnBehalf = {},
 ): Promise<RenderedPrompt> {
-  refuseImages(engine.model, messages);
   const rest = images.values();
   const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));
   try {

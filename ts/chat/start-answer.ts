@@ -1,6 +1,5 @@
 /** A valid chat body → its prompt → the jobs that answer it. */
 import type { Engine, RenderedPrompt, ReplyParser, TokenStream } from '../engine/engine.js';
-import { ChasquiError } from '../errors.js';
 import type { LoadImagesOptions } from '../images/load-images.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
@@ -27,19 +26,7 @@ export async function renderBody(
   const options = toRenderOptions(body, engine.model);
   refuseImages(engine.model, body.messages);
   const images = await loadMessageImages(body.messages, loading);
-  try {
-    return await renderPrompt(engine, body.messages, images, options, loading);
-  } catch (thrown) {
-    throw aboutSchema(thrown, body);
-  }
-}
-
-/** What a template has to do with grammars comes from schemas; the native code does not know whose. */
-function aboutSchema(thrown: unknown, { response_format }: ChatCompletionRequest): unknown {
-  if (!(thrown instanceof ChasquiError) || thrown.code !== 'invalid_grammar' || thrown.param !== null) return thrown;
-  return new ChasquiError(thrown.code, thrown.message, response_format ? 'response_format' : 'tools', {
-    cause: thrown,
-  });
+  return renderPrompt(engine, body.messages, images, options, loading);
 }
 
 /** What is wrong with the prompt, the streams tell. */

@@ -4,8 +4,8 @@ import type { AnswerDelta } from '../chat/answer-delta.js';
 import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
 import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
 import { isTextTooDeep } from '../chat/json-depth.js';
-import { newId } from '../chat/new-id.js';
 import type { Finish } from '../engine/engine.js';
+import { newId } from '../new-id.js';
 import type { AnswerBlock, MessageReply, StopReason } from '../schemas/anthropic-message.js';
 import type { ErrorBody } from '../schemas/error.js';
 import { toAnthropicError } from './error-body.js';
@@ -26,7 +26,7 @@ export class MessageEvents implements AnswerEvents {
   constructor(settings: MessageSettings) {
     this.#settings = settings;
     this.#message = {
-      id: newId('msg'),
+      id: newId('msg_'),
       type: 'message',
       role: 'assistant',
       model: settings.model,

@@ -2,9 +2,9 @@
  * Deltas → the parts of an answer, for protocols that announce and close each of them: reasoning, text, tool calls. At
  * any time at most one part is open, and a part that was closed stays so.
  */
+import { newId } from '../new-id.js';
 import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
 import type { AnswerDelta } from './answer-delta.js';
-import { newId } from './new-id.js';
 
 export interface AnswerPart {
   kind: 'reasoning' | 'text' | 'tool_call';
@@ -61,7 +61,7 @@ export class AnswerParts {
     let part = this.#open;
     if (part?.kind !== 'tool_call' || call.index !== this.#callIndex) {
       this.#callIndex = call.index;
-      part = this.#openInto('tool_call', events, call.id || newId('call'), name);
+      part = this.#openInto('tool_call', events, call.id || newId('call_'), name);
     }
     if (by !== '') this.#growInto(part, by, [], events);
   }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newId } from '../new-id.js';
 import { VERSION } from '../version.js';
 
 /** What all chunks of one answer, or its whole reply, have in common. */
@@ -13,7 +13,7 @@ export interface CompletionHead {
 
 export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = 'chatcmpl'): CompletionHead {
   return {
-    id: `${prefix}-${randomUUID().replaceAll('-', '')}`,
+    id: newId(`${prefix}-`),
     created: Math.floor(Date.now() / 1000),
     model,
     system_fingerprint: `chasqui-${VERSION}`,

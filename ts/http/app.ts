@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Engine } from '../engine/engine.js';
+import { newId } from '../new-id.js';
 import type { Profile } from '../profiles/profile.js';
 import { LARGEST_TEXT } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
@@ -16,12 +17,12 @@ import {
   HTTP_SETTINGS,
   limitConnections,
   OpenExchanges,
+  REQUEST_ID_PREFIX,
   REQUEST_TIMEOUT_MS,
 } from './connections.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorHandler } from './error-handler.js';
 import { guardRequests } from './guards/guard-requests.js';
-import { newRequestId } from './request-id.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { completionsRoute } from './routes/completions.js';
 import { documentationRoutes } from './routes/documentation.js';
@@ -62,7 +63,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   const app = Fastify({
     // Of routes that do not ask for more.
     bodyLimit: Math.min(LARGEST_TEXT, context.options.bodyLimit),
-    genReqId: newRequestId,
+    genReqId: () => newId(REQUEST_ID_PREFIX),
     http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: (fault, socket) => answerBrokenHttp(fault, socket as Socket, exchanges),

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
-import { newRequestId } from './request-id.js';
 
 /** Many more than requests that may wait, and few enough that what each may hold comes to hundreds of megabytes. */
 const MOST_CONNECTIONS = 2048;
@@ -20,6 +20,9 @@ const CHECK_INTERVAL_MS = 5_000;
 
 /** How long a client may take to read why its connection ends. */
 const FAREWELL_MS = 2_000;
+
+/** In the header `x-request-id` of every reply, and beside every error in the log. */
+export const REQUEST_ID_PREFIX = 'req_';
 
 /** Node's own settings. */
 export const HTTP_SETTINGS = {
@@ -137,7 +140,7 @@ export function answerBrokenHttp(fault: NodeJS.ErrnoException, socket: Socket, e
     `HTTP/1.1 ${ERRORS[code].status} Error`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${newRequestId()}`,
+    `x-request-id: ${newId(REQUEST_ID_PREFIX)}`,
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

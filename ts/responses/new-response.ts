@@ -1,6 +1,6 @@
 /** A response before anything of its answer is there: its id, and what of the request it repeats. */
-import { newId } from '../chat/new-id.js';
 import type { SamplingSettings } from '../engine/job.js';
+import { newId } from '../new-id.js';
 import type { ResponseObject } from '../schemas/response-object.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 
@@ -11,7 +11,7 @@ export function newResponse(
   defaults: Readonly<SamplingSettings>,
 ): ResponseObject {
   return {
-    id: newId('resp'),
+    id: newId('resp_'),
     object: 'response',
     created_at: nowInSeconds(),
     completed_at: null,

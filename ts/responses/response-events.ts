@@ -6,15 +6,15 @@
 import type { AnswerDelta } from '../chat/answer-delta.js';
 import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
 import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
-import { newId } from '../chat/new-id.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
+import { newId } from '../new-id.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ErrorBody } from '../schemas/error.js';
 import type { ItemStatus, OutputItem, OutputText, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
 import { nowInSeconds } from './new-response.js';
 
-const ID_PREFIXES = { reasoning: 'rs', text: 'msg', tool_call: 'fc' } as const;
+const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', tool_call: 'fc_' } as const;
 
 export class ResponseEvents implements AnswerEvents {
   readonly #parts = new AnswerParts();

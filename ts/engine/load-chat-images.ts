@@ -1,5 +1,6 @@
 /** Conversations as a caller in this process writes them → with every picture loaded. */
-import { type ImageSource, type LoadImagesOptions, loadImages } from '../images/load-images.js';
+import { type ImageSource, imageSources } from '../images/image-sources.js';
+import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ChatMessage, ChatPart, ChatTextPart } from './engine.js';
 import type { ImageInput } from './job.js';
 
@@ -30,15 +31,7 @@ export async function loadChatImages(
   messages: readonly GenerateMessage[],
   options: LoadImagesOptions,
 ): Promise<ChatMessage[]> {
-  const sources: ImageSource[] = [];
-  messages.forEach(({ content }, message) => {
-    if (typeof content === 'string') return;
-    content.forEach((part, index) => {
-      const source = toSource(part, `messages[${message}].content[${index}]`);
-      if (source) sources.push(source);
-    });
-  });
-  const loaded = (await loadImages(sources, options)).values();
+  const loaded = (await loadImages(imageSources(messages, toSource), options)).values();
   const toChatPart = (part: GeneratePart): ChatPart => {
     if (part.type === 'text') return part;
     const pixels = pixelsOf(part);

@@ -4,18 +4,12 @@ import { isDataUri, parseDataUri } from './data-uri.js';
 import { fetchImage, parseAddress } from './fetch-image.js';
 import type { ImageType } from './formats/format.js';
 import { ImageFault } from './image-fault.js';
+import type { ImageSource } from './image-sources.js';
 import { judgeImage } from './judge-image.js';
 import { LARGEST_FILES, MIB, MOST_DOWNLOADS, MOST_IMAGES, MOST_PIXELS_TOGETHER } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
 import { webpToPng } from './webp-to-png.js';
-
-export interface ImageSource {
-  /** A file's bytes, a data URI, or an http or https address. */
-  from: Uint8Array | string;
-  /** What the caller knows it by, for error messages: `messages[0].content[1].image_url.url`. */
-  param: string;
-}
 
 export interface LoadImagesOptions {
   hosts: ImageHosts;

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
-import { type ImageSource, type LoadImagesOptions, loadImages } from '../../../ts/images/load-images.js';
+import type { ImageSource } from '../../../ts/images/image-sources.js';
+import { type LoadImagesOptions, loadImages } from '../../../ts/images/load-images.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
 import { dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../../support/image-files.js';
 import { type ImageServer, imageServer, silence } from '../../support/image-server.js';

@@ -9,17 +9,17 @@ import { toCompletion } from '../../chat/to-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
-import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
-import { dataEvents, sendEvents } from '../sse.js';
+import { replyWithEvents } from '../reply-with-events.js';
+import { dataEvents } from '../sse.js';
 
 const URL = '/v1/chat/completions';
 
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const { bodyLimit, imageHosts } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
 
@@ -32,16 +32,16 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const { streams, parsers } = startAnswer(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;
+    const translate = (thrown: unknown) => nameImageAtFault(thrown, body.messages);
     try {
       if (!body.stream) return await toCompletion(head, streams, { parsers, logprobs, timings });
 
       const includeUsage = body.stream_options?.include_usage ?? false;
       const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length, parsers, timings });
-      const toError = (thrown: unknown) => toChasquiError(nameImageAtFault(thrown, body.messages), request, onFault);
-      await sendEvents(reply, streams, dataEvents(chunks), { signal, keepAliveMs, stallTimeoutMs, toError });
-      return reply;
+      const encoder = dataEvents(chunks);
+      return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     } catch (thrown) {
-      throw nameImageAtFault(thrown, body.messages);
+      throw translate(thrown);
     }
   });
   refuseOtherMethods(app, URL, ['POST']);

@@ -5,16 +5,15 @@ import { type CompletionRequest, completionSchema } from '../../schemas/completi
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
 import type { AppContext } from '../context.js';
-import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
-import { dataEvents, sendEvents } from '../sse.js';
+import { replyWithEvents } from '../reply-with-events.js';
+import { dataEvents } from '../sse.js';
 
 const URL = '/v1/completions';
 
 export function completionsRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
-  const { keepAliveMs, stallTimeoutMs, onFault } = options;
   const body = completionSchema(profile.parameters);
   const preValidation = readFields(profile, options.strict, Object.keys(body.properties));
 
@@ -29,14 +28,9 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
         withTopLogprobs: (body.logprobs ?? 0) > 0,
       });
       if (!body.stream) return await toWholeCompletion(encoder, completions);
-      const toError = (thrown: unknown) => toChasquiError(aboutPrompt(thrown), request, onFault);
-      await sendEvents(reply, completions.streams, dataEvents(encoder), {
-        signal,
-        keepAliveMs,
-        stallTimeoutMs,
-        toError,
-      });
-      return reply;
+      const { streams } = completions;
+      const events = { streams, encoder: dataEvents(encoder), signal, translate: aboutPrompt };
+      return await replyWithEvents(request, reply, events, options);
     } catch (thrown) {
       throw aboutPrompt(thrown);
     }

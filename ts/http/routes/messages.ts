@@ -14,19 +14,19 @@ import {
   messagesSchema,
 } from '../../schemas/anthropic-request.js';
 import type { AppContext } from '../context.js';
-import { errorHandler, toChasquiError } from '../error-handler.js';
+import { errorHandler } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
-import { sendEvents } from '../sse.js';
+import { replyWithEvents } from '../reply-with-events.js';
 
 const URL = '/v1/messages';
 const COUNT_URL = '/v1/messages/count_tokens';
 
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
-  const answerError = errorHandler(onFault, toAnthropicError);
+  const { bodyLimit, imageHosts } = options;
+  const answerError = errorHandler(options.onFault, toAnthropicError);
   const common = {
     bodyLimit,
     // Also for what is refused before a hook of this route runs.
@@ -61,9 +61,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         await encoder.collect(streams);
         return events.message;
       }
-      const toError = (thrown: unknown) => toChasquiError(origins.translate(thrown, chat), request, onFault);
-      await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
-      return reply;
+      const translate = (thrown: unknown) => origins.translate(thrown, chat);
+      return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     });
   });
 

@@ -10,18 +10,17 @@ import { toChat } from '../../responses/to-chat.js';
 import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
 import type { AppContext } from '../context.js';
-import { toChasquiError } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
 import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
-import { sendEvents } from '../sse.js';
+import { replyWithEvents } from '../reply-with-events.js';
 
 const URL = '/v1/responses';
 const COUNT_URL = '/v1/responses/input_tokens';
 
 export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
-  const { bodyLimit, keepAliveMs, stallTimeoutMs, imageHosts, onFault } = options;
+  const { bodyLimit, imageHosts } = options;
   const known = readFields(profile, options.strict, responsesParameters(profile.parameters));
   const preValidation = [known, nameMessages];
   const schema = { body: responsesSchema(profile.parameters) };
@@ -49,9 +48,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
         await encoder.collect(streams);
         return events.response;
       }
-      const toError = (thrown: unknown) => toChasquiError(origins.translate(thrown, chat), request, onFault);
-      await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
-      return reply;
+      const translate = (thrown: unknown) => origins.translate(thrown, chat);
+      return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     });
   });
 

@@ -1,0 +1,29 @@
+/** A completion as the streamed reply of a route, whichever protocol its events are in. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TokenStream } from '../engine/engine.js';
+import type { AppContext } from './context.js';
+import { toChasquiError } from './error-handler.js';
+import { type EventEncoder, sendEvents } from './sse.js';
+
+export interface StreamedCompletion {
+  streams: readonly TokenStream[];
+  encoder: EventEncoder;
+  /** Aborted, among other reasons, when the client goes away. */
+  signal: AbortSignal;
+  /** What was thrown → the same in the words of the request. */
+  translate(thrown: unknown): unknown;
+}
+
+/**
+ * Resolves when the stream has ended; a route has nothing to return then. Rejects with what was thrown as long as nothing
+ * has been sent: the reply is then an ordinary error.
+ */
+export async function replyWithEvents(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { streams, encoder, signal, translate }: StreamedCompletion,
+  { keepAliveMs, stallTimeoutMs, onFault }: AppContext['options'],
+): Promise<void> {
+  const toError = (thrown: unknown) => toChasquiError(translate(thrown), request, onFault);
+  await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+}

@@ -111,6 +111,7 @@ const WRONG_METHOD: [method: 'GET' | 'POST' | 'DELETE' | 'OPTIONS', path: string
   ['POST', '/v1/models', 'GET, HEAD'],
   ['DELETE', '/v1/models/fake', 'GET, HEAD'],
   ['POST', '/health', 'GET, HEAD'],
+  ['POST', '/', 'GET, HEAD'],
 ];
 
 for (const [method, url, allow] of WRONG_METHOD) {

@@ -81,7 +81,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { largest: context.options.bodyLimit, longestSilenceMs: options.bodySilenceMs });
   validateBodies(app);
-  guardRequests(app, context, options, [LIVENESS_URL]);
+  const endpoints = guardRequests(app, context, options, [LIVENESS_URL]);
   app.addHook('preClose', () => running.drain(context.options.drainMs));
   if (basePath !== '') livenessRoute(app);
   app.register(
@@ -90,6 +90,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
     },
     { prefix: basePath },
   );
+  app.register(async (scope) => endpoints.refuseOtherMethods(scope));
   return app;
 }
 

@@ -11,13 +11,16 @@ import { allowOrigins } from './cors.js';
 import { checkHostHeader } from './host-header.js';
 import { Endpoints } from './not-found.js';
 
-/** To be called before the first route. `openUrls` are those of routes that need no key in any mode. */
+/**
+ * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is known
+ * of the endpoints, so that their other methods can be refused when all routes are there.
+ */
 export function guardRequests(
   app: FastifyInstance,
   { profile, running, basePath }: AppContext,
   options: AppOptions,
   openUrls: readonly string[],
-): void {
+): Endpoints {
   const endpoints = new Endpoints(app, basePath);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -34,6 +37,7 @@ export function guardRequests(
   app.setNotFoundHandler((request) => {
     throw endpoints.unknownUrl(request);
   });
+  return endpoints;
 }
 
 function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {

@@ -1,22 +1,48 @@
 /** Paths that lead nowhere, and paths that do but not by this method. */
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
-/** The routes of an application, as they are registered: what a person who asked for another path is told of. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** The endpoints of an application, as their routes are registered. */
 export class Endpoints {
   readonly #basePath: string;
   readonly #shown: string[] = [];
   readonly #patterns: RegExp[] = [];
+  /** By path. */
+  readonly #methods = new Map<string, Set<string>>();
+  #refusesOthers = false;
 
   /** To be made before the first route. */
   constructor(app: FastifyInstance, basePath: string) {
     this.#basePath = basePath;
-    app.addHook('onRoute', (route) => {
-      const { method, url } = route;
-      if (isRefusal(route) || method === 'HEAD' || method === 'OPTIONS') return;
-      this.#shown.push(`${method} ${url.replace('*', '{id}').replace(/:(\w+)/g, '{$1}')}`);
-      this.#patterns.push(toPattern(url));
+    app.addHook('onRoute', ({ method, url }) => {
+      if (!this.#refusesOthers) for (const each of [method].flat()) this.#add(each, url);
     });
+  }
+
+  /**
+   * Answers 405 to the methods that a path does not have; to be called after the last route. Bodies are not read for it:
+   * what they hold does not matter.
+   */
+  refuseOtherMethods(app: FastifyInstance): void {
+    this.#refusesOthers = true;
+    for (const [url, methods] of this.#methods) {
+      const allowed = METHODS.filter((method) => methods.has(method));
+      app.route({
+        method: METHODS.filter((method) => !methods.has(method)),
+        url,
+        onRequest: async (request, reply) => {
+          reply.header('allow', allowed.join(', '));
+          throw new ChasquiError(
+            'method_not_allowed',
+            `\`${url}\` takes ${allowed.join(' or ')}, but this request is a ${request.method}.`,
+          );
+        },
+        // Every route must have a handler; this one is never reached.
+        handler: () => undefined,
+      });
+    }
   }
 
   unknownUrl(request: FastifyRequest): ChasquiError {
@@ -25,6 +51,17 @@ export class Endpoints {
     const meant = this.#meantBy(path);
     const advice = meant ? `Did you mean \`${meant}\`?${this.#adviceFor(path, meant)}` : `There are ${this.#list()}.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
+  }
+
+  #add(method: string, url: string): void {
+    // These are preflights, which the CORS plugin answers at any path.
+    if (method === 'OPTIONS') return;
+    // The router ignores a slash at the end of a path.
+    const path = url.length > 1 ? url.replace(/\/$/, '') : url;
+    this.#methods.set(path, (this.#methods.get(path) ?? new Set()).add(method));
+    if (method === 'HEAD') return;
+    this.#shown.push(`${method} ${url.replace('*', '{id}').replace(/:(\w+)/g, '{$1}')}`);
+    this.#patterns.push(toPattern(url));
   }
 
   /** A known path with the same end: what stands before it, a client's base URL, is what people get wrong. */
@@ -60,29 +97,3 @@ function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace('*', '.+').replace(/:\w+/g, '[^/]+')}$`);
 }
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-/** Answers 405 to the methods that `url` does not have. Before the body is read: what it holds does not matter. */
-export function refuseOtherMethods(app: FastifyInstance, url: string, allowed: readonly string[]): void {
-  app.route({
-    method: METHODS.filter((method) => !allowed.includes(method)),
-    url,
-    onRequest: async (request, reply) => {
-      reply.header('allow', allowed.join(', '));
-      throw new ChasquiError(
-        'method_not_allowed',
-        `\`${request.routeOptions.url}\` takes ${allowed.join(' or ')}, but this request is a ${request.method}.`,
-      );
-    },
-    handler: neverReached,
-  });
-}
-
-/** Whether a route is one that only says which methods there are. */
-export function isRefusal({ handler }: Pick<RouteOptions, 'handler'>): boolean {
-  return handler === neverReached;
-}
-
-/** Of routes that are no endpoints: they refuse before. */
-function neverReached(): void {}

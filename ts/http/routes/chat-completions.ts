@@ -10,7 +10,6 @@ import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents } from '../sse.js';
@@ -44,5 +43,4 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
       throw translate(thrown);
     }
   });
-  refuseOtherMethods(app, URL, ['POST']);
 }

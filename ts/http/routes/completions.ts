@@ -6,7 +6,6 @@ import { CompletionEncoder, toWholeCompletion } from '../../text/completion-enco
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents } from '../sse.js';
@@ -35,5 +34,4 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
       throw aboutPrompt(thrown);
     }
   });
-  refuseOtherMethods(app, URL, ['POST']);
 }

@@ -3,7 +3,6 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';
 import type { AppContext } from '../context.js';
-import { isRefusal, refuseOtherMethods } from '../guards/not-found.js';
 import { type Endpoint, type OpenApiDocument, toDocument } from '../openapi/document.js';
 import { OPERATIONS } from '../openapi/operations.js';
 import { toPage } from '../openapi/page.js';
@@ -27,11 +26,10 @@ export function documentationRoutes(app: FastifyInstance, { engine, profile, bas
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
     return reply.type('text/html; charset=utf-8').send(toPage(describe()));
   });
-  for (const url of ['/openapi.json', '/docs']) refuseOtherMethods(app, url, ['GET', 'HEAD']);
 }
 
 function toEndpoint(route: RouteOptions & { path: string }, basePath: string): Endpoint | null {
-  if (isRefusal(route) || route.method === 'HEAD' || route.method === 'OPTIONS') return null;
+  if (route.method === 'HEAD' || route.method === 'OPTIONS') return null;
   const path = route.path.slice(basePath.length).replace('*', '{id}') || '/';
   const operation = OPERATIONS[`${route.method} ${path}`];
   if (!operation) return null;

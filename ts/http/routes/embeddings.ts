@@ -5,7 +5,6 @@ import { toEmbeddings } from '../../text/to-embeddings.js';
 import type { AppContext } from '../context.js';
 import { jsonInSlices } from '../json-in-slices.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 const URL = '/v1/embeddings';
@@ -18,5 +17,4 @@ export function embeddingsRoute(app: FastifyInstance, { engine, profile, options
     const { data, ...rest } = await toEmbeddings(engine, body, running.signalFor(reply.raw));
     return reply.type('application/json; charset=utf-8').send(await jsonInSlices(rest, 'data', data));
   });
-  refuseOtherMethods(app, URL, ['POST']);
 }

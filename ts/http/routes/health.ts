@@ -7,7 +7,6 @@ import type { Engine, EngineStats } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
 import type { Health } from '../../schemas/health.js';
 import type { AppContext } from '../context.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 
 export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {
@@ -17,7 +16,6 @@ export function healthRoute(app: FastifyInstance, { engine }: AppContext): void 
       throw stalled(`has not finished a step for ${Math.floor(stepAgeMs / 1000)} seconds`);
     return toHealth(engine.model.id, stats);
   });
-  refuseOtherMethods(app, '/health', ['GET', 'HEAD']);
 }
 
 /** Steps are made to take a tenth of a second; no machine that is worth sending requests to takes so long for one. */
@@ -51,7 +49,6 @@ export const LIVENESS_URL = '/health';
  */
 export function livenessRoute(app: FastifyInstance): void {
   app.get(LIVENESS_URL, async () => ({ status: 'ok' }));
-  refuseOtherMethods(app, LIVENESS_URL, ['GET', 'HEAD']);
 }
 
 function toHealth(model: string, stats: EngineStats): Health {

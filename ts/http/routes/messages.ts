@@ -16,7 +16,6 @@ import {
 import type { AppContext } from '../context.js';
 import { errorHandler } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 
@@ -79,9 +78,6 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       });
     },
   );
-
-  refuseOtherMethods(app, URL, ['POST']);
-  refuseOtherMethods(app, COUNT_URL, ['POST']);
 }
 
 /** Anthropic's clients look for the request's id under this name. */

@@ -4,7 +4,6 @@ import type { ModelInfo } from '../../engine/engine.js';
 import type { ModelEntry, ModelList } from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
 import { unknownModel } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 
 export function modelsRoutes(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: [toModelEntry(engine.model)] }));
@@ -14,9 +13,6 @@ export function modelsRoutes(app: FastifyInstance, { engine }: AppContext): void
     if (id !== engine.model.id) throw unknownModel(id, engine.model);
     return toModelEntry(engine.model);
   });
-
-  refuseOtherMethods(app, '/v1/models', ['GET', 'HEAD']);
-  refuseOtherMethods(app, '/v1/models/*', ['GET', 'HEAD']);
 }
 
 function toModelEntry(model: ModelInfo): ModelEntry {

@@ -4,7 +4,6 @@ import { type RerankRequest, rerankSchema } from '../../schemas/rerank.js';
 import { toRanking } from '../../text/to-ranking.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 const URL = '/v1/rerank';
@@ -15,5 +14,4 @@ export function rerankRoute(app: FastifyInstance, { engine, profile, options, ru
     checkModelName(body.model, engine.model, profile);
     return toRanking(engine, body, running.signalFor(reply.raw));
   });
-  refuseOtherMethods(app, URL, ['POST']);
 }

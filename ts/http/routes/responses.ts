@@ -11,7 +11,6 @@ import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 
@@ -66,9 +65,6 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       });
     },
   );
-
-  refuseOtherMethods(app, URL, ['POST']);
-  refuseOtherMethods(app, COUNT_URL, ['POST']);
 }
 
 /** An input item without a `type` is a message; the schema tells items apart by it. */

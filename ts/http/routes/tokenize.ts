@@ -12,7 +12,6 @@ import {
 import { toText, toTokens } from '../../text/to-tokens.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { refuseOtherMethods } from '../guards/not-found.js';
 import { readFields } from '../read-fields.js';
 
 export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
@@ -47,6 +46,4 @@ export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options,
       return { prompt };
     },
   );
-
-  for (const url of ['/tokenize', '/detokenize', '/apply-template']) refuseOtherMethods(app, url, ['POST']);
 }

@@ -15,8 +15,6 @@ export interface CatalogueRow {
   type: ErrorType;
   /** What it means, for the documentation. */
   meaning: string;
-  /** The request field at fault, where the code alone tells and whoever throws knows no requests. */
-  param?: string;
   /** When trying again may help, unless whoever throws knows better. */
   retryAfterSeconds?: number;
 }
@@ -47,7 +45,7 @@ export const ERRORS = {
   host_not_allowed: {
     status: 403,
     type: 'permission_error',
-    meaning: 'The Host header is not a name of this server; see `--allowed-host`.',
+    meaning: 'The Host header is not a name that this server goes by.',
   },
   invalid_api_key: {
     status: 401,
@@ -60,29 +58,25 @@ export const ERRORS = {
   missing_required_parameter: badRequest('A required field is absent.'),
   invalid_type: badRequest('A field has the wrong type.'),
   invalid_value: badRequest('A field has the right type and an impossible value.'),
-  unknown_parameter: badRequest('With `--strict` only: a field that this mode does not know.'),
+  unknown_parameter: badRequest('Where unknown fields are refused: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
-  model_not_capable: {
-    ...badRequest('The model cannot do this: an embedding model does not chat, a chat model does not rank.'),
-    param: 'model',
-  },
+  model_not_capable: badRequest(
+    'The model cannot do this: an embedding model does not chat, a chat model does not rank.',
+  ),
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   too_many_images: badRequest('A request has more images than are taken.'),
   invalid_image_url: badRequest('An image is given neither by an http or https address nor by a base64 data URI.'),
   invalid_image: badRequest('The bytes of an image are no picture that can be read, or not of the declared type.'),
   image_too_large: badRequest('An image has too many bytes or pixels, or those of the request have together.'),
   image_download_failed: badRequest('An image could not be had from its address.'),
-  template_failed: { ...badRequest("The model's chat template refused the conversation."), param: 'messages' },
-  context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), param: 'messages' },
-  invalid_grammar: {
-    ...badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
-    param: 'grammar',
-  },
+  template_failed: badRequest("The model's chat template refused the conversation."),
+  context_length_exceeded: badRequest('The prompt does not fit into the context.'),
+  invalid_grammar: badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
   prepare_timeout: badRequest(
-    'Rendering, tokenizing or compiling what the request holds took longer than `--prepare-timeout`.',
+    'Rendering, tokenizing or compiling what the request holds took longer than the server allows.',
   ),
-  invalid_job: { ...badRequest('The engine refused the job: a setting is out of its range.'), param: 'messages' },
+  invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
   // The server
   queue_full: {
@@ -96,7 +90,7 @@ export const ERRORS = {
   },
   engine_closed: { ...serverFault('The server is shutting down.', 503), retryAfterSeconds: 5 },
   engine_stalled: {
-    ...serverFault('The engine has not finished a step for half a minute. Said by `/health` only.', 503),
+    ...serverFault('The engine has not finished a step for half a minute. Said by the health endpoint only.', 503),
     retryAfterSeconds: 30,
   },
   out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
@@ -106,7 +100,7 @@ export const ERRORS = {
 
   // Loading a model; never the answer to a request
   model_file_missing: notFound('There is no file at the path of the model.'),
-  model_fetch_failed: serverFault('The file at `--model-url` could not be fetched.'),
+  model_fetch_failed: serverFault('The file of the model could not be fetched from its URL.'),
   model_file_invalid: badRequest('The file is not a complete GGUF model.'),
   model_load_failed: serverFault('The file is a GGUF model that could not be loaded.'),
   addon_missing: serverFault('The native part of chasqui could not be loaded.'),
@@ -123,6 +117,12 @@ export class ChasquiError extends Error {
   retryAfterSeconds: number | undefined;
   /** Which of the job's pictures is at fault, counted from 0. */
   imageIndex: number | undefined;
+  /**
+   * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Whoever started
+   * the server may know it by another name, such as that of a flag.
+   */
+  option: string | undefined;
+
   constructor(
     readonly code: ErrorCode,
     message: string,
@@ -131,5 +131,20 @@ export class ChasquiError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+
+  /** The same error for a caller who knows its field by another name, or needs other words. */
+  retold(message: string, param: string | null): ChasquiError {
+    const error = new ChasquiError(this.code, message, param, { cause: this });
+    error.retryAfterSeconds = this.retryAfterSeconds;
+    error.option = this.option;
+    return error;
+  }
+
+  /** The same error with the name that its option has for whoever started the server, where `names` has one. */
+  withOptionNamed(names: Readonly<Record<string, string>>): ChasquiError {
+    const name = this.option === undefined ? undefined : names[this.option];
+    if (name === undefined) return this;
+    return this.retold(this.message.replaceAll(`\`${this.option}\``, `\`${name}\``), this.param);
   }
 }

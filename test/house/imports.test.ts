@@ -129,6 +129,13 @@ test('only ts/server and the command line listen or end the process', () => {
   assert.equal(broken, []);
 });
 
+/** Errors name an option as the code does; the command line says what its flag is called. */
+test('only the command line names its flags', () => {
+  const allowed = ['cli', 'cli.ts', 'engine', 'native'];
+  const broken = offences(sources, (line, file) => !allowed.includes(room(file)) && /(^|[\s`'"(])--[a-z]/.test(line));
+  assert.equal(broken, []);
+});
+
 test('only they read the environment, and what finds modules and drivers', () => {
   const finds = ['ts/native/backends.ts', 'ts/native/verdicts.ts'];
   const broken = offences(sources, (line, file) => {

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { OPTION_NAMES } from '../../ts/cli/option-names.js';
 import type { AppOptions } from '../../ts/http/context.js';
 import { desktop } from '../../ts/profiles/desktop.js';
 import { runtime } from '../../ts/profiles/runtime.js';
@@ -39,12 +40,12 @@ for (const profile of [runtime, desktop]) {
 
   for (const host of FOREIGN) {
     test(`${profile.mode}: ${host} is not`, async () => {
-      const { post, engine } = testApp({}, {}, profile);
+      const { post, engine } = testApp({}, { optionNames: OPTION_NAMES }, profile);
       expectError(await post('{ no JSON', { host }), {
         status: 403,
         type: 'permission_error',
         code: 'host_not_allowed',
-        says: /--allowed-host/,
+        says: /add the name to `--allowed-host`/,
       });
       assert.is(engine.jobs.length, 0);
     });

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { OPTION_NAMES } from '../../ts/cli/option-names.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { judgeImage } from '../../ts/images/judge-image.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
@@ -64,7 +65,7 @@ for (const detail of [undefined, null, 'auto', 'low', 'high']) {
 }
 
 async function refuses(url: string, expected: Partial<ExpectedError>): Promise<void> {
-  const { chat, engine } = testApp(SEEING);
+  const { chat, engine } = testApp(SEEING, { optionNames: OPTION_NAMES });
   const reply = await chat({ messages: [user(text('What is this?'), image(url))] });
   expectError(reply, { status: 400, code: 'invalid_image', param: URL_PARAM, ...expected });
   assert.is(engine.jobs.length, 0);
@@ -97,7 +98,7 @@ test('a picture that claims 100,000 x 100,000 pixels', async () => {
 
 test('an address that answers 404, and one that leads into the inner network', async ({ server }) => {
   await refuses(`${server.url}/absent`, { code: 'image_download_failed', says: /status 404/ });
-  const unreachable = { code: 'image_download_failed', says: /^(?!.*169\.254).*--allow-private-image-hosts/ };
+  const unreachable = { code: 'image_download_failed', says: /^(?!.*169\.254).* unless `--allow-private-image-hosts` allows them/ };
   for (const url of [`${server.url}/metadata`, 'http://10.0.0.1/', 'http://127.0.0.1:1/']) {
     await refuses(url, unreachable);
   }

@@ -36,6 +36,15 @@ test('a code that implies the field names it, unless whoever throws knows better
   assert.is(toErrorBody(new ChasquiError('engine_closed', 'x')).error.param, null);
 });
 
+test('an option is told by the name that whoever started the server knows', () => {
+  const error = new ChasquiError('host_not_allowed', 'Add `x` to `allowedHosts`.', 'host');
+  error.option = 'allowedHosts';
+  error.retryAfterSeconds = 3;
+  const { code, message, param, retryAfterSeconds } = error.withOptionNamed({ allowedHosts: '--allowed-host' });
+  assert.equal([code, message, param, retryAfterSeconds], ['host_not_allowed', 'Add `x` to `--allowed-host`.', 'host', 3]);
+  assert.is(error.withOptionNamed({ imageHosts: '--image-hosts' }), error);
+});
+
 function sourcesUnder(folder: string): string[] {
   const files = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`);
   return files.filter((file) => /\.(ts|h|cpp)$/.test(file));

@@ -2,9 +2,10 @@
  * Where the fields of a chat body come from when the request was written in another protocol: what is wrong with one of
  * them is told by the name that its sender gave it.
  */
-import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import type { Message } from '../schemas/message.js';
+import { fieldOfError } from './field-of-error.js';
 import { nameImageAtFault } from './message-images.js';
 
 /** A chat body that asks for the same as a request of another protocol. */
@@ -41,14 +42,11 @@ export class FieldOrigins {
   translate(failure: unknown, { messages }: ChatBody): unknown {
     const thrown = nameImageAtFault(failure, messages);
     if (!(thrown instanceof ChasquiError)) return thrown;
-    const row: CatalogueRow = ERRORS[thrown.code];
-    const param = thrown.param ?? row.param;
+    const param = fieldOfError(thrown);
     const origin = param && this.#originOf(param);
     if (!param || !origin) return thrown;
     const message = thrown.message.replaceAll(`\`${param}\``, `\`${origin}\``);
-    const translated = new ChasquiError(thrown.code, message, origin, { cause: thrown });
-    translated.retryAfterSeconds = thrown.retryAfterSeconds;
-    return translated;
+    return thrown.retold(message, origin);
   }
 
   /** What a field of the chat body, or a part of one, is called in the request. */

@@ -18,7 +18,7 @@ export function nameImageAtFault(thrown: unknown, messages: readonly Message[]):
   if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
   const param = sourcesIn(messages)[thrown.imageIndex]?.param;
   if (param === undefined) return thrown;
-  return new ChasquiError(thrown.code, `\`${param}\`: ${thrown.message}`, param, { cause: thrown });
+  return thrown.retold(`\`${param}\`: ${thrown.message}`, param);
 }
 
 function sourcesIn(messages: readonly Message[]): ImageSource[] {

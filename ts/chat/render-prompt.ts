@@ -31,8 +31,7 @@ export async function renderPrompt(
     return await engine.render(chatMessages, options, on);
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
-    const param = options.jsonSchema ? 'response_format' : 'tools';
-    throw new ChasquiError(error.code, error.message, param, { cause: error });
+    throw error.retold(error.message, options.jsonSchema ? 'response_format' : 'tools');
   }
 }
 

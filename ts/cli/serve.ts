@@ -15,6 +15,7 @@ import { givenOptions } from './given-options.js';
 import { addHostingOptions, type HostingOptions, hostingSettings, profileOf } from './hosting.js';
 import { parseCount, parseCountOrZero, parseProbability, parseSeconds } from './numbers.js';
 import { addOffloadOptions, type OffloadFlags, offloadSettings } from './offload-options.js';
+import { OPTION_NAMES } from './option-names.js';
 import { showProgress } from './progress.js';
 
 const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
@@ -191,6 +192,7 @@ function toSettings(options: ServeOptions & { model: string }, onProgress: (frac
     },
     app: {
       ...hosting.app,
+      optionNames: OPTION_NAMES,
       onFault: (fault, requestId) => console.error(`chasqui: request ${requestId} failed:`, fault),
     },
   };

@@ -58,7 +58,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
   const context = createContext(engine, profile, options);
   const { basePath, running } = context;
-  const onError = errorHandler(context.options.onFault);
+  const onError = errorHandler(context.options);
   const exchanges = new OpenExchanges();
   const app = Fastify({
     // Of routes that do not ask for more.

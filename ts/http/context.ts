@@ -24,6 +24,8 @@ export interface AppOptions {
   imageHosts?: ImageHosts;
   /** Told of faults of the server itself; default none. */
   onFault?: FaultListener;
+  /** Option, as errors name it (`imageHosts`) → what whoever starts the server calls it; default: the same. */
+  optionNames?: Readonly<Record<string, string>>;
   /** What the base path is made of, in modes that have one. */
   deployment?: Deployment;
   /** Who may use it, in modes that ask for a key: everybody, or those whose key this accepts. There is no default. */
@@ -43,9 +45,17 @@ export interface AppContext {
   basePath: string;
 }
 
-export type RouteOptions = Required<
-  Pick<AppOptions, 'strict' | 'bodyLimit' | 'keepAliveMs' | 'stallTimeoutMs' | 'drainMs' | 'imageHosts' | 'onFault'>
->;
+type RouteOption =
+  | 'strict'
+  | 'bodyLimit'
+  | 'keepAliveMs'
+  | 'stallTimeoutMs'
+  | 'drainMs'
+  | 'imageHosts'
+  | 'onFault'
+  | 'optionNames';
+
+export type RouteOptions = Required<Pick<AppOptions, RouteOption>>;
 
 const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
   strict: false,
@@ -53,6 +63,7 @@ const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
   stallTimeoutMs: 600_000,
   drainMs: 0,
   onFault: () => undefined,
+  optionNames: {},
 };
 
 /** Throws `invalid_options` where the mode needs a deployment and is not told of one. */

@@ -22,8 +22,9 @@ export async function replyWithEvents(
   request: FastifyRequest,
   reply: FastifyReply,
   { streams, encoder, signal, translate }: StreamedCompletion,
-  { keepAliveMs, stallTimeoutMs, onFault }: AppContext['options'],
+  options: AppContext['options'],
 ): Promise<void> {
-  const toError = (thrown: unknown) => toChasquiError(translate(thrown), request, onFault);
+  const { keepAliveMs, stallTimeoutMs } = options;
+  const toError = (thrown: unknown) => toChasquiError(translate(thrown), request, options);
   await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
 }

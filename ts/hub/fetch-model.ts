@@ -1,4 +1,4 @@
-/** `--model-url`: a GGUF file fetched once and kept. */
+/** A model's GGUF file, fetched from its URL once and kept. */
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -120,8 +120,10 @@ function failed(why: string): ImageFault {
 }
 
 function unreachable(): ImageFault {
-  return failed(
+  const error = failed(
     `its address must answer within ${FETCH_TIMEOUT_MS / 1000} seconds, and addresses in private networks are refused ` +
-      'unless the server was started with --allow-private-image-hosts; or send the image as a data URI',
+      'unless `imageHosts` allows them; or send the image as a data URI',
   );
+  error.option = 'imageHosts';
+  return error;
 }

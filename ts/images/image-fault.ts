@@ -8,6 +8,9 @@ export type ImageErrorCode = Extract<
 /** What is wrong with one picture, told by who does not know where in a request it stands. */
 export class ImageFault extends Error {
   override readonly name = 'ImageFault';
+  /** As in `ChasquiError`. */
+  option: string | undefined;
+
   constructor(
     readonly code: ImageErrorCode,
     /** Goes on from "The image at ... ". */

@@ -136,6 +136,8 @@ async function named(param: string, load: () => Promise<void>): Promise<void> {
     await load();
   } catch (error) {
     if (!(error instanceof ImageFault)) throw error;
-    throw new ChasquiError(error.code, `The image at \`${param}\` ${error.predicate}`, param);
+    const named = new ChasquiError(error.code, `The image at \`${param}\` ${error.predicate}`, param);
+    named.option = error.option;
+    throw named;
   }
 }

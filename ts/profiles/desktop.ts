@@ -1,4 +1,4 @@
-/** `chasqui serve --mode desktop`: the server of a person's own computer, for whatever client they use. */
+/** The server of a person's own computer, for whatever client they use. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
 import { COMMON_PARAMETERS, EXTENSIONS, type Profile } from './profile.js';
 

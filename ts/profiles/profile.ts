@@ -15,7 +15,7 @@ export interface Profile {
   checksModelName: boolean;
   /** Whether a body must come as `application/json`; if not, any body is read as JSON. */
   demandsJsonContentType: boolean;
-  /** The request fields that this mode obeys. Others are ignored and named in a header, or refused with `--strict`. */
+  /** The request fields that this mode obeys. Others are ignored and named in a header, or refused where that is asked for. */
   parameters: readonly ChatParameter[];
   /** What a request leaves open. */
   sampling: Readonly<SamplingSettings>;

@@ -1,4 +1,4 @@
-/** `chasqui serve`: a developer's or an operator's own server, one model, no authentication. */
+/** A developer's or an operator's own server, one model, no authentication. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
 import { COMMON_PARAMETERS, EXTENSIONS, type Profile } from './profile.js';
 

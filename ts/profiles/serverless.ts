@@ -1,4 +1,4 @@
-/** `chasqui serve --mode serverless`: one deployed app of an organisation, private unless it is made public. */
+/** One deployed app of an organisation, private unless it is made public. */
 import type { Profile } from './profile.js';
 import { runtime } from './runtime.js';
 

@@ -1,4 +1,4 @@
-/** A valid body of `POST /v1/completions` → one running job for each choice. */
+/** A valid body of a completions request → one running job for each choice. */
 import { submitChoices } from '../chat/choices.js';
 import { toJob } from '../chat/to-job.js';
 import { checkTokens } from '../engine/check-tokens.js';
@@ -51,7 +51,7 @@ export async function submitCompletions(
 export function aboutPrompt(thrown: unknown): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
   if (thrown.code !== 'context_length_exceeded' && thrown.code !== 'invalid_job') return thrown;
-  return new ChasquiError(thrown.code, thrown.message, 'prompt', { cause: thrown });
+  return thrown.retold(thrown.message, 'prompt');
 }
 
 function refuseUnsupported(body: CompletionRequest): void {

@@ -1,4 +1,4 @@
-/** A valid body of `POST /v1/embeddings` → its reply. */
+/** A valid body of an embeddings request → its reply. */
 import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from '../schemas/embeddings.js';
@@ -45,7 +45,7 @@ async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string):
   } catch (error) {
     if (!(error instanceof ChasquiError) || nameOf(0) !== 'input' || !error.param?.startsWith('input[0]')) throw error;
     const rename = (text: string): string => text.replaceAll('input[0]', 'input');
-    throw new ChasquiError(error.code, rename(error.message), rename(error.param), { cause: error });
+    throw error.retold(rename(error.message), rename(error.param));
   }
 }
 

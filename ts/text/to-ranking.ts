@@ -1,4 +1,4 @@
-/** A valid body of `POST /v1/rerank` → its reply. */
+/** A valid body of a rerank request → its reply. */
 import type { Engine } from '../engine/engine.js';
 import type { RerankReply, RerankRequest } from '../schemas/rerank.js';
 

@@ -1,4 +1,4 @@
-/** Valid bodies of `POST /tokenize` and `POST /detokenize` → their replies. */
+/** Valid bodies of requests to tokenize and to detokenize → their replies. */
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine, OnBehalf } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';

@@ -17,11 +17,13 @@ export function checkHostHeader(app: FastifyInstance, names: readonly string[]):
     const name = normalize(headers.host.replace(/:\d*$/, ''));
     if (known.has(name) || isUnmistakable(name)) return;
     const shown = name.slice(0, 100);
-    throw new ChasquiError(
+    const error = new ChasquiError(
       'host_not_allowed',
-      `This server does not go by the name \`${shown}\`, which the Host header gives. Use its address, or start it ` +
-        `with \`--allowed-host ${shown}\` if it should.`,
+      `This server does not go by the name \`${shown}\`, which the Host header gives. Use its address, or add the name ` +
+        'to `allowedHosts` if it should.',
     );
+    error.option = 'allowedHosts';
+    throw error;
   });
 }
 

@@ -25,7 +25,7 @@ const COUNT_URL = '/v1/messages/count_tokens';
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
   const { bodyLimit, imageHosts } = options;
-  const answerError = errorHandler(options.onFault, toAnthropicError);
+  const answerError = errorHandler(options, toAnthropicError);
   const common = {
     bodyLimit,
     // Also for what is refused before a hook of this route runs.

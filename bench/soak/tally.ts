@@ -1,6 +1,6 @@
 /** What happened, by kind, and what must not have happened. */
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 export class Tally {
   readonly #counts = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Tally {
   }
 
   violation(what: string): void {
-    if (this.violations.length < MOST_LISTED) this.violations.push(what);
+    if (this.violations.length < MAX_LISTED) this.violations.push(what);
     else this.#unlisted += 1;
   }
 

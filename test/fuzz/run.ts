@@ -33,7 +33,7 @@ const TARGETS: Record<string, { longest: number }> = {
   tokenizer: { longest: 256 },
 };
 /** The vocabularies and templates that a target keeps take a third of it. */
-const MOST_MEMORY_MIB = 2048;
+const MAX_MEMORY_MIB = 2048;
 /** A target that has read all templates may be in the middle of an input when its time is over. */
 const GRACE_SECONDS = 60;
 /** Of the tail of a finding's log. */
@@ -145,7 +145,7 @@ async function runTarget(target: string, seconds: number): Promise<Outcome> {
     `-artifact_prefix=${path.join(findings, `${target}-`)}`,
     `-timeout=${values.patience}`,
     `-report_slow_units=${values.patience}`,
-    `-rss_limit_mb=${MOST_MEMORY_MIB}`,
+    `-rss_limit_mb=${MAX_MEMORY_MIB}`,
     '-print_final_stats=1',
     learned,
     seedsOf(target),

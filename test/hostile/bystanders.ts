@@ -2,7 +2,7 @@
 import http from 'node:http';
 
 const STREAMS = 4;
-const MOST_TOKENS = 120;
+const MAX_TOKENS = 120;
 const PROMPTS = ['Hello!', 'Tell me about the sea.', 'Count to ten.', 'What is a knot?'];
 
 /** What happened to them since the last time somebody asked. */
@@ -66,7 +66,7 @@ export class Bystanders {
       const body = JSON.stringify({
         model: this.#model,
         messages: [{ role: 'user', content: PROMPTS[index] }],
-        max_tokens: MOST_TOKENS,
+        max_tokens: MAX_TOKENS,
         temperature: 0,
         ignore_eos: true,
         stream: true,

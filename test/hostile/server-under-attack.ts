@@ -17,7 +17,7 @@ const BASELINE_MS = 2000;
 const AFTERWARDS_MS = 300;
 const STOP_MS = 20_000;
 /** A line or two for each fault that is worth one. */
-const MOST_LOG_BYTES = 4000;
+const MAX_LOG_BYTES = 4000;
 
 export class ServerUnderAttack {
   readonly #child: Child;
@@ -80,7 +80,7 @@ export class ServerUnderAttack {
     const allowed = Math.max(2 * this.#usualGapMs, GAP_FLOOR_MS);
     assert.ok(longestGapMs < allowed, `a bystander waited ${longestGapMs.toFixed(0)} ms, not ${allowed.toFixed(0)}`);
     assert.ok(await this.isWell(), 'the server answers afterwards');
-    if (entry.quiet) assert.ok(this.#child.output.stderr.length - logged < MOST_LOG_BYTES, 'its log stays short');
+    if (entry.quiet) assert.ok(this.#child.output.stderr.length - logged < MAX_LOG_BYTES, 'its log stays short');
   }
 
   /** Resident memory, in MiB. */

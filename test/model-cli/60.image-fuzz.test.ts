@@ -13,7 +13,7 @@ const SEED = Number(process.env.CHASQUI_FUZZ_SEED ?? 1);
 const AT_ONCE = 8;
 /** More than any request takes; it only tells a hang from an answer. */
 const HANG_MS = 120_000;
-const MOST_SAMPLES = 250;
+const MAX_SAMPLES = 250;
 /** JavaScript's heap grows at first, whatever is asked. */
 const WARM_UP = 0.4;
 
@@ -62,7 +62,7 @@ test(`${COUNT} of them, seed ${SEED}`, async ({ server, pictures, served }) => {
       );
       tally[outcome] = (tally[outcome] ?? 0) + 1;
       const sample = server.memoryMiB();
-      if (sample && index % Math.ceil(COUNT / MOST_SAMPLES) === 0) memory.push(sample);
+      if (sample && index % Math.ceil(COUNT / MAX_SAMPLES) === 0) memory.push(sample);
     }
   };
   const urlOf = (fuzz: FuzzCase, index: number): string => {

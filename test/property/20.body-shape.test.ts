@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { seededRandom } from '../../bench/work.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { checkShape } from '../../ts/http/body/check-shape.js';
-import { DEEPEST_BODY } from '../../ts/http/body/limits.js';
+import { MAX_BODY_DEPTH } from '../../ts/http/body/limits.js';
 import { mutateText } from './mutate.js';
 import { below, pick, type Random } from './random-values.js';
 
@@ -32,7 +32,7 @@ const STRINGS = [
 
 /** Deep in one place, and around the limit more often than anywhere else. */
 function randomText(random: Random): string {
-  const levels = random() < 0.5 ? DEEPEST_BODY - 2 + below(random, 6) : below(random, 40);
+  const levels = random() < 0.5 ? MAX_BODY_DEPTH - 2 + below(random, 6) : below(random, 40);
   let text = leaf(random);
   for (let level = 0; level < levels; level++) {
     const before = random() < 0.1 ? `${leaf(random)},` : '';
@@ -78,7 +78,7 @@ test(`${COUNT} texts of seed ${SEED}: what is JSON is taken if it is no deeper t
       outcomes.noJson += 1;
       continue;
     }
-    assert.is(taken, nesting(value) <= DEEPEST_BODY, text);
+    assert.is(taken, nesting(value) <= MAX_BODY_DEPTH, text);
     outcomes[taken ? 'taken' : 'refused'] += 1;
   }
   for (const [kind, count] of Object.entries(outcomes)) assert.ok(count > COUNT / 20, `${kind}: ${count}`);

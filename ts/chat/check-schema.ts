@@ -11,9 +11,9 @@ import { unenforced } from './unenforced.js';
  * Of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the prompt, even where
  * no tool may be called.
  */
-const LONGEST = 512 * 1024;
+const MAX_SCHEMA_LENGTH = 512 * 1024;
 /** Members of one object: finding each of them takes as long as there are others. */
-const MOST_MEMBERS = 5000;
+const MAX_MEMBERS = 5000;
 
 /** Checks the schemas of one request. */
 export class SchemaCheck {
@@ -30,10 +30,10 @@ export class SchemaCheck {
   #limitLength(schema: object, param: string): void {
     const { length } = JSON.stringify(schema);
     this.#length += length;
-    if (this.#length <= LONGEST) return;
+    if (this.#length <= MAX_SCHEMA_LENGTH) return;
     const what =
-      length > LONGEST ? `\`${param}\` is longer than` : `The JSON schemas up to \`${param}\` together are longer than`;
-    throw new ChasquiError('invalid_value', `${what} ${LONGEST / 1024} KiB.`, param);
+      length > MAX_SCHEMA_LENGTH ? `\`${param}\` is longer than` : `The JSON schemas up to \`${param}\` together are longer than`;
+    throw new ChasquiError('invalid_value', `${what} ${MAX_SCHEMA_LENGTH / 1024} KiB.`, param);
   }
 }
 
@@ -42,10 +42,10 @@ function limitMembers(schema: object, param: string): void {
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     if (typeof next !== 'object' || next === null) continue;
     const values: unknown[] = Object.values(next);
-    if (!Array.isArray(next) && values.length > MOST_MEMBERS) {
+    if (!Array.isArray(next) && values.length > MAX_MEMBERS) {
       throw new ChasquiError(
         'invalid_value',
-        `An object in \`${param}\` has more than ${MOST_MEMBERS} members.`,
+        `An object in \`${param}\` has more than ${MAX_MEMBERS} members.`,
         param,
       );
     }
@@ -53,13 +53,13 @@ function limitMembers(schema: object, param: string): void {
   }
 }
 
-/** What the answer need not obey of the schemas that are not strict; one more than `most` of them says that there are more. */
-export function passedOver(body: ChatCompletionRequest, most: number): string[] {
+/** What the answer need not obey of the schemas that are not strict; one more than `max` of them says that there are more. */
+export function passedOver(body: ChatCompletionRequest, max: number): string[] {
   const found: string[] = [];
   for (const [schema, path] of lenientSchemas(body)) {
     for (const part of unenforced(schema, path)) {
       found.push(part);
-      if (found.length > most) return found;
+      if (found.length > max) return found;
     }
   }
   return found;

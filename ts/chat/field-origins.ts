@@ -15,7 +15,7 @@ export interface ChatTranslation {
 }
 
 /** No field that has an origin is longer; the names in schemas, which may be, come behind. */
-const LONGEST_FIELD = 500;
+const MAX_FIELD_LENGTH = 500;
 
 interface ChatBody {
   messages: readonly Message[];
@@ -57,7 +57,7 @@ export class FieldOrigins {
   /** That of the nearest field around it that has one, and the way from there. */
   #originOf(param: string): string | null {
     for (
-      let around = param.slice(0, LONGEST_FIELD);
+      let around = param.slice(0, MAX_FIELD_LENGTH);
       around !== '';
       around = around.replace(/(^|\.)[^.[\]]*$|\[[^[\]]*\]$/, '')
     ) {

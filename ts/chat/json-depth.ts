@@ -4,13 +4,13 @@
  */
 import { ChasquiError } from '../errors.js';
 
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 
 /** Throws for a value nested deeper than that, with `param` as the field at fault. */
 export function limitDepth(value: unknown, param: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw tooDeep(param);
+    if (depth > MAX_DEPTH) throw tooDeep(param);
     level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
   }
 }
@@ -31,11 +31,11 @@ export function isTextTooDeep(json: string): boolean {
     else if (withinString) continue;
     else if (character === '{' || character === '[') depth += 1;
     else if (character === '}' || character === ']') depth -= 1;
-    if (depth > DEEPEST) return true;
+    if (depth > MAX_DEPTH) return true;
   }
   return false;
 }
 
 function tooDeep(param: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` is nested deeper than ${DEEPEST} levels.`, param);
+  return new ChasquiError('invalid_value', `\`${param}\` is nested deeper than ${MAX_DEPTH} levels.`, param);
 }

@@ -10,10 +10,10 @@ import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
  * Messages, and the calls in them. Templates run for each, and each takes some tokens even when it is empty: longer
  * conversations fit into few contexts, and take seconds to render.
  */
-export const MOST_MESSAGES = 8192;
+export const MAX_MESSAGES = 8192;
 
 /** Templates show all of them to the model, and grammars are made for each. */
-export const MOST_TOOLS = 1024;
+export const MAX_TOOLS = 1024;
 
 export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo): void {
   refuseTooMany(body);
@@ -42,12 +42,12 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
 function refuseTooMany({ messages, tools = [] }: ChatCompletionRequest): void {
   const calls = messages.map((message) => (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0));
   const count = calls.reduce((sum, each) => sum + each, messages.length);
-  if (count > MOST_MESSAGES) throw tooMany('messages', `${count} messages and calls`, MOST_MESSAGES);
-  if (tools.length > MOST_TOOLS) throw tooMany('tools', `${tools.length} tools`, MOST_TOOLS);
+  if (count > MAX_MESSAGES) throw tooMany('messages', `${count} messages and calls`, MAX_MESSAGES);
+  if (tools.length > MAX_TOOLS) throw tooMany('tools', `${tools.length} tools`, MAX_TOOLS);
 }
 
-function tooMany(param: string, what: string, most: number): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${most} are taken.`, param);
+function tooMany(param: string, what: string, max: number): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${max} are taken.`, param);
 }
 
 /** The last message is continued when it is an answer; one before it would be lost on most templates. */

@@ -88,7 +88,7 @@ function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: bo
 /** What llama.cpp sets for every template, from fields that have been checked. */
 const RESERVED_VARIABLES = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
 /** As JSON, in UTF-16 units. They are parsed and rendered several times; what is long belongs into messages. */
-const MOST_TEMPLATE_KWARGS = 2 ** 18;
+const MAX_TEMPLATE_KWARGS_LENGTH = 2 ** 18;
 
 function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {
   const kwargs = { ...body.chat_template_kwargs };
@@ -102,10 +102,10 @@ function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> 
     );
   }
   limitDepth(kwargs, 'chat_template_kwargs');
-  if (JSON.stringify(kwargs).length > MOST_TEMPLATE_KWARGS) {
+  if (JSON.stringify(kwargs).length > MAX_TEMPLATE_KWARGS_LENGTH) {
     throw new ChasquiError(
       'invalid_value',
-      `\`chat_template_kwargs\` is longer than ${MOST_TEMPLATE_KWARGS} characters as JSON.`,
+      `\`chat_template_kwargs\` is longer than ${MAX_TEMPLATE_KWARGS_LENGTH} characters as JSON.`,
       'chat_template_kwargs',
     );
   }

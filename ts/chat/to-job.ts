@@ -15,52 +15,52 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
-    ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.highestPriority) }),
+    ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.maxPriority) }),
     ...toSampling(body),
   };
   return completeJob(options, profile.sampling);
 }
 
 /** The engine counts tokens in 32 bits; no context is that long. */
-const MOST_TOKENS = 2 ** 31 - 1;
+const MAX_TOKENS = 2 ** 31 - 1;
 
 /**
  * The engine samples in 32-bit floats, where extreme values would become infinite or zero and the probabilities NaN.
  * Within these bounds nothing can be told from the extreme: 10^6 flattens any distribution, 10^-6 makes it greedy.
  */
-const LARGEST = 1e6;
-const SMALLEST = 1e-6;
+const MAX_MAGNITUDE = 1e6;
+const MIN_MAGNITUDE = 1e-6;
 
 function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   const sampling: Partial<SamplingSettings> = {};
   const penalty = body.repetition_penalty ?? body.repeat_penalty;
   if (body.temperature !== undefined) sampling.temperature = toTemperature(body.temperature);
-  if (body.top_k !== undefined) sampling.topK = Math.min(body.top_k, MOST_TOKENS);
+  if (body.top_k !== undefined) sampling.topK = Math.min(body.top_k, MAX_TOKENS);
   if (body.top_p !== undefined) sampling.topP = body.top_p;
   if (body.min_p !== undefined) sampling.minP = body.min_p;
-  if (penalty !== undefined) sampling.repeatPenalty = within(penalty, SMALLEST);
-  if (body.presence_penalty !== undefined) sampling.presencePenalty = within(body.presence_penalty, -LARGEST);
-  if (body.frequency_penalty !== undefined) sampling.frequencyPenalty = within(body.frequency_penalty, -LARGEST);
+  if (penalty !== undefined) sampling.repeatPenalty = within(penalty, MIN_MAGNITUDE);
+  if (body.presence_penalty !== undefined) sampling.presencePenalty = within(body.presence_penalty, -MAX_MAGNITUDE);
+  if (body.frequency_penalty !== undefined) sampling.frequencyPenalty = within(body.frequency_penalty, -MAX_MAGNITUDE);
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
   if (body.seed !== undefined) sampling.seed = foldSeed(body.seed);
   return sampling;
 }
 
-function within(value: number, smallest: number): number {
-  return Math.min(Math.max(value, smallest), LARGEST);
+function within(value: number, min: number): number {
+  return Math.min(Math.max(value, min), MAX_MAGNITUDE);
 }
 
 function toLogitBias(biases: Readonly<Record<string, number>>): Record<number, number> {
-  return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, within(bias, -LARGEST)]));
+  return Object.fromEntries(Object.entries(biases).map(([token, bias]) => [token, within(bias, -MAX_MAGNITUDE)]));
 }
 
 function toTemperature(temperature: number): number {
-  return temperature < SMALLEST ? 0 : Math.min(temperature, LARGEST);
+  return temperature < MIN_MAGNITUDE ? 0 : Math.min(temperature, MAX_MAGNITUDE);
 }
 
 function toMaxTokens(body: ChatCompletionRequest): number | null {
   const limit = body.max_completion_tokens ?? body.max_tokens;
-  return limit === undefined ? null : Math.min(limit, MOST_TOKENS);
+  return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
 }
 
 function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {

@@ -23,11 +23,11 @@ const MAPS_OF_SCHEMAS = words('properties $defs definitions');
 const VALUES = words('enum const default examples required');
 
 /** What a grammar's repetitions may come to. */
-const MOST_TIMES = 2000;
+const MAX_REPETITIONS = 2000;
 /** A grammar has 16 digits for an integer. */
-const LARGEST_BOUND = 1e15;
+const MAX_INTEGER_BOUND = 1e15;
 /** So many references may lead to each other without a schema of their own. */
-const MOST_REFERENCES = 64;
+const MAX_REFERENCES = 64;
 
 /**
  * The places of what is passed over, each with `path` before it. Lazily: who wants the first few asks for no more. What
@@ -50,8 +50,8 @@ function isEnforced(keyword: string, schema: Schema, root: object): boolean {
   const alone = ALONE.find((each) => schema[each] !== undefined);
   if (alone !== undefined && keyword !== alone && keyword !== 'type') return false;
   const value = schema[keyword];
-  if (BOUNDS.has(keyword)) return isOnlyInteger(schema.type) && !(Math.abs(Number(value)) >= LARGEST_BOUND);
-  if (COUNTS.has(keyword)) return !(Number(value) > MOST_TIMES);
+  if (BOUNDS.has(keyword)) return isOnlyInteger(schema.type) && !(Math.abs(Number(value)) >= MAX_INTEGER_BOUND);
+  if (COUNTS.has(keyword)) return !(Number(value) > MAX_REPETITIONS);
   switch (keyword) {
     case 'format':
       return schema.pattern !== undefined || FORMATS.includes(value);
@@ -76,7 +76,7 @@ function isOnlyInteger(type: unknown): boolean {
 /** Whether a reference stays in the document, and does not lead in a circle. Where it leads to nothing is told elsewhere. */
 function leadsToSchema(reference: string, root: object): boolean {
   let next: unknown = reference;
-  for (let n = 0; n <= MOST_REFERENCES; n++) {
+  for (let n = 0; n <= MAX_REFERENCES; n++) {
     if (typeof next !== 'string') return true;
     if (next !== '#' && !next.startsWith('#/')) return false;
     const target = resolve(next, root);
@@ -105,7 +105,7 @@ const PATTERN_PART = new RegExp(
   ].join('|'),
   'y',
 );
-const DEEPEST_PATTERN = 100;
+const MAX_PATTERN_DEPTH = 100;
 
 /** Whether the converter can make a grammar of a regular expression; whether it is one at all is told elsewhere. */
 function isEnforceablePattern(pattern: string): boolean {
@@ -116,10 +116,10 @@ function isEnforceablePattern(pattern: string): boolean {
     const found = PATTERN_PART.exec(inner);
     if (!found) return /\\$/.test(inner); // it ends within an escape, which is an error
     const { least, from, to } = found.groups ?? {};
-    if ([least, from, to].some((times) => Number(times ?? 0) > MOST_TIMES)) return false;
+    if ([least, from, to].some((times) => Number(times ?? 0) > MAX_REPETITIONS)) return false;
     if (found[0].startsWith('(')) depth += 1;
     else if (found[0] === ')') depth -= 1;
-    if (depth > DEEPEST_PATTERN) return false;
+    if (depth > MAX_PATTERN_DEPTH) return false;
   }
   return true;
 }

@@ -1,7 +1,7 @@
 /** The options that say how a server is hosted: its mode, its address, who may use it. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ChasquiError } from '../errors.js';
-import { LARGEST_TEXT } from '../http/body/limits.js';
+import { MAX_TEXT_BYTES } from '../http/body/limits.js';
 import { desktop } from '../profiles/desktop.js';
 import type { Profile } from '../profiles/profile.js';
 import { runtime } from '../profiles/runtime.js';
@@ -70,7 +70,7 @@ export function addHostingOptions(command: Command): Command {
     )
     .option(
       '--body-limit <MiB>',
-      `largest request body, images included; without them ${LARGEST_TEXT / MIB} at most (default: ${limits()})`,
+      `largest request body, images included; without them ${MAX_TEXT_BYTES / MIB} at most (default: ${limits()})`,
       parseCount,
     )
     .option(
@@ -88,7 +88,7 @@ export function addHostingOptions(command: Command): Command {
 
 export function profileOf({ mode, maxPriority }: HostingOptions): Profile {
   const profile = PROFILES[mode];
-  return maxPriority === undefined ? profile : { ...profile, highestPriority: maxPriority };
+  return maxPriority === undefined ? profile : { ...profile, maxPriority };
 }
 
 export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'modelPath' | 'model'> {

@@ -8,7 +8,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Engine } from '../engine/engine.js';
 import { newId } from '../new-id.js';
 import type { Profile } from '../profiles/profile.js';
-import { LARGEST_TEXT } from './body/limits.js';
+import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
 import {
   answerBrokenHttp,
@@ -62,7 +62,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   const exchanges = new OpenExchanges();
   const app = Fastify({
     // Of routes that do not ask for more.
-    bodyLimit: Math.min(LARGEST_TEXT, context.options.bodyLimit),
+    bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
     genReqId: () => newId(REQUEST_ID_PREFIX),
     http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -79,7 +79,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   answerOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
-  readBodies(app, profile, { largest: context.options.bodyLimit, longestSilenceMs: options.bodySilenceMs });
+  readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
   validateBodies(app);
   const endpoints = guardRequests(app, context, options, [LIVENESS_URL]);
   app.addHook('preClose', () => running.drain(context.options.drainMs));

@@ -7,7 +7,7 @@ import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
 
 /** Many more than requests that may wait, and few enough that what each may hold comes to hundreds of megabytes. */
-const MOST_CONNECTIONS = 2048;
+const MAX_CONNECTIONS = 2048;
 
 /** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
 const HEADERS_TIMEOUT_MS = 20_000;
@@ -33,11 +33,11 @@ export const HTTP_SETTINGS = {
 };
 
 /** When three quarters are taken, connections that wait for their next request make room for new ones. */
-export function limitConnections(server: Server, most = MOST_CONNECTIONS): void {
-  server.maxConnections = most;
+export function limitConnections(server: Server, max = MAX_CONNECTIONS): void {
+  server.maxConnections = max;
   server.on('connection', () => {
     server.getConnections((_error, count) => {
-      if (count > (most * 3) / 4) server.closeIdleConnections();
+      if (count > (max * 3) / 4) server.closeIdleConnections();
     });
   });
 }

@@ -16,15 +16,15 @@ export interface ErrorTelling {
 }
 
 /** What a message or a field's path quotes of a request may be megabytes long. */
-const LONGEST_MESSAGE = 2000;
-const LONGEST_PARAM = 500;
+const MAX_MESSAGE_LENGTH = 2000;
+const MAX_PARAM_LENGTH = 500;
 
 export function toErrorBody(error: ChasquiError): ErrorBody {
   const row: CatalogueRow = ERRORS[error.code];
   const param = fieldOfError(error);
-  const shownParam = param === null ? null : shorten(param, LONGEST_PARAM);
+  const shownParam = param === null ? null : shorten(param, MAX_PARAM_LENGTH);
   return {
-    error: { message: shorten(error.message, LONGEST_MESSAGE), type: row.type, param: shownParam, code: error.code },
+    error: { message: shorten(error.message, MAX_MESSAGE_LENGTH), type: row.type, param: shownParam, code: error.code },
   };
 }
 

@@ -26,8 +26,8 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
 }
 
 /** Parts of fields that are named; their names are long. */
-export const MOST_PARTS = 16;
-const LONGEST_PART = 96;
+export const MAX_IGNORED_PARTS = 16;
+const MAX_PART_LENGTH = 96;
 
 /** Names parts of fields that are ignored, beside the fields that are. */
 export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]): void {
@@ -35,9 +35,9 @@ export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]):
   const shown: string[] = [reply.getHeader(IGNORED_HEADER) ?? []].flat().map(String);
   let length = 0;
   for (const [index, part] of parts.entries()) {
-    const encoded = encodeURIComponent(wellFormed(part.slice(0, LONGEST_PART)));
+    const encoded = encodeURIComponent(wellFormed(part.slice(0, MAX_PART_LENGTH)));
     length += encoded.length;
-    shown.push(index === MOST_PARTS || length > LONGEST_HEADER ? '...' : encoded);
+    shown.push(index === MAX_IGNORED_PARTS || length > MAX_HEADER_LENGTH ? '...' : encoded);
     if (shown.at(-1) === '...') break;
   }
   reply.header(IGNORED_HEADER, shown.join(', '));
@@ -48,18 +48,18 @@ function isObject(body: unknown): body is Record<string, unknown> {
 }
 
 /** Clients refuse replies whose headers are too long: Node's, from 16 KiB on. */
-const MOST_NAMES = 32;
-const LONGEST_NAME = 64;
-const LONGEST_HEADER = 4000;
+const MAX_NAMES = 32;
+const MAX_NAME_LENGTH = 64;
+const MAX_HEADER_LENGTH = 4000;
 
 function toHeader(names: readonly string[], profile: Profile, parameters: readonly string[]): string {
   const isChat = parameters === profile.parameters;
   let header = '';
   for (const [index, name] of names.entries()) {
     const meant = isChat && isParameter(name) ? null : nearestParameter(name, parameters);
-    const encoded = encodeURIComponent(wellFormed(name.slice(0, LONGEST_NAME)));
+    const encoded = encodeURIComponent(wellFormed(name.slice(0, MAX_NAME_LENGTH)));
     const shown = meant ? `${encoded};did-you-mean=${meant}` : encoded;
-    if (index === MOST_NAMES || header.length + shown.length > LONGEST_HEADER) return `${header}, ...`;
+    if (index === MAX_NAMES || header.length + shown.length > MAX_HEADER_LENGTH) return `${header}, ...`;
     header += index === 0 ? shown : `, ${shown}`;
   }
   return header;
@@ -71,7 +71,7 @@ function wellFormed(text: string): string {
 }
 
 function unknownParameter(name: string, profile: Profile, parameters: readonly string[]): ChasquiError {
-  const shown = name.slice(0, LONGEST_NAME);
+  const shown = name.slice(0, MAX_NAME_LENGTH);
   const nearest = nearestParameter(name, parameters);
   const advice = nearest ? ` Did you mean \`${nearest}\`?` : '';
   return new ChasquiError(

@@ -118,11 +118,11 @@ function listOf(names: readonly string[], show: (name: string) => string = JSON.
   return shown.length === 0 ? `${last}` : `${shown.join(', ')} or ${last}`;
 }
 
-const LONGEST_SHOWN = 40;
+const MAX_SHOWN_LENGTH = 40;
 
 function describe(value: unknown): string {
   if (typeof value === 'string') {
-    return `the string ${JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)}`;
+    return `the string ${JSON.stringify(value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value)}`;
   }
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';

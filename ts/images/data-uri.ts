@@ -1,6 +1,6 @@
 /** `data:<media type>;base64,<data>` → bytes. Strict: whoever sends something else has a fault that should be heard of. */
 import { ImageFault } from './image-fault.js';
-import { LARGEST_FILE, MIB } from './limits.js';
+import { MAX_FILE_BYTES, MIB } from './limits.js';
 
 export interface DataUri {
   /** In lower case, as declared. */
@@ -10,7 +10,7 @@ export interface DataUri {
 
 const EXPECTED = 'must have the form `data:image/png;base64,<data>`';
 /** Longer than any media type: what comes before the comma is looked for no further. */
-const LONGEST_HEAD = 200;
+const MAX_HEAD_LENGTH = 200;
 
 export function isDataUri(url: string): boolean {
   return /^data:/i.test(url);
@@ -18,11 +18,11 @@ export function isDataUri(url: string): boolean {
 
 /** @throws {ImageFault} `invalid_image_url`, `image_too_large` */
 export function parseDataUri(uri: string): DataUri {
-  const [head = '', mediaType = ''] = /^data:([^;,\s]+);base64,/i.exec(uri.slice(0, LONGEST_HEAD)) ?? [];
+  const [head = '', mediaType = ''] = /^data:([^;,\s]+);base64,/i.exec(uri.slice(0, MAX_HEAD_LENGTH)) ?? [];
   if (head === '') throw new ImageFault('invalid_image_url', `is not a base64 data URI: it ${EXPECTED}.`);
   const size = ((uri.length - head.length) * 3) / 4;
-  if (size - 2 > LARGEST_FILE) {
-    throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+  if (size - 2 > MAX_FILE_BYTES) {
+    throw new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
   }
   return { mediaType: mediaType.toLowerCase(), bytes: decodeBase64(uri.slice(head.length)) };
 }

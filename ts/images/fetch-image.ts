@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { ImageFault } from './image-fault.js';
-import { FETCH_TIMEOUT_MS, LARGEST_FILE, MIB, MOST_REDIRECTS } from './limits.js';
+import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MIB, MAX_REDIRECTS } from './limits.js';
 import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
 import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
 
@@ -18,12 +18,12 @@ export interface FetchOptions {
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const LONGEST_URL = 8192;
-const MOST_HEADER_BYTES = 16 * 1024;
+const MAX_URL_LENGTH = 8192;
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /** @throws {ImageFault} `invalid_image_url` */
 export function parseAddress(text: string, base?: string): URL {
-  const url = text.length <= LONGEST_URL && URL.canParse(text, base) ? new URL(text, base) : null;
+  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base) ? new URL(text, base) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new ImageFault('invalid_image_url', 'must be an http or https address, or a base64 data URI.');
   }
@@ -54,7 +54,7 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
 
 async function followRedirects(first: URL, options: FetchOptions): Promise<http.IncomingMessage> {
   let url = first;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const hosts = hostsOnTheWay(first.hostname, url.hostname, options.hosts);
     const response = await request(url, { ...options, hosts });
     const { statusCode = 0 } = response;
@@ -65,7 +65,7 @@ async function followRedirects(first: URL, options: FetchOptions): Promise<http.
     }
     url = redirected(response.headers.location, url);
   }
-  throw failed(`it was redirected more than ${MOST_REDIRECTS} times`);
+  throw failed(`it was redirected more than ${MAX_REDIRECTS} times`);
 }
 
 function redirected(location: string, from: URL): URL {
@@ -86,7 +86,7 @@ function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: Fetc
       agent: false,
       headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' },
       lookup: checkedLookup(resolve, hosts, signal),
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     })
       .once('response', resolveResponse)
@@ -99,10 +99,10 @@ async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    if (Number(response.headers['content-length'] ?? 0) > LARGEST_FILE) throw tooLarge();
+    if (Number(response.headers['content-length'] ?? 0) > MAX_FILE_BYTES) throw tooLarge();
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > LARGEST_FILE) throw tooLarge();
+      if (size > MAX_FILE_BYTES) throw tooLarge();
       chunks.push(chunk);
     }
   } finally {
@@ -112,7 +112,7 @@ async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
 }
 
 function tooLarge(): ImageFault {
-  return new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+  return new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
 }
 
 function failed(why: string): ImageFault {

@@ -6,7 +6,7 @@ import { isJpeg, readJpegSize } from './formats/jpeg.js';
 import { isPng, readPngSize } from './formats/png.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
 import { ImageFault } from './image-fault.js';
-import { LARGEST_FILE, LONGEST_SIDE, MIB, MOST_PIXELS } from './limits.js';
+import { MAX_FILE_BYTES, MAX_SIDE, MIB, MAX_PIXELS } from './limits.js';
 
 interface Format {
   type: ImageType;
@@ -42,8 +42,8 @@ export interface JudgedImage extends ImageSize {
  */
 export function judgeImage(bytes: Uint8Array, declaredType: string | null): JudgedImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (file.length > LARGEST_FILE) {
-    throw new ImageFault('image_too_large', `is larger than ${LARGEST_FILE / MIB} MiB: send a smaller one.`);
+  if (file.length > MAX_FILE_BYTES) {
+    throw new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
   }
   const format = FORMATS.find(({ matches }) => matches(file));
   if (format === undefined) {
@@ -68,10 +68,10 @@ function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
 
 function checkSize({ width, height }: ImageSize): void {
   if (width < 1 || height < 1) throw new ImageFault('invalid_image', 'has no pixels, by its header.');
-  if (width > LONGEST_SIDE || height > LONGEST_SIDE || width * height > MOST_PIXELS) {
+  if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
     throw new ImageFault(
       'image_too_large',
-      `has ${width} x ${height} pixels, but at most ${MOST_PIXELS / 1e6} million are taken, and ${LONGEST_SIDE} on a side.`,
+      `has ${width} x ${height} pixels, but at most ${MAX_PIXELS / 1e6} million are taken, and ${MAX_SIDE} on a side.`,
     );
   }
 }

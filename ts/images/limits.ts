@@ -1,22 +1,22 @@
 /** What pictures may be. A picture is judged by these before any part of it is decoded. */
 
 /** Pictures in one request, those of earlier turns included. */
-export const MOST_IMAGES = 16;
+export const MAX_IMAGES = 16;
 
 export const MIB = 1024 * 1024;
 /** Bytes of one picture's file ... */
-export const LARGEST_FILE = 20 * MIB;
+export const MAX_FILE_BYTES = 20 * MIB;
 /** ... and of all the files of one request, however they come. */
-export const LARGEST_FILES = 64 * MIB;
+export const MAX_TOTAL_FILE_BYTES = 64 * MIB;
 
 /** Pixels, by the file's header: what the largest phones take, and 150 MB when decoded. */
-export const MOST_PIXELS = 50_000_000;
-export const LONGEST_SIDE = 16_384;
+export const MAX_PIXELS = 50_000_000;
+export const MAX_SIDE = 16_384;
 /** Of all pictures of one request. */
-export const MOST_PIXELS_TOGETHER = 200_000_000;
+export const MAX_TOTAL_PIXELS = 200_000_000;
 
 /** From the first look at an address to the last byte of the picture, redirects included. */
 export const FETCH_TIMEOUT_MS = 10_000;
-export const MOST_REDIRECTS = 3;
+export const MAX_REDIRECTS = 3;
 /** Pictures of one request that are downloaded at the same time. */
-export const MOST_DOWNLOADS = 4;
+export const MAX_DOWNLOADS = 4;

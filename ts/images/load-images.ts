@@ -6,7 +6,7 @@ import type { ImageType } from './formats/format.js';
 import { ImageFault } from './image-fault.js';
 import type { ImageSource } from './image-sources.js';
 import { judgeImage } from './judge-image.js';
-import { LARGEST_FILES, MIB, MOST_DOWNLOADS, MOST_IMAGES, MOST_PIXELS_TOGETHER } from './limits.js';
+import { MAX_TOTAL_FILE_BYTES, MIB, MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_PIXELS } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
 import { webpToPng } from './webp-to-png.js';
@@ -87,7 +87,7 @@ async function downloadAll(
       await load(download, signal);
     }
   };
-  const lanes = Array.from({ length: Math.min(MOST_DOWNLOADS, downloads.length) }, () =>
+  const lanes = Array.from({ length: Math.min(MAX_DOWNLOADS, downloads.length) }, () =>
     loadRest().catch((error) => failure.abort(error)),
   );
   await Promise.all(lanes);
@@ -101,13 +101,13 @@ class Total {
 
   judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): JudgedFile {
     this.#bytes += bytes.length;
-    if (this.#bytes > LARGEST_FILES) {
-      throw tooLargeTogether(`more than ${LARGEST_FILES / MIB} MiB`);
+    if (this.#bytes > MAX_TOTAL_FILE_BYTES) {
+      throw tooLargeTogether(`more than ${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
     }
     const { type, width, height } = judgeImage(bytes, mediaType);
     this.#pixels += width * height;
-    if (this.#pixels > MOST_PIXELS_TOGETHER) {
-      throw tooLargeTogether(`more than ${MOST_PIXELS_TOGETHER / 1e6} million pixels`);
+    if (this.#pixels > MAX_TOTAL_PIXELS) {
+      throw tooLargeTogether(`more than ${MAX_TOTAL_PIXELS / 1e6} million pixels`);
     }
     return { bytes, type };
   }
@@ -122,11 +122,11 @@ function undeclared(bytes: Uint8Array): { bytes: Uint8Array; mediaType: null } {
 }
 
 function refuseTooMany(sources: readonly ImageSource[]): void {
-  const param = sources[MOST_IMAGES]?.param;
+  const param = sources[MAX_IMAGES]?.param;
   if (param === undefined) return;
   throw new ChasquiError(
     'too_many_images',
-    `This request has ${sources.length} images, but at most ${MOST_IMAGES} are taken: leave out those of earlier messages.`,
+    `This request has ${sources.length} images, but at most ${MAX_IMAGES} are taken: leave out those of earlier messages.`,
     param,
   );
 }

@@ -20,7 +20,7 @@ export interface Profile {
   /** What a request leaves open. */
   sampling: Readonly<SamplingSettings>;
   /** How high a request may put its own priority: who is ahead of others takes their places. Any may be lower. */
-  highestPriority: number;
+  maxPriority: number;
   /** The largest body, in bytes. */
   bodyLimit: number;
   /** Pages of which origins a browser lets use the server; `local` stands for pages that come from this machine. */

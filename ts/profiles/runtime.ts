@@ -27,7 +27,7 @@ export const runtime: Profile = {
   demandsJsonContentType: true,
 
   // Not in the specification
-  highestPriority: 0,
+  maxPriority: 0,
   bodyLimit: 64 * 2 ** 20,
   corsOrigins: ['local'],
   checksHostHeader: true,

@@ -20,7 +20,7 @@ export const serverless: Profile = {
   demandsJsonContentType: false,
 
   // Not in the specification
-  highestPriority: 0,
+  maxPriority: 0,
   bodyLimit: 32 * 2 ** 20,
   corsOrigins: [],
   checksHostHeader: false,

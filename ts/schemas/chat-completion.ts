@@ -59,16 +59,16 @@ export type ChatParameter = keyof ChatCompletionRequest;
 
 export const MAX_STOP_STRINGS = 16;
 /** Characters. Text is held back for as long as it may become one of them. */
-export const LONGEST_STOP_STRING = 1000;
+export const MAX_STOP_STRING_LENGTH = 1000;
 export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
 /** Each is looked at in every step of every choice; enough to ban a whole script from a large vocabulary. */
 export const MAX_LOGIT_BIASES = 16_384;
 /** Templates know a dozen, at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
-export const MOST_PRIORITY = 100;
+export const MAX_PRIORITY = 100;
 
-export const stopString = { type: 'string', minLength: 1, maxLength: LONGEST_STOP_STRING };
+export const stopString = { type: 'string', minLength: 1, maxLength: MAX_STOP_STRING_LENGTH };
 
 const parameterSchemas: Record<ChatParameter, object> = {
   model: { type: 'string' },
@@ -99,7 +99,7 @@ const parameterSchemas: Record<ChatParameter, object> = {
   },
   ignore_eos: { type: 'boolean' },
   cache_prompt: { type: 'boolean' },
-  priority: { type: 'integer', minimum: -MOST_PRIORITY, maximum: MOST_PRIORITY },
+  priority: { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
   response_format: {
     type: 'object',
     required: ['type'],

@@ -10,7 +10,7 @@ export interface NamedInputs {
 }
 
 /** Throws `invalid_type` when texts, tokens and lists of tokens are mixed, `invalid_value` when there are too many. */
-export function toInputs(field: TextInputs, name: string, most: number): NamedInputs {
+export function toInputs(field: TextInputs, name: string, max: number): NamedInputs {
   if (typeof field === 'string') return { inputs: [field], nameOf: () => name };
   const kind = kindOf(field[0]);
   const odd = field.findIndex((item) => kindOf(item) !== kind);
@@ -22,10 +22,10 @@ export function toInputs(field: TextInputs, name: string, most: number): NamedIn
     );
   }
   if (kind === 'a token') return { inputs: [field as number[]], nameOf: () => name };
-  if (field.length > most) {
+  if (field.length > max) {
     throw new ChasquiError(
       'invalid_value',
-      `\`${name}\` must have at most ${most} items, but got ${field.length}.`,
+      `\`${name}\` must have at most ${max} items, but got ${field.length}.`,
       name,
     );
   }

@@ -11,13 +11,13 @@ import type {
 } from '../schemas/tokenize.js';
 
 /** Pieces of so many tokens take a second to tell; without them there is no limit but that of the body. */
-const MOST_PIECES = 250_000;
+const MAX_PIECES = 250_000;
 
 export async function toTokens(engine: Engine, body: TokenizeRequest, signal: AbortSignal): Promise<TokenizeReply> {
   const options = { addSpecial: body.add_special ?? false, parseSpecial: body.parse_special ?? true, signal };
   const tokens = Array.from(await engine.tokenize(body.content, options));
   if (!body.with_pieces) return { tokens };
-  if (tokens.length > MOST_PIECES) throw tooManyPieces(tokens.length);
+  if (tokens.length > MAX_PIECES) throw tooManyPieces(tokens.length);
   const pieces = await engine.pieces(tokens, { signal });
   return { tokens: tokens.map((id, index) => ({ id, piece: toPiece(pieces[index] as Uint8Array) })) };
 }
@@ -25,7 +25,7 @@ export async function toTokens(engine: Engine, body: TokenizeRequest, signal: Ab
 function tooManyPieces(count: number): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `\`content\` has ${count} tokens, but \`with_pieces\` is for at most ${MOST_PIECES}: send it in parts.`,
+    `\`content\` has ${count} tokens, but \`with_pieces\` is for at most ${MAX_PIECES}: send it in parts.`,
     'content',
   );
 }

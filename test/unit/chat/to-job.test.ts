@@ -26,8 +26,8 @@ test('max_completion_tokens wins over max_tokens', () => {
 });
 
 test('a request may lower its priority, and raise it as far as the server allows', () => {
-  const priorityOf = (priority: number, highestPriority: number) =>
-    toJob({ model: 'm', messages: [], priority }, plainPrompt('p'), { ...runtime, highestPriority }).priority;
+  const priorityOf = (priority: number, maxPriority: number) =>
+    toJob({ model: 'm', messages: [], priority }, plainPrompt('p'), { ...runtime, maxPriority }).priority;
   assert.is(jobOf({}).priority, 0);
   assert.is(priorityOf(100, 0), 0);
   assert.is(priorityOf(-100, 0), -100);

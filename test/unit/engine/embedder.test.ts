@@ -6,7 +6,7 @@ import { ChasquiError } from '../../../ts/errors.js';
 import type { NativeEngine, NativePooling, NativeTokenLists } from '../../../ts/native/addon.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
-const MOST = 8;
+const MAX_TOKENS = 8;
 
 /** Takes a character for a token, and tells beforehand that a text of more than 100 is too long. */
 function tokenizedTo(texts: readonly string[]): NativeTokenLists {
@@ -14,7 +14,7 @@ function tokenizedTo(texts: readonly string[]): NativeTokenLists {
   const lengths: number[] = [];
   for (const text of texts) {
     lengths.push(text.length > 100 ? -Math.floor(text.length / 2) : text.length);
-    if (text.length > MOST) break;
+    if (text.length > MAX_TOKENS) break;
     tokens.push(...Buffer.from(text));
   }
   return { tokens: Int32Array.from(tokens), lengths: Int32Array.from(lengths) };
@@ -38,7 +38,7 @@ function embedder(pooling: NativePooling) {
     },
     cancelPreparation: () => {},
   } as unknown as NativeEngine;
-  const model = { ...new FakeEngine().model, pooling, embeddingContextLength: MOST, vocabularySize: 256 };
+  const model = { ...new FakeEngine().model, pooling, embeddingContextLength: MAX_TOKENS, vocabularySize: 256 };
   return { asked, embedder: new Embedder(native, new Preparation(native), model, 4) };
 }
 

@@ -3,7 +3,7 @@
  * largest body that has not arrived in full makes way for smaller ones: whoever fills the memory is the first to go. And
  * what is too large for a text, so holds images, gets a part of the room only.
  */
-import { BYTES_FOR_TEXTS, FREE_BYTES, LARGEST_TEXT, MOST_BYTES_HELD } from './limits.js';
+import { BYTES_FOR_TEXTS, FREE_BYTES, MAX_TEXT_BYTES, MAX_BYTES_HELD } from './limits.js';
 
 /** What one body takes. */
 export interface Share {
@@ -36,8 +36,8 @@ export class BodyBudget {
   }
 
   /** A body of as many bytes as any may have must find room. */
-  static forBodiesOf(largest: number): BodyBudget {
-    return new BodyBudget(Math.max(MOST_BYTES_HELD, 2 * largest), FREE_BYTES, BYTES_FOR_TEXTS);
+  static forBodiesOf(maxBytes: number): BodyBudget {
+    return new BodyBudget(Math.max(MAX_BYTES_HELD, 2 * maxBytes), FREE_BYTES, BYTES_FOR_TEXTS);
   }
 
   /** What counts of the bodies that are held now. */
@@ -94,6 +94,6 @@ export class BodyBudget {
   }
 
   #imageCharge(bytes: number): number {
-    return bytes > LARGEST_TEXT ? this.#charge(bytes) : 0;
+    return bytes > MAX_TEXT_BYTES ? this.#charge(bytes) : 0;
   }
 }

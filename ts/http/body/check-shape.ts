@@ -3,7 +3,7 @@
  * ends the process. What is no JSON gets past here and is refused by the parser, within the same bounds.
  */
 import { ChasquiError } from '../../errors.js';
-import { DEEPEST_BODY, MOST_STRUCTURE, MOST_VALUES } from './limits.js';
+import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from './limits.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -45,10 +45,10 @@ export function checkShape(json: Uint8Array): void {
       default:
         continue;
     }
-    if (depth > DEEPEST_BODY) throw tooDeep();
+    if (depth > MAX_BODY_DEPTH) throw tooDeep();
     // What is JSON has no more strings than values and keys.
-    if (values > MOST_VALUES || strings > MOST_VALUES + MOST_STRUCTURE) throw tooMuch(`${MOST_VALUES} values`);
-    if (structure > MOST_STRUCTURE) throw tooMuch(`${MOST_STRUCTURE} objects, arrays and keys`);
+    if (values > MAX_VALUES || strings > MAX_VALUES + MAX_STRUCTURE) throw tooMuch(`${MAX_VALUES} values`);
+    if (structure > MAX_STRUCTURE) throw tooMuch(`${MAX_STRUCTURE} objects, arrays and keys`);
   }
 }
 
@@ -80,7 +80,7 @@ function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
 function tooDeep(): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `The request body is nested deeper than this server's limit, ${DEEPEST_BODY} levels.`,
+    `The request body is nested deeper than this server's limit, ${MAX_BODY_DEPTH} levels.`,
   );
 }
 

@@ -1,7 +1,7 @@
 /** Bytes of a request's body → value, with what is wrong with it said in one sentence. */
 import { ChasquiError } from '../../errors.js';
 import { checkShape } from './check-shape.js';
-import { LARGEST_TEXT } from './limits.js';
+import { MAX_TEXT_BYTES } from './limits.js';
 
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) throw emptyBody();
@@ -48,7 +48,7 @@ function judge(root: unknown): void {
         look(child, key, value);
       }
     }
-    if (text > LARGEST_TEXT) throw tooMuchText();
+    if (text > MAX_TEXT_BYTES) throw tooMuchText();
   }
 }
 
@@ -69,6 +69,6 @@ function forbidden(key: string): ChasquiError {
 function tooMuchText(): ChasquiError {
   return new ChasquiError(
     'request_too_large',
-    `The request body holds more text than this server's limit, ${LARGEST_TEXT} characters beside its images.`,
+    `The request body holds more text than this server's limit, ${MAX_TEXT_BYTES} characters beside its images.`,
   );
 }

@@ -8,9 +8,9 @@ import { readBody } from './read-body.js';
 
 export interface BodyOptions {
   /** The largest limit that any route has, in bytes. */
-  largest: number;
+  maxBytes: number;
   /** Default 20 s. */
-  longestSilenceMs: number | undefined;
+  maxSilenceMs: number | undefined;
 }
 
 /**
@@ -18,17 +18,17 @@ export interface BodyOptions {
  * use a person's local server behind their back.
  */
 export function readBodies(app: FastifyInstance, profile: Profile, options: BodyOptions): void {
-  const budget = BodyBudget.forBodiesOf(options.largest);
-  const { longestSilenceMs } = options;
+  const budget = BodyBudget.forBodiesOf(options.maxBytes);
+  const { maxSilenceMs } = options;
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { bodyLimit: largest = 0 } = request.routeOptions;
+    const { bodyLimit: maxBytes = 0 } = request.routeOptions;
     const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
-    return parseJsonBody(await readBody(payload, announcedLength(request), { largest, longestSilenceMs }, openShare));
+    return parseJsonBody(await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare));
   });
   if (profile.demandsJsonContentType) return;
   app.addHook('onRequest', async ({ headers }) => {

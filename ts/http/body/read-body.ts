@@ -2,13 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import type { Share } from './budget.js';
-import { LONGEST_SILENCE_MS, MOST_SMALL_PIECES, SMALL_PIECE } from './limits.js';
+import { MAX_SILENCE_MS, MAX_SMALL_PIECES, SMALL_PIECE } from './limits.js';
 
 export interface BodyLimits {
   /** In bytes. */
-  largest: number;
+  maxBytes: number;
   /** Default 20 s. */
-  longestSilenceMs?: number | undefined;
+  maxSilenceMs?: number | undefined;
 }
 
 /**
@@ -18,22 +18,22 @@ export interface BodyLimits {
 export function readBody(
   payload: IncomingMessage,
   announced: number | null,
-  { largest, longestSilenceMs = LONGEST_SILENCE_MS }: BodyLimits,
+  { maxBytes, maxSilenceMs = MAX_SILENCE_MS }: BodyLimits,
   openShare: (makeWay: () => void) => Share,
 ): Promise<Buffer> {
-  if (announced !== null && announced > largest) return Promise.reject(tooLarge(largest));
+  if (announced !== null && announced > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
-    const gathered = new GrowingBuffer(Math.min(announced ?? largest, largest));
+    const gathered = new GrowingBuffer(Math.min(announced ?? maxBytes, maxBytes));
     const share = openShare(() => stop(serverBusy()));
-    const silence = setTimeout(() => stop(tooSilent(longestSilenceMs)), longestSilenceMs);
+    const silence = setTimeout(() => stop(tooSilent(maxSilenceMs)), maxSilenceMs);
     let pieces = 0;
 
     const onData = (chunk: Buffer | string): void => {
       const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       silence.refresh();
       pieces += 1;
-      if (gathered.length + piece.length > largest) stop(tooLarge(largest));
-      else if (pieces > MOST_SMALL_PIECES && gathered.length < pieces * SMALL_PIECE) stop(tooManyPieces());
+      if (gathered.length + piece.length > maxBytes) stop(tooLarge(maxBytes));
+      else if (pieces > MAX_SMALL_PIECES && gathered.length < pieces * SMALL_PIECE) stop(tooManyPieces());
       else if (!share.grow(piece.length)) stop(serverBusy());
       else gathered.add(piece);
     };
@@ -62,13 +62,13 @@ export function readBody(
 
 /** Pieces are copied together as they come: each by itself would keep some hundred bytes beside its own. */
 class GrowingBuffer {
-  readonly #most: number;
+  readonly #maxBytes: number;
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** `most`: the bytes that will be there in the end, at most. */
-  constructor(most: number) {
-    this.#most = most;
+  /** `maxBytes`: how many will be there in the end, at most. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get length(): number {
@@ -87,24 +87,24 @@ class GrowingBuffer {
   }
 
   #enlarge(length: number): void {
-    const capacity = Math.max(length, Math.min(2 * this.#buffer.length, this.#most));
+    const capacity = Math.max(length, Math.min(2 * this.#buffer.length, this.#maxBytes));
     const buffer = Buffer.allocUnsafeSlow(capacity);
     this.#buffer.copy(buffer, 0, 0, this.#length);
     this.#buffer = buffer;
   }
 }
 
-function tooLarge(largest: number): ChasquiError {
+function tooLarge(maxBytes: number): ChasquiError {
   return new ChasquiError(
     'request_too_large',
-    `The request body is larger than this server's limit, ${largest} bytes at this path.`,
+    `The request body is larger than this server's limit, ${maxBytes} bytes at this path.`,
   );
 }
 
 function tooManyPieces(): ChasquiError {
   return new ChasquiError(
     'bad_request',
-    `The request body came in more than ${MOST_SMALL_PIECES} pieces of less than ${SMALL_PIECE} bytes: send larger ones.`,
+    `The request body came in more than ${MAX_SMALL_PIECES} pieces of less than ${SMALL_PIECE} bytes: send larger ones.`,
   );
 }
 

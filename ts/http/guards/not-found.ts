@@ -47,7 +47,7 @@ export class Endpoints {
 
   unknownUrl(request: FastifyRequest): ChasquiError {
     const path = request.url.split('?', 1)[0] ?? '';
-    const shown = path.length > LONGEST_SHOWN ? `${path.slice(0, LONGEST_SHOWN)}…` : path;
+    const shown = path.length > MAX_SHOWN_LENGTH ? `${path.slice(0, MAX_SHOWN_LENGTH)}…` : path;
     const meant = this.#meantBy(path);
     const advice = meant ? `Did you mean \`${meant}\`?${this.#adviceFor(path, meant)}` : `There are ${this.#list()}.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
@@ -67,7 +67,7 @@ export class Endpoints {
   /** A known path with the same end: what stands before it, a client's base URL, is what people get wrong. */
   #meantBy(path: string): string | null {
     const segments = path.split('/').filter((segment) => segment !== '');
-    if (segments.length > MOST_SEGMENTS) return null;
+    if (segments.length > MAX_SEGMENTS) return null;
     for (let start = 0; start < segments.length; start++) {
       const end = segments.slice(start).join('/');
       for (const candidate of [`${this.#basePath}/v1/${end}`, `${this.#basePath}/${end}`, `/${end}`]) {
@@ -90,8 +90,8 @@ export class Endpoints {
   }
 }
 
-const LONGEST_SHOWN = 200;
-const MOST_SEGMENTS = 20;
+const MAX_SHOWN_LENGTH = 200;
+const MAX_SEGMENTS = 20;
 
 function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');

@@ -10,7 +10,7 @@ import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents } from '../sse.js';
 
@@ -27,7 +27,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     checkModelName(body.model, engine.model, profile);
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
-    nameIgnoredParts(reply, passedOver(body, MOST_PARTS));
+    nameIgnoredParts(reply, passedOver(body, MAX_IGNORED_PARTS));
     const { streams, parsers } = startAnswer(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;

@@ -16,7 +16,7 @@ import {
 import type { AppContext } from '../context.js';
 import { errorHandler } from '../error-handler.js';
 import { checkModelName } from '../model-name.js';
-import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 
 const URL = '/v1/messages';
@@ -48,7 +48,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
-        passedOver(chat, MOST_PARTS).map((part) => origins.nameOf(part)),
+        passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
       // Before any token is there, a stream says how long its prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;

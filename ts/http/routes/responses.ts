@@ -11,7 +11,7 @@ import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
 import type { AppContext } from '../context.js';
 import { checkModelName } from '../model-name.js';
-import { MOST_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 
 const URL = '/v1/responses';
@@ -39,7 +39,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
-        passedOver(chat, MOST_PARTS).map((part) => origins.nameOf(part)),
+        passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
       const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
       const encoder = new AnswerEncoder(events, parsers?.[0]);

@@ -4,7 +4,7 @@ import type { ImageSize } from './format.js';
 
 const START_OF_SCAN = 0xda;
 /** Before its size is told a real file has some dozen; each costs a step, and so does each fill byte. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 
 export function isJpeg(file: Buffer): boolean {
   return file[0] === 0xff && file[1] === 0xd8 && file[2] === 0xff;
@@ -12,7 +12,7 @@ export function isJpeg(file: Buffer): boolean {
 
 export function readJpegSize(file: Buffer): ImageSize {
   let at = 2;
-  for (let step = 0; step < MOST_STEPS; step++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     if (file.readUInt8(at) !== 0xff) throw damaged('between two of its segments');
     const marker = file.readUInt8(at + 1);
     // A marker may be preceded by any number of fill bytes.

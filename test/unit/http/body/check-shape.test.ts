@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { seededRandom } from '../../../../bench/work.js';
 import type { ChasquiError } from '../../../../ts/errors.js';
 import { checkShape } from '../../../../ts/http/body/check-shape.js';
-import { DEEPEST_BODY, MOST_STRUCTURE, MOST_VALUES } from '../../../../ts/http/body/limits.js';
+import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from '../../../../ts/http/body/limits.js';
 
 const test = suite('unit: the shape of a body, by its bytes');
 
@@ -20,13 +20,13 @@ function outcome(json: string | Buffer): string {
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
 test('as deep as the limit, and one deeper', () => {
-  assert.is(outcome(nested(DEEPEST_BODY)), 'taken');
-  assert.match(outcome(nested(DEEPEST_BODY + 1)), /^invalid_value: .*nested deeper.*limit, 128 levels/);
-  assert.match(outcome('{"a":'.repeat(DEEPEST_BODY + 1)), /^invalid_value: .*nested deeper/);
+  assert.is(outcome(nested(MAX_BODY_DEPTH)), 'taken');
+  assert.match(outcome(nested(MAX_BODY_DEPTH + 1)), /^invalid_value: .*nested deeper.*limit, 128 levels/);
+  assert.match(outcome('{"a":'.repeat(MAX_BODY_DEPTH + 1)), /^invalid_value: .*nested deeper/);
   assert.is(
     outcome(
       `[${Array(100)
-        .fill(nested(DEEPEST_BODY - 1))
+        .fill(nested(MAX_BODY_DEPTH - 1))
         .join()}]`,
     ),
     'taken',
@@ -36,12 +36,12 @@ test('as deep as the limit, and one deeper', () => {
 
 test('as many values, objects, arrays and keys as the limits, and more', () => {
   const elements = (count: number, element: string) => `[${Array(count).fill(element).join()}]`;
-  assert.is(outcome(elements(MOST_VALUES - 1, '1')), 'taken');
-  assert.match(outcome(elements(MOST_VALUES, '1')), /^request_too_large: .*limit, 1000000 values/);
-  assert.is(outcome(elements(MOST_STRUCTURE - 1, '{}')), 'taken');
-  assert.match(outcome(elements(MOST_STRUCTURE, '[]')), /^request_too_large: .*limit, 100000 objects, arrays and keys/);
-  assert.match(outcome(elements(MOST_STRUCTURE / 2, '{"a":1}')), /^request_too_large: .*objects, arrays and keys/);
-  assert.match(outcome('"'.repeat(4 * MOST_VALUES)), /^request_too_large/, 'strings without anything between them');
+  assert.is(outcome(elements(MAX_VALUES - 1, '1')), 'taken');
+  assert.match(outcome(elements(MAX_VALUES, '1')), /^request_too_large: .*limit, 1000000 values/);
+  assert.is(outcome(elements(MAX_STRUCTURE - 1, '{}')), 'taken');
+  assert.match(outcome(elements(MAX_STRUCTURE, '[]')), /^request_too_large: .*limit, 100000 objects, arrays and keys/);
+  assert.match(outcome(elements(MAX_STRUCTURE / 2, '{"a":1}')), /^request_too_large: .*objects, arrays and keys/);
+  assert.match(outcome('"'.repeat(4 * MAX_VALUES)), /^request_too_large/, 'strings without anything between them');
 });
 
 test('what stands in strings is no structure, wherever a string ends', () => {
@@ -63,8 +63,8 @@ test('what stands in strings is no structure, wherever a string ends', () => {
     const text = Array.from({ length: 20 }, () => inside[Math.floor(random() * inside.length)]).join('');
     const strings = JSON.stringify(Array(3).fill(text));
     // One level too deep, if the scan is where it should be after the strings.
-    assert.is(outcome(`[${strings},${nested(DEEPEST_BODY - 1)}]`), 'taken', text);
-    assert.match(outcome(`[${strings},${nested(DEEPEST_BODY)}]`), /nested deeper/, text);
+    assert.is(outcome(`[${strings},${nested(MAX_BODY_DEPTH - 1)}]`), 'taken', text);
+    assert.match(outcome(`[${strings},${nested(MAX_BODY_DEPTH)}]`), /nested deeper/, text);
   }
 });
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AnswerReader } from '../../ts/chat/answer-delta.js';
+import { CompletionReader } from '../../ts/chat/completion-reader.js';
 import type { RenderOptions } from '../../ts/engine/engine.js';
 import { type GenerateOptions, grammarOf } from '../../ts/engine/job.js';
 import { ChasquiError, loadModel, type Model } from '../../ts/index.js';
@@ -27,7 +27,7 @@ const tools = [
 
 async function answer(options: RenderOptions, settings: Partial<GenerateOptions>, from = model) {
   const { prompt, grammar, preservedTokens, format } = await from.render(messages, options);
-  const reader = new AnswerReader(format && from.openParser(format));
+  const reader = new CompletionReader(format && from.openParser(format));
   let content = '';
   const calls: { name: string; json: string }[] = [];
   await from.generate({ prompt, grammar, preservedTokens, ...settings }).forEachBatch((batch) => {

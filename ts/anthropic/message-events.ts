@@ -1,25 +1,25 @@
-/** The answer as an Anthropic message: every event that a stream of it has, and what it has come to. */
+/** A completion as an Anthropic message: the events of its stream, and the whole message at its end. */
 
-import type { AnswerDelta } from '../chat/answer-delta.js';
-import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
-import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
+import type { CompletionDelta } from '../chat/completion-reader.js';
+import { type SseEvent, type CompletionProtocol, typedEvent } from '../chat/completion-event-encoder.js';
+import { type CompletionPart, CompletionParts, type PartEvent } from '../chat/completion-parts.js';
 import { isTextTooDeep } from '../chat/json-depth.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';
-import type { AnswerBlock, MessageReply, StopReason } from '../schemas/anthropic-message.js';
+import type { CompletionBlock, MessageReply, StopReason } from '../schemas/anthropic-message.js';
 import type { ErrorBody } from '../schemas/error.js';
 import { toAnthropicError } from './error-body.js';
 
 export interface MessageSettings {
   model: string;
-  /** Of the prompt, as far as it is known before the answer begins. */
+  /** How many tokens the prompt has, as far as that is known before the completion begins. */
   promptTokens: number;
   maxTokens: number;
   stopSequences: readonly string[];
 }
 
-export class MessageEvents implements AnswerEvents {
-  readonly #parts = new AnswerParts();
+export class MessageEvents implements CompletionProtocol {
+  readonly #parts = new CompletionParts();
   readonly #settings: MessageSettings;
   #message: MessageReply;
 
@@ -42,20 +42,20 @@ export class MessageEvents implements AnswerEvents {
     };
   }
 
-  /** As far as it has come. */
+  /** The message so far. */
   get message(): MessageReply {
     return this.#message;
   }
 
-  begin(): AnswerEvent[] {
+  begin(): SseEvent[] {
     return [typedEvent({ type: 'message_start', message: this.#message }), typedEvent({ type: 'ping' })];
   }
 
-  add(delta: AnswerDelta): AnswerEvent[] {
+  add(delta: CompletionDelta): SseEvent[] {
     return this.#parts.add(delta).flatMap(toEvents);
   }
 
-  end(finish: Finish, reasoningTokens: number | null): AnswerEvent[] {
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
     const events = this.#parts.close().flatMap(toEvents);
     const stopped = {
       stop_reason: this.#stopReason(finish),
@@ -73,7 +73,7 @@ export class MessageEvents implements AnswerEvents {
     return events;
   }
 
-  fail(body: ErrorBody): AnswerEvent[] {
+  fail(body: ErrorBody): SseEvent[] {
     return [...this.#parts.close().flatMap(toEvents), typedEvent({ ...toAnthropicError(body) })];
   }
 
@@ -91,7 +91,7 @@ export class MessageEvents implements AnswerEvents {
   }
 }
 
-function toEvents(change: PartEvent): AnswerEvent[] {
+function toEvents(change: PartEvent): SseEvent[] {
   const { index } = change.part;
   switch (change.type) {
     case 'opened':
@@ -103,7 +103,7 @@ function toEvents(change: PartEvent): AnswerEvent[] {
   }
 }
 
-function toDelta({ kind }: AnswerPart, by: string): object {
+function toDelta({ kind }: CompletionPart, by: string): object {
   switch (kind) {
     case 'reasoning':
       return { type: 'thinking_delta', thinking: by };
@@ -115,12 +115,12 @@ function toDelta({ kind }: AnswerPart, by: string): object {
 }
 
 /** Clients wait for a signature before reasoning ends; here there is none to give. */
-function sign({ kind, index }: AnswerPart): AnswerEvent[] {
+function sign({ kind, index }: CompletionPart): SseEvent[] {
   if (kind !== 'reasoning') return [];
   return [typedEvent({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: '' } })];
 }
 
-function toBlock({ kind, text, callId, name }: AnswerPart): AnswerBlock {
+function toBlock({ kind, text, callId, name }: CompletionPart): CompletionBlock {
   switch (kind) {
     case 'reasoning':
       return { type: 'thinking', thinking: text, signature: '' };

@@ -1,5 +1,5 @@
 /** The body of a messages request → a chat body that asks for the same. */
-import { Conversation, type SourcedPart } from '../chat/conversation.js';
+import { ChatMessageBuilder, type SourcedPart } from '../chat/chat-message-builder.js';
 import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
 import type {
   AnthropicMessage,
@@ -25,41 +25,41 @@ export function toChat(request: MessagesRequest): ChatTranslation {
 }
 
 function toMessages({ system, messages }: MessagesRequest, origins: FieldOrigins) {
-  const conversation = new Conversation(origins);
+  const builder = new ChatMessageBuilder(origins);
   origins.set('messages', 'messages');
-  if (system !== undefined) addSystem(conversation, system, 'system');
-  for (const [index, message] of messages.entries()) addMessage(conversation, message, `messages[${index}]`);
-  return conversation.end('messages');
+  if (system !== undefined) addSystem(builder, system, 'system');
+  for (const [index, message] of messages.entries()) addMessage(builder, message, `messages[${index}]`);
+  return builder.build('messages');
 }
 
 /** Claude Code's instructions begin with a line for the accounts of Anthropic; it is new each time, which would defeat the cache. */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-function addSystem(conversation: Conversation, system: string | readonly TextBlock[], origin: string): void {
+function addSystem(builder: ChatMessageBuilder, system: string | readonly TextBlock[], origin: string): void {
   if (typeof system === 'string') {
-    conversation.instruct('system', system, origin);
+    builder.addInstructions('system', system, origin);
     return;
   }
   const parts = system.map((block, index) => toPart(block, `${origin}[${index}]`));
   const meant = parts.filter((_, index) => !BILLING_LINE.test(system[index]?.text ?? ''));
-  if (meant.length > 0) conversation.instruct('system', meant, origin);
+  if (meant.length > 0) builder.addInstructions('system', meant, origin);
 }
 
-function addMessage(conversation: Conversation, message: AnthropicMessage, origin: string): void {
+function addMessage(builder: ChatMessageBuilder, message: AnthropicMessage, origin: string): void {
   const content = `${origin}.content`;
   if (message.role === 'system') {
-    addSystem(conversation, message.content, content);
+    addSystem(builder, message.content, content);
   } else if (message.role === 'user') {
-    if (typeof message.content === 'string') conversation.ask(message.content, content);
-    else addUserBlocks(conversation, message.content, content);
+    if (typeof message.content === 'string') builder.addUser(message.content, content);
+    else addUserBlocks(builder, message.content, content);
   } else {
-    if (typeof message.content === 'string') conversation.say(message.content, content);
-    else addAssistantBlocks(conversation, message.content, content);
+    if (typeof message.content === 'string') builder.addAssistantText(message.content, content);
+    else addAssistantBlocks(builder, message.content, content);
   }
 }
 
 /** Results of tools are messages of their own; they come first, as Anthropic demands them to. */
-function addUserBlocks(conversation: Conversation, blocks: readonly UserBlock[], origin: string): void {
+function addUserBlocks(builder: ChatMessageBuilder, blocks: readonly UserBlock[], origin: string): void {
   const shown: SourcedPart[] = [];
   blocks.forEach((block, index) => {
     const own = `${origin}[${index}]`;
@@ -70,15 +70,15 @@ function addUserBlocks(conversation: Conversation, blocks: readonly UserBlock[],
     const content = block.content ?? '';
     const parts =
       typeof content === 'string' ? content : content.map((part, at) => toPart(part, `${own}.content[${at}]`));
-    conversation.answer(block.tool_use_id, parts, own);
+    builder.addToolResult(block.tool_use_id, parts, own);
   });
-  if (shown.length > 0 || blocks.length === 0) conversation.ask(shown, origin);
+  if (shown.length > 0 || blocks.length === 0) builder.addUser(shown, origin);
 }
 
-function addAssistantBlocks(conversation: Conversation, blocks: readonly AssistantBlock[], origin: string): void {
+function addAssistantBlocks(builder: ChatMessageBuilder, blocks: readonly AssistantBlock[], origin: string): void {
   let texts: SourcedPart[] = [];
-  const sayTexts = (): void => {
-    if (texts.length > 0) conversation.say(texts, origin);
+  const addTexts = (): void => {
+    if (texts.length > 0) builder.addAssistantText(texts, origin);
     texts = [];
   };
   blocks.forEach((block, index) => {
@@ -87,13 +87,13 @@ function addAssistantBlocks(conversation: Conversation, blocks: readonly Assista
       texts.push(toPart(block, own));
       return;
     }
-    sayTexts();
-    if (block.type === 'thinking') conversation.reason(block.thinking, own);
+    addTexts();
+    if (block.type === 'thinking') builder.addReasoning(block.thinking, own);
     else if (block.type === 'tool_use') {
-      conversation.call({ id: block.id, name: block.name, arguments: JSON.stringify(block.input) }, own);
+      builder.addToolCall({ id: block.id, name: block.name, arguments: JSON.stringify(block.input) }, own);
     }
   });
-  sayTexts();
+  addTexts();
 }
 
 function toPart(block: TextBlock | ImageBlock, origin: string): SourcedPart {

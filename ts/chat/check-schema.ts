@@ -8,8 +8,8 @@ import { limitDepth } from './json-depth.js';
 import { unenforced } from './unenforced.js';
 
 /**
- * Of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the prompt, even where
- * no tool may be called.
+ * The length of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the
+ * prompt, even where no tool may be called.
  */
 const MAX_SCHEMA_LENGTH = 512 * 1024;
 /** Members of one object: finding each of them takes as long as there are others. */
@@ -53,7 +53,7 @@ function limitMembers(schema: object, param: string): void {
   }
 }
 
-/** What the answer need not obey of the schemas that are not strict; one more than `max` of them says that there are more. */
+/** The parts of lenient schemas that no grammar enforces: at most `max`, and one more as a sign that there are more. */
 export function passedOver(body: ChatCompletionRequest, max: number): string[] {
   const found: string[] = [];
   for (const [schema, path] of lenientSchemas(body)) {

@@ -1,8 +1,8 @@
-/** A request's `n` answers: one job each. The prompt is computed once, because the prefix cache sees that it is shared. */
+/** A request's `n` choices: one job each. The prompt is computed once, because the prefix cache sees that it is shared. */
 import type { Engine, RenderedPrompt, ReplyParser, Siblings, Token, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
-/** What one choice brought since it was last heard of. */
+/** The tokens that arrived for one choice in one wake of the engine. */
 export interface ChoiceBatch {
   index: number;
   tokens: readonly Token[];
@@ -18,15 +18,15 @@ export function submitChoices(engine: Engine, job: Job, n: number, signal: Abort
   });
 }
 
-/** One for each choice; `undefined` when answers are their text. */
+/** One parser for each choice; `undefined` when completions are plain text. */
 export function openParsers(engine: Engine, { format }: RenderedPrompt, n: number): ReplyParser[] | undefined {
   if (format === null) return undefined;
   return Array.from({ length: n }, () => engine.openParser(format));
 }
 
 /**
- * Calls `take` with the batches of all streams as they come; resolves when all have ended. A choice whose batch is being
- * taken, as a promise tells, brings no other. When one choice fails, or cannot be taken, the others are cancelled.
+ * Calls `take` with the batches of all streams as they come; resolves when all have ended. While the promise that `take`
+ * returned is pending, that choice delivers no further batch. When one choice fails, or `take` does, all are cancelled.
  */
 export async function forEachChoice(
   streams: readonly TokenStream[],

@@ -1,13 +1,13 @@
 import { newId } from '../new-id.js';
 import { VERSION } from '../version.js';
 
-/** What all chunks of one answer, or its whole reply, have in common. */
+/** What all chunks of one reply, or the whole reply, begin with. */
 export interface CompletionHead {
   id: string;
   /** Unix seconds. */
   created: number;
   model: string;
-  /** What computes the answers: the same seed means the same only while this stays. */
+  /** What computes completions: a seed gives the same completion only as long as this stays the same. */
   system_fingerprint: string;
 }
 

@@ -7,7 +7,7 @@ const IMPOSSIBLE = -9999;
 
 /**
  * The entry for one token; null when there is none to report. An end-of-generation token is no part of the text, so it
- * has none: it is the last token of an answer that ended by itself, not by a stop string.
+ * has none: it is the last token of a completion that ended by itself, not by a stop string.
  */
 export function toLogprobEntry(token: Token): LogprobEntry | null {
   if (!token.logprobs) return null;

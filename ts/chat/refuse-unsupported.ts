@@ -1,6 +1,6 @@
 /**
- * Valid requests that this server cannot obey, or that are more than it takes on. Ignoring them would change the answer
- * without a word, so each is a 400 that names the field. A value that asks for nothing (`functions: []`) passes.
+ * Valid requests that this server cannot obey, or that are more than it takes on. Ignoring them would silently change
+ * the completion, so each is a 400 that names the field. A value that asks for nothing (`functions: []`) passes.
  */
 import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
@@ -33,10 +33,10 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
       );
     }
     if (index === body.messages.length - 1) {
-      throw unsupported(path, 'An answer that ends with a tool call cannot be continued: add the result of the call.');
+      throw unsupported(path, 'A message that ends with a tool call cannot be continued: add the result of the call.');
     }
   });
-  refuseTwoAnswers(body);
+  refuseTwoAssistantMessages(body);
 }
 
 function refuseTooMany({ messages, tools = [] }: ChatCompletionRequest): void {
@@ -50,11 +50,11 @@ function tooMany(param: string, what: string, max: number): ChasquiError {
   return new ChasquiError('invalid_value', `\`${param}\` holds ${what}, but at most ${max} are taken.`, param);
 }
 
-/** The last message is continued when it is an answer; one before it would be lost on most templates. */
-function refuseTwoAnswers({ messages }: ChatCompletionRequest): void {
+/** A last message of the assistant is continued; another one before it would be lost in most templates. */
+function refuseTwoAssistantMessages({ messages }: ChatCompletionRequest): void {
   if (messages.at(-1)?.role !== 'assistant' || messages.at(-2)?.role !== 'assistant') return;
   const path = `messages[${messages.length - 1}]`;
-  throw unsupported(path, `\`${path}\` follows another answer and cannot be continued: join the two.`);
+  throw unsupported(path, `\`${path}\` follows another message of the assistant and cannot be continued: join the two.`);
 }
 
 function unsupported(param: string, message: string): ChasquiError {

@@ -1,4 +1,4 @@
-/** What of a request, beside its messages, the template and the grammars are made from: tools, schema, reasoning. */
+/** The parts of a request, beside its messages, that the template and the grammars are given: tools, schema, reasoning. */
 import type { ChatTool, ModelInfo, RenderOptions } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest, ResponseFormat } from '../schemas/chat-completion.js';
@@ -18,7 +18,7 @@ export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): 
 
   const jsonSchema = readResponseFormat(body.response_format, schemas);
   if (body.grammar !== undefined) refuseBeside(body, 'grammar', mayCall, jsonSchema !== null);
-  // Where a tool must be called, the answer has no content that the format could apply to.
+  // Where a tool must be called, the completion has no content that the format could apply to.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
 
   const templateKwargs = toTemplateKwargs(body);

@@ -54,11 +54,14 @@ function toChatMessage(message: Message, index: number, images: Iterator<ImageIn
   const chatMessage: ChatMessage = { role: message.role, content: toContent(message.content ?? '', images) };
   if ('name' in message && message.name) chatMessage.name = message.name;
   if ('tool_call_id' in message && message.tool_call_id) chatMessage.toolCallId = message.tool_call_id;
-  if (message.role === 'assistant') Object.assign(chatMessage, toAnswer(message, index));
+  if (message.role === 'assistant') Object.assign(chatMessage, toReasoningAndCalls(message, index));
   return chatMessage;
 }
 
-function toAnswer(message: AssistantMessage, index: number): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
+function toReasoningAndCalls(
+  message: AssistantMessage,
+  index: number,
+): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
   const calls = message.tool_calls ?? [];
   return {
     ...(message.reasoning_content && { reasoning: message.reasoning_content }),

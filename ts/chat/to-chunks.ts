@@ -4,7 +4,7 @@
  */
 import type { ReplyParser } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
-import { type AnswerDelta, AnswerReader } from './answer-delta.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { toTimings } from './timings.js';
@@ -16,7 +16,7 @@ const NO_CONTENT = '{"content":null}';
 export interface ChunkOptions {
   includeUsage: boolean;
   choices: number;
-  /** One for each choice; absent where answers are their text. */
+  /** One for each choice; absent where completions are plain text. */
   parsers?: readonly ReplyParser[] | undefined;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
@@ -29,7 +29,7 @@ export class ChunkEncoder {
   readonly #tail: string;
   readonly #includeUsage: boolean;
   readonly #timings: boolean;
-  readonly #answers: AnswerReader[];
+  readonly #readers: CompletionReader[];
   readonly #started: boolean[];
   readonly #firstDelta: string;
 
@@ -40,9 +40,9 @@ export class ChunkEncoder {
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;
     this.#timings = timings;
-    this.#answers = Array.from({ length: choices }, (_, index) => new AnswerReader(parsers?.[index]));
-    this.#started = this.#answers.map(() => false);
-    // Whether an answer with a format has any content is not known yet.
+    this.#readers = Array.from({ length: choices }, (_, index) => new CompletionReader(parsers?.[index]));
+    this.#started = this.#readers.map(() => false);
+    // Whether a completion with a format has any content is not known yet.
     this.#firstDelta = `{"role":"assistant","content":${parsers ? 'null' : '""'}}`;
   }
 
@@ -51,38 +51,38 @@ export class ChunkEncoder {
    * ends it, and the last token of all choices the one with the usage.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
-    const answer = this.#answers[index] as AnswerReader;
+    const reader = this.#readers[index] as CompletionReader;
     const chunks: string[] = [];
     if (!this.#started[index]) {
       this.#started[index] = true;
       chunks.push(this.#choice(index, this.#firstDelta, 'null', 'null'));
     }
-    for (const delta of answer.read(tokens)) {
+    for (const delta of reader.read(tokens)) {
       chunks.push(this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null'));
     }
-    if (answer.ended) this.#encodeEnd(index, answer, chunks);
+    if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
   }
 
-  /** Throws when the answer has not ended: a stream that just stops must not look complete. */
+  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
   assertFinished(): void {
-    for (const answer of this.#answers) answer.finish;
+    for (const reader of this.#readers) reader.finish;
   }
 
-  #encodeEnd(index: number, answer: AnswerReader, chunks: string[]): void {
-    const timings = this.#timings ? `,"timings":${JSON.stringify(toTimings(answer.finish))}` : '';
-    const reason = `"${answer.finishReason}"`;
-    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(answer.takeLogprobs()), reason, timings));
-    if (this.#includeUsage && this.#answers.every(({ ended }) => ended)) {
+  #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
+    const timings = this.#timings ? `,"timings":${JSON.stringify(toTimings(reader.finish))}` : '';
+    const reason = `"${reader.finishReason}"`;
+    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
+    if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
       const usage = toUsage(
-        this.#answers.map(({ finish }) => finish),
-        totalReasoningTokens(this.#answers),
+        this.#readers.map(({ finish }) => finish),
+        totalReasoningTokens(this.#readers),
       );
       chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}}`);
     }
   }
 
-  /** The arguments are JSON. */
+  /** `delta` and `logprobs` are JSON text. */
   #choice(index: number, delta: string, logprobs: string, finishReason: string, timings = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
     return `${this.#head}[${choice}]${timings}${this.#tail}`;
@@ -90,7 +90,7 @@ export class ChunkEncoder {
 }
 
 /** Nearly all deltas are content. */
-function deltaJson({ content, reasoning_content, tool_calls }: AnswerDelta): string {
+function deltaJson({ content, reasoning_content, tool_calls }: CompletionDelta): string {
   // What is absent has no JSON: `JSON.stringify(undefined)` is no text.
   const text = content ?? null;
   if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(text)}}`;

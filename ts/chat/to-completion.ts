@@ -1,14 +1,14 @@
 /** The streams of a request's choices, to their ends → the whole reply. */
 import type { ReplyParser, TokenStream } from '../engine/engine.js';
 import type { ChatCompletion, LogprobEntry, ToolCallReply } from '../schemas/chat-response.js';
-import { type AnswerDelta, AnswerReader } from './answer-delta.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { forEachChoice } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
 export interface CompletionOptions {
-  /** One for each choice; absent where answers are their text. */
+  /** One for each choice; absent where completions are plain text. */
   parsers?: readonly ReplyParser[] | undefined;
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */
@@ -20,12 +20,12 @@ export async function toCompletion(
   streams: readonly TokenStream[],
   { parsers, logprobs = false, timings = false }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
-  const answers = streams.map((_, index) => new Answer(parsers?.[index], logprobs));
+  const choices = streams.map((_, index) => new Choice(parsers?.[index], logprobs));
   await forEachChoice(streams, ({ index, tokens }) => {
-    const answer = answers[index] as Answer;
-    for (const delta of answer.reader.read(tokens)) answer.add(delta);
+    const choice = choices[index] as Choice;
+    for (const delta of choice.reader.read(tokens)) choice.add(delta);
   });
-  const readers = answers.map(({ reader }) => reader);
+  const readers = choices.map(({ reader }) => reader);
   const finishes = readers.map(({ finish }) => finish);
   return {
     id: head.id,
@@ -33,25 +33,25 @@ export async function toCompletion(
     created: head.created,
     model: head.model,
     system_fingerprint: head.system_fingerprint,
-    choices: answers.map((answer, index) => answer.toChoice(index)),
+    choices: choices.map((choice, index) => choice.toReply(index)),
     usage: toUsage(finishes, totalReasoningTokens(readers)),
     ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),
   };
 }
 
-class Answer {
-  readonly reader: AnswerReader;
+class Choice {
+  readonly reader: CompletionReader;
   #content = '';
   #reasoning = '';
   readonly #calls: ToolCallReply[] = [];
   readonly #logprobs: LogprobEntry[] | null;
 
   constructor(parser: ReplyParser | undefined, logprobs: boolean) {
-    this.reader = new AnswerReader(parser);
+    this.reader = new CompletionReader(parser);
     this.#logprobs = logprobs ? [] : null;
   }
 
-  add(delta: AnswerDelta): void {
+  add(delta: CompletionDelta): void {
     this.#reasoning += delta.reasoning_content ?? '';
     this.#content += delta.content ?? '';
     this.#logprobs?.push(...(delta.logprobs ?? []));
@@ -61,7 +61,7 @@ class Answer {
     }
   }
 
-  toChoice(index: number): ChatCompletion['choices'][number] {
+  toReply(index: number): ChatCompletion['choices'][number] {
     this.#logprobs?.push(...this.reader.takeLogprobs());
     return {
       index,

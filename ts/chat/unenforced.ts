@@ -1,6 +1,6 @@
 /**
- * What of a JSON Schema the answer need not obey, because llama.cpp's converter passes over it: keywords that it does not
- * know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014` and `0015`.
+ * The parts of a JSON Schema that no grammar enforces, because llama.cpp's converter passes over them: keywords that it
+ * does not know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014` and `0015`.
  */
 
 type Schema = Record<string, unknown>;
@@ -14,7 +14,7 @@ const ENFORCED = words(
   'type enum const anyOf oneOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems',
   'pattern minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum',
 );
-/** The first of these that is there counts alone. A type beside it mostly repeats what it says. */
+/** Only the first of these that a schema has is enforced. A `type` beside it mostly repeats what it says. */
 const ALONE = ['$ref', 'oneOf', 'anyOf'];
 const FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'uuid'];
 const BOUNDS = words('minimum maximum exclusiveMinimum exclusiveMaximum');
@@ -22,16 +22,16 @@ const COUNTS = words('minItems maxItems minLength maxLength');
 const MAPS_OF_SCHEMAS = words('properties $defs definitions');
 const VALUES = words('enum const default examples required');
 
-/** What a grammar's repetitions may come to. */
+/** A grammar may repeat a rule this many times. */
 const MAX_REPETITIONS = 2000;
 /** A grammar has 16 digits for an integer. */
 const MAX_INTEGER_BOUND = 1e15;
-/** So many references may lead to each other without a schema of their own. */
+/** How many references may lead to each other before one leads to a schema. */
 const MAX_REFERENCES = 64;
 
 /**
- * The places of what is passed over, each with `path` before it. Lazily: who wants the first few asks for no more. What
- * says nothing at all, `true`, is passed over only where every part is to be obeyed strictly.
+ * Yields the paths of those parts, each with `path` before it. This is a generator because most callers want the first
+ * few only. The schema `true`, which demands nothing, is yielded only with `strict`.
  */
 export function* unenforced(root: object, path: string, strict = false): Generator<string> {
   const todo: [schema: unknown, at: string][] = [[root, path]];
@@ -73,7 +73,7 @@ function isOnlyInteger(type: unknown): boolean {
   return types.includes('integer') && !types.includes('number');
 }
 
-/** Whether a reference stays in the document, and does not lead in a circle. Where it leads to nothing is told elsewhere. */
+/** False for a reference to another document or in a circle. A reference to nothing is refused by the converter. */
 function leadsToSchema(reference: string, root: object): boolean {
   let next: unknown = reference;
   for (let n = 0; n <= MAX_REFERENCES; n++) {
@@ -107,7 +107,7 @@ const PATTERN_PART = new RegExp(
 );
 const MAX_PATTERN_DEPTH = 100;
 
-/** Whether the converter can make a grammar of a regular expression; whether it is one at all is told elsewhere. */
+/** Whether the converter can make a grammar of a regular expression; what is none is refused by the converter. */
 function isEnforceablePattern(pattern: string): boolean {
   if (pattern.length < 2 || !pattern.startsWith('^') || !pattern.endsWith('$')) return false;
   const inner = pattern.slice(1, -1);

@@ -2,8 +2,8 @@ import type { Finish } from '../engine/engine.js';
 import type { Usage } from '../schemas/chat-response.js';
 
 /**
- * Counts of all choices. Their common prompt counts once, and as cached is what the first of them found so.
- * `reasoningTokens`: how many of the answers' tokens were reasoning; `null` says nothing about it.
+ * Counts of all choices. Their common prompt counts once; its cached tokens are those that the first choice found.
+ * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null` the usage does not mention it.
  */
 export function toUsage(choices: readonly Finish[], reasoningTokens: number | null = null): Usage {
   const promptTokens = choices[0]?.promptTokens ?? 0;
@@ -17,7 +17,7 @@ export function toUsage(choices: readonly Finish[], reasoningTokens: number | nu
   };
 }
 
-/** Of all choices together; `null` where answers have no format that tells. */
+/** The sum over all choices; `null` for completions without a format, which do not tell reasoning apart. */
 export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number | null {
   if (choices.some(({ reasoningTokens }) => reasoningTokens === null)) return null;
   return choices.reduce((sum, { reasoningTokens }) => sum + (reasoningTokens ?? 0), 0);

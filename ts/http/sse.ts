@@ -1,7 +1,7 @@
 /** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { AnswerEvent } from '../chat/answer-encoder.js';
+import type { SseEvent } from '../chat/completion-event-encoder.js';
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import type { ChunkEncoder } from '../chat/to-chunks.js';
 import type { TokenStream } from '../engine/engine.js';
@@ -12,11 +12,11 @@ import { toErrorBody } from './error-handler.js';
 
 /** What makes events of an answer. */
 export interface EventEncoder {
-  encode(batch: ChoiceBatch): readonly AnswerEvent[];
+  encode(batch: ChoiceBatch): readonly SseEvent[];
   /** The events after the last token. Throws when the answer has not ended: a stream that just stops must not look complete. */
-  end(): readonly AnswerEvent[];
+  end(): readonly SseEvent[];
   /** Those that tell of a failure and end the stream. */
-  fail(body: ErrorBody): readonly AnswerEvent[];
+  fail(body: ErrorBody): readonly SseEvent[];
 }
 
 /** Chunks as OpenAI's clients read them: events without names, then `[DONE]`. */
@@ -87,7 +87,7 @@ class EventWriter {
   }
 
   /** False when the client reads more slowly than this: wait for `drained()`. */
-  write(events: readonly AnswerEvent[]): boolean {
+  write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();
     let frames = '';

@@ -1,4 +1,4 @@
-/** A response before anything of its answer is there: its id, and what of the request it repeats. */
+/** A response before its completion begins: its id, and the fields of the request that it repeats. */
 import type { SamplingSettings } from '../engine/job.js';
 import { newId } from '../new-id.js';
 import type { ResponseObject } from '../schemas/response-object.js';

@@ -1,4 +1,4 @@
-/** What would change the answer, or is asked to be kept, and cannot be had here. */
+/** Refuses fields that this server cannot obey and that would change the completion, or ask for it to be stored. */
 import { ChasquiError } from '../errors.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 
@@ -8,7 +8,7 @@ export function refuseUnsupported(request: ResponsesRequest): void {
   refuse(request, 'previous_response_id', NOTHING_IS_STORED);
   refuse(request, 'conversation', NOTHING_IS_STORED);
   refuse(request, 'prompt', 'no prompts are stored here: send `instructions` and `input`');
-  if (request.background) refuse(request, 'background', 'answers are not computed in the background');
+  if (request.background) refuse(request, 'background', 'responses are not computed in the background');
 }
 
 function refuse(request: ResponsesRequest, param: keyof ResponsesRequest, reason: string): void {

@@ -1,11 +1,11 @@
 /**
- * The answer as a response: every event that a stream of it has, and what it has come to. Items and their parts are
+ * A completion as a response: the events of its stream, and the whole response at its end. Items and their parts are
  * announced, continued and closed one after the other, and the events are numbered from 0.
  */
 
-import type { AnswerDelta } from '../chat/answer-delta.js';
-import { type AnswerEvent, type AnswerEvents, typedEvent } from '../chat/answer-encoder.js';
-import { type AnswerPart, AnswerParts, type PartEvent } from '../chat/answer-parts.js';
+import type { CompletionDelta } from '../chat/completion-reader.js';
+import { type SseEvent, type CompletionProtocol, typedEvent } from '../chat/completion-event-encoder.js';
+import { type CompletionPart, CompletionParts, type PartEvent } from '../chat/completion-parts.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';
@@ -16,8 +16,8 @@ import { nowInSeconds } from './new-response.js';
 
 const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', tool_call: 'fc_' } as const;
 
-export class ResponseEvents implements AnswerEvents {
-  readonly #parts = new AnswerParts();
+export class ResponseEvents implements CompletionProtocol {
+  readonly #parts = new CompletionParts();
   #response: ResponseObject;
   #nextNumber = 0;
 
@@ -25,20 +25,20 @@ export class ResponseEvents implements AnswerEvents {
     this.#response = response;
   }
 
-  /** As far as it has come. */
+  /** The response so far. */
   get response(): ResponseObject {
     return this.#response;
   }
 
-  begin(): AnswerEvent[] {
+  begin(): SseEvent[] {
     return [this.#ofResponse('response.created'), this.#ofResponse('response.in_progress')];
   }
 
-  add(delta: AnswerDelta): AnswerEvent[] {
+  add(delta: CompletionDelta): SseEvent[] {
     return this.#tell(this.#parts.add(delta), 'completed');
   }
 
-  end(finish: Finish, reasoningTokens: number | null): AnswerEvent[] {
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
     const status = finish.reason === 'length' ? 'incomplete' : 'completed';
     // Clients look for a message even where the model had nothing to say.
     const empty = this.#parts.all.length === 0 ? this.#parts.openText() : [];
@@ -54,7 +54,7 @@ export class ResponseEvents implements AnswerEvents {
     return events;
   }
 
-  fail({ error }: ErrorBody): AnswerEvent[] {
+  fail({ error }: ErrorBody): SseEvent[] {
     const { message, code, param } = error;
     const events = this.#tell(this.#parts.close(), 'incomplete');
     this.#response = { ...this.#response, status: 'failed', error: { code: 'server_error', message } };
@@ -64,7 +64,7 @@ export class ResponseEvents implements AnswerEvents {
     return events;
   }
 
-  #tell(changes: readonly PartEvent[], status: ItemStatus): AnswerEvent[] {
+  #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {
     return changes.flatMap((change) => {
       if (change.type === 'opened') return this.#open(change.part);
       if (change.type === 'grown') return this.#grow(change.part, change.by, change.logprobs);
@@ -72,8 +72,8 @@ export class ResponseEvents implements AnswerEvents {
     });
   }
 
-  #open(part: AnswerPart): AnswerEvent[] {
-    // By now the part may hold more than that; what it grew by is told next.
+  #open(part: CompletionPart): SseEvent[] {
+    // The part may have text already; the event that follows this one tells of it.
     const empty = { ...part, text: '', logprobs: [] };
     const item = toItem(empty, newId(ID_PREFIXES[part.kind]), 'in_progress');
     this.#response.output.push(item);
@@ -82,7 +82,7 @@ export class ResponseEvents implements AnswerEvents {
     return [...events, this.#inPart('response.content_part.added', part, { part: toContent(empty) })];
   }
 
-  #grow(part: AnswerPart, by: string, logprobs: readonly LogprobEntry[]): AnswerEvent[] {
+  #grow(part: CompletionPart, by: string, logprobs: readonly LogprobEntry[]): SseEvent[] {
     switch (part.kind) {
       case 'reasoning':
         return [this.#inPart('response.reasoning_text.delta', part, { delta: by })];
@@ -93,9 +93,9 @@ export class ResponseEvents implements AnswerEvents {
     }
   }
 
-  #close(part: AnswerPart, status: ItemStatus): AnswerEvent[] {
+  #close(part: CompletionPart, status: ItemStatus): SseEvent[] {
     const { text, logprobs, name } = part;
-    const events: AnswerEvent[] = [];
+    const events: SseEvent[] = [];
     if (part.kind === 'tool_call') {
       events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
     } else {
@@ -110,35 +110,35 @@ export class ResponseEvents implements AnswerEvents {
     return events;
   }
 
-  #inPart(type: string, part: AnswerPart, fields: Record<string, unknown>): AnswerEvent {
+  #inPart(type: string, part: CompletionPart, fields: Record<string, unknown>): SseEvent {
     return this.#inItem(type, part, { content_index: 0, ...fields });
   }
 
-  #inItem(type: string, part: AnswerPart, fields: Record<string, unknown>): AnswerEvent {
+  #inItem(type: string, part: CompletionPart, fields: Record<string, unknown>): SseEvent {
     return this.#event(type, { item_id: this.#idOf(part), output_index: part.index, ...fields });
   }
 
-  #ofResponse(type: string): AnswerEvent {
+  #ofResponse(type: string): SseEvent {
     return this.#event(type, { response: this.#response });
   }
 
-  #event(type: string, fields: Record<string, unknown>): AnswerEvent {
+  #event(type: string, fields: Record<string, unknown>): SseEvent {
     return typedEvent({ type, sequence_number: this.#nextNumber++, ...fields });
   }
 
-  #idOf(part: AnswerPart): string {
+  #idOf(part: CompletionPart): string {
     return (this.#response.output[part.index] as OutputItem).id;
   }
 }
 
 type Content = OutputText | { type: 'reasoning_text'; text: string };
 
-function toContent({ kind, text, logprobs }: AnswerPart): Content {
+function toContent({ kind, text, logprobs }: CompletionPart): Content {
   if (kind === 'reasoning') return { type: 'reasoning_text', text };
   return { type: 'output_text', text, annotations: [], logprobs };
 }
 
-function toItem(part: AnswerPart, id: string, status: ItemStatus, content: Content[] = []): OutputItem {
+function toItem(part: CompletionPart, id: string, status: ItemStatus, content: Content[] = []): OutputItem {
   switch (part.kind) {
     case 'reasoning':
       return {

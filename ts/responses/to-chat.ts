@@ -1,5 +1,5 @@
 /** The body of a responses request → a chat body that asks for the same. */
-import { Conversation, type SourcedPart } from '../chat/conversation.js';
+import { ChatMessageBuilder, type SourcedPart } from '../chat/chat-message-builder.js';
 import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
@@ -19,33 +19,33 @@ export function toChat(request: ResponsesRequest): ChatTranslation {
 }
 
 function toMessages(request: ResponsesRequest, origins: FieldOrigins) {
-  const conversation = new Conversation(origins);
+  const builder = new ChatMessageBuilder(origins);
   origins.set('messages', 'input');
-  if (request.instructions !== undefined) conversation.instruct('system', request.instructions, 'instructions');
-  if (typeof request.input === 'string') conversation.ask(request.input, 'input');
-  else for (const [index, item] of request.input.entries()) addItem(conversation, item, `input[${index}]`);
-  return conversation.end('input');
+  if (request.instructions !== undefined) builder.addInstructions('system', request.instructions, 'instructions');
+  if (typeof request.input === 'string') builder.addUser(request.input, 'input');
+  else for (const [index, item] of request.input.entries()) addItem(builder, item, `input[${index}]`);
+  return builder.build('input');
 }
 
-function addItem(conversation: Conversation, item: InputItem, origin: string): void {
+function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): void {
   switch (item.type) {
     case 'message': {
       const content = toContent(item.content, `${origin}.content`);
-      if (item.role === 'user') conversation.ask(content, origin);
-      else if (item.role === 'assistant') conversation.say(content, origin);
-      else conversation.instruct(item.role, content, origin);
+      if (item.role === 'user') builder.addUser(content, origin);
+      else if (item.role === 'assistant') builder.addAssistantText(content, origin);
+      else builder.addInstructions(item.role, content, origin);
       break;
     }
     case 'reasoning': {
       const text = (item.content ?? []).map((part) => part.text).join('\n');
-      if (text !== '') conversation.reason(text, origin);
+      if (text !== '') builder.addReasoning(text, origin);
       break;
     }
     case 'function_call':
-      conversation.call({ id: item.call_id, name: item.name, arguments: item.arguments }, origin);
+      builder.addToolCall({ id: item.call_id, name: item.name, arguments: item.arguments }, origin);
       break;
     case 'function_call_output':
-      conversation.answer(item.call_id, toContent(item.output, `${origin}.output`), origin);
+      builder.addToolResult(item.call_id, toContent(item.output, `${origin}.output`), origin);
   }
 }
 

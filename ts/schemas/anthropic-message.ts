@@ -13,7 +13,7 @@ import {
   string,
 } from './json-schema.js';
 
-export type AnswerBlock =
+export type CompletionBlock =
   | { type: 'text'; text: string; citations: null }
   /** Only Anthropic's own servers sign reasoning. */
   | { type: 'thinking'; thinking: string; signature: '' }
@@ -22,14 +22,14 @@ export type AnswerBlock =
 export type StopReason = 'end_turn' | 'max_tokens' | 'model_context_window_exceeded' | 'stop_sequence' | 'tool_use';
 
 export interface MessageUsage {
-  /** Those of the prompt that were computed for this answer. */
+  /** The tokens of the prompt that were computed for this completion. */
   input_tokens: number;
   /** Those of the prompt that were found in the cache. */
   cache_read_input_tokens: number;
   /** Always 0: every prompt is kept, at no price. */
   cache_creation_input_tokens: number;
   output_tokens: number;
-  /** Where the template tells reasoning from answers, or there were tools. */
+  /** Present where the template tells reasoning apart, or there were tools. */
   output_tokens_details?: { thinking_tokens: number };
 }
 
@@ -38,7 +38,7 @@ export interface MessageReply {
   type: 'message';
   role: 'assistant';
   model: string;
-  content: AnswerBlock[];
+  content: CompletionBlock[];
   stop_reason: StopReason | null;
   stop_sequence: string | null;
   usage: MessageUsage;

@@ -41,12 +41,12 @@ export interface ChatCompletionRequest {
   tool_choice?: ToolChoice;
   parallel_tool_calls?: boolean;
   functions?: unknown[];
-  /** llama.cpp's: what the answer must be, in GBNF. */
+  /** From llama.cpp: what the completion must match, in GBNF. */
   grammar?: string;
   reasoning_effort?: string;
   /** llama.cpp's: variables of the chat template. */
   chat_template_kwargs?: Record<string, unknown>;
-  /** Reports times and rates with the answer. */
+  /** Reports times and rates with the completion. */
   timings?: boolean;
 }
 

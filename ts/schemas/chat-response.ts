@@ -19,7 +19,7 @@ export interface Usage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number };
-  /** Where the template tells reasoning from answers, or there were tools. */
+  /** Present where the template tells reasoning apart, or there were tools. */
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
@@ -32,7 +32,7 @@ export interface ToolCallReply {
 
 /** The first delta of a call has its id and name; the others more of its arguments. */
 export interface ToolCallDelta {
-  /** Which of the answer's calls; they come one after the other. */
+  /** Which of the completion's calls; they come one after the other. */
   index: number;
   id?: string;
   type?: 'function';

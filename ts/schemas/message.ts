@@ -7,7 +7,7 @@ export interface TextPart {
 
 export interface ImagePart {
   type: 'image_url';
-  /** `detail` is OpenAI's; whatever it says, the model sees the picture as its encoder takes it. */
+  /** `detail` is OpenAI's; whatever it says, the model sees the image as its encoder takes it. */
   image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };
 }
 
@@ -29,7 +29,7 @@ export interface AssistantMessage {
   role: 'assistant';
   content?: string | TextPart[] | null;
   name?: string | null;
-  /** What the model thought before it answered, as earlier answers reported it. */
+  /** The model's reasoning before this message, as an earlier completion reported it. */
   reasoning_content?: string | null;
   tool_calls?: ToolCall[] | null;
 }
@@ -82,7 +82,7 @@ const toolCall = {
   },
 };
 
-/** Parts are told apart by `type`; the discriminator makes the error name the part's own fault. */
+/** Parts are told apart by `type`; with a discriminator AJV reports what is wrong within the part that was meant. */
 function partsOf(...variants: object[]): object {
   return {
     minItems: 1,

@@ -7,7 +7,7 @@ export interface ModelEntry {
   /** Unix seconds; when the model was loaded. */
   created: number;
   owned_by: string;
-  /** The longest prompt plus answer, in tokens. */
+  /** The longest prompt plus completion, in tokens. */
   context_length: number;
   input_modalities: readonly string[];
   output_modalities: readonly string[];

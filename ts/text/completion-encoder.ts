@@ -62,7 +62,7 @@ export class CompletionEncoder {
   /** Throws when a choice has not ended: a stream that just stops must not look complete. */
   assertFinished(): void {
     if (this.#choices.some(({ finish }) => finish === null)) {
-      throw new ChasquiError('internal_error', 'The answer ended without saying why.');
+      throw new ChasquiError('internal_error', 'The completion ended without saying why.');
     }
   }
 

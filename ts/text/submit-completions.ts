@@ -47,7 +47,7 @@ export async function submitCompletions(
   };
 }
 
-/** The engine knows no requests: it does not say which field a prompt that is too long came in. */
+/** The engine does not know of requests, so it cannot say which field a prompt that is too long came in. */
 export function aboutPrompt(thrown: unknown): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
   if (thrown.code !== 'context_length_exceeded' && thrown.code !== 'invalid_job') return thrown;

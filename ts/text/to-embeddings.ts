@@ -6,7 +6,7 @@ import { toInputs } from './to-inputs.js';
 
 type EmbeddingData = EmbeddingsReply['data'][number];
 
-/** Its vectors are encoded as they are asked for: there may be millions of numbers. */
+/** Embeddings are encoded one by one as they are read, because there may be millions of numbers. */
 export interface LazyEmbeddingsReply extends Omit<EmbeddingsReply, 'data'> {
   data: Iterable<EmbeddingData>;
 }

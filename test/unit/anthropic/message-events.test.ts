@@ -3,8 +3,8 @@ import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MessageEvents } from '../../../ts/anthropic/message-events.js';
-import type { AnswerDelta } from '../../../ts/chat/answer-delta.js';
-import { dataOf, FULL_ANSWER, toReadable } from '../../support/answer-deltas.js';
+import type { CompletionDelta } from '../../../ts/chat/completion-reader.js';
+import { dataOf, FULL_COMPLETION, toReadable } from '../../support/completion-deltas.js';
 import { finishOf } from '../../support/fake-engine.js';
 
 const test = suite('unit: the events of an Anthropic message');
@@ -13,7 +13,7 @@ function newEvents() {
   return new MessageEvents({ model: 'm', promptTokens: 10, maxTokens: 5, stopSequences: ['END'] });
 }
 
-function play(deltas: readonly AnswerDelta[], finish = finishOf(10, 4), reasoningTokens: number | null = null) {
+function play(deltas: readonly CompletionDelta[], finish = finishOf(10, 4), reasoningTokens: number | null = null) {
   const events = newEvents();
   const told = [
     ...events.begin(),
@@ -24,7 +24,7 @@ function play(deltas: readonly AnswerDelta[], finish = finishOf(10, 4), reasonin
 }
 
 test('blocks are opened and closed in order, one at a time', () => {
-  const { data } = play(FULL_ANSWER);
+  const { data } = play(FULL_COMPLETION);
   const block = (index: number, kind: string, deltas: string[]) => [
     `start ${index} ${kind}`,
     ...deltas.map((delta) => `${index} ${delta}`),
@@ -49,7 +49,7 @@ test('blocks are opened and closed in order, one at a time', () => {
 });
 
 test('the whole message is what the client makes of the events', async () => {
-  const { events, told } = play(FULL_ANSWER, finishOf(10, 4, { cachedTokens: 7 }), 2);
+  const { events, told } = play(FULL_COMPLETION, finishOf(10, 4, { cachedTokens: 7 }), 2);
   const { parsed_output, stop_details, ...read } = (await MessageStream.fromReadableStream(
     withoutPings(told),
   ).finalMessage()) as unknown as Record<string, unknown>;
@@ -91,7 +91,7 @@ test('the reason to stop is in Anthropic’s words', () => {
 });
 
 test('a call that the token limit cut off has no input', () => {
-  const { events } = play(FULL_ANSWER.slice(3, 5), finishOf(10, 5, { reason: 'length' }));
+  const { events } = play(FULL_COMPLETION.slice(3, 5), finishOf(10, 5, { reason: 'length' }));
   const [block] = events.message.content;
   assert.is(block?.type, 'tool_use');
   assert.equal(block?.type === 'tool_use' && block.input, {});

@@ -2,16 +2,16 @@
 import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AnswerDelta } from '../../../ts/chat/answer-delta.js';
+import type { CompletionDelta } from '../../../ts/chat/completion-reader.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { newResponse } from '../../../ts/responses/new-response.js';
 import { ResponseEvents } from '../../../ts/responses/response-events.js';
-import { dataOf, FULL_ANSWER, toReadable } from '../../support/answer-deltas.js';
+import { dataOf, FULL_COMPLETION, toReadable } from '../../support/completion-deltas.js';
 import { finishOf } from '../../support/fake-engine.js';
 
 const test = suite('unit: the events of a response');
 
-function play(deltas: readonly AnswerDelta[], finish = finishOf(10, 5), reasoningTokens: number | null = null) {
+function play(deltas: readonly CompletionDelta[], finish = finishOf(10, 5), reasoningTokens: number | null = null) {
   const events = new ResponseEvents(newResponse({ model: 'm', input: 'x' }, 'm', NEUTRAL_SAMPLING));
   const told = [
     ...events.begin(),
@@ -38,7 +38,7 @@ const call = (deltas: number) => [
 ];
 
 test('parts come one after the other, each announced and closed', () => {
-  const { data } = play(FULL_ANSWER);
+  const { data } = play(FULL_COMPLETION);
   assert.equal(types(data), [
     'created',
     'in_progress',
@@ -55,7 +55,7 @@ test('parts come one after the other, each announced and closed', () => {
 });
 
 test('an item keeps its place and its id, and each part ends with all that it grew by', () => {
-  const { data } = play(FULL_ANSWER);
+  const { data } = play(FULL_COMPLETION);
   const items = new Map<number, { id: string; text: string }>();
   for (const event of data) {
     if (event.type === 'response.output_item.added') {
@@ -80,7 +80,7 @@ test('an item keeps its place and its id, and each part ends with all that it gr
 });
 
 test('the whole response is what the client makes of the events', async () => {
-  const { events, told, data } = play(FULL_ANSWER, finishOf(10, 5, { cachedTokens: 8 }), 3);
+  const { events, told, data } = play(FULL_COMPLETION, finishOf(10, 5, { cachedTokens: 8 }), 3);
   const { output_text, output_parsed, ...read } = await ResponseStream.fromReadableStream(
     toReadable(told),
   ).finalResponse();
@@ -101,7 +101,7 @@ test('the whole response is what the client makes of the events', async () => {
 });
 
 test('what the client has read before the end is what had been told', async () => {
-  const { told } = play(FULL_ANSWER);
+  const { told } = play(FULL_COMPLETION);
   const stream = ResponseStream.fromReadableStream(toReadable(told));
   const snapshots: string[] = [];
   stream.on('response.output_text.delta', ({ snapshot }) => snapshots.push(snapshot));
@@ -110,7 +110,7 @@ test('what the client has read before the end is what had been told', async () =
 });
 
 test('an answer that the token limit ends is incomplete, and so is its last item', () => {
-  const { data, events } = play(FULL_ANSWER.slice(0, 3), finishOf(10, 5, { reason: 'length' }));
+  const { data, events } = play(FULL_COMPLETION.slice(0, 3), finishOf(10, 5, { reason: 'length' }));
   assert.is(data.at(-1).type, 'response.incomplete');
   const { status, incomplete_details, completed_at, output } = events.response;
   assert.equal([status, incomplete_details, completed_at], ['incomplete', { reason: 'max_output_tokens' }, null]);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { passedOver } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { nameImageAtFault } from '../../chat/message-images.js';
-import { renderBody, startAnswer } from '../../chat/start-answer.js';
+import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
@@ -28,7 +28,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
     nameIgnoredParts(reply, passedOver(body, MAX_IGNORED_PARTS));
-    const { streams, parsers } = startAnswer(engine, profile, body, rendered, signal);
+    const { streams, parsers } = startCompletion(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;
     const translate = (thrown: unknown) => nameImageAtFault(thrown, body.messages);

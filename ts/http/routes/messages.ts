@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
-import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { passedOver } from '../../chat/check-schema.js';
-import { renderBody, startAnswer } from '../../chat/start-answer.js';
+import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
   countTokensSchema,
@@ -52,10 +52,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       );
       // Before any token is there, a stream says how long its prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
-      const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
+      const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
       const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
       const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
-      const encoder = new AnswerEncoder(events, parsers?.[0]);
+      const encoder = new CompletionEventEncoder(events, parsers?.[0]);
       if (!body.stream) {
         await encoder.collect(streams);
         return events.message;

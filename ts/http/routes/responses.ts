@@ -1,8 +1,8 @@
 /** A responses request's way through the server: as a chat body, then told as a response. Nothing is stored. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AnswerEncoder } from '../../chat/answer-encoder.js';
+import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { passedOver } from '../../chat/check-schema.js';
-import { renderBody, startAnswer } from '../../chat/start-answer.js';
+import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
 import { ResponseEvents } from '../../responses/response-events.js';
@@ -41,8 +41,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
         reply,
         passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
-      const { streams, parsers } = startAnswer(engine, profile, chat, rendered, signal);
-      const encoder = new AnswerEncoder(events, parsers?.[0]);
+      const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
+      const encoder = new CompletionEventEncoder(events, parsers?.[0]);
       if (!body.stream) {
         await encoder.collect(streams);
         return events.response;

@@ -1,6 +1,6 @@
 /** What the model's tokenizer and its chat template make of a text: llama-server's three helpers, under its names. */
 import type { FastifyInstance } from 'fastify';
-import { renderBody } from '../../chat/start-answer.js';
+import { renderBody } from '../../chat/start-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import {
   type ApplyTemplateReply,

@@ -1,16 +1,16 @@
 /**
- * Another protocol's conversation → the messages of a chat body. What that protocol keeps apart (reasoning, text, each
- * tool call) becomes one assistant message, and images among a tool's results follow them in the user's name: a tool's
+ * Another protocol's conversation → the messages of a chat body. Reasoning, text and tool calls, which that protocol keeps
+ * apart, become one assistant message. Images among a tool's results become a user's message after them, because a tool's
  * message holds text only.
  */
 import type { AssistantMessage, ContentPart, Message, TextPart } from '../schemas/message.js';
 import type { FieldOrigins } from './field-origins.js';
 
-/** A part and where the request has it. */
+/** A part of a message, and the path of the field that it came from. */
 export interface SourcedPart {
   part: ContentPart;
   origin: string;
-  /** Of an image: where the request has its URL or its bytes. */
+  /** For an image: the path of its URL or of its bytes. */
   imageOrigin?: string;
 }
 
@@ -27,7 +27,7 @@ interface AssistantTurn extends AssistantMessage {
   reasoning_content?: string;
 }
 
-export class Conversation {
+export class ChatMessageBuilder {
   readonly #messages: Message[] = [];
   readonly #origins: FieldOrigins;
   /** The last message, if it is the assistant's and may still grow. */
@@ -39,12 +39,12 @@ export class Conversation {
     this.#origins = origins;
   }
 
-  instruct(role: 'system' | 'developer', content: SourcedContent, origin: string): void {
+  addInstructions(role: 'system' | 'developer', content: SourcedContent, origin: string): void {
     this.#showImages(origin);
     this.#push({ role, content: this.#place(content, origin) as string | TextPart[] }, origin);
   }
 
-  ask(content: SourcedContent, origin: string): void {
+  addUser(content: SourcedContent, origin: string): void {
     if (this.#images.length > 0) {
       const own: readonly SourcedPart[] =
         typeof content === 'string' ? [{ part: { type: 'text', text: content }, origin }] : content;
@@ -54,20 +54,20 @@ export class Conversation {
     this.#push({ role: 'user', content: this.#place(content, origin) }, origin);
   }
 
-  reason(text: string, origin: string): void {
+  addReasoning(text: string, origin: string): void {
     // Reasoning comes before what it leads to.
     if (this.#turn?.content !== undefined || this.#turn?.tool_calls) this.#turn = null;
     const turn = this.#openTurn(origin);
     turn.reasoning_content = (turn.reasoning_content ?? '') + text;
   }
 
-  say(content: SourcedContent, origin: string): void {
+  addAssistantText(content: SourcedContent, origin: string): void {
     if (this.#turn?.content !== undefined) this.#turn = null;
     const turn = this.#openTurn(origin);
     turn.content = this.#place(content, origin, this.#messages.length - 1) as string | TextPart[];
   }
 
-  call({ id, name, arguments: json }: PastCall, origin: string): void {
+  addToolCall({ id, name, arguments: json }: PastCall, origin: string): void {
     const turn = this.#openTurn(origin);
     const calls = `messages[${this.#messages.length - 1}].tool_calls`;
     if (!turn.tool_calls) this.#origins.set(calls, origin);
@@ -78,7 +78,7 @@ export class Conversation {
     turn.tool_calls.push({ id, type: 'function', function: { name, arguments: json } });
   }
 
-  answer(callId: string, content: SourcedContent, origin: string): void {
+  addToolResult(callId: string, content: SourcedContent, origin: string): void {
     this.#turn = null;
     let texts = content;
     if (typeof content !== 'string') {
@@ -89,8 +89,8 @@ export class Conversation {
     this.#push({ role: 'tool', tool_call_id: callId, content: placed }, origin);
   }
 
-  /** All messages. */
-  end(origin: string): Message[] {
+  /** Returns all messages. `origin` is the field that images which are still to be shown came from. */
+  build(origin: string): Message[] {
     this.#showImages(origin);
     return this.#messages;
   }
@@ -105,7 +105,7 @@ export class Conversation {
   }
 
   #showImages(origin: string): void {
-    if (this.#images.length > 0) this.ask([], origin);
+    if (this.#images.length > 0) this.addUser([], origin);
   }
 
   #push(message: Message, origin: string): void {
@@ -114,7 +114,7 @@ export class Conversation {
     this.#messages.push(message);
   }
 
-  /** The content as a chat message has it, its origins noted; by default that of the next message. */
+  /** Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it. */
   #place(content: SourcedContent, origin: string, message = this.#messages.length): string | ContentPart[] {
     const field = `messages[${message}].content`;
     this.#origins.set(field, origin);

@@ -1,23 +1,23 @@
-/** Tokens of one answer → what each adds to it, in the words of OpenAI's deltas. */
+/** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
 import type { Finish, FinishReason, ReplyDelta, ReplyParser, Token } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
 import { LogprobQueue } from './logprobs.js';
 
-/** What is there came in this order. */
-export interface AnswerDelta {
+/** The fields that are present are listed in the order in which the model produced them. */
+export interface CompletionDelta {
   reasoning_content?: string;
   content?: string;
-  /** Of the content's tokens, when the request asked for them. */
+  /** Those of the content's tokens, when the request asked for them. */
   logprobs?: LogprobEntry[];
   tool_calls?: ToolCallDelta[];
 }
 
-/** Reads one answer, by a parser where it has a format (`RenderedPrompt.format`), else as its text. */
-export class AnswerReader {
+/** Reads one completion: with a parser where it has a format (`RenderedPrompt.format`), as plain text elsewhere. */
+export class CompletionReader {
   readonly #parser: ReplyParser | null;
   readonly #logprobs = new LogprobQueue();
-  /** Where each token's text ends in that of all tokens; where there is a parser. */
+  /** With a parser only: the offset in the whole text at which each token's text ends. */
   readonly #ends: number[] = [];
   #length = 0;
   #callsTools = false;
@@ -32,9 +32,9 @@ export class AnswerReader {
     return this.#finish !== null;
   }
 
-  /** Throws when the answer has not ended. */
+  /** Throws when the completion has not ended. */
   get finish(): Finish {
-    if (!this.#finish) throw new ChasquiError('internal_error', 'The answer ended without saying why.');
+    if (!this.#finish) throw new ChasquiError('internal_error', 'The completion ended without saying why.');
     return this.#finish;
   }
 
@@ -42,22 +42,22 @@ export class AnswerReader {
     return this.#callsTools && this.finish.reason === 'stop' ? 'tool_calls' : this.finish.reason;
   }
 
-  /** How many of the tokens were spent on reasoning, up to its end mark; `null` where answers have no format. */
+  /** How many of the tokens were spent on reasoning, up to its end mark; `null` for completions without a format. */
   get reasoningTokens(): number | null {
     return this.#reasoningTokens;
   }
 
-  read(tokens: readonly Token[]): AnswerDelta[] {
+  read(tokens: readonly Token[]): CompletionDelta[] {
     return this.#parser === null ? this.#readText(tokens) : this.#parse(tokens, this.#parser);
   }
 
-  /** Entries of tokens that no text followed; after the last token. */
+  /** To be called after the last token: the entries of tokens that no text followed. */
   takeLogprobs(): LogprobEntry[] {
     return this.#parser === null ? this.#logprobs.takeAll() : [];
   }
 
-  #readText(tokens: readonly Token[]): AnswerDelta[] {
-    const deltas: AnswerDelta[] = [];
+  #readText(tokens: readonly Token[]): CompletionDelta[] {
+    const deltas: CompletionDelta[] = [];
     for (const token of tokens) {
       this.#logprobs.add(token);
       if (token.text !== '') {
@@ -69,7 +69,7 @@ export class AnswerReader {
     return deltas;
   }
 
-  #parse(tokens: readonly Token[], parser: ReplyParser): AnswerDelta[] {
+  #parse(tokens: readonly Token[], parser: ReplyParser): CompletionDelta[] {
     let text = '';
     for (const token of tokens) {
       this.#logprobs.add(token);
@@ -78,18 +78,18 @@ export class AnswerReader {
       this.#finish = token.finish ?? this.#finish;
     }
     this.#length += text.length;
-    const deltas = parser.push(text, this.#finish !== null).flatMap((delta) => this.#toAnswerDelta(delta) ?? []);
+    const deltas = parser.push(text, this.#finish !== null).flatMap((delta) => this.#toCompletionDelta(delta) ?? []);
     if (this.#finish !== null) this.#reasoningTokens = this.#countUpTo(parser.reasoningLength());
     return deltas;
   }
 
-  /** A parser's delta may bring nothing; then it is none. */
-  #toAnswerDelta(delta: ReplyDelta): AnswerDelta | null {
+  /** Null for a parser's delta that adds nothing. */
+  #toCompletionDelta(delta: ReplyDelta): CompletionDelta | null {
     if (delta.toolIndex !== undefined) {
       this.#callsTools = true;
       return { tool_calls: [toToolCallDelta(delta, delta.toolIndex)] };
     }
-    const result: AnswerDelta = {};
+    const result: CompletionDelta = {};
     if (delta.reasoning !== undefined) result.reasoning_content = delta.reasoning;
     if (delta.content === undefined) return delta.reasoning === undefined ? null : result;
     return withLogprobs({ ...result, content: delta.content }, this.#logprobs.takeFor(delta.content));
@@ -100,7 +100,7 @@ export class AnswerReader {
   }
 }
 
-function withLogprobs(delta: AnswerDelta, logprobs: LogprobEntry[]): AnswerDelta {
+function withLogprobs(delta: CompletionDelta, logprobs: LogprobEntry[]): CompletionDelta {
   return logprobs.length === 0 ? delta : { ...delta, logprobs };
 }
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AnswerDelta, AnswerReader } from '../../../ts/chat/answer-delta.js';
+import { type CompletionDelta, CompletionReader } from '../../../ts/chat/completion-reader.js';
 import type { Finish, Token } from '../../../ts/engine/engine.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { FakeParser } from '../../support/fake-parser.js';
@@ -16,15 +16,15 @@ const tokens = (texts: string[], finish: Partial<Finish> = {}): Token[] =>
   }));
 
 /** In batches of `size` tokens. */
-function readAll(reader: AnswerReader, all: Token[], size: number): AnswerDelta[] {
-  const deltas: AnswerDelta[] = [];
+function readAll(reader: CompletionReader, all: Token[], size: number): CompletionDelta[] {
+  const deltas: CompletionDelta[] = [];
   for (let at = 0; at < all.length; at += size) deltas.push(...reader.read(all.slice(at, at + size)));
   return deltas;
 }
 
-const textOf = (deltas: AnswerDelta[], key: 'content' | 'reasoning_content') =>
+const textOf = (deltas: CompletionDelta[], key: 'content' | 'reasoning_content') =>
   deltas.map((delta) => delta[key] ?? '').join('');
-const logprobTokens = (deltas: AnswerDelta[]) =>
+const logprobTokens = (deltas: CompletionDelta[]) =>
   deltas.flatMap(({ logprobs }) => logprobs ?? []).map(({ token }) => token);
 
 const ANSWER = [
@@ -45,7 +45,7 @@ const ANSWER = [
 ];
 
 test('without a parser each text is a delta', () => {
-  const reader = new AnswerReader();
+  const reader = new CompletionReader();
   const deltas = readAll(reader, tokens(['a', '', 'b']), 2);
   assert.equal(
     deltas.map(({ content }) => content),
@@ -58,7 +58,7 @@ test('without a parser each text is a delta', () => {
 
 for (const size of [1, 2, 3, 5, 100]) {
   test(`reasoning, content and calls, in batches of ${size}`, () => {
-    const reader = new AnswerReader(new FakeParser());
+    const reader = new CompletionReader(new FakeParser());
     const deltas = readAll(reader, tokens(ANSWER), size);
     assert.is(textOf(deltas, 'reasoning_content'), 'Hm, so');
     assert.is(textOf(deltas, 'content'), 'It is 5. ');
@@ -72,19 +72,19 @@ for (const size of [1, 2, 3, 5, 100]) {
   });
 
   test(`log-probabilities are those of the content, in batches of ${size}`, () => {
-    const deltas = readAll(new AnswerReader(new FakeParser()), tokens(ANSWER), size);
+    const deltas = readAll(new CompletionReader(new FakeParser()), tokens(ANSWER), size);
     assert.equal(logprobTokens(deltas), ['It', ' is', ' 5', '. ']);
   });
 }
 
 test('an answer that is cut off within a call ends with length', () => {
-  const reader = new AnswerReader(new FakeParser());
+  const reader = new CompletionReader(new FakeParser());
   reader.read(tokens(['<call>add {"a"'], { reason: 'length' }));
   assert.is(reader.finishReason, 'length');
 });
 
 test('it knows whether the answer has ended', () => {
-  const reader = new AnswerReader();
+  const reader = new CompletionReader();
   assert.not(reader.ended);
   assert.throws(() => reader.finish, /ended without saying why/);
 });

@@ -1,35 +1,35 @@
 /**
- * Deltas → the parts of an answer, for protocols that announce and close each of them: reasoning, text, tool calls. At
- * any time at most one part is open, and a part that was closed stays so.
+ * Deltas → the parts of a completion, for protocols that announce and close each of them: reasoning, text, tool calls.
+ * At any time at most one part is open, and a closed part is never opened again.
  */
 import { newId } from '../new-id.js';
 import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
-import type { AnswerDelta } from './answer-delta.js';
+import type { CompletionDelta } from './completion-reader.js';
 
-export interface AnswerPart {
+export interface CompletionPart {
   kind: 'reasoning' | 'text' | 'tool_call';
-  /** Its place among the answer's parts. */
+  /** Its place among the completion's parts. */
   index: number;
-  /** All of it so far; of a tool call its arguments. */
+  /** All of its text so far; for a tool call, its arguments. */
   text: string;
   logprobs: LogprobEntry[];
-  /** A tool call's, else empty. */
+  /** Empty for what is no tool call. */
   callId: string;
   name: string;
 }
 
 export type PartEvent =
-  | { type: 'opened' | 'closed'; part: AnswerPart }
-  | { type: 'grown'; part: AnswerPart; by: string; logprobs: readonly LogprobEntry[] };
+  | { type: 'opened' | 'closed'; part: CompletionPart }
+  | { type: 'grown'; part: CompletionPart; by: string; logprobs: readonly LogprobEntry[] };
 
-export class AnswerParts {
-  /** Those that are there so far, in order. */
-  readonly all: AnswerPart[] = [];
-  #open: AnswerPart | null = null;
+export class CompletionParts {
+  /** The parts so far, in order. */
+  readonly all: CompletionPart[] = [];
+  #open: CompletionPart | null = null;
   /** The open tool call's number, as the deltas count them. */
   #callIndex = -1;
 
-  add(delta: AnswerDelta): PartEvent[] {
+  add(delta: CompletionDelta): PartEvent[] {
     const events: PartEvent[] = [];
     if (delta.reasoning_content) this.#grow('reasoning', delta.reasoning_content, [], events);
     if (delta.content) this.#grow('text', delta.content, delta.logprobs ?? [], events);
@@ -37,7 +37,7 @@ export class AnswerParts {
     return events;
   }
 
-  /** Closes what is open. */
+  /** Closes the part that is open, if there is one. */
   close(): PartEvent[] {
     const events: PartEvent[] = [];
     this.#closeInto(events);
@@ -66,15 +66,15 @@ export class AnswerParts {
     if (by !== '') this.#growInto(part, by, [], events);
   }
 
-  #growInto(part: AnswerPart, by: string, logprobs: LogprobEntry[], events: PartEvent[]): void {
+  #growInto(part: CompletionPart, by: string, logprobs: LogprobEntry[], events: PartEvent[]): void {
     part.text += by;
     part.logprobs.push(...logprobs);
     events.push({ type: 'grown', part, by, logprobs });
   }
 
-  #openInto(kind: AnswerPart['kind'], events: PartEvent[], callId = '', name = ''): AnswerPart {
+  #openInto(kind: CompletionPart['kind'], events: PartEvent[], callId = '', name = ''): CompletionPart {
     this.#closeInto(events);
-    const part: AnswerPart = { kind, index: this.all.length, text: '', logprobs: [], callId, name };
+    const part: CompletionPart = { kind, index: this.all.length, text: '', logprobs: [], callId, name };
     this.all.push(part);
     this.#open = part;
     events.push({ type: 'opened', part });

@@ -1,4 +1,4 @@
-/** A valid chat body → its prompt → the jobs that answer it. */
+/** A valid chat body → its prompt → one running job for each choice. */
 import type { Engine, RenderedPrompt, ReplyParser, TokenStream } from '../engine/engine.js';
 import type { LoadImagesOptions } from '../images/load-images.js';
 import type { Profile } from '../profiles/profile.js';
@@ -10,13 +10,13 @@ import { toRenderOptions } from './render-options.js';
 import { refuseImages, renderPrompt } from './render-prompt.js';
 import { toJob } from './to-job.js';
 
-/** One stream for each choice, and what takes it apart where answers are more than their text. */
-export interface StartedAnswer {
+/** One stream for each choice, and a parser for each where completions have a format. */
+export interface StartedCompletion {
   streams: TokenStream[];
   parsers: ReplyParser[] | undefined;
 }
 
-/** Rejects with what is wrong with the body, before any picture is loaded if that can be told. */
+/** Rejects with what is wrong with the body; whatever can be told without loading its images is told before that. */
 export async function renderBody(
   engine: Engine,
   body: ChatCompletionRequest,
@@ -29,16 +29,16 @@ export async function renderBody(
   return renderPrompt(engine, body.messages, images, options, loading);
 }
 
-/** What is wrong with the prompt, the streams tell. */
-export function startAnswer(
+/** This function does not throw for a bad prompt; the streams reject instead. */
+export function startCompletion(
   engine: Engine,
   profile: Profile,
   body: ChatCompletionRequest,
   rendered: RenderedPrompt,
   signal: AbortSignal,
-): StartedAnswer {
+): StartedCompletion {
   const n = body.n ?? 1;
-  // Before there are jobs, which a failure here would leave running.
+  // Parsers are opened before jobs are submitted, because a failure here would leave the jobs running.
   const parsers = openParsers(engine, rendered, n);
   return { streams: submitChoices(engine, toJob(body, rendered, profile), n, signal), parsers };
 }

@@ -1,8 +1,8 @@
 /** An answer with every kind of part, as the deltas that make it, and its ends. */
-import type { AnswerDelta } from '../../ts/chat/answer-delta.js';
-import type { AnswerEvent } from '../../ts/chat/answer-encoder.js';
+import type { CompletionDelta } from '../../ts/chat/completion-reader.js';
+import type { SseEvent } from '../../ts/chat/completion-event-encoder.js';
 
-export const FULL_ANSWER: readonly AnswerDelta[] = [
+export const FULL_COMPLETION: readonly CompletionDelta[] = [
   { reasoning_content: 'They want ' },
   { reasoning_content: 'the weather.', content: 'Let me ' },
   { content: 'look.' },
@@ -14,7 +14,7 @@ export const FULL_ANSWER: readonly AnswerDelta[] = [
 
 /** What an event says; the name must be the data's type. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every kind
-export function dataOf(event: AnswerEvent): any {
+export function dataOf(event: SseEvent): any {
   if (typeof event === 'string') throw new Error(`An event without a name: ${event}`);
   if (/[\r\n]/.test(event.data)) throw new Error(`A line break in an event: ${event.data}`);
   const data = JSON.parse(event.data);
@@ -23,7 +23,7 @@ export function dataOf(event: AnswerEvent): any {
 }
 
 /** Events as the clients' own stream readers take them. */
-export function toReadable(events: readonly AnswerEvent[]): ReadableStream {
+export function toReadable(events: readonly SseEvent[]): ReadableStream {
   const lines = events.map((event) => `${JSON.stringify(dataOf(event))}\n`);
   return new Blob(lines).stream();
 }

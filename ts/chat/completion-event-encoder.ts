@@ -1,0 +1,61 @@
+/** The tokens of one completion → the server-sent events of a protocol that announces a completion part by part. */
+import type { Finish, ReplyParser, TokenStream } from '../engine/engine.js';
+import type { ErrorBody } from '../schemas/error.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+import { type ChoiceBatch, forEachChoice } from './choices.js';
+
+/** One server-sent event: data alone, or data with a name. Neither holds a line break. */
+export type SseEvent = string | { name: string; data: string };
+
+/** An event whose data says its name once more, as `type`. */
+export function typedEvent(data: { type: string } & Record<string, unknown>): SseEvent {
+  return { name: data.type, data: JSON.stringify(data) };
+}
+
+/** How a protocol tells of a completion. The methods are called in the order in which they stand here. */
+export interface CompletionProtocol {
+  begin(): SseEvent[];
+  add(delta: CompletionDelta): SseEvent[];
+  /** `reasoningTokens` is `null` for completions without a format, which do not tell reasoning apart. */
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[];
+  /** Called instead of `end`, after `begin`, when the completion fails. */
+  fail(body: ErrorBody): SseEvent[];
+}
+
+export class CompletionEventEncoder {
+  readonly #protocol: CompletionProtocol;
+  readonly #reader: CompletionReader;
+  #begun = false;
+
+  constructor(protocol: CompletionProtocol, parser?: ReplyParser) {
+    this.#protocol = protocol;
+    this.#reader = new CompletionReader(parser);
+  }
+
+  encode({ tokens }: ChoiceBatch): SseEvent[] {
+    const events = this.#begin();
+    for (const delta of this.#reader.read(tokens)) events.push(...this.#protocol.add(delta));
+    return events;
+  }
+
+  /** Throws when the completion has not ended: a stream that just stops must not look complete. */
+  end(): SseEvent[] {
+    return this.#protocol.end(this.#reader.finish, this.#reader.reasoningTokens);
+  }
+
+  fail(body: ErrorBody): SseEvent[] {
+    return [...this.#begin(), ...this.#protocol.fail(body)];
+  }
+
+  /** Reads the streams to their ends without sending anything. The protocol object has the whole completion then. */
+  async collect(streams: readonly TokenStream[]): Promise<void> {
+    await forEachChoice(streams, (batch) => void this.encode(batch));
+    this.end();
+  }
+
+  #begin(): SseEvent[] {
+    if (this.#begun) return [];
+    this.#begun = true;
+    return this.#protocol.begin();
+  }
+}

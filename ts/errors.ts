@@ -27,7 +27,7 @@ function notFound(meaning: string, status = 404): CatalogueRow {
   return { status, type: 'not_found_error', meaning };
 }
 
-function serverFault(meaning: string, status = 500): CatalogueRow {
+function serverError(meaning: string, status = 500): CatalogueRow {
   return { status, type: 'server_error', meaning };
 }
 
@@ -40,7 +40,7 @@ export const ERRORS = {
   unsupported_media_type: badRequest('The body was not sent as `Content-Type: application/json`.', 415),
   unknown_url: notFound('There is nothing at this path.'),
   method_not_allowed: badRequest('The path is known, but not with this method.', 405),
-  client_closed_request: badRequest('The client went away before the answer. Seen in logs only.', 499),
+  client_closed_request: badRequest('The client went away before the reply. Seen in logs only.', 499),
 
   host_not_allowed: {
     status: 403,
@@ -59,7 +59,7 @@ export const ERRORS = {
   invalid_type: badRequest('A field has the wrong type.'),
   invalid_value: badRequest('A field has the right type and an impossible value.'),
   unknown_parameter: badRequest('Where unknown fields are refused: a field that this mode does not know.'),
-  unsupported_parameter: badRequest('A field that would change the answer and that this server cannot obey.'),
+  unsupported_parameter: badRequest('A field that would change the completion and that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
   model_not_capable: badRequest(
     'The model cannot do this: an embedding model does not chat, a chat model does not rank.',
@@ -67,12 +67,12 @@ export const ERRORS = {
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   too_many_images: badRequest('A request has more images than are taken.'),
   invalid_image_url: badRequest('An image is given neither by an http or https address nor by a base64 data URI.'),
-  invalid_image: badRequest('The bytes of an image are no picture that can be read, or not of the declared type.'),
+  invalid_image: badRequest('The bytes of an image cannot be read as an image, or are not of the declared type.'),
   image_too_large: badRequest('An image has too many bytes or pixels, or those of the request have together.'),
   image_download_failed: badRequest('An image could not be had from its address.'),
   template_failed: badRequest("The model's chat template refused the conversation."),
   context_length_exceeded: badRequest('The prompt does not fit into the context.'),
-  invalid_grammar: badRequest('A grammar or JSON schema cannot be enforced, or leaves the answer no way to go on.'),
+  invalid_grammar: badRequest('A grammar or JSON schema cannot be enforced, or allows no token to go on with.'),
   prepare_timeout: badRequest(
     'Rendering, tokenizing or compiling what the request holds took longer than the server allows.',
   ),
@@ -85,26 +85,26 @@ export const ERRORS = {
     meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
   },
   server_busy: {
-    ...serverFault('The server holds as much of request bodies as it has room for.', 503),
+    ...serverError('The server holds as much of request bodies as it has room for.', 503),
     retryAfterSeconds: 5,
   },
-  engine_closed: { ...serverFault('The server is shutting down.', 503), retryAfterSeconds: 5 },
+  engine_closed: { ...serverError('The server is shutting down.', 503), retryAfterSeconds: 5 },
   engine_stalled: {
-    ...serverFault('The engine has not finished a step for half a minute. Said by the health endpoint only.', 503),
+    ...serverError('The engine has not finished a step for half a minute. Said by the health endpoint only.', 503),
     retryAfterSeconds: 30,
   },
-  out_of_memory: serverFault('Memory ran out while the answer was being computed.'),
-  decode_failed: serverFault('The model could not be evaluated.'),
-  key_store_failed: serverFault('The database of API keys could not be read or written.'),
-  internal_error: serverFault('A fault of the server itself.'),
+  out_of_memory: serverError('Memory ran out while the completion was being computed.'),
+  decode_failed: serverError('The model could not be evaluated.'),
+  key_store_failed: serverError('The database of API keys could not be read or written.'),
+  internal_error: serverError('An error of the server itself.'),
 
-  // Loading a model; never the answer to a request
+  // Loading a model; no request is answered with these
   model_file_missing: notFound('There is no file at the path of the model.'),
-  model_fetch_failed: serverFault('The file of the model could not be fetched from its URL.'),
+  model_fetch_failed: serverError('The file of the model could not be fetched from its URL.'),
   model_file_invalid: badRequest('The file is not a complete GGUF model.'),
-  model_load_failed: serverFault('The file is a GGUF model that could not be loaded.'),
-  addon_missing: serverFault('The native part of chasqui could not be loaded.'),
-  backend_unavailable: serverFault('The backend that was asked for cannot be used on this machine.'),
+  model_load_failed: serverError('The file is a GGUF model that could not be loaded.'),
+  addon_missing: serverError('The native part of chasqui could not be loaded.'),
+  backend_unavailable: serverError('The backend that was asked for cannot be used on this machine.'),
   invalid_options: badRequest('An option given when loading the model is out of its range.'),
 } as const satisfies Record<string, CatalogueRow>;
 
@@ -115,7 +115,7 @@ export class ChasquiError extends Error {
   override readonly name = 'ChasquiError';
   /** When trying again may help; only for what is temporary. */
   retryAfterSeconds: number | undefined;
-  /** Which of the job's pictures is at fault, counted from 0. */
+  /** The number of the job's image that the error is about, counted from 0. */
   imageIndex: number | undefined;
   /**
    * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Whoever started
@@ -126,7 +126,7 @@ export class ChasquiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** The request field at fault, as a path: `messages[0].content`. */
+    /** The request field that the error is about, as a path: `messages[0].content`. */
     readonly param: string | null = null,
     options?: ErrorOptions,
   ) {

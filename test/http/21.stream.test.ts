@@ -122,7 +122,7 @@ test('a failure before the first token is an ordinary error reply', async () => 
 
 test('a failure after that is an error frame, and no [DONE]', async () => {
   const failWith = new ChasquiError('decode_failed', 'The model broke.');
-  const { chat, faults } = testApp({ failAt: 1, failWith });
+  const { chat, serverErrors } = testApp({ failAt: 1, failWith });
   const reply = await chat({ stream: true });
   assert.is(reply.statusCode, 200);
   const { events, done } = readSse(reply.body);
@@ -131,15 +131,15 @@ test('a failure after that is an error frame, and no [DONE]', async () => {
   assert.equal(rest, {});
   assert.match(error.message, /could not be evaluated.* under request req_/);
   assert.equal({ ...error, message: '' }, { message: '', type: 'server_error', param: null, code: 'decode_failed' });
-  assert.equal(faults, [failWith]);
+  assert.equal(serverErrors, [failWith]);
 });
 
 test('a stream that just stops does not look complete', async () => {
-  const { chat, faults } = testApp({ unfinished: true });
+  const { chat, serverErrors } = testApp({ unfinished: true });
   const { events, done } = readSse((await chat({ stream: true })).body);
   assert.not.ok(done);
   assert.is(events.at(-1).error.code, 'internal_error');
-  assert.is(faults.length, 1);
+  assert.is(serverErrors.length, 1);
 });
 
 test('a long wait for the first token begins the reply with comments', async () => {

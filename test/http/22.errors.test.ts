@@ -128,13 +128,13 @@ test('a path that cannot be decoded', async () => {
   expectError(await app.inject('/v1/models/%E0%A4%A'), { status: 400, code: 'bad_request', says: /valid url/ });
 });
 
-test('a fault of our own is reported in full, and told in brief', async () => {
+test('an error of our own is reported in full, and told in brief', async () => {
   for (const stream of [false, true]) {
     const failWith = new TypeError('secret detail');
-    const { chat, faults } = testApp({ failAt: 0, failWith });
+    const { chat, serverErrors } = testApp({ failAt: 0, failWith });
     const reply = await chat({ stream });
     expectError(reply, { status: 500, type: 'server_error', code: 'internal_error', says: /^(?!.*secret)/ });
-    assert.equal(faults, [failWith]);
+    assert.equal(serverErrors, [failWith]);
   }
 });
 

@@ -16,17 +16,17 @@ for (const stream of [false, true]) {
   const kind = stream ? 'streamed' : 'whole';
 
   test(`${kind}: gone before the first token`, async () => {
-    const { engine, url, faults } = await listeningApp({ manual: true });
+    const { engine, url, serverErrors } = await listeningApp({ manual: true });
     const socket = sendChat(url, { stream });
     await until(() => engine.running.size === 1, 'the job is submitted');
     socket.destroy();
     await until(() => engine.running.size === 0, 'the sequence is freed');
     assert.is(engine.cancelled, 1);
-    assert.equal(faults, []);
+    assert.equal(serverErrors, []);
   });
 
   test(`${kind}: gone between tokens`, async () => {
-    const { engine, url, faults } = await listeningApp({ manual: true });
+    const { engine, url, serverErrors } = await listeningApp({ manual: true });
     const socket = sendChat(url, { stream });
     await until(() => engine.running.size === 1, 'the job is submitted');
     engine.step();
@@ -34,7 +34,7 @@ for (const stream of [false, true]) {
     socket.destroy();
     await until(() => engine.running.size === 0, 'the sequence is freed');
     assert.is(engine.cancelled, 1);
-    assert.equal(faults, []);
+    assert.equal(serverErrors, []);
   });
 
   test(`${kind}: gone while the prompt is rendered`, async () => {
@@ -69,7 +69,7 @@ for (const [what, method, path, body] of PREPARED) {
   test(`gone while it waits for ${what}: the preparation is cancelled`, async () => {
     let queued = 0;
     let cancelled = 0;
-    const { engine, url, faults } = await listeningApp();
+    const { engine, url, serverErrors } = await listeningApp();
     engine[method] = (_given: unknown, { signal }: OnBehalf = {}): Promise<never> => {
       queued += 1;
       return untilAborted(new Promise<never>(() => {}), signal, () => {
@@ -81,7 +81,7 @@ for (const [what, method, path, body] of PREPARED) {
     socket.destroy();
     await until(() => cancelled === 1, 'the preparation is cancelled');
     assert.is(engine.jobs.length, 0);
-    assert.equal(faults, []);
+    assert.equal(serverErrors, []);
   });
 }
 
@@ -144,13 +144,13 @@ test('a client that does not read and then goes frees its sequence', async () =>
 });
 
 test('a client that reads nothing for too long is cut off, and its sequence freed', async () => {
-  const { engine, url, faults } = await listeningApp(manyPages, { stallTimeoutMs: 50 });
+  const { engine, url, serverErrors } = await listeningApp(manyPages, { stallTimeoutMs: 50 });
   const socket = sendChat(url, { stream: true });
   socket.pause();
   const closed = new Promise((resolve) => socket.once('close', resolve));
   await until(() => engine.running.size === 0 && engine.jobs.length === 1, 'the sequence is freed');
   assert.is(engine.cancelled, 1);
-  assert.equal(faults, []);
+  assert.equal(serverErrors, []);
   socket.resume();
   await closed;
 });
@@ -159,12 +159,12 @@ test('a client that reads nothing for too long is cut off, and its sequence free
 const oneLargePage = { batches: () => [[{ text: 'x'.repeat(30_000_000) }]] };
 
 test('a client that does not read its whole reply is cut off as well', async () => {
-  const { app, engine, url, faults } = await listeningApp(oneLargePage, { stallTimeoutMs: 100 });
+  const { app, engine, url, serverErrors } = await listeningApp(oneLargePage, { stallTimeoutMs: 100 });
   const socket = sendChat(url, {});
   socket.pause();
   await until(() => engine.finished === 1, 'all is computed');
   await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
-  assert.equal(faults, []);
+  assert.equal(serverErrors, []);
   socket.destroy();
 });
 
@@ -213,7 +213,7 @@ test('a client that reads late but in time is not', async () => {
 });
 
 test('100 clients that drop at any moment leave nothing behind', async () => {
-  const { app, engine, url, faults } = await listeningApp({
+  const { app, engine, url, serverErrors } = await listeningApp({
     batches: () => Array.from({ length: 20 }, (_, i) => [{ text: `${i} ` }]),
   });
   for (let i = 0; i < 100; i++) {
@@ -223,7 +223,7 @@ test('100 clients that drop at any moment leave nothing behind', async () => {
   }
   await until(async () => (await openConnections(app.server)) === 0 && engine.jobs.length >= 34, 'all are gone');
   await until(() => engine.running.size === 0, 'no sequence is held');
-  assert.equal(faults, []);
+  assert.equal(serverErrors, []);
   assert.is((await fetch(`${url}/health`)).status, 200);
 });
 

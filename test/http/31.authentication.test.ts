@@ -76,10 +76,10 @@ test('a check that fails lets nobody in', async () => {
   const broken = () => {
     throw new Error('secret detail');
   };
-  const { post, faults } = testApp({}, { ...PRIVATE, access: broken }, serverless);
+  const { post, serverErrors } = testApp({}, { ...PRIVATE, access: broken }, serverless);
   const reply = await post(JSON.stringify(chatBody()), { authorization: `Key ${KEY}` });
   expectError(reply, { status: 500, type: 'server_error', code: 'internal_error', says: /^(?!.*secret)/ });
-  assert.is(faults.length, 1);
+  assert.is(serverErrors.length, 1);
 });
 
 test('the local modes look at no key', async () => {

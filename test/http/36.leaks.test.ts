@@ -23,7 +23,7 @@ const BODIES: [url: string, body: object][] = [
   ['/v1/messages', { messages, max_tokens: 5 }],
 ];
 
-test('no fault tells of paths, whenever and in whichever protocol it comes', async () => {
+test('no error tells of paths, whenever and in whichever protocol it comes', async () => {
   for (const code of FAULTS) {
     const failWith = new ChasquiError(code, `It failed at ${SECRET}`, null, { cause: new Error(SECRET) });
     for (const [url, body] of BODIES) {
@@ -32,13 +32,13 @@ test('no fault tells of paths, whenever and in whichever protocol it comes', asy
         [true, 0],
         [true, 1],
       ] as const) {
-        const { send, faults } = testApp({ failAt, failWith });
+        const { send, serverErrors } = testApp({ failAt, failWith });
         const reply = await send(url, { model: 'fake', stream, ...body });
         assert.is(reply.statusCode, failAt === 0 ? 500 : 200);
         assert.match(reply.body, new RegExp(`"code":"${code}"`));
         assert.not.match(reply.body, /secret|somebody/, `${url} ${code}`);
         assert.match(reply.body, /under request req_/);
-        assert.equal(faults, [failWith], 'the log has all of it');
+        assert.equal(serverErrors, [failWith], 'the log has all of it');
       }
     }
   }
@@ -51,12 +51,12 @@ test('neither does the database of keys', async () => {
   keys.close();
   try {
     const access = (sent: string) => keys.admits(sent, DEPLOYMENT.org);
-    const { app, faults } = testApp({}, { deployment: DEPLOYMENT, access }, serverless);
+    const { app, serverErrors } = testApp({}, { deployment: DEPLOYMENT, access }, serverless);
     const url = `/${DEPLOYMENT.org}/${DEPLOYMENT.app}/v1/models`;
     const reply = await app.inject({ url, headers: { authorization: `Key ${key}` } });
     expectError(reply, { status: 500, type: 'server_error', code: 'key_store_failed', says: /under request req_/ });
     assert.not.match(reply.body, /chasqui\.db|chasqui-keys|tmp/);
-    assert.match(String((faults[0] as Error).message), /chasqui\.db/);
+    assert.match(String((serverErrors[0] as Error).message), /chasqui\.db/);
   } finally {
     fs.rmSync(folder, { recursive: true });
   }

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { OPTION_NAMES } from '../../ts/cli/option-names.js';
 import { ChasquiError } from '../../ts/errors.js';
-import { judgeImage } from '../../ts/images/judge-image.js';
+import { validateImage } from '../../ts/images/validate-image.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
 import { DRAWING, dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../support/image-files.js';
@@ -39,7 +39,7 @@ test('by data URI and by address, in every format, whole and streamed', async ({
       assert.is(reply.statusCode, 200, reply.body);
       assert.is(engine.jobs[0]?.prompt, '<user>What is<image><image>this?');
       const [first, second] = (engine.jobs[0]?.images ?? []) as { bytes: Buffer }[];
-      if (format === 'webp') assert.equal(judgeImage(first?.bytes as Buffer, 'image/png').width, DRAWING.width);
+      if (format === 'webp') assert.equal(validateImage(first?.bytes as Buffer, 'image/png').width, DRAWING.width);
       else assert.equal(first?.bytes, await picture(format));
       assert.equal(second?.bytes, await picture('png'));
     }

@@ -181,10 +181,10 @@ test('a failure in the middle of a stream is an error event', async () => {
   assert.is(events.at(-1).error.code, 'decode_failed');
 });
 
-test('a choice that just stops is a fault, not an answer', async () => {
-  const { send, faults } = testApp({ unfinished: true });
+test('a choice that just stops is an error, not a completion', async () => {
+  const { send, serverErrors } = testApp({ unfinished: true });
   expectError(await send(URL, body()), { status: 500, type: 'server_error', code: 'internal_error' });
-  assert.match((faults[0] as Error).message, 'ended without saying why');
+  assert.match((serverErrors[0] as Error).message, 'ended without saying why');
 });
 
 test('finish reasons are the engine’s', async () => {

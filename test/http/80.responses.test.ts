@@ -260,14 +260,14 @@ test('what the chat side finds wrong has this protocol’s name for the field', 
 });
 
 test('a failure in a stream ends the response and is told', async () => {
-  const { respond, faults } = responses({ failAt: 1, failWith: new ChasquiError('decode_failed', 'The model broke.') });
+  const { respond, serverErrors } = responses({ failAt: 1, failWith: new ChasquiError('decode_failed', 'The model broke.') });
   const events = readNamedEvents((await respond({ stream: true })).body);
   assert.equal(
     events.slice(-2).map(({ type }) => type),
     ['response.failed', 'error'],
   );
   assert.is(events.at(-1).error.code, 'decode_failed');
-  assert.is(faults.length, 1);
+  assert.is(serverErrors.length, 1);
 });
 
 test('a stream that just stops does not look complete', async () => {

@@ -91,7 +91,7 @@ for (const [url, whole] of [
   ['/v1/messages', MESSAGES],
 ] as const) {
   test(`${url}: what is wrong is a 4xx that names a field of this protocol, and holds nothing`, async () => {
-    const { app, engine, faults } = testApp();
+    const { app, engine, serverErrors } = testApp();
     const post = postTo(app, url);
     assert.is((await post(whole)).statusCode, 200);
     const next = numbers(1);
@@ -108,7 +108,7 @@ for (const [url, whole] of [
       assert.ok(Object.hasOwn(whole, field), shown);
     }
     assert.ok(statuses.has(200) && statuses.has(400));
-    assert.equal([faults, engine.running.size], [[], 0]);
+    assert.equal([serverErrors, engine.running.size], [[], 0]);
   });
 }
 

@@ -160,7 +160,7 @@ for (const [format, parses] of [
       }
     }
     assert.is(problems.length, 0, problems.slice(0, 5).join('\n'));
-    assert.equal(app.faults, []);
+    assert.equal(app.serverErrors, []);
   });
 }
 

@@ -34,12 +34,12 @@ const AT_ONCE = 8;
 export async function sendBodies(count: number, seed: number): Promise<BodiesReport> {
   const engine = await loadModel(demoModelPath, { contextSize: 192, parallel: 4, threads: 1 });
   const report: BodiesReport = { problems: [], statuses: {}, atRest: { active: 0, queued: 0 }, jobs: 0 };
-  const onFault = (fault: unknown) =>
-    report.problems.push(`a fault of the server: ${(fault as Error)?.stack ?? fault}`);
+  const onServerError = (error: unknown) =>
+    report.problems.push(`an error of the server: ${(error as Error)?.stack ?? error}`);
   const targets: Target[] = [];
   for (const mode of MODES) {
     const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
-    targets.push(await toTarget(buildApp(engine, PROFILES[mode], { onFault, ...deployed }), mode));
+    targets.push(await toTarget(buildApp(engine, PROFILES[mode], { onServerError, ...deployed }), mode));
   }
   let next = 0;
   const work = async (): Promise<void> => {

@@ -9,8 +9,8 @@ import { FakeEngine, type FakeScript } from './fake-engine.js';
 export interface TestApp {
   app: FastifyInstance;
   engine: FakeEngine;
-  /** What `onFault` was told. */
-  faults: unknown[];
+  /** What `onServerError` was told. */
+  serverErrors: unknown[];
   /** Sends a chat request; `model` and `messages` are there unless `body` has others. */
   chat(body?: Record<string, unknown>): Promise<LightMyRequestResponse>;
   /** Sends `payload` as it is. */
@@ -28,15 +28,15 @@ export function chatBody(body: Record<string, unknown> = {}): Record<string, unk
 
 export function testApp(script: FakeScript = {}, options: AppOptions = {}, profile: Profile = runtime): TestApp {
   const engine = new FakeEngine(script);
-  const faults: unknown[] = [];
-  const app = buildApp(engine, profile, { onFault: (fault) => faults.push(fault), ...options });
+  const serverErrors: unknown[] = [];
+  const app = buildApp(engine, profile, { onServerError: (error) => serverErrors.push(error), ...options });
   const { deployment } = options;
   const url = deployment ? `/${deployment.org}/${deployment.app}${CHAT_PATH}` : CHAT_PATH;
   const post: TestApp['post'] = (payload, headers = JSON_HEADERS) =>
     app.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) });
   const send: TestApp['send'] = (path, body) =>
     app.inject({ method: 'POST', url: path, headers: JSON_HEADERS, payload: JSON.stringify(body) });
-  return { app, engine, faults, post, send, chat: (body) => post(JSON.stringify(chatBody(body))) };
+  return { app, engine, serverErrors, post, send, chat: (body) => post(JSON.stringify(chatBody(body))) };
 }
 
 const listening = new Set<FastifyInstance>();

@@ -6,7 +6,7 @@ import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import type { Message } from '../schemas/message.js';
 import { fieldOfError } from './field-of-error.js';
-import { nameImageAtFault } from './message-images.js';
+import { nameFailedImage } from './message-images.js';
 
 /** A chat body that asks for the same as a request of another protocol. */
 export interface ChatTranslation {
@@ -40,7 +40,7 @@ export class FieldOrigins {
 
   /** The failure as it is to be told; what names no field of the chat body stays as it is. */
   translate(failure: unknown, { messages }: ChatBody): unknown {
-    const thrown = nameImageAtFault(failure, messages);
+    const thrown = nameFailedImage(failure, messages);
     if (!(thrown instanceof ChasquiError)) return thrown;
     const param = fieldOfError(thrown);
     const origin = param && this.#originOf(param);

@@ -1,12 +1,12 @@
 /**
- * How deep JSON may be nested that is handed to the model's template and to grammars: both work by recursion, and no
- * schema or argument that means anything comes near it.
+ * Limits how deep JSON may be nested that the model's template and grammars are given. Both work by recursion, and no
+ * schema or argument of practical use comes near the limit.
  */
 import { ChasquiError } from '../errors.js';
 
 const MAX_DEPTH = 64;
 
-/** Throws for a value nested deeper than that, with `param` as the field at fault. */
+/** Throws for a value nested deeper than that; the error names the field `param`. */
 export function limitDepth(value: unknown, param: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,10 +1,10 @@
-/** The pictures of a request's messages: found, loaded, and named where one of them is at fault. */
+/** The images of a request's messages: they are found, loaded, and named in errors. */
 import { ChasquiError } from '../errors.js';
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadedImage, type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ContentPart, Message } from '../schemas/message.js';
 
-/** Of all image parts, in order. Rejects as `loadImages` does; `param` is the part's path. */
+/** Loads the images of all image parts, in order. Rejects as `loadImages` does; `param` is the part's path. */
 export async function loadMessageImages(
   messages: readonly Message[],
   options: LoadImagesOptions,
@@ -13,8 +13,8 @@ export async function loadMessageImages(
   return sources.length === 0 ? [] : loadImages(sources, options);
 }
 
-/** The engine knows a picture by its number; the caller knows it by its place in the messages. */
-export function nameImageAtFault(thrown: unknown, messages: readonly Message[]): unknown {
+/** The engine names an image by its number; this names it by its place in the messages, as the caller knows it. */
+export function nameFailedImage(thrown: unknown, messages: readonly Message[]): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
   const param = sourcesIn(messages)[thrown.imageIndex]?.param;
   if (param === undefined) return thrown;

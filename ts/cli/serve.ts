@@ -193,7 +193,7 @@ function toSettings(options: ServeOptions & { model: string }, onProgress: (frac
     app: {
       ...hosting.app,
       optionNames: OPTION_NAMES,
-      onFault: (fault, requestId) => console.error(`chasqui: request ${requestId} failed:`, fault),
+      onServerError: (error, requestId) => console.error(`chasqui: request ${requestId} failed:`, error),
     },
   };
 }

@@ -11,8 +11,8 @@ import type { Profile } from '../profiles/profile.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
 import {
-  answerBrokenHttp,
-  answerOddRequests,
+  replyToBrokenHttp,
+  replyToOddRequests,
   cutOffUnreadReplies,
   HTTP_SETTINGS,
   limitConnections,
@@ -36,7 +36,7 @@ import { rootRoute } from './routes/root.js';
 import { tokenizeRoutes } from './routes/tokenize.js';
 import { toValidationError } from './validation-error.js';
 
-/** All that lies below the base path. */
+/** The routes below the base path. */
 const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
   documentationRoutes,
   rootRoute,
@@ -61,22 +61,22 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   const onError = errorHandler(context.options);
   const exchanges = new OpenExchanges();
   const app = Fastify({
-    // Of routes that do not ask for more.
+    // This is the limit of routes that do not set their own.
     bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
     genReqId: () => newId(REQUEST_ID_PREFIX),
     http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    clientErrorHandler: (fault, socket) => answerBrokenHttp(fault, socket as Socket, exchanges),
+    clientErrorHandler: (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges),
     frameworkErrors: onError,
-    // After `drain` every reply is over: what is still open then is idle, or a request that has not arrived in full.
+    // After `drain` every reply is over. Connections that are still open are idle, or their request is incomplete.
     forceCloseConnections: true,
-    // Its body would not be our envelope; a hook below answers instead.
+    // Fastify's own reply would not have our envelope; a hook of the guards refuses requests instead.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.setErrorHandler(onError);
   limitConnections(app.server);
-  answerOddRequests(app);
+  replyToOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
@@ -94,7 +94,7 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
   return app;
 }
 
-/** AJV as strict as it goes: by default Fastify has it coerce types, drop unknown fields and fill in defaults. */
+/** Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. */
 function validateBodies(app: FastifyInstance): void {
   const ajv = new Ajv({
     coerceTypes: false,
@@ -102,7 +102,7 @@ function validateBodies(app: FastifyInstance): void {
     useDefaults: false,
     allErrors: false,
     strict: true,
-    // The variants of a discriminated union are told apart by a property that only they define.
+    // A variant of a discriminated union requires properties that only the variant itself defines.
     strictRequired: false,
     allowUnionTypes: true,
     discriminator: true,

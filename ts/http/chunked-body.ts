@@ -1,4 +1,4 @@
-/** A reply's body that goes out in many small pieces. */
+/** Writes a reply's body in many small pieces. */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 

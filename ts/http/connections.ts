@@ -1,4 +1,4 @@
-/** Connections: how many there may be, how long they may take, and what is said to bytes that are no HTTP request. */
+/** Connections: how many there may be, how long they may take, and the reply to bytes that are no HTTP request. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -6,7 +6,7 @@ import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
 
-/** Many more than requests that may wait, and few enough that what each may hold comes to hundreds of megabytes. */
+/** Many more than requests may wait, yet so few that their buffers take no more than some hundred megabytes. */
 const MAX_CONNECTIONS = 2048;
 
 /** How long a connection may take for the first line and the headers of a request. They come in one piece or two. */
@@ -15,24 +15,24 @@ const HEADERS_TIMEOUT_MS = 20_000;
 /** How long a client may take to send its request, headers and body: 64 MiB in this time are 2 Mbit/s. */
 export const REQUEST_TIMEOUT_MS = 300_000;
 
-/** How often connections are looked at for that. */
+/** How often Node checks connections for these timeouts. */
 const CHECK_INTERVAL_MS = 5_000;
 
-/** How long a client may take to read why its connection ends. */
-const FAREWELL_MS = 2_000;
+/** How long a client may take to read the error that ends its connection. */
+const ERROR_GRACE_MS = 2_000;
 
 /** In the header `x-request-id` of every reply, and beside every error in the log. */
 export const REQUEST_ID_PREFIX = 'req_';
 
-/** Node's own settings. */
+/** Settings of Node's server. */
 export const HTTP_SETTINGS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: CHECK_INTERVAL_MS,
-  // Its refusal would not be our envelope; a hook below demands it.
+  // Node's own refusal would not have our envelope; a hook below demands the header.
   requireHostHeader: false,
 };
 
-/** When three quarters are taken, connections that wait for their next request make room for new ones. */
+/** When three quarters of the connections are taken, those that wait for their next request make room for new ones. */
 export function limitConnections(server: Server, max = MAX_CONNECTIONS): void {
   server.maxConnections = max;
   server.on('connection', () => {
@@ -42,9 +42,9 @@ export function limitConnections(server: Server, max = MAX_CONNECTIONS): void {
   });
 }
 
-/** What Node would answer by itself, without our envelope. */
-export function answerOddRequests(app: FastifyInstance): void {
-  // What a client expects beside `100-continue` may be passed over.
+/** Handles requests to which Node would reply by itself, without our envelope. */
+export function replyToOddRequests(app: FastifyInstance): void {
+  // Expectations other than `100-continue` are ignored, as HTTP allows.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.addHook('onRequest', async ({ raw }) => {
     if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return;
@@ -53,24 +53,24 @@ export function answerOddRequests(app: FastifyInstance): void {
 }
 
 /**
- * A reply that has been computed waits in memory until its client reads it: no longer than `patienceMs` without any
- * progress. 0 is for ever. Replies that are still being computed see to that themselves.
+ * A complete reply waits in memory until its client has read it. This ends the connection when the client reads nothing
+ * for `timeoutMs`; 0 is for ever. Replies that are still being computed have a timeout of their own (`EventOptions`).
  */
-export function cutOffUnreadReplies(app: FastifyInstance, patienceMs: number): void {
-  if (patienceMs === 0) return;
+export function cutOffUnreadReplies(app: FastifyInstance, timeoutMs: number): void {
+  if (timeoutMs === 0) return;
   app.addHook('onRequest', async (_request, { raw }) => {
     raw.once('prefinish', () => {
-      if (raw.socket instanceof Socket) limitWait(raw, raw.socket, patienceMs);
-      else raw.once('socket', (socket: Socket) => limitWait(raw, socket, patienceMs));
+      if (raw.socket instanceof Socket) limitWait(raw, raw.socket, timeoutMs);
+      else raw.once('socket', (socket: Socket) => limitWait(raw, socket, timeoutMs));
     });
   });
 }
 
-function limitWait(reply: ServerResponse, socket: Socket, patienceMs: number): void {
-  socket.setTimeout(patienceMs);
+function limitWait(reply: ServerResponse, socket: Socket, timeoutMs: number): void {
+  socket.setTimeout(timeoutMs);
   reply.once('finish', () => {
-    // Node has set another time by now if the connection waits for its next request. Else a reply is being computed.
-    if (socket.timeout === patienceMs) socket.setTimeout(0);
+    // Node has set another timeout by now if the connection waits for its next request. If not, a reply is computed.
+    if (socket.timeout === timeoutMs) socket.setTimeout(0);
   });
 }
 
@@ -85,7 +85,7 @@ interface Exchange {
   closed: boolean;
 }
 
-/** The exchanges of each connection that are not over: a request may go on arriving when it has its reply already. */
+/** The exchanges of each connection that are not over. A request may go on arriving when it has its reply already. */
 export class OpenExchanges {
   readonly #open = new WeakMap<Socket, Exchange[]>();
 
@@ -93,7 +93,7 @@ export class OpenExchanges {
     app.addHook('onRequest', async (request, reply) => this.#add(request.raw, reply.raw));
   }
 
-  /** Whether what is written to the connection now would come into the middle of a reply, or behind the last one. */
+  /** Whether an error written to the connection now would end up in the middle of a reply, or behind the last one. */
   haveBegunReplies(socket: Socket): boolean {
     const open = this.#open.get(socket) ?? [];
     return open.some((exchange) => exchange.response.headersSent && !isOver(exchange));
@@ -111,8 +111,8 @@ export class OpenExchanges {
   }
 
   /**
-   * Node tells the reply whose turn it is that the connection is gone, but not those of requests that were sent behind
-   * it: they would be computed to their ends, for nobody.
+   * When the connection is gone, Node closes the current reply only, and not the replies of pipelined requests behind
+   * it. Without this they would be computed to their ends for nobody.
    */
   #closeAll(socket: Socket): void {
     for (const { response, closed } of this.#open.get(socket) ?? []) {
@@ -128,13 +128,13 @@ function isOver({ request, response }: Exchange): boolean {
   return request.complete && response.writableFinished;
 }
 
-/** Bytes on a connection that are no HTTP request: there is no reply object to answer with. */
-export function answerBrokenHttp(fault: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
-  if (fault.code === 'ECONNRESET' || !socket.writable || exchanges.haveBegunReplies(socket)) {
+/** Replies to bytes that are no HTTP request. Node has no reply object for them, so the head is written here. */
+export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || exchanges.haveBegunReplies(socket)) {
     socket.destroy();
     return;
   }
-  const [code, message] = BROKEN_HTTP[fault.code ?? ''] ?? ['bad_request', `This is not valid HTTP: ${fault.message}.`];
+  const [code, message] = BROKEN_HTTP[error.code ?? ''] ?? ['bad_request', `This is not valid HTTP: ${error.message}.`];
   const body = JSON.stringify(toErrorBody(new ChasquiError(code, message)));
   const head = [
     `HTTP/1.1 ${ERRORS[code].status} Error`,
@@ -144,5 +144,5 @@ export function answerBrokenHttp(fault: NodeJS.ErrnoException, socket: Socket, e
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  socket.setTimeout(FAREWELL_MS, () => socket.destroy());
+  socket.setTimeout(ERROR_GRACE_MS, () => socket.destroy());
 }

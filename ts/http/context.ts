@@ -2,7 +2,7 @@
 import type { Engine } from '../engine/engine.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { Profile } from '../profiles/profile.js';
-import type { FaultListener } from './error-handler.js';
+import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
 import { basePathOf, type Deployment } from './guards/base-path.js';
 import { RunningReplies } from './running-replies.js';
@@ -22,8 +22,8 @@ export interface AppOptions {
   drainMs?: number;
   /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
   imageHosts?: ImageHosts;
-  /** Told of faults of the server itself; default none. */
-  onFault?: FaultListener;
+  /** Called with every error of the server itself; default none. */
+  onServerError?: ServerErrorListener;
   /** Option, as errors name it (`imageHosts`) → what whoever starts the server calls it; default: the same. */
   optionNames?: Readonly<Record<string, string>>;
   /** What the base path is made of, in modes that have one. */
@@ -52,7 +52,7 @@ type RouteOption =
   | 'stallTimeoutMs'
   | 'drainMs'
   | 'imageHosts'
-  | 'onFault'
+  | 'onServerError'
   | 'optionNames';
 
 export type RouteOptions = Required<Pick<AppOptions, RouteOption>>;
@@ -62,7 +62,7 @@ const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
   keepAliveMs: 10_000,
   stallTimeoutMs: 600_000,
   drainMs: 0,
-  onFault: () => undefined,
+  onServerError: () => undefined,
   optionNames: {},
 };
 

@@ -4,18 +4,18 @@ import { fieldOfError } from '../chat/field-of-error.js';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
 
-/** Told of every failure that is the server's own fault, with what was thrown. */
-export type FaultListener = (fault: unknown, requestId: string) => void;
+/** Called with what was thrown, for every failure that is the server's own error. */
+export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
 /** How errors are told. */
 export interface ErrorTelling {
-  /** Told of errors of the server itself. */
-  onFault: FaultListener;
+  /** Called with every error of the server itself. */
+  onServerError: ServerErrorListener;
   /** Option, as errors name it (`imageHosts`) → what whoever started the server calls it. */
   optionNames: Readonly<Record<string, string>>;
 }
 
-/** What a message or a field's path quotes of a request may be megabytes long. */
+/** A message or a field's path may quote megabytes of a request. */
 const MAX_MESSAGE_LENGTH = 2000;
 const MAX_PARAM_LENGTH = 500;
 
@@ -33,22 +33,22 @@ function shorten(text: string, length: number): string {
 }
 
 /**
- * What was thrown → what the caller is told. A fault of our own is told to `onFault` in full and to the caller in brief:
- * its message may hold paths of this machine, and what libraries say of their insides.
+ * What was thrown → what the caller is told. An error of our own goes to `onServerError` in full and to the caller in
+ * brief, because its message may hold paths of this machine and details of libraries.
  */
 export function toChasquiError(
   thrown: unknown,
   request: FastifyRequest,
-  { onFault, optionNames }: ErrorTelling,
+  { onServerError, optionNames }: ErrorTelling,
 ): ChasquiError {
   const error = thrown instanceof ChasquiError ? thrown : fromFastify(thrown as FastifyError, request);
   if (ERRORS[error.code].status !== 500) return error.withOptionNamed(optionNames);
-  onFault(thrown, request.id);
+  onServerError(thrown, request.id);
   const row: CatalogueRow = ERRORS[error.code];
   return new ChasquiError(error.code, `${row.meaning} The server's log says more, under request ${request.id}.`);
 }
 
-/** `toBody` is for protocols whose envelope has more than OpenAI's. */
+/** Protocols whose envelope is not OpenAI's make theirs with `toBody`. */
 export function errorHandler(telling: ErrorTelling, toBody: (body: ErrorBody) => object = (body) => body) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toChasquiError(thrown, request, telling);

@@ -1,10 +1,10 @@
-/** The answers being computed: each has a signal, aborted when its client goes away or the server stops. */
+/** The replies that are being computed. Each has a signal, which aborts when its client goes away or the server stops. */
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ChasquiError } from '../errors.js';
 
-/** How long replies that were cut short may take to say so. */
-const FAREWELL_MS = 1000;
+/** Aborted replies get this long to send their error event. */
+const ABORT_GRACE_MS = 1000;
 
 export class RunningReplies {
   readonly #running = new Set<AbortController>();
@@ -12,7 +12,7 @@ export class RunningReplies {
   #stopped = false;
   #onIdle: (() => void) | null = null;
 
-  /** From when the server began to stop. */
+  /** True from the moment when the server began to stop. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -23,7 +23,7 @@ export class RunningReplies {
    */
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController();
-    // Each of a request's answers listens, as many as `n` says.
+    // Each of a request's `n` choices adds a listener.
     setMaxListeners(0, controller.signal);
     const close = (): void => {
       this.#remove(controller);
@@ -41,19 +41,19 @@ export class RunningReplies {
     return controller.signal;
   }
 
-  /** Lets what runs finish for up to `patienceMs`, then aborts it. Resolves when all of it is over. */
-  async drain(patienceMs: number): Promise<void> {
+  /** Lets running replies go on for up to `timeoutMs`, then aborts them. Resolves when all of them are over. */
+  async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    await this.#idle(patienceMs);
+    await this.#idle(timeoutMs);
     this.#stopped = true;
     for (const controller of this.#running) controller.abort(shuttingDown());
-    await this.#idle(FAREWELL_MS);
+    await this.#idle(ABORT_GRACE_MS);
   }
 
-  #idle(patienceMs: number): Promise<void> {
-    if (this.#running.size === 0 || patienceMs <= 0) return Promise.resolve();
+  #idle(timeoutMs: number): Promise<void> {
+    if (this.#running.size === 0 || timeoutMs <= 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
+      const timer = setTimeout(resolve, timeoutMs);
       this.#onIdle = () => {
         clearTimeout(timer);
         resolve();

@@ -1,4 +1,4 @@
-/** A reply as server-sent events. One write per wake of the engine, however many events that makes. */
+/** A reply as server-sent events. All events of one wake of the engine are sent by one write. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { SseEvent } from '../chat/completion-event-encoder.js';
@@ -10,12 +10,12 @@ import type { ErrorBody } from '../schemas/error.js';
 import { ChunkedBody } from './chunked-body.js';
 import { toErrorBody } from './error-handler.js';
 
-/** What makes events of an answer. */
+/** Makes the events of a completion. */
 export interface EventEncoder {
   encode(batch: ChoiceBatch): readonly SseEvent[];
-  /** The events after the last token. Throws when the answer has not ended: a stream that just stops must not look complete. */
+  /** The events after the last token. Throws when the completion has not ended: a stream that just stops must not look complete. */
   end(): readonly SseEvent[];
-  /** Those that tell of a failure and end the stream. */
+  /** The events that tell of a failure and end the stream. */
   fail(body: ErrorBody): readonly SseEvent[];
 }
 
@@ -34,7 +34,7 @@ export function dataEvents(chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished
 export interface EventOptions {
   /** Aborted, among other reasons, when the client goes away. */
   signal: AbortSignal;
-  /** Silence after which a comment goes out, so that no proxy takes the connection for dead. */
+  /** After so much silence a comment is sent, so that no proxy takes the connection for dead. */
   keepAliveMs: number;
   /** How long the client may read nothing of what waits for it before it is cut off; 0 is for ever. */
   stallTimeoutMs: number;
@@ -43,8 +43,8 @@ export interface EventOptions {
 }
 
 /**
- * Until the first event is there the reply is not begun, so that a failure is an ordinary error reply (this function
- * rejects); only a long wait begins it, with a comment. After that a failure is an error event, then the end.
+ * The reply begins with the first event, or with a comment after a long wait. A failure before that makes this function
+ * reject, so that the route sends an ordinary error reply. A failure after that is sent as an error event.
  */
 export async function sendEvents(
   reply: FastifyReply,
@@ -98,8 +98,8 @@ class EventWriter {
   }
 
   /**
-   * Resolves when more can be written, or when there is no longer any use in waiting. A client that never reads would
-   * hold its sequence for ever: it is disconnected, which aborts the signal.
+   * Resolves when more can be written, or when the signal is aborted. A client that never reads would hold its sequence
+   * for ever, so it is disconnected after a while, which aborts the signal.
    */
   drained(): Promise<void> {
     this.#draining ??= this.#drain().finally(() => {
@@ -120,11 +120,11 @@ class EventWriter {
       const stalled = stallTimeoutMs > 0 ? setTimeout(() => this.#reply.raw.destroy(), stallTimeoutMs) : undefined;
       const done = (): void => {
         clearTimeout(stalled);
-        forget();
+        stopListening();
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const forget = this.#body.onDrain(done);
+      const stopListening = this.#body.onDrain(done);
       signal.addEventListener('abort', done);
     });
   }

@@ -2,7 +2,7 @@
 import type { ErrorObject } from 'ajv';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 
-/** Needs AJV's `verbose` option: the message shows the value at fault. */
+/** Needs AJV's `verbose` option, because the message shows the invalid value. */
 export function toValidationError(found: ErrorObject): ChasquiError {
   const param = toParam(found.instancePath);
   if (found.keyword === 'required') {

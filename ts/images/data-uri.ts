@@ -1,5 +1,5 @@
-/** `data:<media type>;base64,<data>` → bytes. Strict: whoever sends something else has a fault that should be heard of. */
-import { ImageFault } from './image-fault.js';
+/** `data:<media type>;base64,<data>` → bytes. Parsing is strict, so that a client that sends something else learns of it. */
+import { ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MIB } from './limits.js';
 
 export interface DataUri {
@@ -9,30 +9,30 @@ export interface DataUri {
 }
 
 const EXPECTED = 'must have the form `data:image/png;base64,<data>`';
-/** Longer than any media type: what comes before the comma is looked for no further. */
+/** Longer than any media type; a comma that comes later is not looked for. */
 const MAX_HEAD_LENGTH = 200;
 
 export function isDataUri(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-/** @throws {ImageFault} `invalid_image_url`, `image_too_large` */
+/** @throws {ImageError} `invalid_image_url`, `image_too_large` */
 export function parseDataUri(uri: string): DataUri {
   const [head = '', mediaType = ''] = /^data:([^;,\s]+);base64,/i.exec(uri.slice(0, MAX_HEAD_LENGTH)) ?? [];
-  if (head === '') throw new ImageFault('invalid_image_url', `is not a base64 data URI: it ${EXPECTED}.`);
+  if (head === '') throw new ImageError('invalid_image_url', `is not a base64 data URI: it ${EXPECTED}.`);
   const size = ((uri.length - head.length) * 3) / 4;
   if (size - 2 > MAX_FILE_BYTES) {
-    throw new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
+    throw new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
   }
   return { mediaType: mediaType.toLowerCase(), bytes: decodeBase64(uri.slice(head.length)) };
 }
 
-/** Node's decoder skips what it does not know; only what encodes to the same text again was base64 to the letter. */
+/** Node's decoder skips characters that are not base64, so the bytes are encoded again and compared with the text. */
 function decodeBase64(data: string): Uint8Array {
-  if (data === '') throw new ImageFault('invalid_image_url', 'is an empty data URI: the data is missing.');
+  if (data === '') throw new ImageError('invalid_image_url', 'is an empty data URI: the data is missing.');
   const bytes = Buffer.from(data, 'base64');
   if (bytes.toString('base64') !== data) {
-    throw new ImageFault(
+    throw new ImageError(
       'invalid_image_url',
       `is not proper base64: only A-Z, a-z, 0-9, + and / may stand in it, without line breaks, padded with = to a multiple of 4.`,
     );

@@ -1,15 +1,15 @@
-/** Pictures by address: http and https, with every connection checked before it is made. */
+/** Fetches images by http and https; the address of every connection is checked before it is made. */
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import { ImageFault } from './image-fault.js';
+import { ImageError } from './image-error.js';
 import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MIB, MAX_REDIRECTS } from './limits.js';
 import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
 import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
 
 export interface FetchOptions {
   hosts: ImageHosts;
-  /** Aborted when nobody waits for the picture any more. */
+  /** Aborted when the image is no longer needed. */
   signal: AbortSignal;
   /** Default: as `hosts` needs it. */
   resolve?: Resolve;
@@ -21,14 +21,14 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_URL_LENGTH = 8192;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** @throws {ImageFault} `invalid_image_url` */
+/** @throws {ImageError} `invalid_image_url` */
 export function parseAddress(text: string, base?: string): URL {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base) ? new URL(text, base) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new ImageFault('invalid_image_url', 'must be an http or https address, or a base64 data URI.');
+    throw new ImageError('invalid_image_url', 'must be an http or https address, or a base64 data URI.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ImageFault(
+    throw new ImageError(
       'invalid_image_url',
       'has a name or password in its address: only open addresses are fetched.',
     );
@@ -37,9 +37,9 @@ export function parseAddress(text: string, base?: string): URL {
 }
 
 /**
- * The bytes at an address, whatever they are. Rejects with an `ImageFault`, or with the signal's reason. A refused
- * connection, a refused address, a name that is none and silence are told alike: nobody learns from a failure what
- * there is in the server's own network.
+ * Returns the bytes at an address, whatever they are. Rejects with an `ImageError`, or with the signal's reason. A refused
+ * connection, a refused address, an unknown name and silence give the same error, so that an error tells nothing about
+ * the server's own network.
  */
 export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8Array> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
@@ -48,7 +48,7 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
     return await readBody(await followRedirects(url, { ...options, signal }));
   } catch (error) {
     options.signal.throwIfAborted();
-    throw error instanceof ImageFault ? error : unreachable();
+    throw error instanceof ImageError ? error : unreachable();
   }
 }
 
@@ -76,7 +76,7 @@ function redirected(location: string, from: URL): URL {
   }
 }
 
-/** A connection of its own for each request, so that none is used again unchecked. Compression stays off. */
+/** Each request gets a connection of its own, so that no connection is used again unchecked. Compression stays off. */
 function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: FetchOptions) {
   const { get } = url.protocol === 'https:' ? https : http;
   return new Promise<http.IncomingMessage>((resolveResponse, reject) => {
@@ -94,7 +94,7 @@ function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: Fetc
   });
 }
 
-/** At most what a picture may have, whatever the headers say. */
+/** Reads no more than the largest image may have, whatever the headers say. */
 async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -111,15 +111,15 @@ async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
   return Buffer.concat(chunks, size);
 }
 
-function tooLarge(): ImageFault {
-  return new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
+function tooLarge(): ImageError {
+  return new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
 }
 
-function failed(why: string): ImageFault {
-  return new ImageFault('image_download_failed', `could not be downloaded: ${why}.`);
+function failed(why: string): ImageError {
+  return new ImageError('image_download_failed', `could not be downloaded: ${why}.`);
 }
 
-function unreachable(): ImageFault {
+function unreachable(): ImageError {
   const error = failed(
     `its address must answer within ${FETCH_TIMEOUT_MS / 1000} seconds, and addresses in private networks are refused ` +
       'unless `imageHosts` allows them; or send the image as a data URI',

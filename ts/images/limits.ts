@@ -1,10 +1,10 @@
-/** What pictures may be. A picture is judged by these before any part of it is decoded. */
+/** Limits of images. They are checked before any part of an image is decoded. */
 
-/** Pictures in one request, those of earlier turns included. */
+/** Images in one request, those of earlier turns included. */
 export const MAX_IMAGES = 16;
 
 export const MIB = 1024 * 1024;
-/** Bytes of one picture's file ... */
+/** Bytes of one image's file ... */
 export const MAX_FILE_BYTES = 20 * MIB;
 /** ... and of all the files of one request, however they come. */
 export const MAX_TOTAL_FILE_BYTES = 64 * MIB;
@@ -12,11 +12,11 @@ export const MAX_TOTAL_FILE_BYTES = 64 * MIB;
 /** Pixels, by the file's header: what the largest phones take, and 150 MB when decoded. */
 export const MAX_PIXELS = 50_000_000;
 export const MAX_SIDE = 16_384;
-/** Of all pictures of one request. */
+/** Pixels of all images of one request together. */
 export const MAX_TOTAL_PIXELS = 200_000_000;
 
-/** From the first look at an address to the last byte of the picture, redirects included. */
+/** The time from the first request to an address until the last byte of the image, redirects included. */
 export const FETCH_TIMEOUT_MS = 10_000;
 export const MAX_REDIRECTS = 3;
-/** Pictures of one request that are downloaded at the same time. */
+/** Images of one request that are downloaded at the same time. */
 export const MAX_DOWNLOADS = 4;

@@ -1,11 +1,11 @@
-/** Where pictures come from → their files' bytes, each judged. The only way by which pictures of a request come in. */
+/** Sources of images → the bytes of their files, each validated. All images of requests are loaded by this module. */
 import { ChasquiError } from '../errors.js';
 import { isDataUri, parseDataUri } from './data-uri.js';
 import { fetchImage, parseAddress } from './fetch-image.js';
 import type { ImageType } from './formats/format.js';
-import { ImageFault } from './image-fault.js';
+import { ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
-import { judgeImage } from './judge-image.js';
+import { validateImage } from './validate-image.js';
 import { MAX_TOTAL_FILE_BYTES, MIB, MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_PIXELS } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
@@ -21,48 +21,48 @@ export interface LoadImagesOptions {
   timeoutMs?: number;
 }
 
-/** A file that the engine reads, judged by its header and not decoded yet: PNG, JPEG, GIF or BMP. */
+/** A file that the engine reads (PNG, JPEG, GIF or BMP). Its header is valid; it is not decoded yet. */
 export interface LoadedImage {
   bytes: Uint8Array;
 }
 
 /**
- * The pictures, in the order of `sources`. What can be told without a download is told before any begins.
- * Rejects with a `ChasquiError` that names the picture at fault (`invalid_image_url`, `invalid_image`,
+ * Returns the images in the order of `sources`. Whatever is wrong without a download is found before the first begins.
+ * Rejects with a `ChasquiError` that names the image (`invalid_image_url`, `invalid_image`,
  * `image_too_large`, `image_download_failed`, `too_many_images`), or with the signal's reason.
  */
 export async function loadImages(sources: readonly ImageSource[], options: LoadImagesOptions): Promise<LoadedImage[]> {
   refuseTooMany(sources);
   const total = new Total();
-  const files = new Array<JudgedFile>(sources.length);
+  const files = new Array<ValidFile>(sources.length);
   const downloads: Download[] = [];
   for (const [index, { from, param }] of sources.entries()) {
     await named(param, async () => {
       if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
-      else files[index] = total.judge(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
+      else files[index] = total.add(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
     });
   }
   await downloadAll(downloads, options.signal, (download, signal) =>
     named(download.param, async () => {
       const bytes = await fetchImage(download.url, { ...options, signal });
-      files[download.index] = total.judge(undeclared(bytes));
+      files[download.index] = total.add(undeclared(bytes));
     }),
   );
   const images: LoadedImage[] = [];
   for (const [index, { param }] of sources.entries()) {
     await named(param, async () => {
-      images.push({ bytes: await toReadable(files[index] as JudgedFile, options.signal) });
+      images.push({ bytes: await toReadable(files[index] as ValidFile, options.signal) });
     });
   }
   return images;
 }
 
-interface JudgedFile {
+interface ValidFile {
   bytes: Uint8Array;
   type: ImageType;
 }
 
-async function toReadable({ bytes, type }: JudgedFile, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function toReadable({ bytes, type }: ValidFile, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return type === 'image/webp' ? webpToPng(bytes, signal) : bytes;
 }
 
@@ -72,7 +72,7 @@ interface Download {
   url: URL;
 }
 
-/** Some at a time. The first that fails ends the others; nothing runs on when the promise settles. */
+/** Downloads several at a time. The first failure aborts the others, and all have ended when the promise settles. */
 async function downloadAll(
   downloads: readonly Download[],
   outer: AbortSignal | undefined,
@@ -87,24 +87,24 @@ async function downloadAll(
       await load(download, signal);
     }
   };
-  const lanes = Array.from({ length: Math.min(MAX_DOWNLOADS, downloads.length) }, () =>
+  const workers = Array.from({ length: Math.min(MAX_DOWNLOADS, downloads.length) }, () =>
     loadRest().catch((error) => failure.abort(error)),
   );
-  await Promise.all(lanes);
+  await Promise.all(workers);
   failure.signal.throwIfAborted();
 }
 
-/** What the pictures of a request come to together. */
+/** Adds up the images of one request and validates each. */
 class Total {
   #bytes = 0;
   #pixels = 0;
 
-  judge({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): JudgedFile {
+  add({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): ValidFile {
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_TOTAL_FILE_BYTES) {
       throw tooLargeTogether(`more than ${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
     }
-    const { type, width, height } = judgeImage(bytes, mediaType);
+    const { type, width, height } = validateImage(bytes, mediaType);
     this.#pixels += width * height;
     if (this.#pixels > MAX_TOTAL_PIXELS) {
       throw tooLargeTogether(`more than ${MAX_TOTAL_PIXELS / 1e6} million pixels`);
@@ -113,8 +113,8 @@ class Total {
   }
 }
 
-function tooLargeTogether(what: string): ImageFault {
-  return new ImageFault('image_too_large', `brings the images of this request to ${what} together: send smaller ones.`);
+function tooLargeTogether(what: string): ImageError {
+  return new ImageError('image_too_large', `brings the images of this request to ${what} together: send smaller ones.`);
 }
 
 function undeclared(bytes: Uint8Array): { bytes: Uint8Array; mediaType: null } {
@@ -135,7 +135,7 @@ async function named(param: string, load: () => Promise<void>): Promise<void> {
   try {
     await load();
   } catch (error) {
-    if (!(error instanceof ImageFault)) throw error;
+    if (!(error instanceof ImageError)) throw error;
     const named = new ChasquiError(error.code, `The image at \`${param}\` ${error.predicate}`, param);
     named.option = error.option;
     throw named;

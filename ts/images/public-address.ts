@@ -1,4 +1,4 @@
-/** Which network addresses pictures may be fetched from. */
+/** Which network addresses images may be fetched from. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
@@ -8,7 +8,7 @@ import ipaddr from 'ipaddr.js';
  */
 export type ImageHosts = 'public' | 'loopback' | 'any';
 
-/** In public space, but it answers for the host that a virtual machine of Azure runs on. */
+/** This public address belongs to the host that a virtual machine of Azure runs on. */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**

@@ -1,4 +1,4 @@
-/** Host names → the addresses that a picture may be fetched from. */
+/** Host names → the addresses that an image may be fetched from. */
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { type ImageHosts, isLocalhost, mayConnect } from './public-address.js';

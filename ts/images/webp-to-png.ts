@@ -1,17 +1,17 @@
 /**
- * WebP, which the engine does not read, as PNG, which it does. As a file and not as pixels, because a queue of jobs may
- * hold many pictures, and a WebP file of a hundred bytes can be one of 150 MB.
+ * Converts WebP, which the engine does not read, to PNG, which it does. The result is a file and not pixels, because a
+ * queue of jobs may hold many images, and a WebP file of a hundred bytes can decode to 150 MB.
  */
 import { Worker } from 'node:worker_threads';
-import { ImageFault } from './image-fault.js';
+import { ImageError } from './image-error.js';
 
-/** A picture of the largest size takes a few seconds. */
+/** An image of the largest size takes a few seconds. */
 const LIMIT_MS = 30_000;
 
 /**
- * One at a time, in the order of the calls. Each picture gets a thread and a WebAssembly memory of its own, which end
- * with it: what a broken file does to the decoder reaches no other picture, and no memory is kept.
- * Rejects with an `ImageFault` (`invalid_image`), or with the signal's reason.
+ * Images are converted one at a time, in the order of the calls. Each gets a thread and a WebAssembly memory of its own,
+ * which end with it, so that a broken file affects no other image and no memory is kept.
+ * Rejects with an `ImageError` (`invalid_image`), or with the signal's reason.
  */
 export function webpToPng(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
   const turn = last.then(() => convert(bytes, signal));
@@ -24,7 +24,7 @@ let last: Promise<unknown> = Promise.resolve();
 function convert(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    // A Buffer's own slice would share, and transfer away, what others have.
+    // A slice of a Buffer shares its memory, which the transfer would take away from others.
     const file = new Uint8Array(bytes);
     const options = { workerData: file, transferList: [file.buffer], execArgv: [], stderr: true };
     const worker = new Worker(new URL('./webp-worker.mjs', import.meta.url), options);
@@ -34,7 +34,7 @@ function convert(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Ui
       worker.removeAllListeners();
       worker.terminate().then(settle, settle);
     };
-    const fail = () => end(() => reject(new ImageFault('invalid_image', 'is a damaged WebP picture.')));
+    const fail = () => end(() => reject(new ImageError('invalid_image', 'is a damaged WebP image.')));
     const onAbort = () => end(() => reject(signal?.reason));
     const timer = setTimeout(fail, LIMIT_MS);
     signal?.addEventListener('abort', onAbort);

@@ -1,4 +1,4 @@
-// A thread that turns one WebP picture into a PNG and ends. Plain JavaScript, because Node itself loads a worker's
+// A thread that turns one WebP image into a PNG and ends. Plain JavaScript, because Node itself loads a worker's
 // first file, and in tests that is the source.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isDataUri, parseDataUri } from '../../../ts/images/data-uri.js';
-import { ImageFault } from '../../../ts/images/image-fault.js';
+import { ImageError } from '../../../ts/images/image-error.js';
 
 const test = suite('unit: data URIs');
 
@@ -42,7 +42,7 @@ for (const [name, uri, says] of REFUSED) {
   test(`refuses: ${name}`, () => {
     assert.throws(
       () => parseDataUri(uri),
-      (fault: unknown) => fault instanceof ImageFault && fault.code === 'invalid_image_url' && says.test(fault.message),
+      (fault: unknown) => fault instanceof ImageError && fault.code === 'invalid_image_url' && says.test(fault.message),
     );
   });
 }
@@ -53,7 +53,7 @@ test('20 MiB and not a byte more', () => {
   assert.is(parseDataUri(uri(limit)).bytes.length, limit);
   assert.throws(
     () => parseDataUri(uri(limit + 3)),
-    (fault: unknown) => fault instanceof ImageFault && fault.code === 'image_too_large',
+    (fault: unknown) => fault instanceof ImageError && fault.code === 'image_too_large',
   );
 });
 

@@ -2,7 +2,7 @@ import type dns from 'node:dns';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FetchOptions, fetchImage, parseAddress } from '../../../ts/images/fetch-image.js';
-import { ImageFault } from '../../../ts/images/image-fault.js';
+import { ImageError } from '../../../ts/images/image-error.js';
 import { picture } from '../../support/image-files.js';
 import {
   endless,
@@ -52,12 +52,12 @@ function get(url: string, options: Partial<FetchOptions> = {}): Promise<Uint8Arr
   return fetchImage(parseAddress(url), { hosts: 'loopback', signal, ...options });
 }
 
-async function faultOf(promise: Promise<unknown>): Promise<ImageFault> {
+async function faultOf(promise: Promise<unknown>): Promise<ImageError> {
   const thrown = await promise.then(
     () => assert.unreachable('It was fetched.'),
     (error: unknown) => error,
   );
-  if (!(thrown instanceof ImageFault)) throw thrown;
+  if (!(thrown instanceof ImageError)) throw thrown;
   return thrown;
 }
 
@@ -133,13 +133,13 @@ test('addresses that are none', async () => {
   ]) {
     assert.throws(
       () => parseAddress(text),
-      (fault: unknown) => fault instanceof ImageFault && /must be an http/.test(fault.message),
+      (fault: unknown) => fault instanceof ImageError && /must be an http/.test(fault.message),
     );
   }
   for (const text of ['http://user@x/', 'https://user:word@x/', 'https://:word@x/']) {
     assert.throws(
       () => parseAddress(text),
-      (fault: unknown) => fault instanceof ImageFault && !/word@|user/.test(fault.message),
+      (fault: unknown) => fault instanceof ImageError && !/word@|user/.test(fault.message),
     );
   }
 });

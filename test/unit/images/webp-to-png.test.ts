@@ -1,8 +1,8 @@
 import { inflateSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ImageFault } from '../../../ts/images/image-fault.js';
-import { judgeImage } from '../../../ts/images/judge-image.js';
+import { ImageError } from '../../../ts/images/image-error.js';
+import { validateImage } from '../../../ts/images/validate-image.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
 import { DRAWING, webp } from '../../support/image-files.js';
 
@@ -11,7 +11,7 @@ const test = suite('unit: WebP as PNG');
 /** Only what these tests make: RGB, filtered by Sub. */
 function decodePng(file: Uint8Array): Pixels {
   const png = Buffer.from(file);
-  const { width, height } = judgeImage(file, 'image/png');
+  const { width, height } = validateImage(file, 'image/png');
   const stride = 1 + width * 3;
   const rows = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)));
   const rgb = new Uint8Array(width * height * 3);
@@ -61,7 +61,7 @@ async function assertRejects(promise: Promise<unknown>, expected: (error: unknow
   assert.ok(expected(error), String(error));
 }
 
-const isDamage = (error: unknown) => error instanceof ImageFault && error.code === 'invalid_image';
+const isDamage = (error: unknown) => error instanceof ImageError && error.code === 'invalid_image';
 
 test('a damaged file, and after it a whole one', async () => {
   const whole = await webp(DRAWING, { lossless: false });

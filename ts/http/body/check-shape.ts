@@ -1,6 +1,6 @@
 /**
- * How large a JSON text becomes once it is parsed, judged by its bytes: two bytes make an object, and what is deep enough
- * ends the process. What is no JSON gets past here and is refused by the parser, within the same bounds.
+ * Counts what a JSON text would become once it is parsed, from its bytes alone: two bytes make an object, and deep nesting
+ * overflows the stack. Text that is no JSON passes here, within the same bounds, and is refused by the parser.
  */
 import { ChasquiError } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from './limits.js';

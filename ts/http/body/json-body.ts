@@ -13,7 +13,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ChasquiError('invalid_json', `The request body is not valid JSON: ${reason}.`);
   }
-  judge(value);
+  checkValue(value);
   return value;
 }
 
@@ -30,7 +30,7 @@ function hasByteOrderMark(bytes: Buffer): boolean {
  * are refused at the door. And only images may be large: what else a body holds is tokenized, rendered, or told again in
  * the reply.
  */
-function judge(root: unknown): void {
+function checkValue(root: unknown): void {
   let text = 0;
   const pending: unknown[] = [root];
   const look = (child: unknown, key: string, parent: object): void => {
@@ -52,7 +52,7 @@ function judge(root: unknown): void {
   }
 }
 
-/** Where the three protocols have the bytes of an image: Anthropic's source of one, and the data URIs of the others. */
+/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI. */
 function isImage(parent: object, key: string, value: string): boolean {
   if (key === 'data') return 'type' in parent && parent.type === 'base64';
   return (key === 'url' || key === 'image_url') && /^data:image\//i.test(value);

@@ -1,4 +1,4 @@
-/** What a request's body may be, judged before anything is made of it; see README.md, where people look for them. */
+/** Limits of a request's body, checked before anything is made of it. README.md lists them for users. */
 
 const MIB = 2 ** 20;
 

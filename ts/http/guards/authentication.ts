@@ -1,12 +1,12 @@
-/** Who may use a private deployment: whoever sends `Authorization: Key <API_KEY>` with a key that is valid now. */
+/** A private deployment may be used with the header `Authorization: Key <API_KEY>` and a key that is valid now. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
-/** Whether a key opens this deployment at this moment. Asked for every request, so that revoking one counts at once. */
+/** Whether a key opens this deployment at this moment. It is called for every request, so revoking a key acts at once. */
 export type KeyCheck = (key: string) => boolean;
 
 /** A client without a key gets its 401 before any of its body is read. `openUrls` are the routes that need none. */
-export function demandKey(app: FastifyInstance, opens: KeyCheck, openUrls: readonly string[]): void {
+export function requireApiKey(app: FastifyInstance, opens: KeyCheck, openUrls: readonly string[]): void {
   app.addHook('onRequest', async (request, reply) => {
     if (openUrls.includes(request.routeOptions.url ?? '')) return;
     const problem = problemWith(request.headers.authorization, opens);
@@ -41,7 +41,7 @@ function problemWithForm(authorization: string): string {
 
 const SMALL_BODY = 64 * 1024;
 
-/** Node reads a refused request to its end so that the connection can be used again: not worth it for a large one. */
+/** Node reads a refused request to its end, so that the connection can be used again. For a large body that costs too much. */
 function hasMuchToSend({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BODY;
 }

@@ -1,4 +1,4 @@
-/** What all paths of a server begin with. */
+/** The beginning of all paths of a server. */
 import { ChasquiError } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
 

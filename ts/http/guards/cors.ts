@@ -1,4 +1,4 @@
-/** Which web pages a browser lets use the server. */
+/** Decides which web pages a browser lets use the server. */
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { IGNORED_HEADER } from '../read-fields.js';
@@ -10,12 +10,12 @@ export const LOCAL_ORIGINS = 'local';
 const EXPOSED_HEADERS = ['x-request-id', IGNORED_HEADER, 'retry-after', 'www-authenticate'];
 const PREFLIGHT_CACHE_SECONDS = 600;
 
-/** Where no origin is allowed, a browser gets no word about them, and its preflight the 405 of any other OPTIONS. */
+/** Without any allowed origin replies have no CORS headers, and a preflight gets the 405 of any other OPTIONS. */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return;
   app.register(cors, {
-    origin: (origin, answer) => answer(null, origin !== undefined && isAllowed(origin, origins)),
-    // Its reply to an OPTIONS that is no preflight would not be our envelope.
+    origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin, origins)),
+    // The plugin's reply to an OPTIONS that is no preflight would not have our envelope.
     strictPreflight: false,
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_CACHE_SECONDS,

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { AppContext, AppOptions } from '../context.js';
 import { shuttingDown } from '../running-replies.js';
-import { demandKey } from './authentication.js';
+import { requireApiKey } from './authentication.js';
 import { allowOrigins } from './cors.js';
 import { checkHostHeader } from './host-header.js';
 import { Endpoints } from './not-found.js';
@@ -42,5 +42,5 @@ export function guardRequests(
 
 function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {
   if (access === undefined) throw new ChasquiError('invalid_options', 'Nobody said who may use this deployment.');
-  if (access !== 'public') demandKey(app, access, openUrls);
+  if (access !== 'public') requireApiKey(app, access, openUrls);
 }

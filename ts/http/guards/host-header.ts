@@ -1,6 +1,6 @@
 /**
- * Keeps out web pages that have their own name lead to this machine (DNS rebinding): for a browser, such a page and
- * this server are of one origin, so neither CORS nor the content type stops it. Its Host header gives it away.
+ * Keeps out web pages whose own name resolves to this machine (DNS rebinding). For a browser, such a page and this server
+ * have the same origin, so neither CORS nor the content type stops it; but its Host header has the page's name.
  */
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -8,7 +8,7 @@ import { ChasquiError } from '../../errors.js';
 
 export const ANY_HOST = '*';
 
-/** `names` are taken beside `localhost` and addresses. */
+/** Accepts `localhost`, addresses and `names`. */
 export function checkHostHeader(app: FastifyInstance, names: readonly string[]): void {
   if (names.includes(ANY_HOST)) return;
   const known = new Set(names.map(normalize));
@@ -31,7 +31,7 @@ function normalize(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** Leads where it says, whoever uses it: nobody else can make it lead here. */
+/** `localhost` and addresses lead where they say: nobody can make another name of them that leads here. */
 function isUnmistakable(name: string): boolean {
   return name === '' || /^([^.]+\.)*localhost$/.test(name) || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
 }

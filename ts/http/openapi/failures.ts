@@ -1,4 +1,4 @@
-/** The failures that an endpoint may answer with, from the catalogue: one response for each status. */
+/** The failures that an endpoint may reply with, from the catalogue: one response for each status. */
 import { type CatalogueRow, ERRORS, type ErrorCode } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
 import { errorBodySchema } from '../../schemas/error.js';
@@ -22,7 +22,7 @@ const OF_SOME: ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** Answers to no request: of connections that never become one, and of loading a model. */
+/** No request gets these: they are about connections that never become one, and about loading a model. */
 const NEVER: ErrorCode[] = [
   'headers_too_large',
   'model_file_missing',

@@ -1,8 +1,8 @@
-/** A chat request's way through the server, from valid body to answer. */
+/** A chat request's way through the server, from valid body to reply. */
 import type { FastifyInstance } from 'fastify';
 import { passedOver } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
-import { nameImageAtFault } from '../../chat/message-images.js';
+import { nameFailedImage } from '../../chat/message-images.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
@@ -31,7 +31,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const { streams, parsers } = startCompletion(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;
-    const translate = (thrown: unknown) => nameImageAtFault(thrown, body.messages);
+    const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
     try {
       if (!body.stream) return await toCompletion(head, streams, { parsers, logprobs, timings });
 

@@ -1,6 +1,6 @@
 /**
- * For load balancers and for people: 200 while requests are taken and answered, 503 from when the server begins to stop
- * and while its engine stands still.
+ * For load balancers and for people: 200 while requests are accepted and computed, 503 from the moment when the server
+ * begins to stop, and while its engine does not finish a step.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Engine, EngineStats } from '../../engine/engine.js';

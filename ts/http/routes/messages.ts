@@ -25,13 +25,13 @@ const COUNT_URL = '/v1/messages/count_tokens';
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { engine, profile, options, running } = context;
   const { bodyLimit, imageHosts } = options;
-  const answerError = errorHandler(options, toAnthropicError);
+  const replyWithError = errorHandler(options, toAnthropicError);
   const common = {
     bodyLimit,
-    // Also for what is refused before a hook of this route runs.
+    // A request may be refused before a hook of this route runs.
     errorHandler: (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
       nameRequest(request, reply);
-      return answerError(thrown, request, reply);
+      return replyWithError(thrown, request, reply);
     },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => nameRequest(request, reply),
     preValidation: readFields(profile, options.strict, messagesParameters(profile.parameters)),

@@ -1,4 +1,4 @@
-/** The formats that pictures may come in, told apart by their first bytes. */
+/** The formats of images, which are told apart by their first bytes. */
 
 export interface ImageSize {
   width: number;

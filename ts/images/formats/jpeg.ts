@@ -1,5 +1,5 @@
 /** JPEG: segments, each a marker and a length, among them the start of frame with the size. */
-import { ImageFault } from '../image-fault.js';
+import { ImageError } from '../image-error.js';
 import type { ImageSize } from './format.js';
 
 const START_OF_SCAN = 0xda;
@@ -38,7 +38,7 @@ function readFrame(file: Buffer, at: number, marker: number): ImageSize {
   const precision = file.readUInt8(at + 4);
   const size = { height: file.readUInt16BE(at + 5), width: file.readUInt16BE(at + 7) };
   if (marker > 0xc2 || precision !== 8) {
-    throw new ImageFault(
+    throw new ImageError(
       'invalid_image',
       'is a lossless, arithmetic or 12-bit JPEG, which cannot be read: save it as an ordinary one.',
     );
@@ -46,6 +46,6 @@ function readFrame(file: Buffer, at: number, marker: number): ImageSize {
   return size;
 }
 
-function damaged(where: string): ImageFault {
-  return new ImageFault('invalid_image', `is a JPEG that is damaged ${where}.`);
+function damaged(where: string): ImageError {
+  return new ImageError('invalid_image', `is a JPEG that is damaged ${where}.`);
 }

@@ -1,5 +1,5 @@
-/** WebP: a RIFF file whose first chunk is a lossy picture, a lossless one, or the header of the extended format. */
-import { ImageFault } from '../image-fault.js';
+/** WebP: a RIFF file whose first chunk is a lossy image, a lossless one, or the header of the extended format. */
+import { ImageError } from '../image-error.js';
 import type { ImageSize } from './format.js';
 
 const ANIMATION = 0x02;
@@ -17,25 +17,25 @@ export function readWebpSize(file: Buffer): ImageSize {
     case 'VP8X':
       return readExtendedSize(file);
     default:
-      throw new ImageFault('invalid_image', 'is a WebP file without a picture.');
+      throw new ImageError('invalid_image', 'is a WebP file without an image.');
   }
 }
 
 /** A frame tag, a start code, then 14 bits each; the two bits above are for scaling. */
 function readLossySize(file: Buffer): ImageSize {
-  if (file.readUIntBE(23, 3) !== 0x9d012a) throw new ImageFault('invalid_image', 'is a damaged WebP picture.');
+  if (file.readUIntBE(23, 3) !== 0x9d012a) throw new ImageError('invalid_image', 'is a damaged WebP image.');
   return { width: file.readUInt16LE(26) & 0x3fff, height: file.readUInt16LE(28) & 0x3fff };
 }
 
 function readLosslessSize(file: Buffer): ImageSize {
-  if (file.readUInt8(20) !== 0x2f) throw new ImageFault('invalid_image', 'is a damaged WebP picture.');
+  if (file.readUInt8(20) !== 0x2f) throw new ImageError('invalid_image', 'is a damaged WebP image.');
   const bits = file.readUInt32LE(21);
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
 }
 
 function readExtendedSize(file: Buffer): ImageSize {
   if (file.readUInt8(20) & ANIMATION) {
-    throw new ImageFault('invalid_image', 'is an animated WebP, of which only still ones can be read: send one frame.');
+    throw new ImageError('invalid_image', 'is an animated WebP, of which only still ones can be read: send one frame.');
   }
   return { width: file.readUIntLE(24, 3) + 1, height: file.readUIntLE(27, 3) + 1 };
 }

@@ -13,7 +13,7 @@ const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
 export const createChatCompletion: Operation = {
   id: 'createChatCompletion',
   tag: 'Chat',
-  summary: 'Answers a conversation, whole or as a stream.',
+  summary: 'Continues a conversation, whole or as a stream.',
   description:
     'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
     'Lines that begin with a colon only keep the connection alive.',
@@ -23,8 +23,8 @@ export const createChatCompletion: Operation = {
     event: { name: 'ChatCompletionChunk', schema: chatChunkSchema },
   },
   examples: (model) => ({
-    answer: {
-      summary: 'A short answer',
+    completion: {
+      summary: 'A short completion',
       request: { model, messages, temperature: 0, max_tokens: 32 },
       reply: {
         ...HEAD,

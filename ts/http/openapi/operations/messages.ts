@@ -8,10 +8,10 @@ import type { Operation } from '../operation.js';
 
 const FIELDS = {
   system: 'The system message.',
-  stop_sequences: 'Strings that end the answer; they are not part of it.',
+  stop_sequences: 'Strings that end the completion; they are not part of it.',
   metadata: 'Ignored.',
   thinking: 'Whether the model should think, where its template knows such a thing.',
-  output_config: 'In `format`: a schema that the answer must have. In `effort`: how long the model should think.',
+  output_config: 'In `format`: a schema that the completion must match. In `effort`: how long the model should think.',
 };
 
 const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
@@ -39,8 +39,8 @@ export const createMessage: Operation = {
     event: { name: 'MessageEvent', schema: messageEventSchema },
   },
   examples: (model) => ({
-    answer: {
-      summary: 'A short answer',
+    completion: {
+      summary: 'A short completion',
       request: { model, messages, max_tokens: 32, temperature: 0 },
       reply: message(model),
     },

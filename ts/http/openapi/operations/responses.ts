@@ -3,12 +3,12 @@ import { inputTokensSchema, responseSchema } from '../../../schemas/response-obj
 import type { Operation } from '../operation.js';
 
 const FIELDS = {
-  input: 'What the model is to answer: a text, or the items of a conversation.',
+  input: 'What the model is to continue: a text, or the items of a conversation.',
   instructions: 'The system message.',
-  text: 'In `format`: what the answer must be: text, any JSON object, or JSON of a schema.',
+  text: 'In `format`: what the completion must be: text, any JSON object, or JSON of a schema.',
   reasoning: 'In `effort`: how long the model should think, where its template knows such a thing.',
-  max_output_tokens: 'The most tokens that the answer may have.',
-  include: 'With `message.output_text.logprobs` the answer reports how probable its tokens were.',
+  max_output_tokens: 'The most tokens that the completion may have.',
+  include: 'With `message.output_text.logprobs` the reply reports how probable its tokens were.',
   metadata: 'Comes back with the response.',
   store: 'Nothing is ever stored.',
   truncation: 'Prompts are never shortened: one that does not fit is refused.',
@@ -74,8 +74,8 @@ export const createResponse: Operation = {
     event: { name: 'ResponseEvent', schema: responseEventSchema },
   },
   examples: (model) => ({
-    answer: {
-      summary: 'A short answer',
+    completion: {
+      summary: 'A short completion',
       request: { model, input: 'Count from 3 to 6', temperature: 0 },
       reply: response(model),
     },

@@ -38,7 +38,7 @@ export const createCompletion: Operation = {
     };
     const choice = { index: 0, text: ', there was a model.', logprobs: null };
     return {
-      answer: {
+      completion: {
         summary: 'Eight tokens more',
         request,
         reply: { ...HEAD, model, choices: [{ ...choice, finish_reason: 'length' }], usage },
@@ -153,7 +153,7 @@ export const applyTemplate: Operation = {
   id: 'applyTemplate',
   tag: 'Text',
   summary: 'A conversation as the model reads it.',
-  description: 'Takes the fields of a chat completion; those that only matter to the answer are checked and not used.',
+  description: 'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
   requestName: 'ApplyTemplateRequest',
   reply: { json: { name: 'RenderedConversation', schema: applyTemplateReplySchema } },
   examples: () => ({

@@ -1,11 +1,11 @@
-/** A file's bytes → what picture it is, without decoding it; or why it is refused. */
+/** A file's bytes → its format and size, read from its header without decoding it; or why it is refused. */
 import { isBmp, readBmpSize } from './formats/bmp.js';
 import type { ImageSize, ImageType } from './formats/format.js';
 import { isGif, readGifSize } from './formats/gif.js';
 import { isJpeg, readJpegSize } from './formats/jpeg.js';
 import { isPng, readPngSize } from './formats/png.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
-import { ImageFault } from './image-fault.js';
+import { ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MAX_SIDE, MIB, MAX_PIXELS } from './limits.js';
 
 interface Format {
@@ -23,7 +23,7 @@ const FORMATS: readonly Format[] = [
   { type: 'image/webp', matches: isWebp, readSize: readWebpSize },
 ];
 
-/** Other names of the same formats in use. */
+/** Other names that are in use for the same formats. */
 const ALIASES: Readonly<Record<string, ImageType>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -32,25 +32,25 @@ const ALIASES: Readonly<Record<string, ImageType>> = {
   'image/x-bmp': 'image/bmp',
 };
 
-export interface JudgedImage extends ImageSize {
+export interface ValidImage extends ImageSize {
   type: ImageType;
 }
 
 /**
- * `declaredType` is what a data URI says and must be true; null where nothing that is said counts.
- * @throws {ImageFault} `invalid_image`, `image_too_large`
+ * `declaredType` is the type that a data URI declares, which must be the file's; null where none is declared.
+ * @throws {ImageError} `invalid_image`, `image_too_large`
  */
-export function judgeImage(bytes: Uint8Array, declaredType: string | null): JudgedImage {
+export function validateImage(bytes: Uint8Array, declaredType: string | null): ValidImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length > MAX_FILE_BYTES) {
-    throw new ImageFault('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
+    throw new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
   }
   const format = FORMATS.find(({ matches }) => matches(file));
   if (format === undefined) {
-    throw new ImageFault('invalid_image', 'is no PNG, JPEG, WebP, GIF or BMP file: send one of these.');
+    throw new ImageError('invalid_image', 'is no PNG, JPEG, WebP, GIF or BMP file: send one of these.');
   }
   if (declaredType !== null && (ALIASES[declaredType] ?? declaredType) !== format.type) {
-    throw new ImageFault('invalid_image', `is declared as another type than it is, which is ${format.type}.`);
+    throw new ImageError('invalid_image', `is declared as another type than it is, which is ${format.type}.`);
   }
   const size = readSize(format, file);
   checkSize(size);
@@ -62,14 +62,14 @@ function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
     return readSize(file);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new ImageFault('invalid_image', `is cut off: this ${type} file ends within its header.`);
+    throw new ImageError('invalid_image', `is cut off: this ${type} file ends within its header.`);
   }
 }
 
 function checkSize({ width, height }: ImageSize): void {
-  if (width < 1 || height < 1) throw new ImageFault('invalid_image', 'has no pixels, by its header.');
+  if (width < 1 || height < 1) throw new ImageError('invalid_image', 'has no pixels, by its header.');
   if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
-    throw new ImageFault(
+    throw new ImageError(
       'image_too_large',
       `has ${width} x ${height} pixels, but at most ${MAX_PIXELS / 1e6} million are taken, and ${MAX_SIDE} on a side.`,
     );

@@ -5,15 +5,15 @@ export type ImageErrorCode = Extract<
   'invalid_image_url' | 'invalid_image' | 'image_too_large' | 'image_download_failed'
 >;
 
-/** What is wrong with one picture, told by who does not know where in a request it stands. */
-export class ImageFault extends Error {
-  override readonly name = 'ImageFault';
+/** What is wrong with one image. It is thrown where nobody knows which field of a request the image came in. */
+export class ImageError extends Error {
+  override readonly name = 'ImageError';
   /** As in `ChasquiError`. */
   option: string | undefined;
 
   constructor(
     readonly code: ImageErrorCode,
-    /** Goes on from "The image at ... ". */
+    /** Completes a sentence that begins with "The image at ... ". */
     readonly predicate: string,
   ) {
     super(`The image ${predicate}`);

@@ -1,23 +1,23 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ImageFault } from '../../../ts/images/image-fault.js';
-import { judgeImage } from '../../../ts/images/judge-image.js';
+import { ImageError } from '../../../ts/images/image-error.js';
+import { validateImage } from '../../../ts/images/validate-image.js';
 import { DRAWING, FORMATS, PNG_SIGNATURE, picture, pngHeader, webp } from '../../support/image-files.js';
 
 const test = suite('unit: pictures judged before they are decoded');
 
-function faultOf(bytes: Uint8Array, declaredType: string | null = null): ImageFault {
+function errorOf(bytes: Uint8Array, declaredType: string | null = null): ImageError {
   try {
-    judgeImage(bytes, declaredType);
+    validateImage(bytes, declaredType);
   } catch (thrown) {
-    if (thrown instanceof ImageFault) return thrown;
+    if (thrown instanceof ImageError) return thrown;
     throw thrown;
   }
   throw new Error('It was taken for a picture.');
 }
 
 function sizeOf(bytes: Uint8Array, declaredType: string | null = null): { width: number; height: number } {
-  const { width, height } = judgeImage(bytes, declaredType);
+  const { width, height } = validateImage(bytes, declaredType);
   return { width, height };
 }
 
@@ -25,23 +25,23 @@ const SIZE = { width: DRAWING.width, height: DRAWING.height };
 
 for (const format of FORMATS) {
   test(`${format}: the size is read`, async () => {
-    assert.equal(judgeImage(await picture(format), `image/${format}`), { type: `image/${format}`, ...SIZE });
+    assert.equal(validateImage(await picture(format), `image/${format}`), { type: `image/${format}`, ...SIZE });
     assert.equal(sizeOf(await picture(format)), SIZE);
   });
 
   test(`${format}: a file that ends within its header is cut off`, async () => {
     const whole = await picture(format);
     for (const length of [12, 16, 17].filter((shorter) => !(format === 'gif' && shorter > 9))) {
-      const fault = faultOf(whole.subarray(0, format === 'gif' ? 8 : length));
-      assert.is(fault.code, 'invalid_image', `${length} bytes: ${fault.message}`);
+      const error = errorOf(whole.subarray(0, format === 'gif' ? 8 : length));
+      assert.is(error.code, 'invalid_image', `${length} bytes: ${error.message}`);
     }
   });
 
   test(`${format}: what is declared must be true`, async () => {
     const other = format === 'png' ? 'image/jpeg' : 'image/png';
-    const fault = faultOf(await picture(format), other);
-    assert.is(fault.code, 'invalid_image');
-    assert.match(fault.message, new RegExp(`image/${format}`));
+    const error = errorOf(await picture(format), other);
+    assert.is(error.code, 'invalid_image');
+    assert.match(error.message, new RegExp(`image/${format}`));
   });
 }
 
@@ -54,9 +54,9 @@ test('no picture at all', async () => {
     'RIFF\0\0\0\0WAVEfmt ',
     '%PDF-1.7',
   ]) {
-    const fault = faultOf(Buffer.from(text));
-    assert.is(fault.code, 'invalid_image', text);
-    assert.match(fault.message, /no PNG, JPEG, WebP, GIF or BMP/);
+    const error = errorOf(Buffer.from(text));
+    assert.is(error.code, 'invalid_image', text);
+    assert.match(error.message, /no PNG, JPEG, WebP, GIF or BMP/);
   }
 });
 
@@ -75,7 +75,7 @@ test('lossy and extended WebP', async () => {
 test('an animated WebP', async () => {
   const animated = await webp(DRAWING, { lossless: false, alpha: 128 });
   animated[20] = (animated[20] ?? 0) | 2;
-  assert.match(faultOf(animated).message, /animated/);
+  assert.match(errorOf(animated).message, /animated/);
 });
 
 function claims(file: Buffer, change: (file: Buffer) => void): Buffer {
@@ -100,9 +100,9 @@ const HUGE: [name: string, make: () => Promise<Buffer>][] = [
 
 for (const [name, make] of HUGE) {
   test(`too many pixels: ${name}`, async () => {
-    const fault = faultOf(await make());
-    assert.is(fault.code, 'image_too_large', fault.message);
-    assert.match(fault.message, /\d x \d+ pixels.*at most 50 million.*16384/);
+    const error = errorOf(await make());
+    assert.is(error.code, 'image_too_large', error.message);
+    assert.match(error.message, /\d x \d+ pixels.*at most 50 million.*16384/);
   });
 }
 
@@ -118,22 +118,22 @@ for (const format of ['png', 'gif', 'bmp', 'jpeg'] as const) {
       if (format === 'jpeg') changed.fill(0, startOfFrame(changed) + 5, startOfFrame(changed) + 7);
       else changed.fill(0, at, at + (format === 'gif' ? 2 : 4));
     });
-    assert.match(faultOf(file).message, /no pixels/);
+    assert.match(errorOf(file).message, /no pixels/);
   });
 }
 
 test('a file over 20 MiB', async () => {
   const file = Buffer.concat([await picture('png'), Buffer.alloc(20 * 1024 * 1024)]);
-  assert.is(faultOf(file).code, 'image_too_large');
+  assert.is(errorOf(file).code, 'image_too_large');
 });
 
 test('a JPEG of millions of fill bytes or empty segments is not read to its end', async () => {
   const real = await picture('jpeg');
   for (const pattern of [Buffer.from([0xff]), Buffer.from([0xff, 0xe0, 0, 2])]) {
     const many = Buffer.concat([real.subarray(0, 2), Buffer.alloc(4 << 20, pattern), real.subarray(2)]);
-    const fault = faultOf(many);
-    assert.is(fault.code, 'invalid_image');
-    assert.match(fault.message, /before its size is told/);
+    const error = errorOf(many);
+    assert.is(error.code, 'invalid_image');
+    assert.match(error.message, /before its size is told/);
     const few = Buffer.concat([real.subarray(0, 2), Buffer.alloc(4000, pattern), real.subarray(2)]);
     assert.equal(sizeOf(few), SIZE);
   }
@@ -141,11 +141,11 @@ test('a JPEG of millions of fill bytes or empty segments is not read to its end'
 
 test('kinds of JPEG and BMP that are not read', async () => {
   const arithmetic = claims(await picture('jpeg'), (file) => file.writeUInt8(0xc9, startOfFrame(file) + 1));
-  assert.match(faultOf(arithmetic).message, /arithmetic/);
+  assert.match(errorOf(arithmetic).message, /arithmetic/);
   const deep = claims(await picture('jpeg'), (file) => file.writeUInt8(12, startOfFrame(file) + 4));
-  assert.match(faultOf(deep).message, /12-bit/);
+  assert.match(errorOf(deep).message, /12-bit/);
   const unknown = claims(await picture('bmp'), (file) => file.writeUInt32LE(16, 14));
-  assert.match(faultOf(unknown).message, /BMP of a kind/);
+  assert.match(errorOf(unknown).message, /BMP of a kind/);
 });
 
 test('a JPEG with fill bytes, comments and stray bytes before its frame', async () => {
@@ -155,10 +155,10 @@ test('a JPEG with fill bytes, comments and stray bytes before its frame', async 
   assert.equal(sizeOf(behindStart(0xff, 0xff)), SIZE);
   assert.equal(sizeOf(behindStart(0xff, 0xfe, 0, 4, 0xff, 0xc0)), SIZE);
   assert.match(
-    faultOf(Buffer.concat([whole.subarray(0, 20), Buffer.from('hello'), whole.subarray(20)])).message,
+    errorOf(Buffer.concat([whole.subarray(0, 20), Buffer.from('hello'), whole.subarray(20)])).message,
     /damaged/,
   );
-  assert.match(faultOf(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0])).message, /damaged/);
+  assert.match(errorOf(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0])).message, /damaged/);
 });
 
 test('an OS/2 BMP', async () => {

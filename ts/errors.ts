@@ -15,7 +15,7 @@ export interface CatalogueRow {
   type: ErrorType;
   /** What it means, for the documentation. */
   meaning: string;
-  /** When trying again may help, unless whoever throws knows better. */
+  /** After how many seconds trying again may help, unless the error itself says so. */
   retryAfterSeconds?: number;
 }
 
@@ -113,13 +113,13 @@ export type ErrorCode = keyof typeof ERRORS;
 /** The one error class. `message` says what was wrong, where, and what to do. */
 export class ChasquiError extends Error {
   override readonly name = 'ChasquiError';
-  /** When trying again may help; only for what is temporary. */
+  /** After how many seconds trying again may help; set for temporary failures only. */
   retryAfterSeconds: number | undefined;
   /** The number of the job's image that the error is about, counted from 0. */
   imageIndex: number | undefined;
   /**
-   * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Whoever started
-   * the server may know it by another name, such as that of a flag.
+   * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Where the server
+   * was started it may have another name, such as that of a flag.
    */
   option: string | undefined;
 
@@ -141,7 +141,7 @@ export class ChasquiError extends Error {
     return error;
   }
 
-  /** The same error with the name that its option has for whoever started the server, where `names` has one. */
+  /** Returns the same error with its option called as `names` has it; itself where `names` has no name for it. */
   withOptionNamed(names: Readonly<Record<string, string>>): ChasquiError {
     const name = this.option === undefined ? undefined : names[this.option];
     if (name === undefined) return this;

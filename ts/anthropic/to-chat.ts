@@ -32,7 +32,10 @@ function toMessages({ system, messages }: MessagesRequest, origins: FieldOrigins
   return builder.build('messages');
 }
 
-/** Claude Code's instructions begin with a line for the accounts of Anthropic; it is new each time, which would defeat the cache. */
+/**
+ * Claude Code's instructions begin with a line for the accounts of Anthropic; it is new each time, which would defeat
+ * the cache.
+ */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
 function addSystem(builder: ChatMessageBuilder, system: string | readonly TextBlock[], origin: string): void {

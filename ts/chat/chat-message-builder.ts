@@ -1,7 +1,7 @@
 /**
- * Another protocol's conversation → the messages of a chat body. Reasoning, text and tool calls, which that protocol keeps
- * apart, become one assistant message. Images among a tool's results become a user's message after them, because a tool's
- * message holds text only.
+ * Another protocol's conversation → the messages of a chat body. Reasoning, text and tool calls, which that protocol
+ * keeps apart, become one assistant message. Images among a tool's results become a user's message after them, because
+ * a tool's message holds text only.
  */
 import type { AssistantMessage, ContentPart, Message, TextPart } from '../schemas/message.js';
 import type { FieldOrigins } from './field-origins.js';
@@ -114,7 +114,9 @@ export class ChatMessageBuilder {
     this.#messages.push(message);
   }
 
-  /** Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it. */
+  /**
+   * Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it.
+   */
   #place(content: SourcedContent, origin: string, message = this.#messages.length): string | ContentPart[] {
     const field = `messages[${message}].content`;
     this.#origins.set(field, origin);

@@ -1,6 +1,6 @@
 /**
- * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes over the rest:
- * where a request says `strict`, that is an error, otherwise the reply names it.
+ * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes over the
+ * rest: where a request says `strict`, that is an error, otherwise the reply names it.
  */
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
@@ -12,7 +12,7 @@ import { unenforced } from './unenforced.js';
  * prompt, even where no tool may be called.
  */
 const MAX_SCHEMA_LENGTH = 512 * 1024;
-/** Members of one object: finding each of them takes as long as there are others. */
+/** Members of one object. The converter searches all members for each of them. */
 const MAX_MEMBERS = 5000;
 
 /** Checks the schemas of one request. */

@@ -1,4 +1,6 @@
-/** A request's `n` choices: one job each. The prompt is computed once, because the prefix cache sees that it is shared. */
+/**
+ * A request's `n` choices: one job each. The prompt is computed once, because the prefix cache sees that it is shared.
+ */
 import type { Engine, RenderedPrompt, ReplyParser, Siblings, Token, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
@@ -25,8 +27,9 @@ export function openParsers(engine: Engine, { format }: RenderedPrompt, n: numbe
 }
 
 /**
- * Calls `take` with the batches of all streams as they come; resolves when all have ended. While the promise that `take`
- * returned is pending, that choice delivers no further batch. When one choice fails, or `take` does, all are cancelled.
+ * Calls `take` with the batches of all streams as they come; resolves when all have ended. While the promise that
+ * `take` returned is pending, that choice delivers no further batch. When one choice fails, or `take` does, all are
+ * cancelled.
  */
 export async function forEachChoice(
   streams: readonly TokenStream[],

@@ -1,6 +1,6 @@
 /**
- * Where the fields of a chat body come from when the request was written in another protocol: what is wrong with one of
- * them is told by the name that its sender gave it.
+ * Where the fields of a chat body come from when the request was written in another protocol, so that errors name
+ * fields as their sender did.
  */
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
@@ -14,7 +14,7 @@ export interface ChatTranslation {
   origins: FieldOrigins;
 }
 
-/** No field that has an origin is longer; the names in schemas, which may be, come behind. */
+/** No field that has an origin has a longer path. Names within schemas may be longer, but come at the end of a path. */
 const MAX_FIELD_LENGTH = 500;
 
 interface ChatBody {
@@ -29,7 +29,7 @@ export class FieldOrigins {
     this.#origins.set(field, origin);
   }
 
-  /** Does the work and translates its failure. */
+  /** Runs `work` and translates its failure. */
   async guard<Result>({ messages }: ChatBody, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -38,7 +38,7 @@ export class FieldOrigins {
     }
   }
 
-  /** The failure as it is to be told; what names no field of the chat body stays as it is. */
+  /** Returns the failure with the name that the field has in the request; without a known field it stays as it is. */
   translate(failure: unknown, { messages }: ChatBody): unknown {
     const thrown = nameFailedImage(failure, messages);
     if (!(thrown instanceof ChasquiError)) return thrown;
@@ -49,12 +49,12 @@ export class FieldOrigins {
     return thrown.retold(message, origin);
   }
 
-  /** What a field of the chat body, or a part of one, is called in the request. */
+  /** The name that a field of the chat body, or a part of one, has in the request. */
   nameOf(field: string): string {
     return this.#originOf(field) ?? field;
   }
 
-  /** That of the nearest field around it that has one, and the way from there. */
+  /** The origin of the nearest enclosing field that has one, followed by the path from there. */
   #originOf(param: string): string | null {
     for (
       let around = param.slice(0, MAX_FIELD_LENGTH);

@@ -2,7 +2,7 @@
 import type { Token, TokenLogprob } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 
-/** JSON has neither infinity nor what is no number; OpenAI writes the logarithm of nothing like this. */
+/** JSON has neither infinity nor NaN; OpenAI writes the logarithm of zero like this. */
 const IMPOSSIBLE = -9999;
 
 /**
@@ -15,12 +15,12 @@ export function toLogprobEntry(token: Token): LogprobEntry | null {
   return { ...toAlternative(token.logprobs), top_logprobs: token.logprobs.top.map(toAlternative) };
 }
 
-/** The entries of tokens whose text has not gone out yet. */
+/** Holds the entries of tokens until their text is sent. */
 export class LogprobQueue {
   #waiting: { start: number; end: number; entry: LogprobEntry }[] = [];
-  /** The text of all tokens that have entries, from where content was found last. */
+  /** The text of all tokens that have entries, from the end of the last content on. */
   #text = '';
-  /** How much of the text came before that. */
+  /** The length of the text before that. */
   #passed = 0;
 
   get isEmpty(): boolean {
@@ -43,7 +43,9 @@ export class LogprobQueue {
     return entries;
   }
 
-  /** Of the tokens that `content`, a piece of the text, was made of. Those before it were no content: they are dropped. */
+  /**
+   * Takes the entries of the tokens that make up `content`. Entries before it belong to no content and are discarded.
+   */
   takeFor(content: string): LogprobEntry[] {
     if (this.#waiting.length === 0) return [];
     const start = this.#passed + Math.max(this.#text.indexOf(content), 0);

@@ -7,8 +7,8 @@ import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 
 /**
- * Messages, and the calls in them. Templates run for each, and each takes some tokens even when it is empty: longer
- * conversations fit into few contexts, and take seconds to render.
+ * Messages and the tool calls in them. The template runs for each, and each takes some tokens even when it is empty, so
+ * longer conversations fit into few contexts and take seconds to render.
  */
 export const MAX_MESSAGES = 8192;
 

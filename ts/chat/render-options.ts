@@ -1,4 +1,6 @@
-/** The parts of a request, beside its messages, that the template and the grammars are given: tools, schema, reasoning. */
+/**
+ * The parts of a request, beside its messages, that the template and the grammars are given: tools, schema, reasoning.
+ */
 import type { ChatTool, ModelInfo, RenderOptions } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest, ResponseFormat } from '../schemas/chat-completion.js';
@@ -85,9 +87,9 @@ function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: bo
   throw new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 
-/** What llama.cpp sets for every template, from fields that have been checked. */
+/** Variables that llama.cpp sets for every template, from fields that have been checked. */
 const RESERVED_VARIABLES = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
-/** As JSON, in UTF-16 units. They are parsed and rendered several times; what is long belongs into messages. */
+/** As JSON, in UTF-16 units. They are parsed and rendered several times, so long text belongs into messages. */
 const MAX_TEMPLATE_KWARGS_LENGTH = 2 ** 18;
 
 function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {

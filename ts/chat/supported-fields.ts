@@ -1,4 +1,4 @@
-/** Which of a body's fields the mode obeys. */
+/** Separates the fields of a body that the mode supports from the others. */
 
 export interface SupportedFields {
   /** The body with supported fields only, and without those that are `null`: null means absent. */
@@ -18,7 +18,7 @@ export function pickSupported(sent: Readonly<Record<string, unknown>>, parameter
   return picked;
 }
 
-/** The words of other modes, protocols and servers for the same. */
+/** Names that other modes, protocols and servers have for the same fields. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   repeat_penalty: ['repetition_penalty'],
   repetition_penalty: ['repeat_penalty'],
@@ -53,7 +53,7 @@ export function nearestParameter(name: string, parameters: readonly string[]): s
   return nearest;
 }
 
-/** Levenshtein's, one row at a time. */
+/** The Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let i = 1; i <= from.length; i++) {

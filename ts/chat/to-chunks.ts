@@ -1,6 +1,6 @@
 /**
- * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is put together from text
- * prepared once; only what the token brings is serialised.
+ * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is joined from text that is
+ * prepared once, and only the token's own delta is serialised.
  */
 import type { ReplyParser } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
@@ -91,7 +91,7 @@ export class ChunkEncoder {
 
 /** Nearly all deltas are content. */
 function deltaJson({ content, reasoning_content, tool_calls }: CompletionDelta): string {
-  // What is absent has no JSON: `JSON.stringify(undefined)` is no text.
+  // `JSON.stringify(undefined)` is undefined and not text.
   const text = content ?? null;
   if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(text)}}`;
   return JSON.stringify({ content: text, reasoning_content, tool_calls });

@@ -26,7 +26,7 @@ const MAX_TOKENS = 2 ** 31 - 1;
 
 /**
  * The engine samples in 32-bit floats, where extreme values would become infinite or zero and the probabilities NaN.
- * Within these bounds nothing can be told from the extreme: 10^6 flattens any distribution, 10^-6 makes it greedy.
+ * Beyond these bounds larger values change nothing: 10^6 flattens any distribution, 10^-6 makes it greedy.
  */
 const MAX_MAGNITUDE = 1e6;
 const MIN_MAGNITUDE = 1e-6;

@@ -1,6 +1,6 @@
 /**
- * The HTTP application: one engine, one profile, every route. It neither listens nor reads the environment; whoever
- * builds it does, so tests and all hosting modes get the same behaviour.
+ * The HTTP application: one engine, one profile, every route. It neither listens nor reads the environment;
+ * its callers do, so tests and all hosting modes get the same behaviour.
  */
 import type { Socket } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
@@ -52,8 +52,8 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 ];
 
 /**
- * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays open.
- * Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
+ * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays
+ * open. Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
  */
 export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
   const context = createContext(engine, profile, options);

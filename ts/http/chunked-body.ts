@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
 /**
- * `ServerResponse.write()` makes four writes of a chunk and joins them in a tick, which is a fifth of what a token costs
- * the server's thread. So chunks are framed here, and go to the socket in one piece: all but the first, which brings the
- * head along, and those of replies that have no chunks (HTTP/1.0) or no socket of their own (injected, or pipelined
- * behind another).
+ * `ServerResponse.write()` makes four writes of a chunk and joins them in a tick, which is a fifth of a token's cost on
+ * the server's thread. So chunks are framed here and written to the socket in one piece. Exceptions are the first
+ * chunk, which Node sends together with the head, and replies without chunks (HTTP/1.0) or without a socket of their
+ * own (injected, or pipelined behind another).
  */
 export class ChunkedBody {
   readonly #response: ServerResponse;
@@ -17,8 +17,8 @@ export class ChunkedBody {
   }
 
   /**
-   * After `writeHead()`. False when the client reads more slowly than this, and `onDrain` should be waited for. Once the
-   * client has gone Node drops what is written, without an error.
+   * To be called after `writeHead()`. Returns false when the client reads too slowly; the caller should wait for
+   * `onDrain` then. When the client is gone, Node discards the text without an error.
    */
   write(text: string): boolean {
     const socket = this.#headIsOut ? this.#ownSocket() : null;
@@ -27,12 +27,12 @@ export class ChunkedBody {
     return socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }
 
-  /** Whether what was written waits for the client to read. */
+  /** Whether text that was written still waits for the client to read it. */
   get needsDrain(): boolean {
     return (this.#ownSocket() ?? this.#response).writableNeedDrain;
   }
 
-  /** Calls `listener` whenever more can be written; what it returns ends that. */
+  /** Calls `listener` whenever more can be written. Returns a function that removes the listener. */
   onDrain(listener: () => void): () => void {
     const target = this.#ownSocket() ?? this.#response;
     target.on('drain', listener);

@@ -24,15 +24,17 @@ export interface AppOptions {
   imageHosts?: ImageHosts;
   /** Called with every error of the server itself; default none. */
   onServerError?: ServerErrorListener;
-  /** Option, as errors name it (`imageHosts`) → what whoever starts the server calls it; default: the same. */
+  /**
+   * Maps an option as errors name it (`imageHosts`) to its name where the server was started; default: the same name.
+   */
   optionNames?: Readonly<Record<string, string>>;
-  /** What the base path is made of, in modes that have one. */
+  /** The organisation and the app that the base path consists of, in modes that have one. */
   deployment?: Deployment;
-  /** Who may use it, in modes that ask for a key: everybody, or those whose key this accepts. There is no default. */
+  /** In modes that ask for a key: `public` for everybody, or the check that a key must pass. There is no default. */
   access?: 'public' | KeyCheck;
   /** Origins whose pages may use the server, `*` or `local`; default the profile's. */
   corsOrigins?: readonly string[];
-  /** Names that the server goes by beside `localhost` and addresses, or `*`; default none. */
+  /** Names in the Host header that are accepted beside `localhost` and addresses, or `*` for any; default none. */
   allowedHosts?: readonly string[];
 }
 

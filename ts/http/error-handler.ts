@@ -7,11 +7,11 @@ import type { ErrorBody } from '../schemas/error.js';
 /** Called with what was thrown, for every failure that is the server's own error. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
-/** How errors are told. */
+/** What decides how errors are reported. */
 export interface ErrorTelling {
   /** Called with every error of the server itself. */
   onServerError: ServerErrorListener;
-  /** Option, as errors name it (`imageHosts`) → what whoever started the server calls it. */
+  /** Maps an option as errors name it (`imageHosts`) to its name where the server was started. */
   optionNames: Readonly<Record<string, string>>;
 }
 

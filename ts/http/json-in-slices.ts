@@ -1,10 +1,10 @@
-/** JSON of replies so large that others' tokens would wait for seconds while it is made. */
+/** Serialises replies that are so large that the event loop would be blocked for seconds. */
 import { setImmediate } from 'node:timers/promises';
 
-/** Characters after which others have their turn: some milliseconds' work. */
+/** After so many characters, some milliseconds' work, other requests have their turn. */
 const SLICE = 2 ** 19;
 
-/** `reply` with `items` as its field `name`. */
+/** Returns the JSON of `reply` with `items` as its field `name`. */
 export async function jsonInSlices(reply: object, name: string, items: Iterable<unknown>): Promise<string> {
   const fields = JSON.stringify(reply).slice(0, -1);
   const slices: string[] = [];

@@ -1,4 +1,4 @@
-/** Before validation: keeps what the mode supports, names the rest in a header, or refuses it where that was asked for. */
+/** Before validation: keeps the fields that the mode supports and names the others in a header, or refuses them. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
@@ -7,8 +7,8 @@ import { isParameter } from '../schemas/chat-completion.js';
 import { emptyBody } from './body/json-body.js';
 
 /**
- * The names of the ignored fields, percent-encoded and parted by `, `. A name that no mode knows and that looks like a
- * misspelt one is followed by `;did-you-mean=` and the name of the field that was meant.
+ * The names of the ignored fields, percent-encoded and separated by `, `. A name that no mode knows and that looks like
+ * a misspelt one is followed by `;did-you-mean=` and the name of the field that was meant.
  */
 export const IGNORED_HEADER = 'x-chasqui-ignored';
 
@@ -25,11 +25,11 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
   };
 }
 
-/** Parts of fields that are named; their names are long. */
+/** How many ignored parts of fields are named, and how much of each name, because these names are long. */
 export const MAX_IGNORED_PARTS = 16;
 const MAX_PART_LENGTH = 96;
 
-/** Names parts of fields that are ignored, beside the fields that are. */
+/** Adds ignored parts of fields to the header, beside the ignored fields. */
 export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]): void {
   if (parts.length === 0) return;
   const shown: string[] = [reply.getHeader(IGNORED_HEADER) ?? []].flat().map(String);
@@ -47,7 +47,7 @@ function isObject(body: unknown): body is Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
-/** Clients refuse replies whose headers are too long: Node's, from 16 KiB on. */
+/** Clients refuse replies whose headers are too long; Node's limit is 16 KiB. */
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_HEADER_LENGTH = 4000;

@@ -15,8 +15,8 @@ export interface StreamedCompletion {
 }
 
 /**
- * Resolves when the stream has ended; a route has nothing to return then. Rejects with what was thrown as long as nothing
- * has been sent: the reply is then an ordinary error.
+ * Resolves when the stream has ended; a route has nothing to return then. Rejects with what was thrown as long as
+ * nothing has been sent: the reply is then an ordinary error.
  */
 export async function replyWithEvents(
   request: FastifyRequest,

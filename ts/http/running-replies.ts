@@ -1,4 +1,6 @@
-/** The replies that are being computed. Each has a signal, which aborts when its client goes away or the server stops. */
+/**
+ * The replies that are being computed. Each has a signal, which aborts when its client goes away or the server stops.
+ */
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ChasquiError } from '../errors.js';
@@ -18,8 +20,8 @@ export class RunningReplies {
   }
 
   /**
-   * The response, not the request, tells that a client went away: a request closes as soon as its body is read. And
-   * `writableEnded`, not `writableFinished`: the latter is still false when an injected reply closes in good order.
+   * Watches the response, because a request closes as soon as its body is read, also when its client is still there.
+   * And checks `writableEnded`, because `writableFinished` is still false when an injected reply closes normally.
    */
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController();

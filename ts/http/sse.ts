@@ -13,7 +13,10 @@ import { toErrorBody } from './error-handler.js';
 /** Makes the events of a completion. */
 export interface EventEncoder {
   encode(batch: ChoiceBatch): readonly SseEvent[];
-  /** The events after the last token. Throws when the completion has not ended: a stream that just stops must not look complete. */
+  /**
+   * The events after the last token. Throws when the completion has not ended: a stream that just stops must not look
+   * complete.
+   */
   end(): readonly SseEvent[];
   /** The events that tell of a failure and end the stream. */
   fail(body: ErrorBody): readonly SseEvent[];
@@ -36,7 +39,7 @@ export interface EventOptions {
   signal: AbortSignal;
   /** After so much silence a comment is sent, so that no proxy takes the connection for dead. */
   keepAliveMs: number;
-  /** How long the client may read nothing of what waits for it before it is cut off; 0 is for ever. */
+  /** A client that reads nothing for so long, while data waits for it, is disconnected; 0 is for ever. */
   stallTimeoutMs: number;
   /** What was thrown → what the caller is told. */
   toError(thrown: unknown): ChasquiError;
@@ -86,7 +89,7 @@ class EventWriter {
     return this.#begun;
   }
 
-  /** False when the client reads more slowly than this: wait for `drained()`. */
+  /** Returns false when the client reads too slowly; the caller should wait for `drained()` then. */
   write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();

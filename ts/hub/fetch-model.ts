@@ -11,12 +11,12 @@ const GGUF = Buffer.from('GGUF');
 export interface FetchModelOptions {
   /** Called with 0 to 1, where the server says how long the file is. */
   onProgress?: (fraction: number) => void;
-  /** Ends the fetching; nothing of the file is left behind. */
+  /** Aborts the download; no part of the file is left behind. */
   signal?: AbortSignal;
 }
 
 /**
- * The path of the file, in a folder of its own under `folder`, because models of many makers have the same name.
+ * Returns the path of the file. It lies in a folder of its own under `folder`, because models often have equal names.
  * @throws {ChasquiError} `model_fetch_failed`; or the signal's reason.
  */
 export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
@@ -71,7 +71,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message ? cause.message : message;
 }
 
-/** What comes after the path may be a secret. */
+/** The query of a URL may be a secret, so the message leaves it out. */
 function failed(url: string, reason: string, cause?: unknown): ChasquiError {
   const address = url.replace(/\?.*/s, '?…');
   return new ChasquiError('model_fetch_failed', `The model cannot be fetched from ${address}: ${reason}.`, null, {

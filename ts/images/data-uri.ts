@@ -1,4 +1,7 @@
-/** `data:<media type>;base64,<data>` → bytes. Parsing is strict, so that a client that sends something else learns of it. */
+/**
+ * `data:<media type>;base64,<data>` → bytes. Parsing is strict, so that a client that sends something else learns of
+ * it.
+ */
 import { ImageError } from './image-error.js';
 import { MAX_FILE_BYTES, MIB } from './limits.js';
 

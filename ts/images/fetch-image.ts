@@ -37,9 +37,9 @@ export function parseAddress(text: string, base?: string): URL {
 }
 
 /**
- * Returns the bytes at an address, whatever they are. Rejects with an `ImageError`, or with the signal's reason. A refused
- * connection, a refused address, an unknown name and silence give the same error, so that an error tells nothing about
- * the server's own network.
+ * Returns the bytes at an address, whatever they are. Rejects with an `ImageError`, or with the signal's reason. A
+ * refused connection, a refused address, an unknown name and silence give the same error, so that an error tells
+ * nothing about the server's own network.
  */
 export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8Array> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);

@@ -3,8 +3,8 @@ import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 /**
- * `public`: the internet only. `loopback`: this machine too, where an address says by itself that it means this machine.
- * `any`: private networks and all the rest as well.
+ * `public`: the internet only. `loopback`: this machine too, where an address says by itself that it means this
+ * machine. `any`: private networks and all the rest as well.
  */
 export type ImageHosts = 'public' | 'loopback' | 'any';
 

@@ -9,9 +9,9 @@ import { ImageError } from './image-error.js';
 const LIMIT_MS = 30_000;
 
 /**
- * Images are converted one at a time, in the order of the calls. Each gets a thread and a WebAssembly memory of its own,
- * which end with it, so that a broken file affects no other image and no memory is kept.
- * Rejects with an `ImageError` (`invalid_image`), or with the signal's reason.
+ * Images are converted one at a time, in the order of the calls. Each gets a thread and a WebAssembly memory of its
+ * own, which end with it, so that a broken file affects no other image and no memory is kept. Rejects with an
+ * `ImageError` (`invalid_image`), or with the signal's reason.
  */
 export function webpToPng(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
   const turn = last.then(() => convert(bytes, signal));

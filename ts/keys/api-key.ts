@@ -1,11 +1,14 @@
-/** What an API key is made of: `<id>:<secret>`. The id names it in lists and logs, the secret is known to its holder only. */
+/**
+ * What an API key is made of: `<id>:<secret>`. The id names it in lists and logs, the secret is known to its holder
+ * only.
+ */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface NewKey {
   id: string;
-  /** What the holder sends. Not kept anywhere. */
+  /** The text that the holder sends; it is not stored. */
   key: string;
-  /** What is kept instead of the secret. */
+  /** Stored instead of the secret. */
   hash: Buffer;
 }
 
@@ -26,8 +29,8 @@ export function isSecret(secret: string, hash: Uint8Array): boolean {
 }
 
 /**
- * Slow hashes and salts protect what people choose: those words can be guessed, or looked up. 256 random bits can be
- * neither, so one fast hash is enough, and checking a key costs a request nothing.
+ * Slow hashes and salts protect passwords that people choose, because those can be guessed or looked up. 256 random
+ * bits cannot, so one fast hash is enough, and checking a key costs a request next to nothing.
  */
 function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();

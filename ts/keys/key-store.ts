@@ -1,6 +1,6 @@
 /**
- * The API keys of this machine's deployments, in a database file that several processes may use at the same time: what
- * `chasqui keys` changes, a running server obeys with its next request.
+ * The API keys of this machine's deployments, in a database file that several processes may use at the same time. A
+ * running server sees every change with its next request.
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -52,7 +52,7 @@ export class KeyStore {
     this.#database = new Database(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
-    // A key that was shown, or revoked, stays so even if the machine loses its power at the next moment.
+    // With this a new or revoked key survives a loss of power at the next moment.
     this.#database.exec('PRAGMA synchronous = FULL');
     this.#database.exec(SCHEMA);
   }
@@ -68,7 +68,7 @@ export class KeyStore {
     });
   }
 
-  /** The only time that the key itself can be had. */
+  /** The key is returned once and never stored. */
   create({ name = null, org = null }: { name?: string | null; org?: string | null } = {}): { id: string; key: string } {
     const { id, key, hash } = newKey();
     this.#run('INSERT INTO api_keys (id, name, org, hash, created_at) VALUES (?, ?, ?, ?, unixepoch())', [

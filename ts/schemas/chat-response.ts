@@ -4,7 +4,7 @@ import type { FinishReason } from '../engine/engine.js';
 export interface LogprobEntry {
   token: string;
   logprob: number;
-  /** A token may hold part of a character only; then `token` shows a replacement character, and this the truth. */
+  /** The token's bytes. Where they are a part of a character only, `token` shows a replacement character. */
   bytes: number[];
   top_logprobs: Omit<LogprobEntry, 'top_logprobs'>[];
 }

@@ -1,18 +1,21 @@
-/** The end of a server, in good order and in bounded time. */
+/** Closes a server within a bounded time. */
 import type { Engine } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 
-/** What is there to be closed; some of it is not when a start failed. */
+/** The parts of a server; those that were not made because a start failed are undefined or null. */
 export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
   engine: Pick<Engine, 'close'> | undefined;
   keys: { close(): void } | null;
 }
 
-/** How long the engine may take to end: its current step, and then to free its memory. */
+/** How long the engine may take to finish its current step and to free its memory. */
 const ENGINE_CLOSE_MS = 8000;
 
-/** Rejects with `internal_error` when the engine has not ended in time: only the end of the process frees it then. */
+/**
+ * Rejects with `internal_error` when the engine has not ended in time; then only the end of the process frees its
+ * memory.
+ */
 export async function closeServer({ app, engine, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
   try {
     await app?.close();

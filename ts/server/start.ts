@@ -1,4 +1,4 @@
-/** From a profile and a model's path to a server that listens, and from there to one that has stopped in good order. */
+/** Starts a server from a profile and a model's path, and stops it. */
 import net from 'node:net';
 import os from 'node:os';
 import type { Engine } from '../engine/engine.js';
@@ -33,7 +33,7 @@ export interface Server {
   engine: Engine;
   host: string;
   port: number;
-  /** What stands before `/v1` in its paths. */
+  /** The part of its paths before `/v1`. */
   basePath: string;
   /**
    * Lets running replies finish for a few seconds, ends the others with an error, frees the model. Rejects with
@@ -44,7 +44,9 @@ export interface Server {
 
 const DRAIN_MS = 5000;
 
-/** Rejects with a `ChasquiError` when the model cannot be loaded, with Node's own error when the port cannot be had. */
+/**
+ * Rejects with a `ChasquiError` when the model cannot be loaded, and with Node's own error when the port is not free.
+ */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
   const port = settings.port ?? profile.port;
@@ -72,23 +74,23 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
 }
 
-/** Only where it is needed: the library has a native part, and the other modes should start where it has none. */
+/** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */
 async function openKeys(folder: string): Promise<KeyStore> {
   const { KeyStore } = await import('../keys/key-store.js');
   return KeyStore.open(folder);
 }
 
-/** What a server that listens at all addresses is called by others in its network. */
+/** The names by which others in the network may call a server that listens at all addresses. */
 function ownNames(host: string): string[] {
   return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
 }
 
-/** Whoever can reach the server from elsewhere must not reach this machine's own services through it. */
+/** A server that others can reach must not fetch images from this machine's own services for them. */
 function imageHostsAt(host: string): Pick<AppOptions, 'imageHosts'> {
   return ['localhost', '127.0.0.1', '::1'].includes(host) ? {} : { imageHosts: 'public' };
 }
 
-/** A model may take minutes to load: that the port is taken should be heard before, not after. */
+/** Loading a model may take minutes, so a port that is taken is reported before that. */
 function tryPort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = net.createServer();

@@ -1,8 +1,11 @@
-/** SIGINT and SIGTERM end the process in good order; a second one ends it at once, and a deadline whatever happens. */
+/** SIGINT and SIGTERM stop the server and end the process; a second signal ends it at once, and so does a deadline. */
 import { Worker } from 'node:worker_threads';
 
 export interface SignalOptions {
-  /** `npm start` passes a Ctrl-C on that the terminal has sent to us already: what comes so soon is no second one. */
+  /**
+   * A signal that follows the first so soon does not count: `npm start` repeats a Ctrl-C that the terminal sent
+   * already.
+   */
   echoMs?: number;
   /** How long stopping may take, from the first signal. */
   hardStopMs?: number;
@@ -10,13 +13,13 @@ export interface SignalOptions {
 
 const ECHO_MS = 500;
 
-/** `stop()` of a server gives up a second earlier, and can still say what it waited for. */
+/** `stop()` of a server gives up a second earlier, so that its error can still be printed. */
 const HARD_STOP_MS = 15_000;
 
-/** How long a process that was told to exit may take for it: the engine's threads are waited for on the way out. */
+/** How long the exit of the process may take, which waits for the engine's threads. */
 const EXIT_MS = 1000;
 
-/** Calls `stop` on the first signal, then exits with 0; `onStop` is told that it began. */
+/** Calls `onStop` and `stop` on the first signal, and exits with 0 when the server has stopped. */
 export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, options: SignalOptions = {}): void {
   const { echoMs = ECHO_MS, hardStopMs = HARD_STOP_MS } = options;
   let stoppingSince: number | null = null;
@@ -46,8 +49,8 @@ export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, opt
 }
 
 /**
- * Kills the process after `limitMs`, or so many milliseconds after it is sent a number. On a thread of its own, because
- * an engine that stands still can hold the main one too: what runs on exit waits for the engine's threads.
+ * Kills the process after `limitMs`, or, once it is sent a number, after that many milliseconds. It runs on a thread of
+ * its own, because a stuck engine can block the main thread too: exit handlers wait for the engine's threads.
  */
 function startGuard(limitMs: number): Worker {
   const guard = new Worker(GUARD, { eval: true, workerData: limitMs, execArgv: [], env: {} });

@@ -38,7 +38,9 @@ export class CompletionEncoder {
     }));
   }
 
-  /** The chunks that a choice's tokens make, as JSON: one with their text, and after the last choice's end the usage. */
+  /**
+   * The chunks that a choice's tokens make, as JSON: one with their text, and after the last choice's end the usage.
+   */
   encode({ index, tokens }: ChoiceBatch): string[] {
     this.add({ index, tokens });
     const state = this.#choices[index] as ChoiceState;

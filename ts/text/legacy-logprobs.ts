@@ -7,7 +7,7 @@ import type { LegacyLogprobs } from '../schemas/completion-response.js';
 /** Gathers the tokens of one choice, in order. */
 export class LogprobColumns {
   readonly #withTop: boolean;
-  /** A character may be spread over several tokens; they all begin where it does. */
+  /** A character may be spread over several tokens, which then all have the character's offset. */
   readonly #decoder = new StringDecoder('utf8');
   #offset: number;
   #columns: LegacyLogprobs | null = null;
@@ -29,7 +29,7 @@ export class LogprobColumns {
     this.#offset += characterCount(this.#decoder.write(Buffer.from(entry.bytes)));
   }
 
-  /** What has been gathered since the last call; null when that is nothing. */
+  /** Returns the columns since the last call; null when there was no token. */
   take(): LegacyLogprobs | null {
     const columns = this.#columns;
     this.#columns = null;
@@ -37,7 +37,7 @@ export class LogprobColumns {
   }
 }
 
-/** As Python counts them: clients cut the text with these numbers. */
+/** Counts characters as Python does, because clients cut the text with these numbers. */
 export function characterCount(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;

@@ -38,7 +38,7 @@ function refuseOtherLengths(wanted: number | undefined, length: number): void {
   );
 }
 
-/** The engine names inputs by their place; a lone one has no place. */
+/** The engine calls the first input `input[0]`; a request with a single input calls it `input`. */
 async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
   try {
     return await work;

@@ -10,7 +10,7 @@ import type {
   TokenPiece,
 } from '../schemas/tokenize.js';
 
-/** Pieces of so many tokens take a second to tell; without them there is no limit but that of the body. */
+/** The pieces of so many tokens take a second to serialise. Without pieces only the body's size is limited. */
 const MAX_PIECES = 250_000;
 
 export async function toTokens(engine: Engine, body: TokenizeRequest, signal: AbortSignal): Promise<TokenizeReply> {

@@ -1,17 +1,17 @@
 /**
- * How many bytes of request bodies the server holds at a time, of all requests together. When there is no room, the
- * largest body that has not arrived in full makes way for smaller ones: whoever fills the memory is the first to go. And
- * what is too large for a text, so holds images, gets a part of the room only.
+ * Limits the bytes of request bodies that the server holds for all requests together. When there is no room, the
+ * largest incomplete body is given up for a smaller one, so the client that fills the memory is the first to be
+ * refused. Bodies that are too large to be text, and so hold images, may use a part of the room only.
  */
 import { BYTES_FOR_TEXTS, FREE_BYTES, MAX_TEXT_BYTES, MAX_BYTES_HELD } from './limits.js';
 
-/** What one body takes. */
+/** The room that one body takes. */
 export interface Share {
-  /** Called when `bytes` more have arrived. False: there is no room for them, and none is made. */
+  /** To be called when `bytes` more have arrived. Returns false when there is no room for them and none can be made. */
   grow(bytes: number): boolean;
-  /** The body is there in full: from now on it makes way for nobody. */
+  /** To be called when the body is complete. From then on it is not given up for others. */
   complete(): void;
-  /** Its bytes are not held any more. */
+  /** To be called when the bytes are no longer held. */
   release(): void;
 }
 
@@ -35,12 +35,12 @@ export class BodyBudget {
     this.#forImages = total - forTexts;
   }
 
-  /** A body of as many bytes as any may have must find room. */
+  /** Makes a budget with room for two bodies of the largest size. */
   static forBodiesOf(maxBytes: number): BodyBudget {
     return new BodyBudget(Math.max(MAX_BYTES_HELD, 2 * maxBytes), FREE_BYTES, BYTES_FOR_TEXTS);
   }
 
-  /** What counts of the bodies that are held now. */
+  /** The bytes that are held now, as far as they count. */
   get held(): number {
     return this.#held;
   }

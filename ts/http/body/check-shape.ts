@@ -1,6 +1,6 @@
 /**
- * Counts what a JSON text would become once it is parsed, from its bytes alone: two bytes make an object, and deep nesting
- * overflows the stack. Text that is no JSON passes here, within the same bounds, and is refused by the parser.
+ * Counts what a JSON text would become once it is parsed, from its bytes alone: two bytes make an object, and deep
+ * nesting overflows the stack. Text that is no JSON passes here, within the same bounds, and is refused by the parser.
  */
 import { ChasquiError } from '../../errors.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from './limits.js';
@@ -14,7 +14,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Throws for what is nested too deeply, or consists of too much. Reads every byte once. */
+/** Throws for a text that is nested too deeply or has too many values. Reads every byte once. */
 export function checkShape(json: Uint8Array): void {
   let depth = 0;
   let values = 1;
@@ -46,16 +46,16 @@ export function checkShape(json: Uint8Array): void {
         continue;
     }
     if (depth > MAX_BODY_DEPTH) throw tooDeep();
-    // What is JSON has no more strings than values and keys.
+    // A JSON text has no more strings than values and keys.
     if (values > MAX_VALUES || strings > MAX_VALUES + MAX_STRUCTURE) throw tooMuch(`${MAX_VALUES} values`);
     if (structure > MAX_STRUCTURE) throw tooMuch(`${MAX_STRUCTURE} objects, arrays and keys`);
   }
 }
 
-/** Where a search by the processor's widest registers begins to pay. */
+/** From this distance on `indexOf`, which uses the processor's widest registers, is faster than a loop. */
 const NEAR = 64;
 
-/** Where the string that begins at `start` ends; the end of the text when nothing ends it. */
+/** Returns where the string that begins at `start` ends, or the end of the text where no quote ends it. */
 function endOfString(json: Uint8Array, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -70,7 +70,7 @@ function endOfString(json: Uint8Array, start: number): number {
   }
 }
 
-/** By an odd number of backslashes, of which none stands before `from`. */
+/** A quote is escaped by an odd number of backslashes before it; none of them stands before `from`. */
 function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
   let first = quote;
   while (first > from && json[first - 1] === BACKSLASH) first -= 1;

@@ -1,4 +1,4 @@
-/** Bytes of a request's body → value, with what is wrong with it said in one sentence. */
+/** Bytes of a request's body → its value, or an error that says in one sentence what is wrong. */
 import { ChasquiError } from '../../errors.js';
 import { checkShape } from './check-shape.js';
 import { MAX_TEXT_BYTES } from './limits.js';
@@ -26,9 +26,9 @@ function hasByteOrderMark(bytes: Buffer): boolean {
 }
 
 /**
- * `__proto__` and `constructor.prototype` reach into every object of a process once careless code copies them, so they
- * are refused at the door. And only images may be large: what else a body holds is tokenized, rendered, or told again in
- * the reply.
+ * Refuses `__proto__` and `constructor.prototype`, which would change every object of the process if any code copied
+ * them carelessly. And refuses long text: only images may be large, because all other text of a body is tokenized,
+ * rendered, or repeated in the reply.
  */
 function checkValue(root: unknown): void {
   let text = 0;

@@ -10,12 +10,14 @@ const MIB = 2 ** 20;
 export const MAX_TEXT_BYTES = 4 * MIB;
 
 /**
- * Levels of nesting. A schema, or what a tool is called with, may have 64 of them (`chat/json-depth.ts`) and stands some
- * ten levels deep in a body. `JSON.parse` itself would go on until the memory ends.
+ * Levels of nesting. A schema, or the arguments of a tool call, may have 64 of them (`chat/json-depth.ts`) and stands
+ * some ten levels deep in a body. `JSON.parse` itself has no limit but memory.
  */
 export const MAX_BODY_DEPTH = 128;
 
-/** Values of any kind: a million fill the longest contexts token by token, and take some 10 MB when they are numbers. */
+/**
+ * Values of any kind: a million fill the longest contexts token by token, and take some 10 MB when they are numbers.
+ */
 export const MAX_VALUES = 1_000_000;
 
 /**
@@ -31,21 +33,21 @@ export const MAX_STRUCTURE = 100_000;
 export const MAX_BYTES_HELD = 256 * MIB;
 
 /**
- * So much of each body counts for nothing there, so that ordinary requests go on when large ones have taken all. As many
- * as there may be connections, they come to 256 MiB.
+ * The first bytes of each body do not count towards that limit, so that ordinary requests are served when large ones
+ * have used it up. For all connections together they come to 256 MiB.
  */
 export const FREE_BYTES = 128 * 1024;
 
 /**
- * So much of that is kept for bodies of at most `MAX_TEXT_BYTES`: whole ones keep their room until their replies end, and
- * texts must not wait for images. Sixteen of the largest texts fit.
+ * This part of the limit is reserved for bodies of at most `MAX_TEXT_BYTES`. A complete body is held until its reply
+ * ends, and texts must not wait for images. Sixteen of the largest texts fit.
  */
 export const BYTES_FOR_TEXTS = 64 * MIB;
 
-/** A client that sends nothing for so long in the middle of its body is not going to. */
+/** A client that sends nothing for so long in the middle of its body is given up. */
 export const MAX_SILENCE_MS = 20_000;
 
-/** Each piece that a body arrives in costs a turn of the event loop: whoever sends letter by letter is stopped here ... */
+/** Each piece of a body costs a turn of the event loop, so a body may not arrive in more pieces than this ... */
 export const MAX_SMALL_PIECES = 10_000;
-/** ... unless the pieces are at least so large, which all networks' packets are. */
+/** ... unless they have at least so many bytes on average, as the packets of all networks do. */
 export const SMALL_PIECE = 256;

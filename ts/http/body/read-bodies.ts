@@ -14,8 +14,8 @@ export interface BodyOptions {
 }
 
 /**
- * Where JSON is demanded, a web page of another origin cannot post without the browser asking first; so a page cannot
- * use a person's local server behind their back.
+ * A web page of another origin cannot send the content type of JSON without a preflight. Where that type is demanded, a
+ * page therefore cannot secretly use a person's local server.
  */
 export function readBodies(app: FastifyInstance, profile: Profile, options: BodyOptions): void {
   const budget = BodyBudget.forBodiesOf(options.maxBytes);
@@ -36,14 +36,14 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   });
 }
 
-/** What was made of the body is needed until the reply is over. */
+/** Holds the share until the reply is over, because values made from the body are needed until then. */
 function holdFor(reply: ServerResponse | undefined, share: Share): Share {
   reply?.once('close', () => share.release());
   return {
     ...share,
     complete: () => {
       share.complete();
-      // Its event is past.
+      // The reply has emitted `close` before, so the listener above will not be called.
       if (reply?.destroyed) share.release();
     },
   };

@@ -1,4 +1,4 @@
-/** A request's body, from the connection into one buffer, within every limit that can be told before it is read. */
+/** Reads a request's body into one buffer and holds it to every limit that can be checked while it arrives. */
 import type { IncomingMessage } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import type { Share } from './budget.js';
@@ -12,8 +12,8 @@ export interface BodyLimits {
 }
 
 /**
- * Rejects with `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`; what is
- * still to come of the body is not read then. `openShare` is given what to call when the room is needed by others.
+ * Rejects with `request_too_large`, `request_timeout`, `server_busy`, `bad_request` or `client_closed_request`, and
+ * does not read the rest of the body then. `openShare` gets a function that ends the reading when others need the room.
  */
 export function readBody(
   payload: IncomingMessage,
@@ -55,18 +55,18 @@ export function readBody(
     };
 
     payload.on('data', onData).on('end', onEnd).on('close', onGone);
-    // Said by `close` as well; but an error that nobody listens to ends the process.
+    // `close` follows and is handled; but an error event without a listener would end the process.
     payload.on('error', () => undefined);
   });
 }
 
-/** Pieces are copied together as they come: each by itself would keep some hundred bytes beside its own. */
+/** Copies pieces into one buffer as they come, because each piece kept by itself would take some hundred bytes more. */
 class GrowingBuffer {
   readonly #maxBytes: number;
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** `maxBytes`: how many will be there in the end, at most. */
+  /** `maxBytes` is the most that the buffer will ever hold. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }

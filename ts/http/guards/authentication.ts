@@ -2,7 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
-/** Whether a key opens this deployment at this moment. It is called for every request, so revoking a key acts at once. */
+/**
+ * Whether a key opens this deployment at this moment. It is called for every request, so revoking a key acts at once.
+ */
 export type KeyCheck = (key: string) => boolean;
 
 /** A client without a key gets its 401 before any of its body is read. `openUrls` are the routes that need none. */
@@ -28,7 +30,7 @@ function problemWith(authorization: string | undefined, opens: KeyCheck): string
   return opens(key) ? null : 'The API key is unknown or was revoked.';
 }
 
-/** Never shows what may be a secret. */
+/** The message never repeats a part of the header that may be a secret. */
 function problemWithForm(authorization: string): string {
   const [, scheme = ''] = /^(\w{1,20})(?:\s|$)/.exec(authorization) ?? [];
   if (scheme === 'Key') return 'After `Key` the Authorization header must have one space and the key.';
@@ -41,7 +43,10 @@ function problemWithForm(authorization: string): string {
 
 const SMALL_BODY = 64 * 1024;
 
-/** Node reads a refused request to its end, so that the connection can be used again. For a large body that costs too much. */
+/**
+ * Node reads a refused request to its end, so that the connection can be used again. For a large body that costs too
+ * much.
+ */
 function hasMuchToSend({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BODY;
 }

@@ -2,7 +2,7 @@
 import { ChasquiError } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
 
-/** The app that a serverless server runs, and whose it is. */
+/** The app that a serverless server runs, and the organisation that it belongs to. */
 export interface Deployment {
   org: string;
   app: string;

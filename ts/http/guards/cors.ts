@@ -3,7 +3,10 @@ import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { IGNORED_HEADER } from '../read-fields.js';
 
-/** Besides origins as a browser sends them (`https://host:port`, `null`): every page, and every page of this machine. */
+/**
+ * Stand for every page and for every page of this machine, beside origins as a browser sends them
+ * (`https://host:port`).
+ */
 export const ANY_ORIGIN = '*';
 export const LOCAL_ORIGINS = 'local';
 
@@ -27,7 +30,7 @@ function isAllowed(origin: string, origins: readonly string[]): boolean {
   return origins.includes(LOCAL_ORIGINS) && isLocal(origin);
 }
 
-/** Of any scheme: desktop shells give their pages origins like `tauri://localhost`. */
+/** The scheme does not matter, because desktop shells give their pages origins like `tauri://localhost`. */
 function isLocal(origin: string): boolean {
   if (!URL.canParse(origin)) return false;
   const { hostname } = new URL(origin);

@@ -1,6 +1,6 @@
 /**
- * What is decided before anything is read of a request, in this order: what a browser must know to show an error to its
- * page, whether the caller is one that may ask at all, whether there is such a path.
+ * Checks that come before a request's body is read, in this order: headers that let a browser show an error to its
+ * page, whether the caller may use the server at all, whether the path exists.
  */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
@@ -12,8 +12,8 @@ import { checkHostHeader } from './host-header.js';
 import { Endpoints } from './not-found.js';
 
 /**
- * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is known
- * of the endpoints, so that their other methods can be refused when all routes are there.
+ * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is
+ * known of the endpoints, so that their other methods can be refused when all routes are there.
  */
 export function guardRequests(
   app: FastifyInstance,
@@ -41,6 +41,6 @@ export function guardRequests(
 }
 
 function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {
-  if (access === undefined) throw new ChasquiError('invalid_options', 'Nobody said who may use this deployment.');
+  if (access === undefined) throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
   if (access !== 'public') requireApiKey(app, access, openUrls);
 }

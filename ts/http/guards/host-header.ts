@@ -1,6 +1,6 @@
 /**
- * Keeps out web pages whose own name resolves to this machine (DNS rebinding). For a browser, such a page and this server
- * have the same origin, so neither CORS nor the content type stops it; but its Host header has the page's name.
+ * Keeps out web pages whose own name resolves to this machine (DNS rebinding). For a browser, such a page and this
+ * server have the same origin, so neither CORS nor the content type stops it; but its Host header has the page's name.
  */
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-/** Paths that lead nowhere, and paths that do but not by this method. */
+/** Errors for paths that do not exist, and for methods that a path does not have. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
@@ -9,7 +9,7 @@ export class Endpoints {
   readonly #basePath: string;
   readonly #shown: string[] = [];
   readonly #patterns: RegExp[] = [];
-  /** By path. */
+  /** The methods of each path. */
   readonly #methods = new Map<string, Set<string>>();
   #refusesOthers = false;
 
@@ -22,8 +22,7 @@ export class Endpoints {
   }
 
   /**
-   * Answers 405 to the methods that a path does not have; to be called after the last route. Bodies are not read for it:
-   * what they hold does not matter.
+   * Replies 405 to the methods that a path does not have, without reading a body. To be called after the last route.
    */
   refuseOtherMethods(app: FastifyInstance): void {
     this.#refusesOthers = true;
@@ -54,7 +53,7 @@ export class Endpoints {
   }
 
   #add(method: string, url: string): void {
-    // These are preflights, which the CORS plugin answers at any path.
+    // The CORS plugin has a route for OPTIONS at every path, which is no endpoint.
     if (method === 'OPTIONS') return;
     // The router ignores a slash at the end of a path.
     const path = url.length > 1 ? url.replace(/\/$/, '') : url;
@@ -64,7 +63,7 @@ export class Endpoints {
     this.#patterns.push(toPattern(url));
   }
 
-  /** A known path with the same end: what stands before it, a client's base URL, is what people get wrong. */
+  /** Looks for a known path with the same end, because most mistakes are in the beginning: a client's base URL. */
   #meantBy(path: string): string | null {
     const segments = path.split('/').filter((segment) => segment !== '');
     if (segments.length > MAX_SEGMENTS) return null;

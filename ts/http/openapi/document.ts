@@ -12,7 +12,7 @@ export interface Endpoint {
   method: 'get' | 'post';
   /** Below the base path, as OpenAPI writes it: `/v1/models/{id}`. */
   path: string;
-  /** What the route checks bodies with. */
+  /** The schema that the route checks bodies with. */
   body: JsonSchema | undefined;
   operation: Operation;
 }
@@ -65,7 +65,7 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
   };
 }
 
-/** As the table of operations has them. */
+/** Sorts endpoints as the table of operations has them. */
 function inOrder(endpoints: readonly Endpoint[]): Endpoint[] {
   const operations = Object.values(OPERATIONS);
   return [...endpoints].sort((one, other) => operations.indexOf(one.operation) - operations.indexOf(other.operation));
@@ -117,7 +117,7 @@ function toRequestBody(schema: JsonSchema, examples: Record<string, Example>): J
   return { required: true, content: { 'application/json': { schema, examples: Object.fromEntries(sent) } } };
 }
 
-/** Those of streams, or the others. Of a stream the first event is shown. */
+/** The replies of the streamed examples, or of the others. For a stream one event is shown. */
 function replies(examples: Record<string, Example>, streamed: boolean): { examples?: object } {
   const shown = Object.entries(examples).filter(
     ([, { request, reply }]) => reply !== undefined && (request?.stream === true) === streamed,

@@ -4,7 +4,7 @@ import type { Profile } from '../../profiles/profile.js';
 import { errorBodySchema } from '../../schemas/error.js';
 import type { Operation } from './operation.js';
 
-/** What has nothing to do with the body. */
+/** Failures that have nothing to do with the body. */
 const WITHOUT_BODY: ErrorCode[] = [
   'bad_request',
   'unknown_url',
@@ -13,7 +13,7 @@ const WITHOUT_BODY: ErrorCode[] = [
   'internal_error',
 ];
 
-/** Not every mode, or not every endpoint, has these. */
+/** Failures that only some modes or some endpoints have. */
 const OF_SOME: ErrorCode[] = [
   'engine_stalled',
   'invalid_api_key',

@@ -1,4 +1,4 @@
-/** What the fields of bodies mean, and what holds where they are absent. Names mean the same in every endpoint but a few. */
+/** The meanings and defaults of request fields. Nearly all names mean the same in every endpoint. */
 import type { SamplingSettings } from '../../engine/job.js';
 import type { Profile } from '../../profiles/profile.js';
 

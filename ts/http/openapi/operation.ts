@@ -1,4 +1,4 @@
-/** How an endpoint is described: what its route does not know of itself. The schema of its body is the route's own. */
+/** The description of an endpoint, as far as its route does not have it. The schema of the body is the route's own. */
 import type { ErrorCode } from '../../errors.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 
@@ -7,7 +7,7 @@ export interface Operation {
   tag: Tag;
   summary: string;
   description?: string;
-  /** What a client may name the body's schema. */
+  /** A name for the body's schema. */
   requestName?: string;
   /** Descriptions of fields that mean nothing, or something else, in other endpoints. */
   fields?: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export interface Operation {
   reply: Reply;
   /** Named `{id}` in the path. */
   idDescription?: string;
-  /** What the endpoint calls failures, where that is not the envelope of all others. */
+  /** The schema of errors, where the endpoint has another envelope than all others. */
   errorBody?: (types: readonly string[], codes: readonly string[]) => JsonSchema;
   /** Failures that no other endpoint has. */
   failures?: readonly ErrorCode[];
@@ -40,6 +40,6 @@ export interface Example {
   summary: string;
   /** A body; none for endpoints that take none. */
   request?: Record<string, unknown>;
-  /** What came back, once. Of a stream, its events. */
+  /** A reply that was received; for a stream, one of its events. */
   reply?: unknown;
 }

@@ -1,4 +1,6 @@
-/** The schema that a route checks bodies with → what a reader of the document sees: described, with defaults and nulls. */
+/**
+ * The schema that a route checks bodies with → what a reader of the document sees: described, with defaults and nulls.
+ */
 import type { Profile } from '../../profiles/profile.js';
 import { type JsonSchema, orNull } from '../../schemas/json-schema.js';
 import { defaultOf, FIELD_DESCRIPTIONS } from './fields.js';
@@ -6,7 +8,7 @@ import type { Operation } from './operation.js';
 
 type Properties = Record<string, JsonSchema>;
 
-/** `null` means absent in every field; nulls are dropped before the route's own schema looks. */
+/** A field that is `null` counts as absent: nulls are removed before the route's own schema checks the body. */
 export function describeBody(body: JsonSchema, { fields = {} }: Operation, profile: Profile): JsonSchema {
   const properties = body.properties as Properties;
   const required = (body.required ?? []) as string[];
@@ -22,8 +24,8 @@ export function describeBody(body: JsonSchema, { fields = {} }: Operation, profi
 }
 
 /**
- * In OpenAPI the word applies to named schemas only. Without it the variants still exclude each other by the value of
- * the field that told them apart.
+ * OpenAPI allows `discriminator` for named schemas only. Without it the variants still exclude each other by the value
+ * of the field that tells them apart.
  */
 function withoutDiscriminators(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutDiscriminators);

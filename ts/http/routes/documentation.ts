@@ -1,4 +1,4 @@
-/** What there is, described by the routes themselves: for programs as OpenAPI, for people as a page. */
+/** Describes all endpoints, for programs as OpenAPI and for people as a page. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';

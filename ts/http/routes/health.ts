@@ -18,10 +18,10 @@ export function healthRoute(app: FastifyInstance, { engine }: AppContext): void 
   });
 }
 
-/** Steps are made to take a tenth of a second; no machine that is worth sending requests to takes so long for one. */
+/** The scheduler aims at a tenth of a second for a step; a step that takes so long means that the engine is stuck. */
 const STALLED_AFTER_MS = 30_000;
 
-/** Counts are there at once: an engine that does not tell them is not asked to the end. */
+/** A working engine returns its counts at once, so this waits no longer for them. */
 const STATS_TIMEOUT_MS = 2000;
 
 async function countsOf(engine: Engine): Promise<EngineStats> {
@@ -38,14 +38,14 @@ async function countsOf(engine: Engine): Promise<EngineStats> {
 }
 
 function stalled(what: string): ChasquiError {
-  return new ChasquiError('engine_stalled', `The engine ${what}: requests are taken, but not answered now.`);
+  return new ChasquiError('engine_stalled', `The engine ${what}: requests are accepted, but not computed now.`);
 }
 
 export const LIVENESS_URL = '/health';
 
 /**
- * Outside the base path, and open to everybody: load balancers have no key. So it tells nothing but that requests are
- * taken.
+ * This route lies outside the base path and needs no key, because load balancers have none. So it says nothing but that
+ * the server accepts requests.
  */
 export function livenessRoute(app: FastifyInstance): void {
   app.get(LIVENESS_URL, async () => ({ status: 'ok' }));

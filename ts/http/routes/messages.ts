@@ -1,4 +1,7 @@
-/** A messages request's way through the server: as a chat body, then told in Anthropic's words, failures included. */
+/**
+ * A messages request's way through the server: it becomes a chat body, and its completion or error an Anthropic
+ * message.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
@@ -50,7 +53,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
         reply,
         passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
-      // Before any token is there, a stream says how long its prompt is.
+      // The first event of a stream says how long the prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
       const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
       const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;

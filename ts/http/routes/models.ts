@@ -1,4 +1,4 @@
-/** What is served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
+/** The model that is served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../engine/engine.js';
 import type { ModelEntry, ModelList } from '../../schemas/models.js';
@@ -41,7 +41,7 @@ function toModelEntry(model: ModelInfo): ModelEntry {
   };
 }
 
-/** A model that only encodes has no context but that of one text. */
+/** The only context of a model that does not generate is that of one text to embed. */
 function contextLengthOf(model: ModelInfo): number {
   return model.generates ? model.contextLength : model.embeddingContextLength;
 }

@@ -1,4 +1,7 @@
-/** A responses request's way through the server: as a chat body, then told as a response. Nothing is stored. */
+/**
+ * A responses request's way through the server: it becomes a chat body, and its completion a response. Nothing is
+ * stored.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { passedOver } from '../../chat/check-schema.js';

@@ -1,4 +1,4 @@
-/** What the model's tokenizer and its chat template make of a text: llama-server's three helpers, under its names. */
+/** The model's tokenizer and chat template as endpoints, under the names that llama-server gives them. */
 import type { FastifyInstance } from 'fastify';
 import { renderBody } from '../../chat/start-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';

@@ -14,7 +14,8 @@ import { chooseVariants, listVariants } from '../../native/tooling/cpu-variants.
 // @ts-expect-error: the same.
 import { ensureLlamaSource, manifest } from '../../vendor/llama-source.mjs';
 import { killAtExit } from '../kill-at-exit.js';
-import { peersFolder, root } from './places.js';
+import { root } from '../../test/support/places.js';
+import { peersFolder } from './places.js';
 
 const targets = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;
 const neededPatch = path.join(root, 'vendor', 'patches', '0001-amx-tile-configuration.patch');

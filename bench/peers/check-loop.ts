@@ -3,7 +3,7 @@ import { bareLoop } from '../subjects/bare-loop.js';
 import { table } from '../table.js';
 import type { Work } from '../work.js';
 import type { Peers } from './build-peers.js';
-import { type ModelName, syntheticModel } from './models.js';
+import { type ModelName, syntheticModel } from '../../test/support/synthetic-model.js';
 
 const timeout = 240_000;
 const promptTokens = 80;

@@ -2,11 +2,11 @@
 import path from 'node:path';
 import { randomBitmap } from '../random-bitmap.js';
 import { startServer } from '../subjects/running-server.js';
-import { seededRandom } from '../work.js';
+import { seededRandom } from '../../test/support/seeded-random.js';
 import type { Peers } from './build-peers.js';
-import { syntheticModel, widthOf } from './models.js';
+import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
 import { logsFolder } from './places.js';
-import { syntheticProjector, vitB16 } from './projectors.js';
+import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
 import type { Scenario } from './scenario.js';
 import { ourArguments, peerArguments } from './subjects.js';
 

@@ -10,7 +10,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { seededRandom } from '../work.js';
+import { seededRandom } from '../../test/support/seeded-random.js';
 import { type Answer, readAnswer } from './answers.js';
 import { runClient } from './clients.js';
 import { exchange } from './exchange.js';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { root } from '../../bench/peers/places.js';
+import { root } from '../support/places.js';
 import { loadModel, type Model } from '../../ts/index.js';
 import { tinyModel } from '../support/tiny-model.js';
 

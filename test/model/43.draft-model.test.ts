@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../../bench/work.js';
+import { seededRandom } from '../support/seeded-random.js';
 import {
   type ChasquiError,
   type Finish,

@@ -1,7 +1,7 @@
 /** Models that keep a state per sequence, wholly or beside KV cells, and models with sliding windows. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../../bench/work.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { type ChatMessage, type Finish, type GenerateRequest, loadModel, type Model } from '../../ts/index.js';
 import { type TinyModel, tinyModel } from '../support/tiny-model.js';
 

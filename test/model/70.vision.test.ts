@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { syntheticModel } from '../../bench/peers/models.js';
-import { type ProjectorShape, syntheticProjector } from '../../bench/peers/projectors.js';
+import { syntheticModel } from '../support/synthetic-model.js';
+import { type ProjectorShape, syntheticProjector } from '../support/synthetic-projector.js';
 import {
   type ChasquiError,
   type ChatMessage,

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../../bench/work.js';
+import { seededRandom } from '../support/seeded-random.js';
 import type { ReplyDelta, ReplyParser, Token, TokenLogprob } from '../../ts/engine/engine.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { ReplyCheck } from '../conformance/reply-check.js';

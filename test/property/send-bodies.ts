@@ -1,6 +1,6 @@
 /** Sends random bodies, valid and spoilt ones, to the endpoints of all modes, and says what of the answers is wrong. */
 import type { FastifyInstance } from 'fastify';
-import { seededRandom } from '../../bench/work.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { buildApp } from '../../ts/http/app.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { loadModel } from '../../ts/index.js';

@@ -7,7 +7,7 @@ import { exchange } from '../../bench/soak/exchange.js';
 import { body, conversations, fixedRequests, withMargins } from '../../bench/soak/requests.js';
 import { ServerProcess } from '../../bench/soak/server.js';
 import { Tally } from '../../bench/soak/tally.js';
-import { seededRandom } from '../../bench/work.js';
+import { seededRandom } from '../support/seeded-random.js';
 
 const SEQUENCES = 64;
 const THREADS = 2;

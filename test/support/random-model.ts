@@ -13,10 +13,10 @@ import {
   textEntry,
   uint32Entry,
   writeGguf,
-} from '../../bench/peers/gguf.js';
-import { root } from '../../bench/peers/places.js';
-import { RandomWeights } from '../../bench/peers/random-weights.js';
-import { seedOf } from '../../bench/work.js';
+} from './gguf.js';
+import { root } from './places.js';
+import { RandomWeights } from './random-weights.js';
+import { seedOf } from './seeded-random.js';
 
 interface Shape {
   width: number;

@@ -15,8 +15,8 @@ import {
   uint32Entry,
   uint32sEntry,
   writeGguf,
-} from '../../bench/peers/gguf.js';
-import { seededRandom, seedOf } from '../../bench/work.js';
+} from './gguf.js';
+import { seededRandom, seedOf } from './seeded-random.js';
 import { demoModelPath } from './demo-model.js';
 
 const width = 64;

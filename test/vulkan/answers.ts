@@ -1,6 +1,6 @@
 /** Prints what two models think comes next, with the backend that CHASQUI_BACKEND names, and llama.cpp's log: run by `compute.ts`. */
-import { syntheticModel } from '../../bench/peers/models.js';
-import { syntheticProjector } from '../../bench/peers/projectors.js';
+import { syntheticModel } from '../support/synthetic-model.js';
+import { syntheticProjector } from '../support/synthetic-projector.js';
 import { type GenerateRequest, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { picture } from '../support/picture.js';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../../../../bench/work.js';
+import { seededRandom } from '../../../support/seeded-random.js';
 import type { ChasquiError } from '../../../../ts/errors.js';
 import { checkShape } from '../../../../ts/http/body/check-shape.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from '../../../../ts/http/body/limits.js';

@@ -16,7 +16,7 @@ import {
   uint32Entry,
   writeGguf,
 } from './gguf.js';
-import { constant, randomTensor, weights } from './models.js';
+import { constant, randomTensor, weights } from './synthetic-model.js';
 import { modelsFolder } from './places.js';
 
 export interface ProjectorShape {
@@ -60,7 +60,7 @@ export function syntheticProjector(shape: ProjectorShape): string {
 
 function recipeDigest(shape: ProjectorShape): string {
   const hash = createHash('sha256').update(JSON.stringify(shape));
-  for (const source of ['projectors.ts', 'models.ts', 'gguf.ts', 'random-weights.ts']) {
+  for (const source of ['synthetic-projector.ts', 'synthetic-model.ts', 'gguf.ts', 'random-weights.ts']) {
     hash.update(fs.readFileSync(new URL(source, import.meta.url)));
   }
   return hash.digest('hex').slice(0, 8);

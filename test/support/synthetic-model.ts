@@ -1,12 +1,12 @@
 /**
- * Models to measure speed with: the shapes and the vocabulary of real ones, weights drawn at random. They are written
+ * Models to test and to measure speed with: the shapes and the vocabulary of real ones, weights drawn at random. They are written
  * once and kept.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { seedOf } from '../work.js';
+import { seedOf } from './seeded-random.js';
 import {
   arrayLength,
   type Entry,
@@ -100,7 +100,7 @@ export function syntheticModel(name: ModelName, quantizer: string): string {
 /** Whatever changes the model changes its file's name. */
 function recipeDigest(shape: Shape): string {
   const hash = createHash('sha256').update(JSON.stringify(shape)).update(fs.readFileSync(vocabularyFile));
-  for (const source of ['models.ts', 'gguf.ts', 'random-weights.ts']) {
+  for (const source of ['synthetic-model.ts', 'gguf.ts', 'random-weights.ts']) {
     hash.update(fs.readFileSync(new URL(source, import.meta.url)));
   }
   return hash.digest('hex').slice(0, 8);

@@ -29,7 +29,7 @@ export function isSecret(secret: string, hash: Uint8Array): boolean {
 }
 
 /**
- * Slow hashes and salts protect passwords that people choose, because those can be guessed or looked up. 256 random
+ * Slow hashes and salts protect passwords that people choose, because those can be tried out or looked up. 256 random
  * bits cannot, so one fast hash is enough, and checking a key costs a request next to nothing.
  */
 function hashOf(secret: string): Buffer {

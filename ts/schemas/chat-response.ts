@@ -52,7 +52,7 @@ export interface TimingsReport {
   /** From the first token to the last. */
   predicted_ms: number;
   predicted_per_second: number | null;
-  /** Tokens that speculative decoding guessed, and how many came true; where it guessed any. */
+  /** How many tokens speculative decoding drafted, and how many were accepted; present where it drafted any. */
   draft_n?: number;
   draft_n_accepted?: number;
 }

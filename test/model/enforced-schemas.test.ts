@@ -1,5 +1,5 @@
 // Grammars bind whatever a model would say: the demo model, and one of random weights. With CHASQUI_SEEDED_RUNS=200
-// `npm run test:obedience` makes that many runs of each test instead of 4.
+// `npm run test:schemas` makes that many runs of each test instead of 4.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
@@ -60,7 +60,7 @@ function jsonOf({ finish_reason, message: { content, tool_calls } }: Choice): st
 }
 
 function testWith(name: string, path: () => string): void {
-  const test = suite<Context>(`obedience, ${name}`);
+  const test = suite<Context>(`enforced schemas, ${name}`);
 
   test.before(async (context) => {
     context.engine = await loadModel(path(), { contextSize: 4096, parallel: PARALLEL, threads: 1 });
@@ -94,7 +94,7 @@ function testWith(name: string, path: () => string): void {
   test.run();
 }
 
-const complete = suite('obedience: the schema');
+const complete = suite('enforced schemas: the schema itself');
 complete('has forty properties', () => assert.is(countProperties(schema), 40));
 complete.run();
 

@@ -1,4 +1,4 @@
-/** Begins to generate and ends in the way that its argument says: run by `20.exit.test.ts`. */
+/** Begins to generate and ends in the way that its argument says: run by `exit.test.ts`. */
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';

@@ -6,7 +6,7 @@ import { runWith } from './compute.js';
 
 const test = suite('vulkan: model');
 
-for (const file of ['10.open', '50.close', '72.image-parts']) {
+for (const file of ['loading', 'closing', 'image-parts']) {
   test(file, () => {
     const { status, stdout, stderr } = runWith('vulkan', 'node_modules/uvu/bin.js', 'test/model', file, '--no-color');
     assert.is(status, 0, `${stdout}\n${stderr}`);

@@ -1,6 +1,6 @@
 /**
  * Loads the demo model with eyes, once with each of the options that its argument lists, and prints where it went and
- * what comes next, or why it was refused: run by `40.offload.test.ts`.
+ * what comes next, or why it was refused: run by `offload.test.ts`.
  */
 import { type ChasquiError, type LoadOptions, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';

@@ -9,7 +9,7 @@ import { shuttingDown } from '../running-replies.js';
 import { requireApiKey } from './authentication.js';
 import { allowOrigins } from './cors.js';
 import { checkHostHeader } from './host-header.js';
-import { Endpoints } from './not-found.js';
+import { Endpoints } from './endpoints.js';
 
 /**
  * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is

@@ -54,7 +54,7 @@ function limitMembers(schema: object, param: string): void {
 }
 
 /** The parts of lenient schemas that no grammar enforces: at most `max`, and one more as a sign that there are more. */
-export function passedOver(body: ChatCompletionRequest, max: number): string[] {
+export function unenforcedParts(body: ChatCompletionRequest, max: number): string[] {
   const found: string[] = [];
   for (const [schema, path] of lenientSchemas(body)) {
     for (const part of unenforced(schema, path)) {

@@ -8,7 +8,7 @@ import type { ErrorBody } from '../schemas/error.js';
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
 
 /** What decides how errors are reported. */
-export interface ErrorTelling {
+export interface ErrorReporting {
   /** Called with every error of the server itself. */
   onServerError: ServerErrorListener;
   /** Maps an option as errors name it (`imageHosts`) to its name where the server was started. */
@@ -39,7 +39,7 @@ function shorten(text: string, length: number): string {
 export function toChasquiError(
   thrown: unknown,
   request: FastifyRequest,
-  { onServerError, optionNames }: ErrorTelling,
+  { onServerError, optionNames }: ErrorReporting,
 ): ChasquiError {
   const error = thrown instanceof ChasquiError ? thrown : fromFastify(thrown as FastifyError, request);
   if (ERRORS[error.code].status !== 500) return error.withOptionNamed(optionNames);
@@ -49,9 +49,9 @@ export function toChasquiError(
 }
 
 /** Protocols whose envelope is not OpenAI's make theirs with `toBody`. */
-export function errorHandler(telling: ErrorTelling, toBody: (body: ErrorBody) => object = (body) => body) {
+export function errorHandler(reporting: ErrorReporting, toBody: (body: ErrorBody) => object = (body) => body) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const error = toChasquiError(thrown, request, telling);
+    const error = toChasquiError(thrown, request, reporting);
     const row: CatalogueRow = ERRORS[error.code];
     const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
     if (retryAfter !== undefined) reply.header('retry-after', retryAfter);

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { passedOver } from '../../../ts/chat/check-schema.js';
+import { unenforcedParts } from '../../../ts/chat/check-schema.js';
 import { unenforced } from '../../../ts/chat/unenforced.js';
 
 const test = suite('unit: what of a schema is not enforced');
@@ -84,14 +84,14 @@ test('of a request: only what is not strict, and no more than asked for', () => 
     function: { name: 'f', parameters: schema, strict: strict ?? null },
   });
   const body = { model: 'm', messages: [] };
-  assert.equal(passedOver(body, 5), []);
-  assert.equal(passedOver({ ...body, tools: [tool(true), tool()] }, 1), [
+  assert.equal(unenforcedParts(body, 5), []);
+  assert.equal(unenforcedParts({ ...body, tools: [tool(true), tool()] }, 1), [
     'tools[1].function.parameters.not',
     'tools[1].function.parameters.if',
   ]);
-  assert.equal(passedOver({ ...body, tools: [tool()], tool_choice: 'none' }, 5), []);
+  assert.equal(unenforcedParts({ ...body, tools: [tool()], tool_choice: 'none' }, 5), []);
   const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
-  assert.is(passedOver({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
+  assert.is(unenforcedParts({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
 });
 
 test.run();

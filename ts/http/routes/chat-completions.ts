@@ -1,6 +1,6 @@
 /** A chat request's way through the server, from valid body to reply. */
 import type { FastifyInstance } from 'fastify';
-import { passedOver } from '../../chat/check-schema.js';
+import { unenforcedParts } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { nameFailedImage } from '../../chat/message-images.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
@@ -27,7 +27,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     checkModelName(body.model, engine.model, profile);
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
-    nameIgnoredParts(reply, passedOver(body, MAX_IGNORED_PARTS));
+    nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
     const { streams, parsers } = startCompletion(engine, profile, body, rendered, signal);
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;

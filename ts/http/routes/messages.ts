@@ -7,7 +7,7 @@ import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
-import { passedOver } from '../../chat/check-schema.js';
+import { unenforcedParts } from '../../chat/check-schema.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
@@ -51,7 +51,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
-        passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
+        unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
       // The first event of a stream says how long the prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
-import { passedOver } from '../../chat/check-schema.js';
+import { unenforcedParts } from '../../chat/check-schema.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
@@ -42,7 +42,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
-        passedOver(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
+        unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
       const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
       const encoder = new CompletionEventEncoder(events, parsers?.[0]);

@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kWorthSharing = size_t{1} << 19;
 // A sequence's grammar may hold a step up for this share of its time, or for this long where steps are short. What takes
 // longer is sampled aside.
-constexpr double kSamplingShare   = 0.25;
-constexpr double kLeastShareMs    = 2.0;
+constexpr double kSamplingShare = 0.25;
+constexpr double kLeastShareMs  = 2.0;
 
 }  // namespace
 
@@ -60,32 +60,36 @@ void Engine::produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
 
 // False when the constraint takes longer than its share of the step: what it takes to go on aside is in `outcome` then.
 bool Engine::sample_token(Sequence& sequence, float* logits, RowOutcome& outcome) {
+    if (!sequence.sampling_pace.is_slow() && sample_within_share(sequence, logits, outcome)) return true;
+    outcome.aside         = std::make_unique<SlowSample>();
+    outcome.aside->job_id = sequence.id();
+    outcome.aside->n_top  = sequence.job().top_logprobs;
+    outcome.aside->logits.assign(logits, logits + tokenizer_.vocabulary_size());
+    return false;
+}
+
+bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const {
+    using Milliseconds    = std::chrono::duration<double, std::milli>;
     const int32_t n_vocab = tokenizer_.vocabulary_size(), n_top = sequence.job().top_logprobs;
+    const auto    share   = std::chrono::duration_cast<Clock::duration>(Milliseconds(sampling_share_ms_));
     Sampler&      sampler = *sequence.sampler;
     const auto    started = Clock::now();
-    if (!sequence.sampling_pace.is_slow()) try {
-        if (sampler.is_constrained()) {
-            const std::chrono::duration<double, std::milli> share(sampling_share_ms_);
-            sampler.deadline().set(started + std::chrono::duration_cast<Clock::duration>(share));
-        }
+    if (sampler.is_constrained()) sampler.deadline().set(started + share);
+    try {
         const TokenId           token = sampler.sample(logits, n_vocab);
         std::optional<Logprobs> logprobs;
         if (n_top >= 0) logprobs = logprobs_of(logits, n_vocab, token, n_top);
-        // Not broken off: a constraint is of no use after that. But the next tokens go aside.
+        // A constraint whose accept() was broken off is of no more use, so this one has no deadline.
         sampler.deadline().lift();
         sampler.accept(token);
-        const std::chrono::duration<double, std::milli> took = Clock::now() - started;
-        if (sampler.is_constrained()) sequence.sampling_pace.took(took.count(), sampling_share_ms_);
+        const double took = Milliseconds(Clock::now() - started).count();
+        if (sampler.is_constrained()) sequence.sampling_pace.took(took, sampling_share_ms_);
         outcome.produced.push_back(accept(sequence, token, std::move(logprobs)));
         return true;
     } catch (const ConstraintTimeout&) {
         sequence.sampling_pace.took(sampling_share_ms_, sampling_share_ms_);
+        return false;
     }
-    outcome.aside         = std::make_unique<SlowSample>();
-    outcome.aside->job_id = sequence.id();
-    outcome.aside->n_top  = n_top;
-    outcome.aside->logits.assign(logits, logits + n_vocab);
-    return false;
 }
 
 Engine::Produced Engine::accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const {

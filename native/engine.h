@@ -149,6 +149,7 @@ private:
     void sample(const Plan& plan);
     void produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
     bool sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
+    bool sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const;
     Produced accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
     void take_outcome(const PlanRow& row, RowOutcome& outcome);
     void publish();

@@ -1,10 +1,9 @@
 #include "../native/check.h"
+#include "compile-grammar.h"
 #include "vocabulary.h"
 
 #include "core/error-code.h"
 #include "core/sampler.h"
-#include "llama/grammar.h"
-#include "llama/log.h"
 
 #include <common.h>
 
@@ -16,14 +15,6 @@ using namespace chasqui;
 using namespace chasqui::test;
 
 namespace {
-
-std::shared_ptr<TokenConstraint> compile(const std::string& gbnf) {
-    static GrammarCompiler compiler(vocabulary("qwen2"));
-    capture_log(false);  // the reasons come from there
-    GrammarSettings settings;
-    settings.gbnf = gbnf;
-    return compiler.compile(settings);
-}
 
 TokenId token_of(const std::string& text) {
     const std::vector<TokenId> tokens = common_tokenize(vocabulary("qwen2"), text, false, true);

@@ -1,11 +1,10 @@
 #include "../native/check.h"
 #include "chat-templates.h"
+#include "compile-grammar.h"
 #include "vocabulary.h"
 
 #include "core/error-code.h"
 #include "llama/chat-template.h"
-#include "llama/grammar.h"
-#include "llama/log.h"
 #include "llama/schema-grammar.h"
 
 #include <common.h>
@@ -18,14 +17,6 @@ using namespace chasqui;
 using namespace chasqui::test;
 
 namespace {
-
-std::shared_ptr<TokenConstraint> compile(const std::string& gbnf) {
-    static GrammarCompiler compiler(vocabulary("qwen2"));
-    capture_log(false);  // the reasons come from there
-    GrammarSettings settings;
-    settings.gbnf = gbnf;
-    return compiler.compile(settings);
-}
 
 std::shared_ptr<TokenConstraint> enforce(const std::string& schema) {
     return compile(grammar_of_schema(schema, "response_format"));

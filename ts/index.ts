@@ -17,7 +17,6 @@ export type {
   RenderOptions,
   ReplyDelta,
   ReplyFormat,
-  ReplyParser,
   TextInput,
   Timings,
   Token,
@@ -25,6 +24,7 @@ export type {
   TokenLogprobs,
   TokenStream,
 } from './engine/engine.js';
+export type { GenerateRequest } from './engine/generate.js';
 export {
   type GenerateOptions,
   type Grammar,
@@ -40,5 +40,5 @@ export type {
   GeneratePart,
 } from './engine/load-chat-images.js';
 export type { LoadOptions } from './engine/load-options.js';
-export { type GenerateRequest, loadModel, Model } from './engine/model.js';
+export { loadModel, Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';

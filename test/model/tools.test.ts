@@ -27,10 +27,10 @@ const tools = [
 
 async function answer(options: RenderOptions, settings: Partial<GenerateOptions>, from = model) {
   const { prompt, grammar, preservedTokens, format } = await from.render(messages, options);
-  const reader = new CompletionReader(format && from.openParser(format));
+  const reader = new CompletionReader(format !== null);
   let content = '';
   const calls: { name: string; json: string }[] = [];
-  await from.generate({ prompt, grammar, preservedTokens, ...settings }).forEachBatch((batch) => {
+  await from.generate({ prompt, grammar, preservedTokens, format, ...settings }).forEachBatch((batch) => {
     for (const delta of reader.read(batch)) {
       content += delta.content ?? '';
       for (const { index, function: piece } of delta.tool_calls ?? []) {

@@ -2,12 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../support/seeded-random.js';
-import type { ReplyDelta, ReplyParser, Token, TokenLogprob } from '../../ts/engine/engine.js';
+import type { ReplyDelta, Token, TokenLogprob } from '../../ts/engine/engine.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
+import type { NativeReplyParser } from '../../ts/native/addon.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
 import { CHAT_PATH, testApp } from '../support/build-app.js';
 import { finishOf } from '../support/fake-engine.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { pick, type Random } from './random-values.js';
 
 const test = suite('property: frames');
@@ -81,7 +82,7 @@ function randomBatches(random: Random): Token[][] {
 }
 
 /** Brings anything that its type allows, and half of what it should. */
-class RandomParser implements ReplyParser {
+class RandomParser implements NativeReplyParser {
   #calls = 0;
 
   constructor(private readonly random: Random) {}
@@ -142,7 +143,7 @@ function parseFrame(frame: string): void {
 
 for (const [format, parses] of [
   ['their text', false],
-  ['taken apart by a parser', true],
+  ['parsed', true],
 ] as const) {
   test(`${ROUNDS} random answers of seed ${SEED}, ${format}, in every protocol`, async () => {
     const document = (await app.app.inject('/openapi.json')).json() as OpenApiDocument;
@@ -152,8 +153,11 @@ for (const [format, parses] of [
       for (const [at, [url, body]] of PROTOCOLS.entries()) {
         for (const stream of [false, true]) {
           const random = seededRandom(SEED * 1_000_003 + round);
-          app.engine.play({ batches: () => randomBatches(random), reasons: parses });
-          app.engine.openParser = () => new RandomParser(random);
+          app.engine.play({
+            batches: () => randomBatches(random),
+            reasons: parses,
+            parser: () => new RandomParser(random),
+          });
           const problem = await problemWith(check, app.app, url, { ...body, stream }).catch(String);
           if (problem) problems.push(`round ${round}, ${at} ${url}, ${stream ? 'streamed' : 'whole'}: ${problem}`);
         }

@@ -3,6 +3,7 @@ import type {
   ChatMessage,
   Embeddings,
   Engine,
+  EngineState,
   EngineStats,
   Finish,
   ModelInfo,
@@ -10,14 +11,14 @@ import type {
   RenderedPrompt,
   RenderOptions,
   ReplyFormat,
-  ReplyParser,
   TextInput,
   Token,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/join-parts.js';
 import { ChasquiError } from '../../ts/errors.js';
-import { FakeParser } from './fake-parser.js';
+import type { NativeReplyParser } from '../../ts/native/addon.js';
+import { FakeParser, parseBatches } from './fake-parser.js';
 import { FakeStream } from './fake-stream.js';
 
 export interface FakeScript {
@@ -31,6 +32,8 @@ export interface FakeScript {
   renderWith?: (messages: readonly ChatMessage[]) => Partial<RenderedPrompt>;
   /** Answers have a format even without tools: their reasoning stands in `<think>` tags. */
   reasons?: boolean;
+  /** Parses answers with a format; default: a `FakeParser` for each. */
+  parser?: () => NativeReplyParser;
   model?: Partial<ModelInfo>;
   /** With this, a batch comes only when `step()` is called. */
   manual?: boolean;
@@ -52,6 +55,7 @@ export class FakeEngine implements Engine {
   finished = 0;
   cancelled = 0;
   closed = false;
+  state: EngineState = 'ready';
   #script: FakeScript;
 
   constructor(script: FakeScript = {}) {
@@ -71,10 +75,6 @@ export class FakeEngine implements Engine {
     const texts = messages.map(({ role, content }) => `<${role}>${joinParts(content, '<image>', images)}`);
     const format = options.tools || this.#script.reasons ? FAKE_FORMAT : null;
     return { ...plainPrompt(texts.join('')), images, format, ...this.#script.renderWith?.(messages) };
-  }
-
-  openParser(): ReplyParser {
-    return new FakeParser();
   }
 
   async tokenize(text: string): Promise<Int32Array> {
@@ -177,11 +177,11 @@ export class FakeEngine implements Engine {
   }
 }
 
-function complete({ batches, unfinished }: FakeScript, job: Job): Token[][] {
+function complete({ batches, unfinished, parser }: FakeScript, job: Job): Token[][] {
   const tokens = (batches?.(job) ?? HELLO).map((batch) => batch.map((token) => ({ id: 1, text: '', ...token })));
   const last = tokens.at(-1)?.at(-1);
   if (last && !unfinished) last.finish ??= finishOf(job.prompt.length, tokens.flat().length);
-  return tokens;
+  return job.format === null ? tokens : parseBatches(tokens, parser?.() ?? new FakeParser());
 }
 
 export function finishOf(promptTokens: number, completionTokens: number, changes: Partial<Finish> = {}): Finish {

@@ -1,7 +1,8 @@
 /** A parser for answers of the form `<think>reasoning</think>content<call>name {"json"}</call>...`. */
-import type { ReplyDelta, ReplyParser } from '../../ts/engine/engine.js';
+import type { ReplyDelta, Token } from '../../ts/engine/engine.js';
+import type { NativeReplyParser } from '../../ts/native/addon.js';
 
-export class FakeParser implements ReplyParser {
+export class FakeParser implements NativeReplyParser {
   #text = '';
   #seen = '';
   #reasoning = 0;
@@ -43,4 +44,25 @@ export class FakeParser implements ReplyParser {
     else if (this.#within === 'content') deltas.push({ content: text });
     else deltas.push({ toolIndex: this.#calls - 1, toolArguments: text });
   }
+}
+
+/** Has `parser` parse the text of each batch, as the engine does with each wake. */
+export function parseBatches(batches: Token[][], parser: NativeReplyParser = new FakeParser()): Token[][] {
+  const ends: number[] = [];
+  let length = 0;
+  for (const batch of batches) {
+    let text = '';
+    for (const token of batch) {
+      text += token.text;
+      length += token.text.length;
+      ends.push(length);
+    }
+    const last = batch.at(-1);
+    if (!last) continue;
+    last.deltas = parser.push(text, last.finish !== undefined);
+    if (!last.finish) continue;
+    const reasoning = parser.reasoningLength();
+    last.finish.reasoningTokens = ends.filter((_, index) => (ends[index - 1] ?? 0) < reasoning).length;
+  }
+  return batches;
 }

@@ -1,7 +1,7 @@
 /**
  * A request's `n` choices: one job each. The prompt is computed once, because the prefix cache sees that it is shared.
  */
-import type { Engine, RenderedPrompt, ReplyParser, Siblings, Token, TokenStream } from '../engine/engine.js';
+import type { Engine, Siblings, SubmitOptions, Token, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
 /** The tokens that arrived for one choice in one wake of the engine. */
@@ -11,19 +11,18 @@ export interface ChoiceBatch {
 }
 
 /** Submits the job `n` times; a given seed counts up from choice to choice. */
-export function submitChoices(engine: Engine, job: Job, n: number, signal: AbortSignal): TokenStream[] {
+export function submitChoices(
+  engine: Engine,
+  job: Job,
+  n: number,
+  options: Pick<SubmitOptions, 'signal' | 'whole'>,
+): TokenStream[] {
   const { seed } = job.sampling;
   const siblings: Siblings = { count: n };
   return Array.from({ length: n }, (_, index) => {
     const ownSeed = seed === null ? null : (seed + index) >>> 0;
-    return engine.submit({ ...job, sampling: { ...job.sampling, seed: ownSeed } }, { signal, siblings });
+    return engine.submit({ ...job, sampling: { ...job.sampling, seed: ownSeed } }, { ...options, siblings });
   });
-}
-
-/** One parser for each choice; `undefined` when completions are plain text. */
-export function openParsers(engine: Engine, { format }: RenderedPrompt, n: number): ReplyParser[] | undefined {
-  if (format === null) return undefined;
-  return Array.from({ length: n }, () => engine.openParser(format));
 }
 
 /**

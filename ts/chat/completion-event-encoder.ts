@@ -1,8 +1,8 @@
 /** The tokens of one completion → the server-sent events of a protocol that announces a completion part by part. */
-import type { Finish, ReplyParser, TokenStream } from '../engine/engine.js';
+import type { Finish, TokenStream } from '../engine/engine.js';
 import type { ErrorBody } from '../schemas/error.js';
-import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { type ChoiceBatch, forEachChoice } from './choices.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 
 /** One server-sent event: data alone, or data with a name. Neither holds a line break. */
 export type SseEvent = string | { name: string; data: string };
@@ -27,9 +27,9 @@ export class CompletionEventEncoder {
   readonly #reader: CompletionReader;
   #begun = false;
 
-  constructor(protocol: CompletionProtocol, parser?: ReplyParser) {
+  constructor(protocol: CompletionProtocol, parsed: boolean) {
     this.#protocol = protocol;
-    this.#reader = new CompletionReader(parser);
+    this.#reader = new CompletionReader(parsed);
   }
 
   encode({ tokens }: ChoiceBatch): SseEvent[] {

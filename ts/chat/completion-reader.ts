@@ -1,5 +1,5 @@
 /** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
-import type { Finish, FinishReason, ReplyDelta, ReplyParser, Token } from '../engine/engine.js';
+import type { Finish, FinishReason, ReplyDelta, Token } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
 import { LogprobQueue } from './logprobs.js';
@@ -13,19 +13,15 @@ export interface CompletionDelta {
   tool_calls?: ToolCallDelta[];
 }
 
-/** Reads one completion: with a parser where it has a format (`RenderedPrompt.format`), as plain text elsewhere. */
+/** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
 export class CompletionReader {
-  readonly #parser: ReplyParser | null;
+  readonly #parsed: boolean;
   readonly #logprobs = new LogprobQueue();
-  /** With a parser only: the offset in the whole text at which each token's text ends. */
-  readonly #ends: number[] = [];
-  #length = 0;
   #callsTools = false;
   #finish: Finish | null = null;
-  #reasoningTokens: number | null = null;
 
-  constructor(parser: ReplyParser | null = null) {
-    this.#parser = parser;
+  constructor(parsed = false) {
+    this.#parsed = parsed;
   }
 
   get ended(): boolean {
@@ -44,16 +40,16 @@ export class CompletionReader {
 
   /** How many of the tokens were spent on reasoning, up to its end mark; `null` for completions without a format. */
   get reasoningTokens(): number | null {
-    return this.#reasoningTokens;
+    return this.#finish?.reasoningTokens ?? null;
   }
 
   read(tokens: readonly Token[]): CompletionDelta[] {
-    return this.#parser === null ? this.#readText(tokens) : this.#parse(tokens, this.#parser);
+    return this.#parsed ? this.#readDeltas(tokens) : this.#readText(tokens);
   }
 
   /** To be called after the last token: the entries of tokens that no text followed. */
   takeLogprobs(): LogprobEntry[] {
-    return this.#parser === null ? this.#logprobs.takeAll() : [];
+    return this.#parsed ? [] : this.#logprobs.takeAll();
   }
 
   #readText(tokens: readonly Token[]): CompletionDelta[] {
@@ -69,17 +65,16 @@ export class CompletionReader {
     return deltas;
   }
 
-  #parse(tokens: readonly Token[], parser: ReplyParser): CompletionDelta[] {
-    let text = '';
+  #readDeltas(tokens: readonly Token[]): CompletionDelta[] {
+    const deltas: CompletionDelta[] = [];
     for (const token of tokens) {
       this.#logprobs.add(token);
-      text += token.text;
-      this.#ends.push(this.#length + text.length);
+      for (const parsed of token.deltas ?? []) {
+        const delta = this.#toCompletionDelta(parsed);
+        if (delta !== null) deltas.push(delta);
+      }
       this.#finish = token.finish ?? this.#finish;
     }
-    this.#length += text.length;
-    const deltas = parser.push(text, this.#finish !== null).flatMap((delta) => this.#toCompletionDelta(delta) ?? []);
-    if (this.#finish !== null) this.#reasoningTokens = this.#countUpTo(parser.reasoningLength());
     return deltas;
   }
 
@@ -93,10 +88,6 @@ export class CompletionReader {
     if (delta.reasoning !== undefined) result.reasoning_content = delta.reasoning;
     if (delta.content === undefined) return delta.reasoning === undefined ? null : result;
     return withLogprobs({ ...result, content: delta.content }, this.#logprobs.takeFor(delta.content));
-  }
-
-  #countUpTo(length: number): number {
-    return this.#ends.filter((_, index) => (this.#ends[index - 1] ?? 0) < length).length;
   }
 }
 

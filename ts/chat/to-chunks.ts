@@ -2,11 +2,10 @@
  * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is joined from text that is
  * prepared once, and only the token's own delta is serialised.
  */
-import type { ReplyParser } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
-import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
@@ -16,8 +15,8 @@ const NO_CONTENT = '{"content":null}';
 export interface ChunkOptions {
   includeUsage: boolean;
   choices: number;
-  /** One for each choice; absent where completions are plain text. */
-  parsers?: readonly ReplyParser[] | undefined;
+  /** Whether the tokens come with what they were parsed to; default false. */
+  parsed?: boolean | undefined;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
 }
@@ -33,17 +32,17 @@ export class ChunkEncoder {
   readonly #started: boolean[];
   readonly #firstDelta: string;
 
-  constructor(head: CompletionHead, { includeUsage, choices, parsers, timings = false }: ChunkOptions) {
+  constructor(head: CompletionHead, { includeUsage, choices, parsed = false, timings = false }: ChunkOptions) {
     const { id, created, model, system_fingerprint } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;
     this.#timings = timings;
-    this.#readers = Array.from({ length: choices }, (_, index) => new CompletionReader(parsers?.[index]));
+    this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#started = this.#readers.map(() => false);
     // Whether a completion with a format has any content is not known yet.
-    this.#firstDelta = `{"role":"assistant","content":${parsers ? 'null' : '""'}}`;
+    this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
   }
 
   /**

@@ -1,15 +1,15 @@
 /** The streams of a request's choices, to their ends → the whole reply. */
-import type { ReplyParser, TokenStream } from '../engine/engine.js';
+import type { TokenStream } from '../engine/engine.js';
 import type { ChatCompletion, LogprobEntry, ToolCallReply } from '../schemas/chat-response.js';
-import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { forEachChoice } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 import { toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
 export interface CompletionOptions {
-  /** One for each choice; absent where completions are plain text. */
-  parsers?: readonly ReplyParser[] | undefined;
+  /** Whether the tokens come with what they were parsed to; default false. */
+  parsed?: boolean | undefined;
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */
   timings?: boolean | undefined;
@@ -18,9 +18,9 @@ export interface CompletionOptions {
 export async function toCompletion(
   head: CompletionHead,
   streams: readonly TokenStream[],
-  { parsers, logprobs = false, timings = false }: CompletionOptions = {},
+  { parsed = false, logprobs = false, timings = false }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
-  const choices = streams.map((_, index) => new Choice(parsers?.[index], logprobs));
+  const choices = streams.map(() => new Choice(parsed, logprobs));
   await forEachChoice(streams, ({ index, tokens }) => {
     const choice = choices[index] as Choice;
     for (const delta of choice.reader.read(tokens)) choice.add(delta);
@@ -46,8 +46,8 @@ class Choice {
   readonly #calls: ToolCallReply[] = [];
   readonly #logprobs: LogprobEntry[] | null;
 
-  constructor(parser: ReplyParser | undefined, logprobs: boolean) {
-    this.reader = new CompletionReader(parser);
+  constructor(parsed: boolean, logprobs: boolean) {
+    this.reader = new CompletionReader(parsed);
     this.#logprobs = logprobs ? [] : null;
   }
 

@@ -12,6 +12,7 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     maxTokens: toMaxTokens(body),
     grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
     preservedTokens: rendered.preservedTokens,
+    format: rendered.format,
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),

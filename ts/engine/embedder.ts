@@ -1,13 +1,14 @@
 /** Texts → vectors or scores. */
 import { ChasquiError } from '../errors.js';
-import type { NativeEngine, NativeTokenLists } from '../native/addon.js';
+import type { NativeTokenLists } from '../native/addon.js';
 import { checkTokens } from './check-tokens.js';
+import type { EngineCore } from './core.js';
 import type { Embeddings, ModelInfo, Ranking, TextInput } from './engine.js';
 import type { Preparation } from './preparation.js';
 import { untilAborted } from './until-aborted.js';
 
 export class Embedder {
-  readonly #native: NativeEngine;
+  readonly #core: EngineCore;
   readonly #preparation: Preparation;
   readonly #model: ModelInfo;
   /** How many requests may be under way at a time. */
@@ -15,8 +16,8 @@ export class Embedder {
   #running = 0;
   #lastId = 0;
 
-  constructor(native: NativeEngine, preparation: Preparation, model: ModelInfo, most: number) {
-    this.#native = native;
+  constructor(core: EngineCore, preparation: Preparation, model: ModelInfo, most: number) {
+    this.#core = core;
     this.#preparation = preparation;
     this.#model = model;
     this.#most = most;
@@ -61,7 +62,7 @@ export class Embedder {
   ): Promise<Int32Array[]> {
     const most = this.#model.embeddingContextLength;
     const pairs = await this.#preparation.run(signal, (owner) =>
-      this.#native.tokenizePairs(query, documents, most, owner),
+      this.#core.tokenizePairs(query, documents, most, owner),
     );
     // A query that leaves no room is not the fault of the document that it was read with.
     if (tooLong(pairs, most)) await this.#lists([query], () => 'query', signal);
@@ -75,7 +76,7 @@ export class Embedder {
   ): Promise<Int32Array[]> {
     if (texts.length === 0) return [];
     const most = this.#model.embeddingContextLength;
-    const lists = await this.#preparation.run(signal, (owner) => this.#native.tokenizeInputs(texts, most, owner));
+    const lists = await this.#preparation.run(signal, (owner) => this.#core.tokenizeInputs(texts, most, owner));
     return this.#taken(lists, nameOf);
   }
 
@@ -119,9 +120,7 @@ export class Embedder {
     }
     this.#lastId = (this.#lastId + 1) % 2 ** 31;
     const id = this.#lastId;
-    const values = await untilAborted(this.#native.embed(id, joined, lengths), signal, () =>
-      this.#native.cancelEmbed(id),
-    );
+    const values = await untilAborted(this.#core.embed(id, joined, lengths), signal, () => this.#core.cancelEmbed(id));
     return { values, promptTokens };
   }
 

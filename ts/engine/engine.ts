@@ -1,13 +1,12 @@
 /**
- * The engine as the rest of the TypeScript sees it. One interface with two homes: in this process, and (later) in a
- * child process; everything that crosses it is therefore a plain value or a promise.
+ * The engine as the rest of the TypeScript sees it. It computes in this process or in one of its own, so everything that
+ * crosses this interface is plain data or a promise.
  */
 import type {
   NativeFinish,
   NativeModelInfo,
   NativeReplyDelta,
   NativeReplyFormat,
-  NativeReplyParser,
   NativeStats,
 } from '../native/addon.js';
 import type { Grammar, ImageInput, Job } from './job.js';
@@ -88,18 +87,19 @@ export interface RenderedPrompt {
   preservedTokens: readonly string[];
   /** What the answer must be, as tools and schema ask for; `null` when anything will do. */
   grammar: Grammar | null;
-  /** How to take the answer apart (`Engine.openParser`); `null` when it is just its text. */
+  /** How to parse the completion, for the job (`Job.format`); `null` when the completion is just its text. */
   format: ReplyFormat | null;
 }
 
-/** Plain data that only a parser understands. */
+/** Plain data that only the engine understands. */
 export type ReplyFormat = NativeReplyFormat;
-/** What an answer grew by. */
+/** What a parsed completion grew by. */
 export type ReplyDelta = NativeReplyDelta;
-/** Takes an answer apart as it comes. Never throws for what a model writes: what does not fit is content. */
-export type ReplyParser = NativeReplyParser;
 
-export type Finish = NativeFinish;
+export interface Finish extends NativeFinish {
+  /** How many of the tokens were spent on reasoning, up to its end mark; only where the job has a format. */
+  reasoningTokens?: number;
+}
 export type FinishReason = Finish['reason'];
 export type Timings = Finish['timings'];
 
@@ -123,6 +123,11 @@ export interface Token {
    * starting; the concatenation over all tokens is the exact answer.
    */
   text: string;
+  /**
+   * Only where the job has a format: what the completion grew by since the last token that had this. Text may be held back
+   * for a later token, but not beyond the last one. Whatever a model writes can be parsed: what does not fit is content.
+   */
+  deltas?: readonly ReplyDelta[];
   logprobs?: TokenLogprobs;
   /** On the last token only. */
   finish?: Finish;
@@ -157,6 +162,9 @@ export interface Ranking {
   promptTokens: number;
 }
 
+/** `restarting`: its process ended, and another is on its way; `failed`: none will be. */
+export type EngineState = 'ready' | 'restarting' | 'failed' | 'closed';
+
 /** Counts at one moment. */
 export type EngineStats = NativeStats;
 
@@ -164,6 +172,15 @@ export type EngineStats = NativeStats;
 export interface Siblings {
   /** How many there are. */
   readonly count: number;
+}
+
+export interface SubmitOptions extends OnBehalf {
+  siblings?: Siblings;
+  /**
+   * Whoever reads the stream has no use for a part of it: `forEachBatch` may give all tokens at the end, in one batch, and
+   * start a job whose engine fails once more. Default false.
+   */
+  whole?: boolean;
 }
 
 /** Whose work it is: it ends, and rejects with the signal's reason, when the signal is aborted. */
@@ -177,6 +194,7 @@ export interface OnBehalf {
  */
 export interface Engine {
   readonly model: ModelInfo;
+  readonly state: EngineState;
   /**
    * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
    * `image_not_supported` when it holds a picture and the model takes none, with `invalid_grammar` when a schema cannot
@@ -184,7 +202,6 @@ export interface Engine {
    * A trailing assistant message is continued.
    */
   render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt>;
-  openParser(format: ReplyFormat): ReplyParser;
   /** How many tokens a prompt has, its pictures' included. Rejects with what is wrong with them. */
   countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf): Promise<Int32Array>;
@@ -203,7 +220,7 @@ export interface Engine {
    * Starts a job. Never throws: what is wrong (`context_length_exceeded`, `invalid_job`, `queue_full`,
    * `engine_closed` ...) rejects the stream's first `next()`.
    */
-  submit(job: Job, options?: OnBehalf & { siblings?: Siblings }): TokenStream;
+  submit(job: Job, options?: SubmitOptions): TokenStream;
   stats(): Promise<EngineStats>;
   /** Cancels what runs (streams reject with `engine_closed`), frees everything. Safe in every state, any number of times. */
   close(): Promise<void>;

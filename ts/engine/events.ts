@@ -1,12 +1,7 @@
 import { ChasquiError, type ErrorCode } from '../errors.js';
-import {
-  FIELDS_PER_RECORD,
-  type NativeFailure,
-  type NativeFinish,
-  type NativeLogprobs,
-  RECORD_FLAGS,
-} from '../native/addon.js';
-import type { Token } from './engine.js';
+import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAGS } from '../native/addon.js';
+import type { ParsedText } from './core.js';
+import type { Finish, Token } from './engine.js';
 import type { JobStream } from './token-stream.js';
 
 /** Sorts one wake's events into the streams they belong to, then wakes each reader once. */
@@ -15,7 +10,8 @@ export function deliver(
   records: Int32Array,
   count: number,
   text: string,
-  extras: unknown[],
+  extras: readonly unknown[],
+  parsed?: ReadonlyMap<number, ParsedText>,
 ): void {
   const touched = new Set<JobStream>();
   let textAt = 0;
@@ -26,7 +22,9 @@ export function deliver(
     const token: Token = { id: records[at + 1] as number, text: text.slice(textAt, textEnd) };
     textAt = textEnd;
     if (flags & RECORD_FLAGS.logprobs) token.logprobs = extras[extraAt++] as NativeLogprobs;
-    if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as NativeFinish;
+    if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as Finish;
+    const grown = parsed?.get(at / FIELDS_PER_RECORD);
+    if (grown !== undefined) addParsed(token, grown);
     const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
     // A stream that its reader has left is gone, while the engine may have produced a last token for it.
     const stream = streams.get(records[at] as number);
@@ -36,6 +34,11 @@ export function deliver(
     touched.add(stream);
   }
   for (const stream of touched) stream.flush();
+}
+
+function addParsed(token: Token, { deltas, reasoningTokens }: ParsedText): void {
+  token.deltas = deltas;
+  if (token.finish && reasoningTokens !== undefined) token.finish.reasoningTokens = reasoningTokens;
 }
 
 function toError({ code, message, imageIndex }: NativeFailure): ChasquiError {

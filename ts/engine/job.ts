@@ -5,7 +5,7 @@
  * `completeJob` is the only place where defaults are applied.
  */
 
-import type { NativeGrammar } from '../native/addon.js';
+import type { NativeGrammar, NativeReplyFormat } from '../native/addon.js';
 
 /** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
 export interface SamplingSettings {
@@ -61,6 +61,8 @@ export interface Job {
   grammar: Grammar | null;
   /** Names of control tokens that show in the text; the others show nothing. */
   preservedTokens: readonly string[];
+  /** How to parse the completion into `Token.deltas`, as `Engine.render` gave it; `null`: it is just its text. */
+  format: NativeReplyFormat | null;
 }
 
 /** What a caller may leave out, it leaves out. */
@@ -97,6 +99,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     topLogprobs: options.topLogprobs ?? null,
     grammar: options.grammar ?? null,
     preservedTokens: options.preservedTokens ?? [],
+    format: options.format ?? null,
     sampling: {
       temperature: options.temperature ?? defaults.temperature,
       topK: options.topK ?? defaults.topK,

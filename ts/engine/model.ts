@@ -1,41 +1,35 @@
-import { basename, resolve } from 'node:path';
-import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
-import type { NativeConstraint, NativeEngine, NativeFailure, NativeJob, NativePrompt } from '../native/addon.js';
-import { decideModules } from '../native/backends.js';
-import { loadAddon } from '../native/load-addon.js';
+import type { NativeConstraint, NativePrompt } from '../native/addon.js';
+import type { CoreJob, EngineCore } from './core.js';
 import { Embedder } from './embedder.js';
 import type {
   ChatMessage,
   Embeddings,
   Engine,
+  EngineState,
   EngineStats,
   ModelInfo,
   OnBehalf,
   Ranking,
   RenderedPrompt,
   RenderOptions,
-  ReplyFormat,
-  ReplyParser,
   Siblings,
+  SubmitOptions,
   TextInput,
   TokenStream,
 } from './engine.js';
 import { deliver } from './events.js';
-import { completeJob, type GenerateOptions, type ImageInput, type Job } from './job.js';
-import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
+import { type GenerateRequest, generate } from './generate.js';
+import type { ImageInput, Job } from './job.js';
 import type { LoadOptions } from './load-options.js';
-import { type ChosenOffload, chooseOffload } from './offload.js';
-import { toOpenRequest } from './open-request.js';
+import { openLocal } from './local/open-local.js';
+import { catalogued, withCatalogueCode } from './native-failure.js';
 import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { toRenderRequest } from './render-request.js';
+import { takesTextOnly } from './takes-text-only.js';
 import { JobStream } from './token-stream.js';
-
-/** A conversation or a prompt, and how to go on from it. */
-export type GenerateRequest =
-  | GenerateOptions
-  | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly GenerateMessage[] });
 
 /** What jobs that differ in their seeds only have in common: their prompt, and a grammar for each. */
 interface Prepared {
@@ -43,10 +37,10 @@ interface Prepared {
   constraints: NativeConstraint[];
 }
 
-/** A loaded model with an engine thread of its own, in this process. */
+/** A loaded model with an engine of its own, wherever that computes. */
 export class Model implements Engine {
   readonly model: ModelInfo;
-  readonly #native: NativeEngine;
+  readonly #core: EngineCore;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
@@ -57,38 +51,53 @@ export class Model implements Engine {
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
+  #end: ChasquiError | null = null;
 
   /** Made by `loadModel`. */
-  constructor(native: NativeEngine, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
-    this.#native = native;
+  constructor(core: EngineCore, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
+    this.#core = core;
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? 256;
     this.#imageHosts = options.imageHosts ?? 'public';
     this.model = info;
-    this.#preparation = new Preparation(native);
-    this.#embedder = new Embedder(native, this.#preparation, info, info.parallel + this.#maxQueue);
-    this.#prepared = new PreparedPrompts(native, this.#preparation);
+    this.#preparation = new Preparation(core);
+    this.#embedder = new Embedder(core, this.#preparation, info, info.parallel + this.#maxQueue);
+    this.#prepared = new PreparedPrompts(core, this.#preparation);
   }
 
-  /**
-   * Generates from `prompt` (as it is) or from `messages` (through the model's chat template).
-   * The stream rejects with a `ChasquiError`, or with the signal's reason.
-   */
+  /** See `generate`. */
   generate(request: GenerateRequest, options: OnBehalf = {}): TokenStream {
-    if ('prompt' in request) return this.submit(completeJob(request), options);
-    const { messages, ...rest } = request;
-    return this.#start(options, async () => {
-      if (hasImages(messages) && !this.model.vision) throw takesTextOnly(this.model.id);
-      const { signal } = options;
-      const loaded = await loadChatImages(messages, { hosts: this.#imageHosts, ...(signal && { signal }) });
-      const rendered = await this.render(loaded, {}, options);
-      const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
-      return completeJob({ ...rest, prompt: rendered.prompt, images: rendered.images, stop });
-    });
+    return generate(this, request, options, this.#imageHosts);
   }
 
-  submit(job: Job, options: OnBehalf & { siblings?: Siblings } = {}): TokenStream {
-    return this.#start(options, async () => job);
+  submit(job: Job, options: SubmitOptions = {}): TokenStream {
+    const { signal } = options;
+    const id = this.#nextJobId();
+    const onAbort = () => stream.abort(signal?.reason);
+    const stream = new JobStream({
+      onEnd: (left) => {
+        signal?.removeEventListener('abort', onAbort);
+        this.#streams.delete(id);
+        // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
+        if (left && this.#closed === null && this.#end === null) this.#core.cancel(id);
+      },
+      onFinish: ({ timings }) => {
+        const took = timings.promptMs + timings.predictedMs;
+        this.#averageJobMs += (took - this.#averageJobMs) / 8;
+      },
+      onBacklog: (paused) => this.#core.pause(id, paused),
+    });
+    const isFull = this.#streams.size >= this.model.parallel + this.#maxQueue;
+    this.#streams.set(id, stream);
+    if (this.#end !== null) stream.fail(this.#end);
+    else if (this.#closed !== null) stream.fail(engineClosed());
+    else if (isFull) stream.fail(this.#queueFull());
+    else if (signal?.aborted) stream.abort(signal.reason);
+    else {
+      signal?.addEventListener('abort', onAbort);
+      this.#submitWhenReady(id, stream, job, options).catch((error) => stream.fail(withCatalogueCode(error)));
+    }
+    return stream;
   }
 
   async render(
@@ -100,12 +109,8 @@ export class Model implements Engine {
     const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
     this.#prepared.share(Object.freeze(images));
-    const rendering = this.#preparation.run(signal, (owner) => this.#native.render(request, owner));
+    const rendering = this.#preparation.run(signal, (owner) => this.#core.render(request, owner));
     return { ...(await catalogued(rendering)), images };
-  }
-
-  openParser(format: ReplyFormat): ReplyParser {
-    return loadAddon().addon.openParser(format);
   }
 
   async tokenize(
@@ -116,7 +121,7 @@ export class Model implements Engine {
       signal,
     }: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf = {},
   ): Promise<Int32Array> {
-    const start = (owner: number) => this.#native.tokenize(text, addSpecial, parseSpecial, owner);
+    const start = (owner: number) => this.#core.tokenize(text, addSpecial, parseSpecial, owner);
     return catalogued(this.#preparation.run(signal, start));
   }
 
@@ -130,12 +135,12 @@ export class Model implements Engine {
   }
 
   async tokenizeInfill(prefix: string, suffix: string, { signal }: OnBehalf = {}): Promise<Int32Array> {
-    const start = (owner: number) => this.#native.tokenizeInfill(prefix, suffix, owner);
+    const start = (owner: number) => this.#core.tokenizeInfill(prefix, suffix, owner);
     return catalogued(this.#preparation.run(signal, start));
   }
 
   async pieces(tokens: readonly number[], { signal }: OnBehalf = {}): Promise<Uint8Array[]> {
-    const start = (owner: number) => this.#native.pieces(Int32Array.from(tokens), owner);
+    const start = (owner: number) => this.#core.pieces(Int32Array.from(tokens), owner);
     const { bytes, ends } = await catalogued(this.#preparation.run(signal, start));
     return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
   }
@@ -150,7 +155,18 @@ export class Model implements Engine {
 
   async stats(): Promise<EngineStats> {
     if (this.#closed !== null) throw engineClosed();
-    return this.#native.stats();
+    return this.#core.stats();
+  }
+
+  get state(): EngineState {
+    if (this.#end !== null) return 'failed';
+    return this.#closed === null ? 'ready' : 'closed';
+  }
+
+  /** The engine is gone, and nobody closed it: whatever was asked of it rejects with `reason`, now and from now on. */
+  end(reason: ChasquiError): void {
+    this.#end ??= reason;
+    for (const stream of [...this.#streams.values()]) stream.fail(reason);
   }
 
   close(): Promise<void> {
@@ -159,54 +175,18 @@ export class Model implements Engine {
   }
 
   async #close(): Promise<void> {
-    const closing = this.#native.close();
+    const closing = this.#core.close();
     for (const stream of [...this.#streams.values()]) stream.fail(engineClosed());
     await closing;
   }
 
-  #start(options: OnBehalf & { siblings?: Siblings }, makeJob: () => Promise<Job>): TokenStream {
-    const { signal } = options;
-    const id = this.#nextJobId();
-    const onAbort = () => stream.abort(signal?.reason);
-    const stream = new JobStream({
-      onEnd: (left) => {
-        signal?.removeEventListener('abort', onAbort);
-        this.#streams.delete(id);
-        // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
-        if (left && this.#closed === null) this.#native.cancel(id);
-      },
-      onFinish: ({ timings }) => {
-        const took = timings.promptMs + timings.predictedMs;
-        this.#averageJobMs += (took - this.#averageJobMs) / 8;
-      },
-      onBacklog: (paused) => this.#native.pause(id, paused),
-    });
-    const isFull = this.#streams.size >= this.model.parallel + this.#maxQueue;
-    this.#streams.set(id, stream);
-    if (this.#closed !== null) stream.fail(engineClosed());
-    else if (isFull) stream.fail(this.#queueFull());
-    else if (signal?.aborted) stream.abort(signal.reason);
-    else {
-      signal?.addEventListener('abort', onAbort);
-      this.#submitWhenReady(id, stream, makeJob, options).catch((error) => stream.fail(withCatalogueCode(error)));
-    }
-    return stream;
-  }
-
-  async #submitWhenReady(
-    id: number,
-    stream: JobStream,
-    makeJob: () => Promise<Job>,
-    options: OnBehalf & { siblings?: Siblings },
-  ): Promise<void> {
-    const job = await makeJob();
-    if (stream.ended) return;
+  async #submitWhenReady(id: number, stream: JobStream, job: Job, options: SubmitOptions): Promise<void> {
     refuseUnknownTokens(job, this.model.vocabularySize);
     const { prompt, constraints } = await this.#prepare(job, options);
-    if (!stream.ended) this.#native.submit(toNative(id, prompt, job), constraints.pop() ?? null);
+    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, job), constraints.pop() ?? null);
   }
 
-  #prepare(job: Job, { signal, siblings }: OnBehalf & { siblings?: Siblings }): Promise<Prepared> {
+  #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
     if (!siblings) return this.#prepareFor(1, job, signal);
     const known = this.#families.get(siblings);
     const prepared = known ?? this.#prepareFor(siblings.count, job, signal);
@@ -220,7 +200,7 @@ export class Model implements Engine {
       this.#tokenizePrompt(job, signal),
       grammar === null
         ? []
-        : this.#preparation.run(signal, (owner) => this.#native.compileGrammar(grammar, count, owner)),
+        : this.#preparation.run(signal, (owner) => this.#core.compileGrammar(grammar, count, owner)),
     ]);
     return { prompt, constraints };
   }
@@ -263,45 +243,12 @@ function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
  * `out_of_memory`, `addon_missing`, `backend_unavailable`; or the signal's reason.
  */
 export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
-  options.signal?.throwIfAborted();
-  const absolutePath = resolve(path);
-  const asked = toOpenRequest(absolutePath, options);
-  const { addon } = loadAddon();
-  const request = { ...asked, modules: await decideModules(options.backend) };
-  options.signal?.throwIfAborted();
   const streams = new Map<number, JobStream>();
-  const chosen = await chooseOffload(request, options, options.signal);
-  const opening = addon.open(
-    { ...request, options: { ...request.options, offload: chosen.offload } },
-    (records, count, text, extras) => deliver(streams, records, count, text, extras),
-    options.onProgress,
-  );
-  const onAbort = () => opening.abort();
-  options.signal?.addEventListener('abort', onAbort);
-  try {
-    const native = await catalogued(opening.engine);
-    return new Model(native, streams, describe(native, absolutePath, options, chosen), options);
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    throw error;
-  } finally {
-    options.signal?.removeEventListener('abort', onAbort);
-  }
+  const { core, info } = await openLocal(path, options, (...events) => deliver(streams, ...events));
+  return new Model(core, streams, info, options);
 }
 
-function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {
-  const info = native.info();
-  return {
-    ...info,
-    id: options.alias ?? basename(path).replace(/\.gguf$/i, ''),
-    path,
-    created: Math.floor(Date.now() / 1000),
-    inputModalities: info.vision ? ['text', 'image'] : ['text'],
-    ...(unfitted !== undefined && { unfitted }),
-  };
-}
-
-function toNative(id: number, { tokens, media }: NativePrompt, job: Job): NativeJob {
+function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
   const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
   return {
@@ -315,6 +262,7 @@ function toNative(id: number, { tokens, media }: NativePrompt, job: Job): Native
     ignoreEos: job.ignoreEos,
     stop: job.stop,
     preservedTokens: job.preservedTokens,
+    format: job.format,
     sampling: {
       ...sampling,
       seed,
@@ -324,30 +272,6 @@ function toNative(id: number, { tokens, media }: NativePrompt, job: Job): Native
   };
 }
 
-function takesTextOnly(model: string): ChasquiError {
-  return new ChasquiError(
-    'image_not_supported',
-    `The model \`${model}\` takes text only; it was loaded without a vision projector (\`mmproj\`).`,
-  );
-}
-
 function engineClosed(): ChasquiError {
   return new ChasquiError('engine_closed', 'The engine was closed.');
-}
-
-async function catalogued<T>(promise: Promise<T>): Promise<T> {
-  try {
-    return await promise;
-  } catch (error) {
-    throw withCatalogueCode(error);
-  }
-}
-
-/** Native errors carry a code of the catalogue; here they become its class. */
-function withCatalogueCode(error: unknown): unknown {
-  const { code, imageIndex } = error as Partial<NativeFailure>;
-  if (error instanceof ChasquiError || code === undefined || !(code in ERRORS)) return error;
-  const catalogued = new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
-  catalogued.imageIndex = imageIndex;
-  return catalogued;
 }

@@ -1,15 +1,16 @@
 /** Prompts with pictures, tokenized: what the answers of a request, and the count of its tokens, have in common. */
-import type { NativeEngine, NativePrompt } from '../native/addon.js';
+import type { NativePrompt } from '../native/addon.js';
+import type { EngineCore } from './core.js';
 import type { ImageInput } from './job.js';
 import type { Preparation } from './preparation.js';
 
 export class PreparedPrompts {
-  readonly #native: Pick<NativeEngine, 'tokenizePrompt'>;
+  readonly #core: Pick<EngineCore, 'tokenizePrompt'>;
   readonly #preparation: Preparation;
   readonly #shared = new WeakMap<readonly ImageInput[], Map<string, Promise<NativePrompt>>>();
 
-  constructor(native: Pick<NativeEngine, 'tokenizePrompt'>, preparation: Preparation) {
-    this.#native = native;
+  constructor(core: Pick<EngineCore, 'tokenizePrompt'>, preparation: Preparation) {
+    this.#core = core;
     this.#preparation = preparation;
   }
 
@@ -21,8 +22,7 @@ export class PreparedPrompts {
   prepare(prompt: string, images: readonly ImageInput[], signal?: AbortSignal): Promise<NativePrompt> {
     const known = this.#shared.get(images);
     const prepared =
-      known?.get(prompt) ??
-      this.#preparation.run(signal, (owner) => this.#native.tokenizePrompt(prompt, images, owner));
+      known?.get(prompt) ?? this.#preparation.run(signal, (owner) => this.#core.tokenizePrompt(prompt, images, owner));
     known?.set(prompt, prepared);
     return prepared;
   }

@@ -41,7 +41,7 @@ export async function submitCompletions(
     : inputs.map(() => '');
   const job = toCommonJob(body, profile);
   return {
-    streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, signal)),
+    streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,
     beginnings: echoes.flatMap((echo) => Array<string>(n).fill(echo)),
   };

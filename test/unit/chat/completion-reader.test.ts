@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { type CompletionDelta, CompletionReader } from '../../../ts/chat/completion-reader.js';
 import type { Finish, Token } from '../../../ts/engine/engine.js';
 import { finishOf } from '../../support/fake-engine.js';
-import { FakeParser } from '../../support/fake-parser.js';
+import { parseBatches } from '../../support/fake-parser.js';
 
 const test = suite('unit: tokens → deltas of an answer');
 
@@ -15,11 +15,14 @@ const tokens = (texts: string[], finish: Partial<Finish> = {}): Token[] =>
     ...(index === texts.length - 1 && { finish: finishOf(1, texts.length, finish) }),
   }));
 
-/** In batches of `size` tokens. */
-function readAll(reader: CompletionReader, all: Token[], size: number): CompletionDelta[] {
-  const deltas: CompletionDelta[] = [];
-  for (let at = 0; at < all.length; at += size) deltas.push(...reader.read(all.slice(at, at + size)));
-  return deltas;
+function inBatches(all: Token[], size: number): Token[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  );
+}
+
+function readAll(reader: CompletionReader, batches: Token[][]): CompletionDelta[] {
+  return batches.flatMap((batch) => reader.read(batch));
 }
 
 const textOf = (deltas: CompletionDelta[], key: 'content' | 'reasoning_content') =>
@@ -44,9 +47,9 @@ const ANSWER = [
   '',
 ];
 
-test('without a parser each text is a delta', () => {
+test('where nothing is parsed each text is a delta', () => {
   const reader = new CompletionReader();
-  const deltas = readAll(reader, tokens(['a', '', 'b']), 2);
+  const deltas = readAll(reader, inBatches(tokens(['a', '', 'b']), 2));
   assert.equal(
     deltas.map(({ content }) => content),
     ['a', 'b'],
@@ -58,8 +61,8 @@ test('without a parser each text is a delta', () => {
 
 for (const size of [1, 2, 3, 5, 100]) {
   test(`reasoning, content and calls, in batches of ${size}`, () => {
-    const reader = new CompletionReader(new FakeParser());
-    const deltas = readAll(reader, tokens(ANSWER), size);
+    const reader = new CompletionReader(true);
+    const deltas = readAll(reader, parseBatches(inBatches(tokens(ANSWER), size)));
     assert.is(textOf(deltas, 'reasoning_content'), 'Hm, so');
     assert.is(textOf(deltas, 'content'), 'It is 5. ');
     const calls = deltas.flatMap((delta) => delta.tool_calls ?? []);
@@ -72,14 +75,14 @@ for (const size of [1, 2, 3, 5, 100]) {
   });
 
   test(`log-probabilities are those of the content, in batches of ${size}`, () => {
-    const deltas = readAll(new CompletionReader(new FakeParser()), tokens(ANSWER), size);
+    const deltas = readAll(new CompletionReader(true), parseBatches(inBatches(tokens(ANSWER), size)));
     assert.equal(logprobTokens(deltas), ['It', ' is', ' 5', '. ']);
   });
 }
 
 test('an answer that is cut off within a call ends with length', () => {
-  const reader = new CompletionReader(new FakeParser());
-  reader.read(tokens(['<call>add {"a"'], { reason: 'length' }));
+  const reader = new CompletionReader(true);
+  reader.read(parseBatches([tokens(['<call>add {"a"'], { reason: 'length' })]).flat());
   assert.is(reader.finishReason, 'length');
 });
 

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChunkEncoder } from '../../../ts/chat/to-chunks.js';
-import type { ReplyDelta, ReplyParser, Token } from '../../../ts/engine/engine.js';
+import type { ReplyDelta, Token } from '../../../ts/engine/engine.js';
 import type { ChatCompletionChunk } from '../../../ts/schemas/chat-response.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
@@ -31,7 +31,7 @@ test('any head and any text make valid JSON, on one line', () => {
   }
 });
 
-test('a parser that brings nothing makes no chunk, one that brings half of something makes JSON', () => {
+test('deltas that bring nothing make no chunk, those that bring half of something make JSON', () => {
   const brought: ReplyDelta[] = [
     {},
     { content: undefined },
@@ -40,10 +40,9 @@ test('a parser that brings nothing makes no chunk, one that brings half of somet
     { toolIndex: 0, toolArguments: undefined },
     { reasoning: '', content: '' },
   ] as ReplyDelta[];
-  const parser: ReplyParser = { push: () => brought, reasoningLength: () => 0 };
-  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1, parsers: [parser] });
+  const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1, parsed: true });
   encoder.encode({ index: 0, tokens: [] });
-  const made = chunks(encoder, [{ id: 1, text: 'x' }]).map(({ choices }) => choices[0]?.delta);
+  const made = chunks(encoder, [{ id: 1, text: 'x', deltas: brought }]).map(({ choices }) => choices[0]?.delta);
   const call = { content: null, tool_calls: [{ index: 0, function: { arguments: '' } }] };
   assert.equal(made, [call, call, { content: '', reasoning_content: '' }]);
 });

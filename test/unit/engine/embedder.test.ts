@@ -1,9 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { EngineCore } from '../../../ts/engine/core.js';
 import { Embedder } from '../../../ts/engine/embedder.js';
 import { Preparation } from '../../../ts/engine/preparation.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { NativeEngine, NativePooling, NativeTokenLists } from '../../../ts/native/addon.js';
+import type { NativePooling, NativeTokenLists } from '../../../ts/native/addon.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const MAX_TOKENS = 8;
@@ -37,7 +38,7 @@ function embedder(pooling: NativePooling) {
       return Float32Array.from(starts, (start) => tokens[start] ?? 0);
     },
     cancelPreparation: () => {},
-  } as unknown as NativeEngine;
+  } as unknown as EngineCore;
   const model = { ...new FakeEngine().model, pooling, embeddingContextLength: MAX_TOKENS, vocabularySize: 256 };
   return { asked, embedder: new Embedder(native, new Preparation(native), model, 4) };
 }

@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { submitChoices } from '../../../ts/chat/choices.js';
+import type { EngineCore } from '../../../ts/engine/core.js';
 import { completeJob, grammarOf } from '../../../ts/engine/job.js';
 import { Model } from '../../../ts/engine/model.js';
 import { Preparation } from '../../../ts/engine/preparation.js';
-import type { NativeConstraint, NativeEngine, NativeJob } from '../../../ts/native/addon.js';
+import type { NativeConstraint, NativeJob } from '../../../ts/native/addon.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const never = new Promise<never>(() => {});
@@ -70,7 +71,7 @@ function counted() {
     cancelPreparation: () => {},
   };
   const { model: info } = new FakeEngine();
-  const model = new Model(native as unknown as NativeEngine, new Map(), info, { maxQueue: 256 });
+  const model = new Model(native as unknown as EngineCore, new Map(), info, { maxQueue: 256 });
   return { asked, submitted, model };
 }
 
@@ -81,7 +82,7 @@ test('the choices of a request are prepared once', async () => {
   const job = completeJob({ prompt: 'Hello', grammar: grammarOf('root ::= "a"'), seed: 7 });
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
-  submitChoices(model, job, 128, signal);
+  submitChoices(model, job, 128, { signal });
   await settled();
   assert.equal(asked, ['tokenize Hello', 'compile root ::= "a" 128']);
   assert.is(submitted.length, 128);
@@ -92,8 +93,8 @@ test('the choices of a request are prepared once', async () => {
 test('other requests are prepared for themselves', async () => {
   const { asked, submitted, model } = counted();
   const job = completeJob({ prompt: 'Hello' });
-  submitChoices(model, job, 2, new AbortController().signal);
-  submitChoices(model, job, 1, new AbortController().signal);
+  submitChoices(model, job, 2, {});
+  submitChoices(model, job, 1, {});
   model.submit(job);
   await settled();
   assert.equal(asked, ['tokenize Hello', 'tokenize Hello', 'tokenize Hello']);

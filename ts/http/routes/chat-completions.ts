@@ -28,15 +28,16 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
     nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
-    const { streams, parsers } = startCompletion(engine, profile, body, rendered, signal);
+    const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+    const parsed = rendered.format !== null;
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;
     const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
     try {
-      if (!body.stream) return await toCompletion(head, streams, { parsers, logprobs, timings });
+      if (!body.stream) return await toCompletion(head, streams, { parsed, logprobs, timings });
 
       const includeUsage = body.stream_options?.include_usage ?? false;
-      const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length, parsers, timings });
+      const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length, parsed, timings });
       const encoder = dataEvents(chunks);
       return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     } catch (thrown) {

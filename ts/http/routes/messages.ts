@@ -6,8 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toAnthropicError } from '../../anthropic/error-body.js';
 import { MessageEvents } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
-import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { unenforcedParts } from '../../chat/check-schema.js';
+import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
@@ -55,10 +55,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       );
       // The first event of a stream says how long the prompt is.
       const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
-      const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
+      const streams = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
       const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
       const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
-      const encoder = new CompletionEventEncoder(events, parsers?.[0]);
+      const encoder = new CompletionEventEncoder(events, rendered.format !== null);
       if (!body.stream) {
         await encoder.collect(streams);
         return events.message;

@@ -3,8 +3,8 @@
  * stored.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { unenforcedParts } from '../../chat/check-schema.js';
+import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
@@ -44,8 +44,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
         reply,
         unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
-      const { streams, parsers } = startCompletion(engine, profile, chat, rendered, signal);
-      const encoder = new CompletionEventEncoder(events, parsers?.[0]);
+      const streams = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+      const encoder = new CompletionEventEncoder(events, rendered.format !== null);
       if (!body.stream) {
         await encoder.collect(streams);
         return events.response;

@@ -1,0 +1,42 @@
+/**
+ * What a `Model` needs of the code that computes. `local/` has it in this process, `child/` in a process of its own: all
+ * arguments and results are plain data, or handles that the model only hands back.
+ */
+import type {
+  NativeConstraint,
+  NativeEngine,
+  NativeJob,
+  NativeReplyDelta,
+  NativeReplyFormat,
+  NativeStats,
+} from '../native/addon.js';
+
+/** A job as the engine gets it, and how to parse its text; `null`: not at all. */
+export interface CoreJob extends NativeJob {
+  format: NativeReplyFormat | null;
+}
+
+/** What the text of a job came to in one wake. */
+export interface ParsedText {
+  deltas: NativeReplyDelta[];
+  /** With the last of it. */
+  reasoningTokens?: number;
+}
+
+/**
+ * Everything that happened since the last call, as `OnEvents` of the addon has it. `records` and `parsed` are reused, so
+ * both must be read before returning. `parsed` is by the place of a job's last record, counted from 0.
+ */
+export type OnCoreEvents = (
+  records: Int32Array,
+  count: number,
+  text: string,
+  extras: readonly unknown[],
+  parsed?: ReadonlyMap<number, ParsedText>,
+) => void;
+
+export interface EngineCore extends Omit<NativeEngine, 'info' | 'submit' | 'stats'> {
+  /** What is wrong with the job is thrown, or told as its failure. */
+  submit(job: CoreJob, constraint: NativeConstraint | null): void;
+  stats(): Promise<NativeStats>;
+}

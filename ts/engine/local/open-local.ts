@@ -1,0 +1,61 @@
+/** Loads a model into this process. */
+import { basename, resolve } from 'node:path';
+import type { NativeEngine } from '../../native/addon.js';
+import { decideModules } from '../../native/backends.js';
+import { loadAddon } from '../../native/load-addon.js';
+import type { EngineCore, OnCoreEvents } from '../core.js';
+import type { ModelInfo } from '../engine.js';
+import type { LoadOptions } from '../load-options.js';
+import { catalogued } from '../native-failure.js';
+import { type ChosenOffload, chooseOffload } from '../offload.js';
+import { toOpenRequest } from '../open-request.js';
+import { LocalCore } from './local-core.js';
+import { ReplyParsers } from './reply-parsers.js';
+
+export interface OpenedCore {
+  core: EngineCore;
+  info: ModelInfo;
+}
+
+/**
+ * `onEvents` is called on this thread, once for each wake of the engine.
+ * @throws {ChasquiError} as `loadModel` does; or the signal's reason.
+ */
+export async function openLocal(path: string, options: LoadOptions, onEvents: OnCoreEvents): Promise<OpenedCore> {
+  options.signal?.throwIfAborted();
+  const absolutePath = resolve(path);
+  const asked = toOpenRequest(absolutePath, options);
+  const { addon } = loadAddon();
+  const request = { ...asked, modules: await decideModules(options.backend) };
+  options.signal?.throwIfAborted();
+  const chosen = await chooseOffload(request, options, options.signal);
+  const parsers = new ReplyParsers((format) => addon.openParser(format));
+  const opening = addon.open(
+    { ...request, options: { ...request.options, offload: chosen.offload } },
+    (records, count, text, extras) => onEvents(records, count, text, extras, parsers.read(records, count, text)),
+    options.onProgress,
+  );
+  const onAbort = () => opening.abort();
+  options.signal?.addEventListener('abort', onAbort);
+  try {
+    const native = await catalogued(opening.engine);
+    return { core: new LocalCore(native, parsers), info: describe(native, absolutePath, options, chosen) };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {
+  const info = native.info();
+  return {
+    ...info,
+    id: options.alias ?? basename(path).replace(/\.gguf$/i, ''),
+    path,
+    created: Math.floor(Date.now() / 1000),
+    inputModalities: info.vision ? ['text', 'image'] : ['text'],
+    ...(unfitted !== undefined && { unfitted }),
+  };
+}

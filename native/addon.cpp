@@ -8,6 +8,7 @@
 #include "napi/from-js.h"
 #include "napi/offload-values.h"
 #include "napi/open-worker.h"
+#include "napi/own-process.h"
 
 #include <napi.h>
 
@@ -91,6 +92,9 @@ Napi::Value shutdown(const Napi::CallbackInfo& call) {
     return Napi::Boolean::New(call.Env(), !AddonState::leaves_work_behind);
 }
 
+// ownProcess(coreDumps)
+void own_process_of(const Napi::CallbackInfo& call) { own_process(call[0].ToBoolean()); }
+
 // quit(code): ends the process at once, without the destructors of what other threads may be using.
 void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
 
@@ -106,6 +110,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
     exports.Set("tryModule", Napi::Function::New(env, try_module_of, "tryModule"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
+    exports.Set("ownProcess", Napi::Function::New(env, own_process_of, "ownProcess"));
     exports.Set("quit", Napi::Function::New(env, quit, "quit"));
     return exports;
 }

@@ -76,6 +76,9 @@ export const ERRORS = {
   prepare_timeout: badRequest(
     'Rendering, tokenizing or compiling what the request holds took longer than the server allows.',
   ),
+  prompt_refused: badRequest(
+    'The engine ended twice while it computed this request, which is not tried again for an hour.',
+  ),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
   // The server
@@ -89,6 +92,11 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
   engine_closed: { ...serverError('The server is shutting down.', 503), retryAfterSeconds: 5 },
+  engine_restarting: {
+    ...serverError('The process of the engine ended, and another is being started.', 503),
+    retryAfterSeconds: 5,
+  },
+  engine_failed: serverError('The process of the engine ended again and again, and is not started any more.', 503),
   engine_stalled: {
     ...serverError('The engine has not finished a step for half a minute. Said by the health endpoint only.', 503),
     retryAfterSeconds: 30,

@@ -1,5 +1,6 @@
 /** The options that say how a server is hosted: its mode, its address, who may use it. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RestartEvent } from '../engine/child/supervised-engine.js';
 import { ChasquiError } from '../errors.js';
 import { MAX_TEXT_BYTES } from '../http/body/limits.js';
 import { desktop } from '../profiles/desktop.js';
@@ -27,6 +28,8 @@ export interface HostingOptions {
   stallTimeout: number;
   maxPriority?: number;
   strict?: boolean;
+  engine: 'child' | 'in-process';
+  stepTimeout: number;
   allowPrivateImageHosts?: boolean;
 }
 
@@ -78,6 +81,20 @@ export function addHostingOptions(command: Command): Command {
       'how high requests may put their `priority`: who is ahead takes the places of others (default: 0)',
       parseCountOrZero,
     )
+    .addOption(
+      new Option(
+        '--engine <home>',
+        'where to compute: in a child process, which is started again when it ends, or in the process that serves',
+      )
+        .choices(['child', 'in-process'])
+        .default('child'),
+    )
+    .option(
+      '--step-timeout <s>',
+      'how long a step of the engine may take before its process is ended and started again; 0 for ever',
+      parseCountOrZero,
+      60,
+    )
     .option(
       '--stall-timeout <s>',
       'how long a client may leave its stream unread before it is cut off; 0 for ever',
@@ -97,6 +114,11 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
     ...(host !== undefined && { host }),
     ...(port !== undefined && { port }),
     ...toDeployment(options),
+    engine: {
+      inProcess: options.engine === 'in-process',
+      stepTimeoutMs: options.stepTimeout * 1000,
+      onRestart: tellRestart,
+    },
     app: {
       strict: options.strict ?? false,
       stallTimeoutMs: options.stallTimeout * 1000,
@@ -106,6 +128,12 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
       ...(allowedHost && { allowedHosts: allowedHost }),
     },
   };
+}
+
+function tellRestart({ end, afterMs }: RestartEvent): void {
+  const next = afterMs === null ? 'it is not started again' : 'it is started again';
+  const when = afterMs ? ` in ${(afterMs / 1000).toFixed(1)} s` : '';
+  console.error(`chasqui: the engine ended: ${end.message}; ${next}${when}`);
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {

@@ -365,6 +365,11 @@ export interface Addon {
    * the process must end by `quit`.
    */
   shutdown(): boolean;
+  /**
+   * For a process that has an engine of its own: it ends at once when the one that started it does, even while it is
+   * stopped (Linux), and leaves no core file unless `coreDumps`.
+   */
+  ownProcess(coreDumps: boolean): void;
   /** Ends the process at once. */
   quit(exitCode: number): never;
 }

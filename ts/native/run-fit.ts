@@ -1,7 +1,8 @@
 /** Works out in a child process how many layers fit, or whether those asked for can be set up. */
+
+import { forkScript, START_LIMIT_MS } from '../process/fork-script.js';
+import { HangWatch } from '../process/hang-watch.js';
 import type { FitAnswer, FitMessage, FitTask } from './fit.js';
-import { forkScript, START_LIMIT_MS } from './fork-script.js';
-import { HangWatch } from './hang-watch.js';
 
 /** It takes seconds, but a driver may have to start, and a disk to give what is in front of the weights. */
 const FIT_LIMIT_MS = 60_000;
@@ -12,7 +13,7 @@ export function runFit(
   task: FitTask,
   { signal, limitMs = FIT_LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {},
 ): Promise<FitAnswer> {
-  const { child, describeEnd } = forkScript('fit', [addonPath]);
+  const { child, describeEnd } = forkScript(new URL('fit', import.meta.url), [addonPath]);
   return new Promise((resolve) => {
     let answer: FitAnswer | undefined;
     const kill = () => child.kill('SIGKILL');
@@ -32,8 +33,14 @@ export function runFit(
       else answer = message;
     });
     child.once('error', (error) => settle({ reason: `no process could be started for it: ${error.message}` }));
-    child.once('close', (code, ending) => settle(answer ?? { reason: describeEnd(code, ending), ended: 'crashed' }));
+    child.once('close', (code, ending) =>
+      settle(answer ?? { reason: crashed(describeEnd(code, ending)), ended: 'crashed' }),
+    );
     // What becomes of a child that ends before it has read this is seen in how it ended.
     child.send(task, () => {});
   });
+}
+
+function crashed(how: string): string {
+  return `the process that tried it crashed: ${how}`;
 }

@@ -1,6 +1,6 @@
 /** Tries modules in a child process and says what became of each. */
-import { forkScript, START_LIMIT_MS } from './fork-script.js';
-import { HangWatch } from './hang-watch.js';
+import { forkScript, START_LIMIT_MS } from '../process/fork-script.js';
+import { HangWatch } from '../process/hang-watch.js';
 import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
 
 /** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
@@ -35,7 +35,7 @@ interface ChildRun {
 }
 
 function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
-  const { child, describeEnd } = forkScript('trial', [addonPath, task, ...files]);
+  const { child, describeEnd } = forkScript(new URL('trial', import.meta.url), [addonPath, task, ...files]);
   return new Promise((resolve, reject) => {
     const reported: TrialResult[] = [];
     let ready = false;
@@ -56,8 +56,12 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     });
     child.once('close', (code, signal) => {
       watch.stop();
-      if (ready) resolve({ reported, end: end || describeEnd(code, signal) });
-      else reject(new TrialNotPossible(end || describeEnd(code, signal)));
+      if (ready) resolve({ reported, end: end || crashed(describeEnd(code, signal)) });
+      else reject(new TrialNotPossible(end || crashed(describeEnd(code, signal))));
     });
   });
+}
+
+function crashed(how: string): string {
+  return `the process that tried it crashed: ${how}`;
 }

@@ -1,11 +1,11 @@
-/** Starts scripts of this folder in processes of their own, for work that can end or hang the process that does it. */
-import { type ChildProcess, fork } from 'node:child_process';
+/** Starts scripts in processes of their own, for work that can end or hang the process that does it. */
+import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** How long Node itself may take to start on a busy machine. */
 export const START_LIMIT_MS = 60_000;
-const KEPT_COMPLAINT = 2000;
+const KEPT_COMPLAINT = 4000;
 
 const extension = extname(import.meta.url);
 
@@ -15,17 +15,25 @@ export interface ForkedScript {
   describeEnd(code: number | null, signal: NodeJS.Signals | null): string;
 }
 
-/** `name`: without extension. The child ends with this process. */
-export function forkScript(name: string, args: readonly string[] = []): ForkedScript {
-  const script = fileURLToPath(new URL(`${name}${extension}`, import.meta.url));
-  const child = fork(script, [...args], {
+export interface ForkOptions {
+  /** Beside the four that every script has: standard input, output and error, and the channel for messages. */
+  pipes?: number;
+  /** Given what the script writes to standard error. */
+  onStderr?: (text: Buffer) => void;
+}
+
+/** `script`: its address without extension. The child ends with this process, if that ends in good order. */
+export function forkScript(script: URL, args: readonly string[] = [], options: ForkOptions = {}): ForkedScript {
+  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc', ...Array<'pipe'>(options.pipes ?? 0).fill('pipe')];
+  const child = fork(`${fileURLToPath(script)}${extension}`, [...args], {
     // Run from its source, the script needs what its parent was started with to be understood.
     execArgv: extension === '.ts' ? process.execArgv : [],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio,
   });
   let complaint = '';
-  child.stderr?.on('data', (data) => {
+  child.stderr?.on('data', (data: Buffer) => {
     complaint = `${complaint}${data}`.slice(-KEPT_COMPLAINT);
+    options.onStderr?.(data);
   });
   endWithParent(child);
   return { child, describeEnd: (code, signal) => describeEnd(code, signal, complaint) };
@@ -38,7 +46,13 @@ function endWithParent(child: ChildProcess): void {
 }
 
 function describeEnd(code: number | null, signal: NodeJS.Signals | null, complaint: string): string {
-  const said = complaint.trim().split('\n').filter(Boolean).slice(-1).join('');
+  const said = lastWords(complaint);
   const ended = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-  return `the process that tried it crashed: ${ended}${said ? ` (${said})` : ''}`;
+  return `${ended}${said ? ` (${said})` : ''}`;
+}
+
+/** A failed assertion says more than what is printed after it. */
+function lastWords(complaint: string): string {
+  const lines = complaint.trim().split('\n').filter(Boolean);
+  return lines.findLast((line) => /assert|abort|terminate called/i.test(line)) ?? lines.at(-1) ?? '';
 }

@@ -1,6 +1,7 @@
 /** Starts a server from a profile and a model's path, and stops it. */
 import net from 'node:net';
 import os from 'node:os';
+import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
@@ -18,9 +19,15 @@ export interface StartSettings {
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
   model?: LoadOptions;
+  engine?: EngineSettings;
   app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access'>;
   /** Needed by modes that have a base path. */
   deployment?: DeploymentSettings;
+}
+
+export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'onRestart'> {
+  /** Whether the engine computes in the server's own process, and ends it with its faults; default false. */
+  inProcess?: boolean;
 }
 
 export interface DeploymentSettings extends Deployment {
@@ -58,7 +65,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   let app: ReturnType<typeof buildApp> | undefined;
   const stop = (): Promise<void> => closeServer({ app, engine, keys });
   try {
-    engine = await loadModel(settings.modelPath, settings.model);
+    engine = await openEngine(settings);
     app = buildApp(engine, profile, {
       drainMs: DRAIN_MS,
       ...imageHostsAt(host),
@@ -72,6 +79,17 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     throw error;
   }
   return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
+}
+
+function openEngine({ modelPath, model = {}, engine = {} }: StartSettings): Promise<Engine> {
+  const { inProcess = false, ...supervision } = engine;
+  if (inProcess) return loadModel(modelPath, model);
+  const { onProgress, signal, ...options } = model;
+  return SupervisedEngine.open(modelPath, options, {
+    ...supervision,
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+  });
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */

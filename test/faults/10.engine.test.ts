@@ -1,0 +1,184 @@
+// The process of an engine is ended in every way, again and again, while sixteen clients stream: the server lives, each
+// request ends in an answer or an error that says what to do, and soon the next one is answered.
+// CHASQUI_FAULT_KILLS: how often (20).
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { enginesOf, isAlive, openDescriptors, residentMiB, untilEngineOf } from '../support/engine-process.js';
+import { readSse } from '../support/read-sse.js';
+import { until } from '../support/until.js';
+
+const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 20);
+const CLIENTS = 16;
+
+interface Context {
+  server: Child;
+  url: string;
+}
+
+interface Outcome {
+  status: number;
+  /** `null`: answered in full. */
+  code: string | null;
+  retryAfter: string | null;
+}
+
+async function serve(args: readonly string[] = []): Promise<Context> {
+  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
+  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
+  return { server, url };
+}
+
+async function ask(url: string, body: object): Promise<Outcome> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    // Connections that are kept would count among the descriptors.
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ model: 'chasqui-demo', temperature: 0, ...body }),
+  });
+  const text = await response.text();
+  const retryAfter = response.headers.get('retry-after');
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    return { status: response.status, code: JSON.parse(text).error?.code ?? null, retryAfter };
+  }
+  const { events, done } = readSse(text);
+  const failed = events.find(({ error }) => error);
+  assert.ok(failed || done, 'a stream ends with [DONE] or with an error');
+  const roles = events.flatMap(({ choices = [] }) => choices).filter(({ delta }) => delta.role);
+  assert.ok(roles.length <= 1, 'nothing is answered twice');
+  return { status: response.status, code: failed?.error.code ?? null, retryAfter };
+}
+
+/** Half of them stream, the others wait for the whole answer. */
+function question(at: number): object {
+  return {
+    messages: [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }],
+    max_tokens: 200,
+    ignore_eos: true,
+    stream: at % 2 === 0,
+  };
+}
+
+const pidOf = ({ server }: Context): number => server.process.pid as number;
+
+const test = suite<Context>('faults: the process of an engine');
+
+test.before(async (context) => {
+  Object.assign(context, await serve());
+});
+test.after(async ({ server }) => {
+  server.process.kill('SIGKILL');
+  await server.exited;
+});
+
+test('the server loads no llama.cpp, and has one process for its engine', (context) => {
+  const maps = readFileSync(`/proc/${pidOf(context)}/maps`, 'utf8');
+  assert.not.match(maps, /chasqui\.node|libggml/);
+  assert.is(enginesOf(pidOf(context)).length, 1);
+});
+
+test('a request without a byte sent is asked once more, and answered', async (context) => {
+  const engine = await untilEngineOf(pidOf(context));
+  process.kill(engine, 'SIGSTOP');
+  const asked = ask(context.url, { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  process.kill(engine, 'SIGKILL');
+  assert.equal(await asked, { status: 200, code: null, retryAfter: null });
+});
+
+test(`${KILLS} ends of the engine under ${CLIENTS} clients`, async (context) => {
+  const outcomes: Outcome[] = [];
+  let asking = true;
+  let asked = 0;
+  const client = async () => {
+    while (asking) outcomes.push(await ask(context.url, question(asked++)));
+  };
+  const clients = Array.from({ length: CLIENTS }, client);
+  const ready = async () =>
+    (await ask(context.url, { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 })).code;
+  await until(() => outcomes.length >= CLIENTS, 'the first answers', 60_000);
+  const memory = residentMiB(pidOf(context));
+  const descriptors = openDescriptors(pidOf(context));
+  let last: number | undefined;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    last = await untilEngineOf(pidOf(context), last);
+    await until(async () => (await ready()) === null, 'an answer', 60_000);
+    process.kill(last, 'SIGKILL');
+    await until(() => !isAlive(last as number), 'its end');
+  }
+  await until(async () => (await ready()) === null, 'an answer after the last end', 60_000);
+  asking = false;
+  await Promise.all(clients);
+  assert.is(context.server.process.exitCode, null);
+  const codes = new Map<string | null, number>();
+  for (const { code } of outcomes) codes.set(code, (codes.get(code) ?? 0) + 1);
+  console.log(`    ${KILLS} ends: ${[...codes].map(([code, count]) => `${count} ${code ?? 'answered'}`).join(', ')}`);
+  assert.equal(
+    [...codes.keys()].filter((code) => code !== null && code !== 'engine_restarting'),
+    [],
+  );
+  assert.ok((codes.get(null) ?? 0) > 0);
+  await until(() => openDescriptors(pidOf(context)) <= descriptors + 8, 'descriptors as before');
+  assert.ok(residentMiB(pidOf(context)) < memory + 100, `${residentMiB(pidOf(context))} MiB, ${memory} before`);
+});
+
+for (const signal of ['SIGSEGV', 'SIGABRT', 'SIGTERM', 'SIGINT'] as const) {
+  test(`after ${signal} to its engine the server answers`, async (context) => {
+    const engine = await untilEngineOf(pidOf(context));
+    process.kill(engine, signal);
+    // A terminal sends the last two to all of its processes; the server decides what becomes of its engine.
+    const survives = signal === 'SIGTERM' || signal === 'SIGINT';
+    if (!survives) await untilEngineOf(pidOf(context), engine);
+    const { code } = await ask(context.url, { messages: [{ role: 'user', content: signal }], max_tokens: 3 });
+    assert.is(code, null);
+    assert.is(isAlive(engine), survives);
+  });
+}
+
+test('an engine that hangs is ended and started again', async () => {
+  const context = await serve(['--step-timeout', '2']);
+  try {
+    const engine = await untilEngineOf(pidOf(context));
+    process.kill(engine, 'SIGSTOP');
+    const { code } = await ask(context.url, { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 3 });
+    assert.is(code, null);
+    assert.not(isAlive(engine));
+    assert.match(context.server.output.stderr, /the engine ended: it gave no sign of life for \d+ s/);
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
+test('an engine that ends again and again through its own fault is given up, and says why', async () => {
+  const context = await serve();
+  try {
+    let last: number | undefined;
+    for (let end = 0; end < 5; end += 1) {
+      last = await untilEngineOf(pidOf(context), last);
+      process.kill(last, 'SIGSEGV');
+      await until(() => !isAlive(last as number), 'its end');
+    }
+    const { status, code } = await ask(context.url, { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 3 });
+    assert.equal({ status, code }, { status: 503, code: 'engine_failed' });
+    assert.equal(enginesOf(pidOf(context)), []);
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
+for (const state of ['running', 'stopped'] as const) {
+  test(`the engine ends with its server, ${state}`, async () => {
+    const { server, url } = await serve();
+    const engine = await untilEngineOf(server.process.pid as number);
+    void ask(url, question(1)).catch(() => {});
+    if (state === 'stopped') process.kill(engine, 'SIGSTOP');
+    server.process.kill('SIGKILL');
+    await server.exited;
+    await until(() => !isAlive(engine), 'its end', 1000);
+  });
+}
+
+test.run();

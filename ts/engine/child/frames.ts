@@ -1,0 +1,134 @@
+/**
+ * What travels between a server and an engine in a process of its own: frames on a pipe, each with its length and kind.
+ *
+ *     length: u32 | kind: u8 | payload
+ *
+ * The length counts the kind and the payload, little-endian. A payload is the structured clone of a value, but for events,
+ * of which there is one frame for each wake of the engine, in the columns in which native code hands them over:
+ *
+ *     count: u32 | bytes of text: u32 | records: count x 4 x i32 | text: UTF-8 | extras and parsed texts: structured clone,
+ *                                                                                 absent when there are none
+ */
+import { deserialize, serialize } from 'node:v8';
+import { FIELDS_PER_RECORD } from '../../native/addon.js';
+import type { OnCoreEvents, ParsedText } from '../core.js';
+
+export const FRAME = {
+  /** To the engine: [id, method, ...arguments]; answered by `result` or `error`, unless the id is 0. */
+  call: 1,
+  /** From the engine: [id, value]. */
+  result: 2,
+  /** From the engine: [id, failure]. */
+  error: 3,
+  /** From the engine. */
+  events: 4,
+  /** From the engine: the fraction of the model that is loaded. */
+  progress: 5,
+  /** From the engine, at intervals: its counts. */
+  beat: 6,
+} as const;
+
+export type FrameKind = (typeof FRAME)[keyof typeof FRAME];
+
+const HEAD_BYTES = 5;
+const EVENTS_HEAD_BYTES = 8;
+const RECORD_BYTES = FIELDS_PER_RECORD * 4;
+/** A request may bring 64 MiB of images, which become pixels only in the engine. */
+export const MAX_FRAME_BYTES = 2 ** 30;
+
+export function encodeFrame(kind: FrameKind, value: unknown): Buffer {
+  const payload = serialize(value);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + payload.length);
+  writeHead(frame, kind);
+  payload.copy(frame, HEAD_BYTES);
+  return frame;
+}
+
+export function encodeEvents(
+  records: Int32Array,
+  count: number,
+  text: string,
+  extras: readonly unknown[],
+  parsed?: ReadonlyMap<number, ParsedText>,
+): Buffer {
+  const rest = extras.length > 0 || (parsed?.size ?? 0) > 0 ? serialize([extras, parsed]) : null;
+  const textBytes = Buffer.byteLength(text);
+  const recordsAt = HEAD_BYTES + EVENTS_HEAD_BYTES;
+  const textAt = recordsAt + count * RECORD_BYTES;
+  const frame = Buffer.allocUnsafe(textAt + textBytes + (rest?.length ?? 0));
+  writeHead(frame, FRAME.events);
+  frame.writeUInt32LE(count, HEAD_BYTES);
+  frame.writeUInt32LE(textBytes, HEAD_BYTES + 4);
+  frame.set(new Uint8Array(records.buffer, records.byteOffset, count * RECORD_BYTES), recordsAt);
+  frame.write(text, textAt);
+  if (rest) frame.set(rest, textAt + textBytes);
+  return frame;
+}
+
+function writeHead(frame: Buffer, kind: FrameKind): void {
+  frame.writeUInt32LE(frame.length - 4, 0);
+  frame.writeUInt8(kind, 4);
+}
+
+export function decodeValue(payload: Buffer): unknown {
+  return deserialize(payload);
+}
+
+/** Hands events on as they were encoded. */
+export class EventsDecoder {
+  /** Records must be aligned, which they are not in a frame. */
+  #records = new Int32Array(64 * FIELDS_PER_RECORD);
+
+  decode(payload: Buffer, onEvents: OnCoreEvents): void {
+    const count = payload.readUInt32LE(0);
+    const textBytes = payload.readUInt32LE(4);
+    const textAt = EVENTS_HEAD_BYTES + count * RECORD_BYTES;
+    const restAt = textAt + textBytes;
+    if (restAt > payload.length) throw new Error('An events frame is shorter than it says.');
+    if (this.#records.length < count * FIELDS_PER_RECORD) this.#records = new Int32Array(count * FIELDS_PER_RECORD);
+    new Uint8Array(this.#records.buffer).set(payload.subarray(EVENTS_HEAD_BYTES, textAt));
+    const text = payload.toString('utf8', textAt, restAt);
+    const rest = restAt < payload.length ? deserialize(payload.subarray(restAt)) : NOTHING;
+    const [extras, parsed] = rest as [unknown[], ReadonlyMap<number, ParsedText> | undefined];
+    onEvents(this.#records, count, text, extras, parsed);
+  }
+}
+
+const NOTHING = [[], undefined] as const;
+
+/** Cuts what comes from a pipe into frames. */
+export class FrameReader {
+  readonly #onFrame: (kind: number, payload: Buffer) => void;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  /** Of the next frame, its head included. */
+  #needed = HEAD_BYTES;
+
+  constructor(onFrame: (kind: number, payload: Buffer) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  /** Throws what `onFrame` throws, and for a frame that is too long. */
+  push(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    if (this.#bytes < this.#needed) return;
+    let all = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces, this.#bytes);
+    this.#pieces = [];
+    let at = 0;
+    for (;;) {
+      this.#needed = HEAD_BYTES;
+      if (all.length - at < HEAD_BYTES) break;
+      const length = all.readUInt32LE(at);
+      if (length < 1 || length > MAX_FRAME_BYTES) throw new Error(`A frame of ${length} bytes cannot be.`);
+      this.#needed = 4 + length;
+      if (all.length - at < this.#needed) break;
+      const end = at + this.#needed;
+      this.#onFrame(all.readUInt8(at + 4), all.subarray(at + HEAD_BYTES, end));
+      at = end;
+    }
+    if (at > 0) all = all.subarray(at);
+    this.#bytes = all.length;
+    if (all.length > 0) this.#pieces.push(all);
+  }
+}

@@ -1,0 +1,195 @@
+/** Starts the process of an engine, and tells how it ended. */
+import type { Socket } from 'node:net';
+import { ChasquiError } from '../../errors.js';
+import type { NativeStats } from '../../native/addon.js';
+import { type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
+import { HangWatch } from '../../process/hang-watch.js';
+import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
+import type { OnCoreEvents } from '../core.js';
+import type { ModelInfo } from '../engine.js';
+import type { LoadOptions } from '../load-options.js';
+import { ChildCore } from './child-core.js';
+import type { ControlMessage, StateMessage } from './messages.js';
+import { fromWire } from './wire-error.js';
+
+/** After standard input, output and error, and the channel for messages. */
+export const PIPE_FD = 4;
+
+const BEAT_MS = 500;
+/** For freeing a model; what takes longer is ended. */
+const CLOSE_LIMIT_MS = 10_000;
+/** How long a process that is to say where it stands may take to do so. */
+const ABORT_LIMIT_MS = 2000;
+
+/** Why the process of an engine ended. */
+export interface EngineEnd {
+  /** `closed`: it was asked to; `killed`: by somebody from outside. */
+  cause: 'closed' | 'crashed' | 'hung' | 'out_of_memory' | 'killed';
+  /** In words, the last line that it wrote included. */
+  message: string;
+  signal: NodeJS.Signals | null;
+  exitCode: number | null;
+}
+
+export interface StartedChild {
+  readonly pid: number | undefined;
+  readonly core: ChildCore;
+  readonly info: ModelInfo;
+  /** When the process is gone. */
+  readonly ended: Promise<EngineEnd>;
+  /** The latest counts, and when they came; by `performance.now()`. */
+  readonly beat: { stats: NativeStats | null; at: number };
+  /** Ends a process that hangs: first so that it can say where, then whatever it says. */
+  abort(why: string): void;
+}
+
+export interface ChildHooks {
+  onEvents: OnCoreEvents;
+  onProgress?: ((fraction: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+  /** Whether a process that ends through a fault leaves a core file, where the system writes them; default false. */
+  coreDumps?: boolean | undefined;
+  /** How long loading may give no sign of progress. */
+  loadTimeoutMs: number;
+}
+
+/** These are what a fault of the code itself ends a process with. */
+const FAULTS: readonly (NodeJS.Signals | null)[] = [
+  'SIGABRT',
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+  'SIGSYS',
+];
+
+/** Rejects as `loadModel` does, and with `model_load_failed` when the process ends or hangs while it loads. */
+export async function startChild(path: string, options: LoadOptions, hooks: ChildHooks): Promise<StartedChild> {
+  const child = new ChildProcessOfEngine(hooks);
+  const { signal } = hooks;
+  const onAbort = () => void child.close();
+  signal?.addEventListener('abort', onAbort);
+  try {
+    signal?.throwIfAborted();
+    const info = await child.open(path, options);
+    return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
+  } catch (error) {
+    void child.close();
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+class ChildProcessOfEngine {
+  readonly core: ChildCore;
+  readonly ended: Promise<EngineEnd>;
+  readonly beat: StartedChild['beat'] = { stats: null, at: performance.now() };
+  readonly #forked: ForkedScript;
+  readonly #hooks: ChildHooks;
+  readonly #killsBefore = countOutOfMemoryKills();
+  #hung: string | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(hooks: ChildHooks) {
+    this.#hooks = hooks;
+    this.#forked = forkScript(new URL('main', import.meta.url), [], {
+      pipes: 1,
+      onStderr: (text) => process.stderr.write(text),
+    });
+    const { child } = this.#forked;
+    this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, () => this.close());
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => resolve(this.#toEnd(code, signal)));
+      child.once('error', (error) => resolve(notStarted(error)));
+    });
+    // The server's life does not depend on an engine's.
+    child.unref();
+    child.channel?.unref();
+    (child.stderr as Socket | null)?.unref();
+  }
+
+  get pid(): number | undefined {
+    return this.#forked.child.pid;
+  }
+
+  open(path: string, options: LoadOptions): Promise<ModelInfo> {
+    const { child } = this.#forked;
+    const keepAlive = setInterval(() => {}, 2 ** 30);
+    return new Promise<ModelInfo>((resolve, reject) => {
+      const watch = new HangWatch(child.pid, (limitMs) => {
+        this.abort(`it gave no sign of life for ${limitMs / 1000} s while it loaded the model`);
+      });
+      watch.expectSign(START_LIMIT_MS);
+      child.on('message', (message: StateMessage) => {
+        if (message.state === 'beat') {
+          this.beat.stats = message.stats;
+          this.beat.at = performance.now();
+          return;
+        }
+        watch.expectSign(this.#hooks.loadTimeoutMs);
+        if (message.state === 'started')
+          this.#send({ do: 'open', path, options, beatMs: BEAT_MS, coreDumps: this.#hooks.coreDumps ?? false });
+        else if (message.state === 'loading') this.#hooks.onProgress?.(message.fraction);
+        else {
+          watch.stop();
+          this.beat.at = performance.now();
+          if (message.state === 'ready') resolve(message.info);
+          else reject(fromWire(message.failure));
+        }
+      });
+      void this.ended.then((end) => {
+        watch.stop();
+        reject(new ChasquiError('model_load_failed', `The process that loaded the model ended: ${end.message}.`));
+      });
+    }).finally(() => clearInterval(keepAlive));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  readonly abort = (why: string): void => {
+    this.#hung ??= why;
+    const { child } = this.#forked;
+    child.kill('SIGABRT');
+    const timer = setTimeout(() => child.kill('SIGKILL'), ABORT_LIMIT_MS);
+    void this.ended.then(() => clearTimeout(timer));
+  };
+
+  async #close(): Promise<void> {
+    const { child } = this.#forked;
+    this.#send({ do: 'close' });
+    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_LIMIT_MS);
+    // The timer keeps this process until it is cleared.
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  #send(message: ControlMessage): void {
+    // Of a process that is gone, `ended` tells.
+    if (this.#forked.child.connected) this.#forked.child.send(message, () => {});
+  }
+
+  #toEnd(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd {
+    const described = this.#forked.describeEnd(exitCode, signal);
+    const cause = this.#causeOf(signal);
+    const why = cause === 'out_of_memory' ? 'memory ran out' : this.#hung;
+    return { cause, message: why ? `${why}, and ${described}` : described, signal, exitCode };
+  }
+
+  #causeOf(signal: NodeJS.Signals | null): EngineEnd['cause'] {
+    if (this.#hung !== null) return 'hung';
+    if (this.#closing !== null) return 'closed';
+    if (signal === null || FAULTS.includes(signal)) return 'crashed';
+    const kills = countOutOfMemoryKills();
+    return signal === 'SIGKILL' && kills !== this.#killsBefore ? 'out_of_memory' : 'killed';
+  }
+}
+
+function notStarted(error: Error): EngineEnd {
+  return { cause: 'crashed', message: `it could not be started: ${error.message}`, signal: null, exitCode: null };
+}

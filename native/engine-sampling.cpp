@@ -42,20 +42,21 @@ void Engine::sample(const Plan& plan) {
     for (size_t i = 0; i < plan.rows.size(); ++i) take_outcome(plan.rows[i], outcomes[i]);
 }
 
-// Samples the row's next token, and goes on for as long as the guesses come true: the logits after a guess are those
-// that would have been computed in the next step. Touches nothing but its own sequence.
+// Samples the row's next token, and the one after it for as long as the sampled tokens are those of the draft: the
+// logits after a drafted token are then the ones that the next step would have computed. Touches nothing but its own
+// sequence.
 void Engine::produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome) {
     Sequence& sequence = *row.sequence;
     if (decoder_.logits(plan_row) == nullptr) return;
-    size_t n_right = 0;
-    while (sample_token(sequence, decoder_.logits(plan_row, n_right), outcome)) {
-        const bool comes_true = n_right < row.draft.size() && row.draft[n_right] == outcome.produced.back().token;
-        if (!comes_true || is_over(sequence.status)) break;
-        ++n_right;
+    size_t n_accepted = 0;
+    while (sample_token(sequence, decoder_.logits(plan_row, n_accepted), outcome)) {
+        const bool accepts = n_accepted < row.draft.size() && row.draft[n_accepted] == outcome.produced.back().token;
+        if (!accepts || is_over(sequence.status)) break;
+        ++n_accepted;
     }
-    sequence.n_accepted += n_right;
-    sequence.n_computed += n_right;
-    if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_right);
+    sequence.n_accepted += n_accepted;
+    sequence.n_computed += n_accepted;
+    if (row.draft_length != nullptr) row.draft_length->observe(row.draft.size(), n_accepted);
 }
 
 // False when the constraint takes longer than its share of the step: what it takes to go on aside is in `outcome` then.

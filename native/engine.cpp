@@ -20,7 +20,7 @@ constexpr int kSlowSamplerNiceness = 10;
 
 DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
     DecoderOptions decoder = options.decoder;
-    decoder.n_guesses      = static_cast<uint32_t>(Guesser::kMostTexts * options.draft.n_max);
+    decoder.n_draft_outputs = static_cast<uint32_t>(Drafter::kMaxDraftedSequences * options.draft.n_max);
     if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
     return decoder;
 }
@@ -53,7 +53,7 @@ OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& optio
     // Whether pictures are divisible is known only when the projector is loaded.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
     return fit_to_memory(
-        {path, options.offload, decoder, options.vision, options.draft, Guesser::kMostTexts, spare_bytes});
+        {path, options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences, spare_bytes});
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
@@ -63,7 +63,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       grammars_(model_.vocab()),
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, decoder_options(options, vision_.get())),
-      guesser_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
+      drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       embedder_(model_, for_embedding(options, decoder_)),
       context_length_(decoder_.context_length()),
       parallel_(decoder_.parallel()),
@@ -184,7 +184,7 @@ void Engine::close() {
     const std::lock_guard<std::mutex> lock(close_mutex_);
     if (!thread_.joinable()) return;
     decoder_.abort();
-    guesser_.abort();
+    drafter_.abort();
     mailbox_.put(Close{});
     if (images_) images_->stop();
     thread_.join();
@@ -214,12 +214,12 @@ void Engine::step() {
     const bool        takes_turns = !plan.rows.empty() && vision_ && vision_->rests();
     const EncoderHold hold(takes_turns ? images_.get() : nullptr, scheduler_);
     place(plan);
-    guesser_.add_guesses(plan);
+    drafter_.add_drafts(plan);
     if (decode(plan)) sample(plan);
 }
 
-// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits for
-// those right behind.
+// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits
+// for those right behind.
 void Engine::receive() {
     const bool           was_idle = scheduler_.idle();
     std::vector<Command> commands = mailbox_.take(!has_work_);

@@ -1,6 +1,7 @@
-// Thread: the public functions are for any thread; everything below `private` is the engine thread's. The only caller of
-// llama.cpp with the decoder's context is the engine thread; other threads have contexts of their own (vision, embedder) or
-// none: they read the model's vocabulary, which nobody changes, and a sequence's own sampler and constraint.
+// Thread: the public functions are for any thread; everything below `private` is the engine thread's. The only caller
+// of llama.cpp with the decoder's context is the engine thread; other threads have contexts of their own (vision,
+// embedder) or none: they read the model's vocabulary, which nobody changes, and a sequence's own sampler and
+// constraint.
 #pragma once
 
 #include "core/event.h"
@@ -13,9 +14,9 @@
 #include "core/worker-pool.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
+#include "llama/drafter.h"
 #include "llama/embedder.h"
 #include "llama/grammar.h"
-#include "llama/guesser.h"
 #include "llama/model.h"
 #include "llama/offload.h"
 #include "llama/tokenizer.h"
@@ -175,7 +176,7 @@ private:
     GrammarCompiler         grammars_;
     std::unique_ptr<Vision> vision_;
     Decoder                 decoder_;
-    Guesser                 guesser_;
+    Drafter                 drafter_;
     Embedder                embedder_;
     const uint32_t          context_length_, parallel_;
     const size_t            n_draft_max_;

@@ -19,12 +19,12 @@ struct SchedulerOptions {
     bool               deterministic = false;
 };
 
-// One line of a step's plan: compute the next `n_tokens` of `sequence`, and after them the guesses in `draft`.
+// One row of a step's plan: compute the next `n_tokens` of `sequence`, and after them the tokens of `draft`.
 struct PlanRow {
     Sequence*            sequence;
     size_t               n_tokens;
     std::vector<TokenId> draft        = {};
-    DraftLength*         draft_length = nullptr;  // to be told how many of the guesses came true
+    DraftLength*         draft_length = nullptr;  // is told how many tokens of the draft were accepted
 };
 
 // What one step does: first the placements, in order, then all rows together: either any number of text, or one of a
@@ -46,10 +46,10 @@ struct Plan {
 // paused sequence gives way, or else the one that would be admitted last does to a higher priority, unless waiting had
 // raised its own above that.
 //
-// A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows: what
-// is expected to fit into the target time, learnt from the steps before, or into twenty times as much when nobody decodes.
-// A disconnect and a newcomer wait for the step that is under way.
-// No slice of a prompt goes beyond a point where a snapshot is to be taken.
+// A step takes one token of every sequence, then as much of the prompts, in order of admission, as the budget allows:
+// what is expected to fit into the target time, learnt from the steps before, or into twenty times as much when nobody
+// decodes. A disconnect and a newcomer wait for the step that is under way. No slice of a prompt goes beyond a point
+// where a snapshot is to be taken.
 //
 // A prompt with pictures is admitted once those that it has to compute are encoded. llama.cpp takes text and pictures
 // in separate batches, so steps of pictures, in slices of their own, alternate with steps of text.
@@ -60,8 +60,8 @@ public:
     void submit(std::unique_ptr<Sequence> sequence);
     // While paused, a sequence computes nothing, and gives its slot to whoever waits.
     void pause(Sequence& sequence, bool paused);
-    // How long the first step after idleness may be put off for the next request to arrive, so that both share its passes
-    // over the weights. 0: nobody else could join it, or it is not known yet what waiting is worth.
+    // How long the first step after idleness may be put off for the next request to arrive, so that both share its
+    // passes over the weights. 0: nobody else could join it, or it is not known yet what waiting is worth.
     std::chrono::duration<double, std::milli> worth_waiting() const;
     // Gives slots to whoever can have one and plans the step. Without rows there is nothing to compute.
     Plan plan(Clock::time_point now);

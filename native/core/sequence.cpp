@@ -16,8 +16,8 @@ double milliseconds_between(Clock::time_point from, Clock::time_point to) {
 Sequence::Sequence(Job job, size_t n_draft_max)
     : tokens(job.prompt),
       sampler(std::make_unique<Sampler>(job.sampling, job.constraint)),
-      lookup_guesses(n_draft_max),
-      model_guesses(n_draft_max),
+      lookup_draft_length(n_draft_max),
+      model_draft_length(n_draft_max),
       submitted_at(Clock::now()),
       job_(std::move(job)),
       stop_(job_.stop) {

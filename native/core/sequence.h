@@ -28,7 +28,7 @@ class Sequence {
 public:
     static constexpr int32_t kNoSlot = -1;
 
-    // `n_draft_max`: tokens to guess at a time, at most.
+    // `n_draft_max`: tokens to draft at a time, at most.
     explicit Sequence(Job job, size_t n_draft_max = 0);
 
     uint32_t id() const { return job_.id; }
@@ -45,8 +45,9 @@ public:
     void preempt();
     // Whether steps may have rows of it: its reader keeps up, and its last token is known.
     bool can_compute() const { return !paused && sampler != nullptr; }
-    // Takes the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation token), `context_length` the
-    // tokens this sequence may hold. Returns the text that became certain; may end the sequence.
+    // Takes the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
+    // token), `context_length` the tokens this sequence may hold. Returns the text that became certain; may end the
+    // sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
 
     // nullptr when the prompt holds no pictures.
@@ -73,7 +74,7 @@ public:
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
     std::unique_ptr<Sampler> sampler;           // nullptr while the next token is sampled aside (slow-sampler.h)
     SamplingPace         sampling_pace;
-    DraftLength          lookup_guesses, model_guesses;
+    DraftLength          lookup_draft_length, model_draft_length;
     size_t               n_drafted = 0, n_accepted = 0;
     Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
 

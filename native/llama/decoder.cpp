@@ -84,9 +84,9 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
     params.kv_unified      = false;
     // With a window of cells, sliding-window layers could not go back to an earlier token.
     params.swa_full        = true;
-    params.n_batch         = std::max(options.n_batch, options.parallel + options.n_guesses);
+    params.n_batch         = std::max(options.n_batch, options.parallel + options.n_draft_outputs);
     params.n_ubatch        = std::max(options.n_ubatch, options.parallel);
-    params.n_outputs_max   = options.parallel + options.n_guesses;
+    params.n_outputs_max   = options.parallel + options.n_draft_outputs;
     params.n_threads       = threads;
     params.n_threads_batch = threads;
     return params;
@@ -197,7 +197,7 @@ void Decoder::add_row(const PlanRow& row) {
         add_token(sequence.tokens[sequence.n_computed + i], position, sequence.slot, reaches_end && is_last);
     }
     output_rows_.push_back(reaches_end ? batch_->n_tokens - 1 : -1);
-    for (const TokenId guess : row.draft) add_token(guess, position++, sequence.slot, true);
+    for (const TokenId token : row.draft) add_token(token, position++, sequence.slot, true);
 }
 
 void Decoder::decode(const std::vector<PlanRow>& rows) {
@@ -261,7 +261,8 @@ void Decoder::run(const llama_batch& batch) {
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
 }
 
-// llama_get_logits_ith swaps whole rows the first time after a decode, where sequences of the batch are not in its order.
+// llama_get_logits_ith swaps whole rows the first time after a decode, where sequences of the batch are not in its
+// order.
 void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
         std::vector<float*>& found     = logits_.emplace_back();
@@ -274,9 +275,9 @@ void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     }
 }
 
-float* Decoder::logits(size_t plan_row, size_t n_guesses) const {
+float* Decoder::logits(size_t plan_row, size_t n_drafted) const {
     const std::vector<float*>& of_row = logits_[plan_row];
-    return n_guesses < of_row.size() ? of_row[n_guesses] : nullptr;
+    return n_drafted < of_row.size() ? of_row[n_drafted] : nullptr;
 }
 
 bool Decoder::place(const Placement& placement) {

@@ -1,6 +1,7 @@
-// Thread: engine, except abort(), logits() and the constructor. llama.cpp's own rule is stricter than its header says: what
-// reads outputs (llama_get_logits_ith and its like) first brings the rows into order, without a lock. So every function of
-// llama.cpp that takes the context is called on the engine's thread, and logits() hands out what decode() looked up.
+// Thread: engine, except abort(), logits() and the constructor. llama.cpp's own rule is stricter than its header says:
+// what reads outputs (llama_get_logits_ith and its like) first brings the rows into order, without a lock. So every
+// function of llama.cpp that takes the context is called on the engine's thread, and logits() hands out what decode()
+// looked up.
 #pragma once
 
 #include "../core/scheduler.h"
@@ -25,7 +26,7 @@ struct DecoderOptions {
     uint32_t n_batch        = 2048;
     uint32_t n_ubatch       = 512;
     int32_t  threads        = 0;  // 0: one per physical core, or fewer for a model too small to share out
-    uint32_t n_guesses      = 0;  // outputs to allow for beside one per sequence
+    uint32_t n_draft_outputs = 0; // outputs to allow for beside one per sequence
 };
 
 // A plan in, rows of logits out. The only caller of llama_decode and of the KV memory functions; llama.cpp ends the
@@ -39,12 +40,13 @@ public:
     // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
     // sequences are undefined then.
     void decode(const std::vector<PlanRow>& rows);
-    // The logits after the last token of the plan's row, or after that many of its guesses; nullptr when its sequence
-    // has more to compute. Valid until the next decode(). Any thread, between two calls of decode().
-    float* logits(size_t plan_row, size_t n_guesses = 0) const;
+    // The logits after the last token of the plan's row, or after the first `n_drafted` tokens of its draft; nullptr
+    // when its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
+    // decode().
+    float* logits(size_t plan_row, size_t n_drafted = 0) const;
     // Drops the cells of a slot from that position on.
     bool trim(int32_t slot, int32_t position);
-    // Outputs that one decode() can have, guesses included.
+    // Rows of logits that one decode() can yield, those of drafts included.
     size_t n_outputs_max() const { return n_outputs_max_; }
     // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
     bool place(const Placement& placement);
@@ -110,7 +112,7 @@ private:
     CutBack                                          cut_back_           = CutBack::anywhere;
     bool                                             generates_          = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
-    std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its guesses
+    std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its draft
 };
 
 }  // namespace chasqui

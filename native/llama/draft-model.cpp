@@ -16,12 +16,12 @@ namespace chasqui {
 
 namespace {
 
-// Tokens of a text to compute in one step. More would hold up whoever waits for the step.
-constexpr size_t kCatchUp = 256;
+// More tokens of an input in one step would delay every sequence of that step.
+constexpr size_t kMaxCatchUpTokens = 256;
 // As in llama.cpp's common_speculative: vocabularies of one family differ in padding, and in the names of the first few
 // tokens.
-constexpr int32_t kMostPadding   = 128;
-constexpr int32_t kFirstCompared = 5;
+constexpr int32_t kMaxPadding         = 128;
+constexpr int32_t kFirstComparedToken = 5;
 
 std::string architecture_of(const llama_model* model) {
     char name[64] = {};
@@ -29,11 +29,11 @@ std::string architecture_of(const llama_model* model) {
     return name;
 }
 
-// Why guesses of one could not be tokens of the other; empty if they can.
+// Why the draft model's tokens are not those of the target; empty if they are.
 std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     const int32_t n_target = llama_vocab_n_tokens(target), n_draft = llama_vocab_n_tokens(draft);
     if (llama_vocab_type(target) != llama_vocab_type(draft)) return "they are of different kinds";
-    if (std::abs(n_target - n_draft) > kMostPadding) {
+    if (std::abs(n_target - n_draft) > kMaxPadding) {
         return "they have " + std::to_string(n_target) + " and " + std::to_string(n_draft) + " tokens";
     }
     const bool begins = llama_vocab_get_add_bos(target), ends = llama_vocab_get_add_eos(target);
@@ -42,7 +42,7 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
         (ends && llama_vocab_eos(target) != llama_vocab_eos(draft))) {
         return "texts begin or end with different tokens";
     }
-    for (TokenId token = kFirstCompared; token < std::min(n_target, n_draft); ++token) {
+    for (TokenId token = kFirstComparedToken; token < std::min(n_target, n_draft); ++token) {
         const char *in_target = llama_vocab_get_text(target, token), *in_draft = llama_vocab_get_text(draft, token);
         if (std::strcmp(in_target, in_draft) == 0) continue;
         return "token " + std::to_string(token) + " is '" + in_target + "' in one and '" + in_draft + "' in the other";
@@ -57,11 +57,11 @@ void check(const DraftOptions& options, const Model& target, const Model& draft,
     if (!(options.p_min >= 0.0f && options.p_min <= 1.0f)) refuse("--draft-p-min must be from 0 to 1.");
     if (target_cut_back == CutBack::never) {
         refuse("A draft model is of no use for " + target.path() +
-               ": guesses that fail cannot be taken back out of a recurrent state. Serve it without one.");
+               ": rejected drafts cannot be removed from a recurrent state. Serve it without one.");
     }
     if (llama_model_is_recurrent(draft.handle()) || llama_model_is_hybrid(draft.handle())) {
-        refuse(draft.path() + " cannot be a draft model: what it guessed wrongly could not be taken back out of its " +
-               "recurrent state. Choose a small transformer of the same family.");
+        refuse(draft.path() + " cannot be a draft model: rejected drafts could not be removed from its recurrent " +
+               "state. Choose a small transformer of the same family.");
     }
     for (const char* heads_only : {"eagle3", "dflash", "gemma4_assistant"}) {
         if (architecture_of(draft.handle()) != heads_only) continue;
@@ -70,7 +70,7 @@ void check(const DraftOptions& options, const Model& target, const Model& draft,
     }
     const std::string why = difference(target.vocab(), draft.vocab());
     if (!why.empty()) {
-        refuse("The draft model " + draft.path() + " cannot guess for " + target.path() +
+        refuse("The draft model " + draft.path() + " cannot draft for " + target.path() +
                " because their vocabularies differ: " + why + ". Choose a small model of the same family.");
     }
 }
@@ -89,13 +89,13 @@ double probability_of_largest(const float* logits, int32_t n_vocab, TokenId larg
 
 }  // namespace
 
-llama_context_params draft_context_params(size_t n_texts, uint32_t context_length) {
+llama_context_params draft_context_params(size_t n_slots, uint32_t context_length) {
     llama_context_params params = llama_context_default_params();
-    params.n_seq_max            = static_cast<uint32_t>(n_texts);
+    params.n_seq_max            = static_cast<uint32_t>(n_slots);
     params.n_ctx                = context_length * params.n_seq_max;
     params.kv_unified           = false;
     params.swa_full             = true;
-    params.n_batch              = static_cast<uint32_t>(kCatchUp * n_texts);
+    params.n_batch              = static_cast<uint32_t>(kMaxCatchUpTokens * n_slots);
     params.n_ubatch             = params.n_batch;
     params.n_outputs_max        = params.n_seq_max;
     return params;
@@ -103,25 +103,25 @@ llama_context_params draft_context_params(size_t n_texts, uint32_t context_lengt
 
 void DraftModel::FreeContext::operator()(llama_context* context) const { llama_free(context); }
 
-DraftModel::DraftModel(const DraftOptions& options, size_t n_texts, const Model& target, const Decoder& decoder,
+DraftModel::DraftModel(const DraftOptions& options, size_t n_slots, const Model& target, const Decoder& decoder,
                        const Model::Progress& progress)
-    : options_(options), model_(options.model_path, target.offload().for_companion(), progress), lanes_(n_texts) {
+    : options_(options), model_(options.model_path, target.offload().for_draft_model(), progress), slots_(n_slots) {
     check(options_, target, model_, decoder.cut_back());
     n_vocab_ = std::min(target.vocabulary_size(), model_.vocabulary_size());
-    create_context(n_texts, decoder);
-    batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(kCatchUp * n_texts), 0, 1));
-    // The weights come into memory now rather than with the first request.
+    create_context(n_slots, decoder);
+    batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(kMaxCatchUpTokens * n_slots), 0, 1));
+    // This loads the weights into memory now rather than with the first request.
     add_token(0, 0, true);
     if (!compute()) throw Error(ErrorCode::out_of_memory, "The draft model could not compute a token.");
-    forget();
+    clear();
 }
 
 DraftModel::~DraftModel() {
     if (batch_) llama_batch_free(*batch_);
 }
 
-void DraftModel::create_context(size_t n_texts, const Decoder& decoder) {
-    llama_context_params params = draft_context_params(n_texts, decoder.context_length());
+void DraftModel::create_context(size_t n_slots, const Decoder& decoder) {
+    llama_context_params params = draft_context_params(n_slots, decoder.context_length());
     params.n_threads            = decoder.decode_threads();
     params.n_threads_batch      = decoder.threads();
     params.abort_callback       = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
@@ -135,103 +135,105 @@ void DraftModel::create_context(size_t n_texts, const Decoder& decoder) {
     llama_attach_threadpool(context_.get(), decoder.threadpool(), nullptr);
 }
 
-std::vector<std::vector<TokenId>> DraftModel::guess(const std::vector<Text>& texts) {
-    std::vector<Guess>  guesses(texts.size());
-    std::vector<Guess*> open;
-    choose_lanes(texts, guesses);
-    for (size_t i = 0; i < texts.size(); ++i) {
-        if (catch_up(*texts[i].tokens, guesses[i])) open.push_back(&guesses[i]);
+std::vector<std::vector<TokenId>> DraftModel::draft(const std::vector<Input>& inputs) {
+    std::vector<Draft>  drafts(inputs.size());
+    std::vector<Draft*> open;
+    choose_slots(inputs, drafts);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (catch_up(*inputs[i].tokens, drafts[i])) open.push_back(&drafts[i]);
     }
     while (compute() && !open.empty()) {
-        const auto ends = [this](Guess* guess) { return !take_next(*guess); };
+        const auto ends = [this](Draft* draft) { return !take_next(*draft); };
         open.erase(std::remove_if(open.begin(), open.end(), ends), open.end());
-        for (Guess* guess : open) guess->row = add_token(guess->lane, guess->tokens.back(), true);
+        for (Draft* draft : open) draft->row = add_token(draft->slot, draft->tokens.back(), true);
     }
     std::vector<std::vector<TokenId>> result;
-    for (Guess& guess : guesses) {
-        if (guess.tokens.size() < options_.n_min) guess.tokens.clear();
-        result.push_back(std::move(guess.tokens));
+    for (Draft& draft : drafts) {
+        if (draft.tokens.size() < options_.n_min) draft.tokens.clear();
+        result.push_back(std::move(draft.tokens));
     }
     return result;
 }
 
-// Texts keep the lane that they had; the others get those that are left, by how much is of use to them.
-void DraftModel::choose_lanes(const std::vector<Text>& texts, std::vector<Guess>& guesses) {
-    for (Lane& lane : lanes_) lane.taken = false;
-    std::vector<size_t> order(texts.size());
-    for (size_t i = 0; i < texts.size(); ++i) order[i] = i;
+// An input keeps the slot that its job had in the last call. The others then choose among the slots that are left: each
+// takes the one that shares the longest prefix with it.
+void DraftModel::choose_slots(const std::vector<Input>& inputs, std::vector<Draft>& drafts) {
+    for (Slot& slot : slots_) slot.taken = false;
+    std::vector<size_t> order(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) order[i] = i;
     std::stable_partition(order.begin(), order.end(), [&](size_t i) {
-        const auto is_its = [&](const Lane& lane) { return lane.job_id == texts[i].job_id; };
-        return std::any_of(lanes_.begin(), lanes_.end(), is_its);
+        const auto is_its = [&](const Slot& slot) { return slot.job_id == inputs[i].job_id; };
+        return std::any_of(slots_.begin(), slots_.end(), is_its);
     });
     for (const size_t i : order) {
-        guesses[i].lane  = choose_lane(texts[i]);
-        guesses[i].n_max = texts[i].n_max;
+        drafts[i].slot  = choose_slot(inputs[i]);
+        drafts[i].n_max = inputs[i].n_max;
     }
 }
 
-size_t DraftModel::choose_lane(const Text& text) {
-    size_t best = lanes_.size(), most = 0;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i].taken) continue;
-        const bool   is_its  = lanes_[i].job_id == text.job_id;
-        const size_t of_use = is_its ? text.tokens->size() + 1 : common_length(lanes_[i].tokens, *text.tokens);
-        if (best < lanes_.size() && of_use <= most) continue;
-        best = i;
-        most = of_use;
+size_t DraftModel::choose_slot(const Input& input) {
+    size_t best = slots_.size(), best_length = 0;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+        if (slots_[i].taken) continue;
+        const bool   is_its = slots_[i].job_id == input.job_id;
+        const size_t length = is_its ? input.tokens->size() + 1 : common_length(slots_[i].tokens, *input.tokens);
+        if (best < slots_.size() && length <= best_length) continue;
+        best        = i;
+        best_length = length;
     }
-    lanes_[best].taken  = true;
-    lanes_[best].job_id = text.job_id;
+    slots_[best].taken  = true;
+    slots_[best].job_id = input.job_id;
     return best;
 }
 
-// Puts what the guess's lane lacks of the text into the batch, or a part of it. False while there is more.
-bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Guess& guess) {
-    Lane& lane = lanes_[guess.lane];
-    // The last token is always computed: its logits are what the guess begins with.
-    const size_t n_kept = std::min(common_length(lane.tokens, tokens), tokens.size() - 1);
-    llama_memory_seq_rm(llama_get_memory(context_.get()), static_cast<llama_seq_id>(guess.lane),
+// Adds the tokens that have no cells in the draft's slot yet to the batch, at most kMaxCatchUpTokens of them. Returns
+// whether those were all.
+bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Draft& draft) {
+    Slot& slot = slots_[draft.slot];
+    // The last token is always computed again, because the draft begins with its logits.
+    const size_t n_kept = std::min(common_length(slot.tokens, tokens), tokens.size() - 1);
+    llama_memory_seq_rm(llama_get_memory(context_.get()), static_cast<llama_seq_id>(draft.slot),
                         n_kept == 0 ? -1 : static_cast<llama_pos>(n_kept), -1);
-    lane.tokens.resize(n_kept);
-    const size_t end = std::min(tokens.size(), n_kept + kCatchUp);
-    for (size_t at = n_kept; at < end; ++at) guess.row = add_token(guess.lane, tokens[at], at + 1 == tokens.size());
+    slot.tokens.resize(n_kept);
+    const size_t end = std::min(tokens.size(), n_kept + kMaxCatchUpTokens);
+    for (size_t at = n_kept; at < end; ++at) draft.row = add_token(draft.slot, tokens[at], at + 1 == tokens.size());
     return end == tokens.size();
 }
 
-// Takes the most probable next token. False when the guess ends there.
-bool DraftModel::take_next(Guess& guess) const {
-    const float*  logits = llama_get_logits_ith(context_.get(), guess.row);
+// Appends the most probable next token. False when the draft ends there.
+bool DraftModel::take_next(Draft& draft) const {
+    const float*  logits = llama_get_logits_ith(context_.get(), draft.row);
     const TokenId next   = argmax(logits, n_vocab_);
     if (options_.p_min > 0.0f && probability_of_largest(logits, n_vocab_, next) < options_.p_min) return false;
-    guess.tokens.push_back(next);
-    return guess.tokens.size() < guess.n_max && !llama_vocab_is_eog(model_.vocab(), next);
+    draft.tokens.push_back(next);
+    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model_.vocab(), next);
 }
 
-// Returns its row in the batch.
-int32_t DraftModel::add_token(size_t lane, TokenId token, bool output) {
+// Returns the token's row in the batch.
+int32_t DraftModel::add_token(size_t slot, TokenId token, bool output) {
     const auto at         = static_cast<size_t>(batch_->n_tokens++);
     batch_->token[at]     = token;
-    batch_->pos[at]       = static_cast<llama_pos>(lanes_[lane].tokens.size());
+    batch_->pos[at]       = static_cast<llama_pos>(slots_[slot].tokens.size());
     batch_->n_seq_id[at]  = 1;
-    batch_->seq_id[at][0] = static_cast<llama_seq_id>(lane);
+    batch_->seq_id[at][0] = static_cast<llama_seq_id>(slot);
     batch_->logits[at]    = output;
-    lanes_[lane].tokens.push_back(token);
+    slots_[slot].tokens.push_back(token);
     return static_cast<int32_t>(at);
 }
 
-// Computes the batch and empties it. When that fails nothing is guessed, and the answers go on without.
+// Computes the batch and empties it. When that fails there are no drafts, and generation goes on without them.
 bool DraftModel::compute() {
     if (batch_->n_tokens == 0) return true;
     const bool computed = llama_decode(context_.get(), *batch_) == 0;
     llama_synchronize(context_.get());
     batch_->n_tokens = 0;
-    if (!computed) forget();
+    if (!computed) clear();
     return computed;
 }
 
-void DraftModel::forget() {
+void DraftModel::clear() {
     llama_memory_clear(llama_get_memory(context_.get()), false);
-    for (Lane& lane : lanes_) lane = {};
+    for (Slot& slot : slots_) slot = {};
 }
 
 }  // namespace chasqui

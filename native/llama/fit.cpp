@@ -49,10 +49,10 @@ Bytes measure_projector(const FitRequest& request, const Offload& offload) {
 Bytes measure_draft_model(const FitRequest& request, const Offload& offload, uint32_t context_length) {
     if (request.draft.model_path.empty()) return {};
     check_gguf_file(request.draft.model_path);
-    const Offload      all(offload.for_companion());
+    const Offload      all(offload.for_draft_model());
     llama_model_params model = llama_model_default_params();
     all.apply(model);
-    const llama_context_params      context = draft_context_params(request.n_draft_texts, context_length);
+    const llama_context_params      context = draft_context_params(request.n_draft_slots, context_length);
     std::vector<ggml_backend_dev_t> devices;
     uint32_t                        n_layers, trained_length, n_experts;
     const auto measured = common_get_device_memory_data(request.draft.model_path.c_str(), &model, &context, devices,

@@ -19,7 +19,7 @@ struct FitRequest {
     DecoderOptions decoder;
     VisionOptions  vision;
     DraftOptions   draft;
-    size_t         n_draft_texts = 0;
+    size_t         n_draft_slots = 0;
     size_t         spare_bytes   = 0;  // to leave free on each device
 };
 

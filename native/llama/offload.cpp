@@ -140,7 +140,7 @@ void Offload::apply(llama_model_params& params) const {
     if (!options_.overrides.empty()) params.tensor_buft_overrides = arrays_->overrides.data();
 }
 
-OffloadOptions Offload::for_companion() const {
+OffloadOptions Offload::for_draft_model() const {
     OffloadOptions options;
     options.devices = device_names();
     return options;

@@ -42,8 +42,8 @@ public:
     void apply(llama_model_params& params) const;
 
     const OffloadOptions& options() const { return options_; }
-    // For a smaller model beside this one: all of it on the same devices.
-    OffloadOptions                           for_companion() const;
+    // For the draft model: all of it on the same devices.
+    OffloadOptions                           for_draft_model() const;
     const std::vector<ggml_backend_device*>& devices() const { return devices_; }
     std::vector<std::string>                 device_names() const;
     // For what cannot be shared out; nullptr: the CPU.

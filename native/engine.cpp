@@ -1,6 +1,5 @@
 #include "engine.h"
 
-#include "core/encoder-hold.h"
 #include "core/snapshot-points.h"
 #include "llama/fit.h"
 #include "llama/thread-priority.h"
@@ -50,7 +49,7 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
 
 OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
     DecoderOptions decoder = decoder_options(options, nullptr);
-    // Whether pictures are divisible is known only when the projector is loaded.
+    // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
     return fit_to_memory(
         {path, options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences, spare_bytes});
@@ -78,10 +77,10 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
                     [this](auto sample) { mailbox_.put(std::move(sample)); }) {
     count();
     if (vision_) {
-        images_ = std::make_unique<ImageSupply>(
+        image_encoder_ = std::make_unique<ImageEncoder>(
             options.vision.cache_bytes, Vision::lower_priority,
-            [this](const ImageSource& source, const auto& rest) { return vision_->encode(source, rest); },
-            [this](Encoded encoded) { mailbox_.put(std::move(encoded)); });
+            [this](const ImageSource& source, const auto& yield) { return vision_->encode(source, yield); },
+            [this](EncodeResult result) { mailbox_.put(std::move(result)); });
     }
     thread_ = std::thread([this] { run(); });
 }
@@ -186,7 +185,7 @@ void Engine::close() {
     decoder_.abort();
     drafter_.abort();
     mailbox_.put(Close{});
-    if (images_) images_->stop();
+    if (image_encoder_) image_encoder_->stop();
     thread_.join();
     slow_samples_.close();
 }
@@ -210,12 +209,32 @@ void Engine::run() noexcept {
 void Engine::step() {
     Plan plan = scheduler_.plan(Clock::now());
     has_work_ = !plan.rows.empty();
-    if (images_ && images_->provide(plan.wanted)) has_work_ = true;  // whoever got it can be planned for now
-    const bool        takes_turns = !plan.rows.empty() && vision_ && vision_->rests();
-    const EncoderHold hold(takes_turns ? images_.get() : nullptr, scheduler_);
+    // A sequence whose image was in the cache can be planned for at once.
+    if (image_encoder_ && image_encoder_->request_embeddings(plan.pending_images)) has_work_ = true;
+
+    const bool shares_cores = !plan.rows.empty() && vision_ && vision_->can_yield();
+    if (!shares_cores) return compute(plan);
+    image_encoder_->pause();
+    const auto started = Clock::now();
+    try {
+        compute(plan);
+    } catch (...) {
+        resume_encoder(started);
+        throw;
+    }
+    resume_encoder(started);
+}
+
+void Engine::compute(Plan& plan) {
     place(plan);
     drafter_.add_drafts(plan);
     if (decode(plan)) sample(plan);
+}
+
+void Engine::resume_encoder(Clock::time_point step_started) {
+    const std::chrono::duration<double, std::milli> took = Clock::now() - step_started;
+    const std::chrono::duration<double, std::milli> time(scheduler_.encoding_ms(took.count()));
+    image_encoder_->resume_for(std::chrono::duration_cast<Clock::duration>(time));
 }
 
 // Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits
@@ -251,8 +270,8 @@ void Engine::handle(Command command) {
         }
     } else if (const auto* pause = std::get_if<Pause>(&command)) {
         if (Sequence* sequence = scheduler_.find(pause->job_id)) scheduler_.pause(*sequence, pause->paused);
-    } else if (const auto* encoded = std::get_if<Encoded>(&command)) {
-        handle(*encoded);
+    } else if (const auto* result = std::get_if<EncodeResult>(&command)) {
+        handle(*result);
     } else if (auto* sampled = std::get_if<std::unique_ptr<SlowSample>>(&command)) {
         handle(std::move(*sampled));
     } else {
@@ -272,10 +291,10 @@ void Engine::handle(std::unique_ptr<SlowSample> sample) {
     if (is_over(sequence->status)) end(sequence);
 }
 
-void Engine::handle(const Encoded& encoded) {
-    counts_.images_encoded += encoded.embeddings ? 1 : 0;
-    for (const WantedImage& failed : images_->arrived(encoded, scheduler_.all())) {
-        fail(failed.sequence, {encoded.failure->code, encoded.failure->message, failed.image});
+void Engine::handle(const EncodeResult& result) {
+    counts_.images_encoded += result.embeddings ? 1 : 0;
+    for (const PendingImage& failed : image_encoder_->deliver(result, scheduler_.all())) {
+        fail(failed.sequence, {result.failure->code, result.failure->message, failed.image});
     }
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/event.h"
-#include "core/image-supply.h"
+#include "core/image-encoder.h"
 #include "core/job.h"
 #include "core/mailbox.h"
 #include "core/outbox.h"
@@ -81,7 +81,7 @@ public:
     // Everything that happened since the last call.
     EventBatch take_events() { return outbox_.take(); }
 
-    // The tokens of a rendered prompt, special tokens parsed, that holds `vision()->marker()` once for each picture.
+    // The tokens of a rendered prompt, special tokens parsed, that holds `vision()->marker()` once for each image.
     // Throws `context_length_exceeded` before doing the work when the text cannot possibly fit, `invalid_image`,
     // `image_not_supported`. Any thread; slow for long texts.
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
@@ -139,11 +139,14 @@ private:
         bool     paused;
     };
     struct Close {};
-    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, Encoded, std::unique_ptr<SlowSample>, Close>;
+    using Command =
+        std::variant<std::unique_ptr<Sequence>, Cancel, Pause, EncodeResult, std::unique_ptr<SlowSample>, Close>;
 
     void run() noexcept;
     void receive();
     void step();
+    void compute(Plan& plan);
+    void resume_encoder(Clock::time_point step_started);
     void place(Plan& plan);
     bool decode(const Plan& plan);
     void share_step(double milliseconds);
@@ -162,7 +165,7 @@ private:
     [[noreturn]] void refuse_length(const std::string& n_tokens) const;
 
     void handle(Command command);
-    void handle(const Encoded& encoded);
+    void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
     void emit(const Sequence& sequence, Produced produced, bool is_last);
     void end(Sequence* sequence, bool spoilt = false);
@@ -195,9 +198,9 @@ private:
     EngineStats             stats_;
     std::atomic<Clock::rep> step_began_{0};  // 0: no step is under way
 
-    std::mutex                   close_mutex_;
-    std::unique_ptr<ImageSupply> images_;  // as vision_
-    std::thread                  thread_;  // last: it uses everything above
+    std::mutex                    close_mutex_;
+    std::unique_ptr<ImageEncoder> image_encoder_;  // nullptr without vision_
+    std::thread                   thread_;         // last: it uses everything above
 };
 
 }  // namespace chasqui

@@ -13,14 +13,14 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 EncodeQueue::~EncodeQueue() { stop(); }
 
 void EncodeQueue::request(const PromptImage& image) {
-    turns_.add();
+    gate_.add_image();
     requests_.put({image.digest, image.source});
 }
 
 void EncodeQueue::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
-    turns_.stop();
+    gate_.stop();
     requests_.put({{}, {}, true});
     thread_.join();
 }
@@ -30,28 +30,28 @@ void EncodeQueue::run(const std::function<void()>& prepare_thread) noexcept {
     for (;;) {
         for (const Request& request : requests_.take(true)) {
             if (request.is_last || stopping_) return;
-            Encoded encoded = answer(request);
-            turns_.done();
-            on_encoded_(std::move(encoded));
+            EncodeResult result = encode_image(request);
+            gate_.image_done();
+            on_encoded_(std::move(result));
         }
     }
 }
 
-Encoded EncodeQueue::answer(const Request& request) noexcept {
-    Encoded encoded;
-    encoded.digest = request.digest;
+EncodeResult EncodeQueue::encode_image(const Request& request) noexcept {
+    EncodeResult result;
+    result.digest = request.digest;
     try {
         const auto source = request.source.lock();
-        const auto rest   = [this] { return turns_.rest(); };
-        if (source) encoded.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, rest));
+        const auto yield  = [this] { return gate_.yield_to_engine(); };
+        if (source) result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, yield));
     } catch (const Error& error) {
-        encoded.failure = Failure{error.code(), error.what()};
+        result.failure = Failure{error.code(), error.what()};
     } catch (const std::bad_alloc&) {
-        encoded.failure = Failure{ErrorCode::out_of_memory, "There is not enough memory to encode the image."};
+        result.failure = Failure{ErrorCode::out_of_memory, "There is not enough memory to encode the image."};
     } catch (const std::exception& error) {
-        encoded.failure = Failure{ErrorCode::decode_failed, error.what()};
+        result.failure = Failure{ErrorCode::decode_failed, error.what()};
     }
-    return encoded;
+    return result;
 }
 
 }  // namespace chasqui

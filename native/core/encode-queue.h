@@ -1,7 +1,7 @@
-// Thread: request(), hold() and let() engine, stop() any; `encode` and `on_encoded` run on the queue's own.
+// Thread: request(), pause() and resume_for() engine, stop() any; `encode` and `on_encoded` run on the queue's own.
 #pragma once
 
-#include "encode-turns.h"
+#include "encoder-gate.h"
 #include "error-code.h"
 #include "event.h"
 #include "mailbox.h"
@@ -15,34 +15,34 @@
 
 namespace chasqui {
 
-// How the encoding of a picture ended: with embeddings, with a failure, or, when nobody wanted them any more, with
-// neither.
-struct Encoded {
+// How the encoding of an image ended: with embeddings, with a failure, or with neither when no sequence needed the
+// image any more.
+struct EncodeResult {
     ImageDigest                            digest;
     std::shared_ptr<const ImageEmbeddings> embeddings;
     std::optional<Failure>                 failure;
 };
 
-// Encodes pictures on a thread of its own, one after another, in order of request.
+// Encodes images on a thread of its own, one after another, in order of request.
 class EncodeQueue {
 public:
-    // To be called often while encoding: waits while somebody else has the cores. False: give up.
-    using Rest      = std::function<bool()>;
-    using Encode    = std::function<ImageEmbeddings(const ImageSource&, const Rest&)>;
-    using OnEncoded = std::function<void(Encoded)>;
+    // See EncoderGate::yield_to_engine(). To be called often while encoding.
+    using Yield     = std::function<bool()>;
+    using Encode    = std::function<ImageEmbeddings(const ImageSource&, const Yield&)>;
+    using OnEncoded = std::function<void(EncodeResult)>;
 
     // `prepare_thread` is called on the thread before anything else.
     EncodeQueue(std::function<void()> prepare_thread, Encode encode, OnEncoded on_encoded);
     // stop()
     ~EncodeQueue();
 
-    // Not encoded if the source is gone by the time its turn comes.
+    // The image is skipped if its source is gone by the time its turn comes.
     void request(const PromptImage& image);
-    // See EncodeTurns; for an encoder that rests.
-    void hold() { turns_.hold(); }
-    void let(EncodeTurns::Clock::duration time) { turns_.let(time); }
-    // Breaks off the picture that is being encoded, or waits for it where it never rests; drops the others. Any number
-    // of times.
+    // See EncoderGate. Only for an `encode` that yields.
+    void pause() { gate_.pause_encoder(); }
+    void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
+    // Breaks off the image that is being encoded, or waits for it if `encode` never yields; drops the others. May be
+    // called any number of times.
     void stop();
 
 private:
@@ -52,12 +52,12 @@ private:
         bool                             is_last = false;
     };
 
-    void    run(const std::function<void()>& prepare_thread) noexcept;
-    Encoded answer(const Request& request) noexcept;
+    void         run(const std::function<void()>& prepare_thread) noexcept;
+    EncodeResult encode_image(const Request& request) noexcept;
 
     Encode            encode_;
     OnEncoded         on_encoded_;
-    EncodeTurns       turns_;
+    EncoderGate       gate_;
     Mailbox<Request>  requests_;
     std::atomic<bool> stopping_{false};
     std::thread       thread_;  // last: it uses everything above

@@ -39,7 +39,7 @@ struct Finish {
 struct Failure {
     ErrorCode             code = ErrorCode::decode_failed;
     std::string           message;
-    std::optional<size_t> image = std::nullopt;  // which of the job's pictures is at fault
+    std::optional<size_t> image = std::nullopt;  // which of the job's images is at fault
 };
 
 // What all sequences produced since JavaScript last looked, as columns: one crossing carries any number of tokens.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t   kDigitsPerWord = 8;           // hexadecimal
 constexpr size_t   kWords         = 8;           // of 32 bits in a digest
-constexpr uint32_t kSpread        = 0x9e3779b9;  // tells the parts of a picture apart
+constexpr uint32_t kSpread        = 0x9e3779b9;  // tells the parts of an image apart
 
 uint32_t word_of(const ImageDigest& digest, size_t index) {
     const std::string digits = digest.substr(index * kDigitsPerWord, kDigitsPerWord);
@@ -18,7 +18,7 @@ uint32_t word_of(const ImageDigest& digest, size_t index) {
 
 }  // namespace
 
-// A token has room for 31 bits of the digest, so eight of them tell one picture from all others.
+// A token has room for 31 bits of the digest, so eight tokens tell one image from all others.
 TokenId image_token(const ImageDigest& digest, size_t part, size_t at) {
     const uint32_t bits = word_of(digest, at % kWords) + kSpread * static_cast<uint32_t>(part);
     return -1 - static_cast<TokenId>(bits & static_cast<uint32_t>(std::numeric_limits<TokenId>::max()));
@@ -38,7 +38,7 @@ size_t Media::run_end(size_t token, size_t n_tokens) const {
 }
 
 int32_t Media::position(size_t token) const {
-    int32_t saved = 0;  // positions that the chunks before did not take
+    int32_t saved = 0;  // positions that earlier chunks did not use
     for (const ImageChunk& chunk : chunks) {
         if (token < chunk.begin) break;
         if (token < chunk.end()) {
@@ -50,7 +50,7 @@ int32_t Media::position(size_t token) const {
     return static_cast<int32_t>(token) - saved;
 }
 
-// The cells of a chunk with two-dimensional positions share one position by which they could be removed.
+// llama.cpp removes cells by position, and all cells of a chunk with two-dimensional positions have the same one.
 size_t Media::resumable(size_t n_tokens) const {
     if (n_tokens == 0) return 0;
     const ImageChunk* chunk = chunk_at(n_tokens - 1);

@@ -70,7 +70,7 @@ public:
         Placement placement;
     };
     // Finds a slot for a sequence with these tokens, at least one of which is left to compute. Without `reuse`, all
-    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending. `media`: the pictures
+    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending. `media`: the images
     // among the tokens.
     Answer place(const std::vector<TokenId>& tokens, bool reuse = true, const std::vector<size_t>& snapshot_at = {},
                  const Media* media = nullptr);
@@ -81,8 +81,8 @@ public:
     void set_paused(int32_t slot, bool paused);
     // How many tokens of the slot in use may be computed before a snapshot of it is due.
     size_t n_until_snapshot(int32_t slot) const;
-    // The first `n_ready` tokens of the slot in use are computed now. Tells if a snapshot is to be taken before anything
-    // else is done.
+    // The first `n_ready` tokens of the slot in use are computed now. Tells if a snapshot is to be taken before
+    // anything else is done.
     std::optional<Snapshot> progress(int32_t slot, size_t n_ready);
     // The slot's sequence is over or preempted: tokens[0, n_ready) stay there, parked.
     void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready);

@@ -18,8 +18,8 @@ constexpr double kLongestSteps = 4.0;
 constexpr size_t kRowsAtOnce = 4;
 // So short a rest of a prompt comes along with the slice before it: it is not worth a step of its own.
 constexpr size_t kShortRest = 16;
-// While nobody decodes a step may take this many times the target: the passes over the weights are few then, and whoever
-// disconnects or arrives waits for seconds at most.
+// While nobody decodes a step may take this many times the target: the passes over the weights are few then, and
+// whoever disconnects or arrives waits for seconds at most.
 constexpr double kAlone      = 20.0;
 // The first slice of all, when nobody decodes.
 constexpr size_t kFirstAlone = 512;
@@ -29,9 +29,10 @@ constexpr size_t kFixedSlice = 256;
 constexpr size_t kSmallestSlice = 16;
 // The weight of the newest measurement in the running averages.
 constexpr double kNewest = 0.2;
-// Encoding goes on even when the decoding alone exceeds the target: for this share of its time.
-constexpr double kLeastForEncoding = 0.5;
-constexpr double kMostForEncoding  = 10.0;  // of the target
+// Encoding goes on even when decoding alone exceeds the target: after each step, for this share of the step's time.
+constexpr double kMinEncodingShare = 0.5;
+// While no sequence decodes, images are encoded for at most this many times the target between two steps.
+constexpr double kMaxEncodingFactor = 10.0;
 // An idle engine puts off its first step by this share of what is to be computed: requests that were sent at once are
 // read one after another, and whoever misses the step is computed in slices beside those who did not.
 constexpr double kForCompany     = 0.02;
@@ -104,16 +105,16 @@ bool Scheduler::may_reuse(const Sequence& sequence) const {
     return sequence.job().cache_prompt && sequence.may_reuse && !options_.deterministic;
 }
 
-// Asks for the pictures of the next few only: embeddings take memory while they wait.
+// Requests images for as many sequences as there are slots, because embeddings take memory while they wait.
 bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const {
     const Media* media = sequence.media();
     if (media == nullptr) return false;
     const size_t n_ready = may_reuse(sequence) ? cache_.n_ready(sequence.tokens, media) : 0;
     bool         awaits  = false;
     for (size_t image = 0; image < media->images.size(); ++image) {
-        if (!sequence.lacks(image, n_ready)) continue;
+        if (!sequence.needs_encoding(image, n_ready)) continue;
         awaits = true;
-        if (n_awaiting < options_.cache.n_slots) plan.wanted.push_back({&sequence, image});
+        if (n_awaiting < options_.cache.n_slots) plan.pending_images.push_back({&sequence, image});
     }
     n_awaiting += awaits ? 1 : 0;
     return awaits;
@@ -124,9 +125,9 @@ void Scheduler::pause(Sequence& sequence, bool paused) {
     if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
 }
 
-// Who gives a slot up for a sequence; nullptr: nobody has to. Nobody does in the step that admitted them. Both priorities
-// count: without the raw one, equals would take each other's slots; without the effective one, whoever was admitted because
-// they had waited for long would lose the slot to the next who comes.
+// Who gives a slot up for a sequence; nullptr: nobody has to. Nobody does in the step that admitted them. Both
+// priorities count: without the raw one, equals would take each other's slots; without the effective one, whoever was
+// admitted because they had waited for long would lose the slot to the next who comes.
 Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const {
     const auto yields_before = [now](const Sequence& a, const Sequence& b) {
         return std::make_tuple(!a.paused, effective_priority(a, now)) <=
@@ -183,7 +184,7 @@ Scheduler::Load Scheduler::load() const {
     return load;
 }
 
-// One slice of one picture, when it is its turn.
+// Plans one slice of one image, if it is the images' turn.
 bool Scheduler::plan_image(Plan& plan) {
     const auto [n_decoding, n_texts, next] = load();
     last_was_image_ = next != nullptr && (n_texts == 0 || !last_was_image_);
@@ -241,7 +242,7 @@ size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
 }
 
 size_t Scheduler::image_budget(size_t n_decoding) const {
-    // A row of a picture costs about what a token of a prompt does.
+    // An image token costs about as much as a token of text.
     const double ms_per_token = ms_per_image_token_ == 0 ? ms_per_prompt_token_ : ms_per_image_token_;
     if (ms_per_token == 0) return std::min(options_.n_batch, n_decoding == 0 ? kFirstAlone : kFirstSlice);
     const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
@@ -251,12 +252,13 @@ size_t Scheduler::image_budget(size_t n_decoding) const {
     return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
 }
 
-// While nobody decodes, half of the time, but not so much of it at once that a newcomer waits for long.
-double Scheduler::encode_ms(double step_ms) const {
+// While no sequence decodes, encoding gets half of the time, but not so much of it at once that a new request waits for
+// long.
+double Scheduler::encoding_ms(double step_ms) const {
     const Load load = this->load();
-    if (load.n_decoding == 0) return std::min(step_ms, kMostForEncoding * options_.target_step_ms);
-    const double least = kLeastForEncoding * std::min(step_ms, options_.target_step_ms);
-    // Pictures that are encoded already take most of what a step leaves: a slice of theirs is next, or was last.
+    if (load.n_decoding == 0) return std::min(step_ms, kMaxEncodingFactor * options_.target_step_ms);
+    const double least = kMinEncodingShare * std::min(step_ms, options_.target_step_ms);
+    // Steps with slices of encoded images take most of what steps of text leave: one of them is next, or was last.
     if (load.first_image != nullptr) return last_was_image_ ? 0 : least;
     return std::max(options_.target_step_ms - step_ms, least);
 }

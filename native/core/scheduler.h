@@ -27,12 +27,12 @@ struct PlanRow {
     DraftLength*         draft_length = nullptr;  // is told how many tokens of the draft were accepted
 };
 
-// What one step does: first the placements, in order, then all rows together: either any number of text, or one of a
-// picture. `wanted`: the pictures that those who wait need next.
+// What one step does: first the placements, in order, then all rows together. Either all rows are text, or there is one
+// row, of an image. `pending_images`: images that have to be encoded before waiting sequences can start.
 struct Plan {
     std::vector<Placement>   placements;
     std::vector<PlanRow>     rows;
-    std::vector<WantedImage> wanted = {};
+    std::vector<PendingImage> pending_images = {};
 };
 
 // Decides who is computed in the next step. Owns every sequence from submission to its end.
@@ -51,8 +51,8 @@ struct Plan {
 // decodes. A disconnect and a newcomer wait for the step that is under way. No slice of a prompt goes beyond a point
 // where a snapshot is to be taken.
 //
-// A prompt with pictures is admitted once those that it has to compute are encoded. llama.cpp takes text and pictures
-// in separate batches, so steps of pictures, in slices of their own, alternate with steps of text.
+// A prompt with images is admitted once the images that it has to compute are encoded. llama.cpp takes text and images
+// in separate batches, so steps with a slice of an image alternate with steps of text.
 class Scheduler {
 public:
     explicit Scheduler(SchedulerOptions options);
@@ -66,15 +66,15 @@ public:
     // Gives slots to whoever can have one and plans the step. Without rows there is nothing to compute.
     Plan plan(Clock::time_point now);
     // What was to be kept in the slot could not be brought there: its sequence computes all of its tokens, or waits
-    // once more, without its rows in `plan`, when that needs pictures.
+    // once more, without its rows in `plan`, when that needs images.
     void placement_failed(int32_t slot, Plan& plan);
     // The planned rows have been computed, which took this many milliseconds. Returns the snapshots to take now.
     std::vector<Snapshot> computed(const Plan& plan, double milliseconds);
     // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
     std::unique_ptr<Sequence> remove(Sequence* sequence, bool spoilt = false);
 
-    // How long pictures may be encoded after a step that took so long, before the next.
-    double encode_ms(double step_ms) const;
+    // How long images may be encoded between this step, which took `step_ms`, and the next.
+    double encoding_ms(double step_ms) const;
 
     Sequence* find(uint32_t job_id) const;
     bool      idle() const { return waiting_.empty() && running_.empty(); }

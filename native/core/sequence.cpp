@@ -37,8 +37,8 @@ int32_t Sequence::position(size_t token) const {
     return media() == nullptr ? static_cast<int32_t>(token) : media()->position(token);
 }
 
-bool Sequence::lacks(size_t image, size_t n_ready) const {
-    return embeddings[image] == nullptr && media()->is_needed(image, n_ready);
+bool Sequence::needs_encoding(size_t image, size_t n_cached) const {
+    return embeddings[image] == nullptr && media()->is_needed(image, n_cached);
 }
 
 void Sequence::admit(int32_t to_slot, size_t n_kept, Clock::time_point now) {

@@ -50,16 +50,16 @@ public:
     // sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
 
-    // nullptr when the prompt holds no pictures.
+    // nullptr when the prompt holds no images.
     const Media* media() const { return job_.media.get(); }
-    // The chunk of a picture that is to be computed next; nullptr when text is.
+    // The image chunk that is computed next; nullptr when text is.
     const ImageChunk* next_chunk() const;
-    // How many of the pending tokens come before text ends in a picture, or a picture in text.
+    // How many pending tokens from here on are of one kind: text, or of one image chunk.
     size_t            run_length() const;
-    // Where attention sees the token, or the next one.
+    // The token's position for attention; with `token == tokens.size()`, that of the next one.
     int32_t           position(size_t token) const;
-    // Whether picture `image` has to be encoded to go on from the first `n_ready` tokens.
-    bool              lacks(size_t image, size_t n_ready) const;
+    // Whether image `image` has to be encoded before the tokens after the first `n_cached` can be computed.
+    bool              needs_encoding(size_t image, size_t n_cached) const;
 
     // Counts and timings of a sequence that is over.
     Finish finish() const;
@@ -68,7 +68,7 @@ public:
     size_t               n_computed = 0;  // tokens[0, n_computed) have KV cells
     int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
     SequenceStatus       status     = SequenceStatus::queued;
-    // Of each of the prompt's pictures, until all are computed; nullptr: not encoded yet.
+    // Of each of the prompt's images, until all of them are computed; nullptr: not encoded yet.
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
     bool                 may_reuse  = true;     // a computed beginning; not after one could not be brought in
     bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
@@ -86,8 +86,8 @@ private:
     StopMatcher stop_;
 };
 
-// A sequence cannot start before this picture of its prompt is encoded.
-struct WantedImage {
+// The sequence cannot start before this image of its prompt is encoded.
+struct PendingImage {
     Sequence* sequence;
     size_t    image;
 };

@@ -17,7 +17,7 @@ namespace chasqui {
 llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
 // `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens.
 llama_context_params draft_context_params(size_t n_slots, uint32_t context_length);
-// `device`: to encode pictures on; nullptr: the CPU.
+// `device`: to encode images on; nullptr: the CPU.
 mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
 
 }  // namespace chasqui

@@ -221,14 +221,14 @@ void Decoder::compute(const std::vector<PlanRow>& rows) {
             throw Error(ErrorCode::decode_failed, "The step's plan is larger than the batch or the context.");
         }
         if (row.n_tokens > row.sequence->run_length()) {
-            throw Error(ErrorCode::decode_failed, "The step's plan mixes text and pictures.");
+            throw Error(ErrorCode::decode_failed, "The step's plan mixes text and images.");
         }
         add_row(row);
     }
     run(*batch_);
 }
 
-// A slice of a picture, whose rows go in where a token's embedding otherwise would.
+// Computes a slice of an image: its rows take the place of the tokens' embeddings.
 void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
     const Sequence& sequence = *row.sequence;
     const size_t    from = sequence.n_computed - chunk.begin, n_tokens = row.n_tokens;
@@ -240,7 +240,7 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
     }
     if (n_tokens == 0 || from + n_tokens > chunk.n_tokens || n_tokens > n_batch() ||
         (whole && (n_tokens != chunk.n_tokens || n_tokens > n_ubatch()))) {
-        throw Error(ErrorCode::decode_failed, "The step's plan cuts a picture where it cannot be cut.");
+        throw Error(ErrorCode::decode_failed, "The step's plan cuts an image where it cannot be cut.");
     }
     const bool reaches_end = n_tokens == sequence.n_pending();
     output_rows_.push_back(reaches_end ? static_cast<int32_t>(n_tokens) - 1 : -1);

@@ -105,7 +105,7 @@ private:
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, SnapshotBuffer>                snapshots_;
     SlotState                                        last_copied_;  // until the next decode, or the slot's next placement
-    size_t                                           n_embd_             = 0;  // of a picture's row
+    size_t                                           n_embd_             = 0;  // of an image's row
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;

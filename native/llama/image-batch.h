@@ -11,16 +11,16 @@
 
 namespace chasqui {
 
-// A slice of a picture as llama_decode takes it: rows of numbers where a token's embedding otherwise would be.
+// A slice of an image as llama_decode takes it: rows of numbers in place of the tokens' embeddings.
 class ImageBatch {
 public:
-    // The `n_tokens` rows from `from` on, of a chunk with these embeddings. `output`: logits after the last.
+    // Holds the `n_tokens` rows from `from` on, of a chunk with these embeddings. `output`: logits after the last.
     ImageBatch(const ImageChunk& chunk, const std::vector<float>& embeddings, size_t from, size_t n_tokens,
                int32_t slot, bool output);
     ImageBatch(const ImageBatch&)            = delete;
     ImageBatch& operator=(const ImageBatch&) = delete;
 
-    // Valid as long as this is.
+    // Valid for as long as this object is.
     llama_batch view();
 
 private:
@@ -32,7 +32,7 @@ private:
     std::vector<int8_t>        outputs_;
 };
 
-// Lets every token of the batch see every other, for as long as it lives.
+// While it lives, every token of a batch attends to every other.
 class NonCausal {
 public:
     NonCausal(llama_context* context, bool is_on) : context_(is_on ? context : nullptr) {

@@ -17,16 +17,16 @@ namespace chasqui {
 
 namespace {
 
-constexpr uint64_t kMostPixels = uint64_t{64} << 20;
-// Preprocessing would round the shorter side of anything narrower to nothing, where mtmd ends the process.
-constexpr uint64_t kMostLopsided = 100;
-// A progressive JPEG goes over all its pixels once for each scan, and a tiny file can hold any number of scans.
-constexpr uint64_t kMostScans      = 100;
-constexpr uint64_t kMostScanPixels = uint64_t{1} << 30;
-// No more than this comes out of a byte of a deflate stream.
+constexpr uint64_t kMaxPixels = uint64_t{64} << 20;
+// Preprocessing would round the shorter side of a narrower image to 0, and mtmd would end the process.
+constexpr uint64_t kMaxAspectRatio = 100;
+// Decoding a progressive JPEG visits all pixels once for each scan, and a tiny file can hold any number of scans.
+constexpr uint64_t kMaxScans      = 100;
+constexpr uint64_t kMaxScanPixels = uint64_t{1} << 30;
+// One byte of a deflate stream yields at most this many bytes.
 constexpr uint64_t kDeflateRatio = 1032;
-// What a PNG may be inflated to without further questions.
-constexpr uint64_t kHarmless = uint64_t{64} << 20;
+// A PNG that cannot inflate to more than this needs no check.
+constexpr uint64_t kMaxUncheckedBytes = uint64_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_image, message); }
 
@@ -62,7 +62,7 @@ bool is_known(const Bytes& file) {
            file.starts_with("GIF89a") || file.starts_with("BM");
 }
 
-// How often the decoder would go over the picture.
+// How often the decoder would visit all pixels.
 uint64_t count_scans(const Bytes& file) {
     constexpr uint8_t kStuffed = 0x00, kFirstRestart = 0xd0, kLastRestart = 0xd7, kEnd = 0xd9, kScan = 0xda;
     uint64_t          n_scans = 0;
@@ -83,8 +83,8 @@ uint64_t count_scans(const Bytes& file) {
     return n_scans;
 }
 
-// stb inflates a PNG's data whatever size its header claims, up to 4 GB. So what could become large is inflated here
-// first, into no more room than the picture needs.
+// stb inflates a PNG's data whatever size its header claims, up to 4 GB. So data that could become large is inflated
+// here first, into no more memory than the image needs.
 void check_inflated_size(const Bytes& file, uint64_t n_pixels) {
     constexpr size_t  kBitDepth = 24, kColourType = 25;  // in the header, which comes first
     const uint64_t    n_channels = std::min<uint64_t>(file.at(kColourType), 3) + 1;
@@ -97,25 +97,25 @@ void check_inflated_size(const Bytes& file, uint64_t n_pixels) {
         if (file.starts_with("IDAT", at + 4)) deflated.insert(deflated.end(), data, data + length);
         at += 12 + static_cast<size_t>(length);
     }
-    if (deflated.size() * kDeflateRatio <= kHarmless) return;
-    // Twice the pixels' bytes is more than any interlacing and filter bytes add.
+    if (deflated.size() * kDeflateRatio <= kMaxUncheckedBytes) return;
+    // Interlacing and filter bytes never double the size.
     const uint64_t room = 2 * n_pixels * n_bytes + 65536;
     if (deflated.size() * kDeflateRatio <= room) return;
-    const uint64_t    most = std::min<uint64_t>(room, std::numeric_limits<int>::max());
-    std::vector<char> inflated(static_cast<size_t>(most));
+    const uint64_t    max_bytes = std::min<uint64_t>(room, std::numeric_limits<int>::max());
+    std::vector<char> inflated(static_cast<size_t>(max_bytes));
     const int length = stbi_zlib_decode_buffer(inflated.data(), static_cast<int>(inflated.size()), deflated.data(),
                                                static_cast<int>(deflated.size()));
-    if (length < 0) refuse("The PNG's data is damaged, or larger than the picture that its header describes.");
+    if (length < 0) refuse("The PNG's data is damaged, or larger than the image that its header describes.");
 }
 
 ImageSize checked_size(uint64_t width, uint64_t height) {
     const std::string size = std::to_string(width) + " × " + std::to_string(height) + " pixels";
     if (width == 0 || height == 0) refuse("The image has no pixels (" + size + ").");
-    if (width * height > kMostPixels) {
-        refuse("The image is too large: " + size + ", more than " + std::to_string(kMostPixels) + " in all.");
+    if (width * height > kMaxPixels) {
+        refuse("The image is too large: " + size + ", more than " + std::to_string(kMaxPixels) + " in all.");
     }
-    if (width > kMostLopsided * height || height > kMostLopsided * width) {
-        refuse("The image is too narrow: " + size + "; one side may be " + std::to_string(kMostLopsided) +
+    if (width > kMaxAspectRatio * height || height > kMaxAspectRatio * width) {
+        refuse("The image is too narrow: " + size + "; one side may be " + std::to_string(kMaxAspectRatio) +
                " times as long as the other.");
     }
     return {static_cast<uint32_t>(width), static_cast<uint32_t>(height)};
@@ -137,7 +137,7 @@ ImageSize inspect_image(const ImageSource& source) {
         return size;
     }
     const Bytes file(source.bytes);
-    // stb would call the largest of them damaged.
+    // stb reports the largest sizes as damage, so a PNG's size is checked before.
     if (file.starts_with(kPng)) checked_size(file.big_endian(16, 4), file.big_endian(20, 4));
     int width = 0, height = 0, n_channels = 0;
     if (!is_known(file) || !stbi_info_from_memory(file.data(), int_size(source), &width, &height, &n_channels)) {
@@ -147,7 +147,7 @@ ImageSize inspect_image(const ImageSource& source) {
         checked_size(static_cast<uint64_t>(std::max(width, 0)), static_cast<uint64_t>(std::max(height, 0)));
     if (file.starts_with(kJpeg)) {
         const uint64_t n_scans = count_scans(file);
-        if (n_scans > kMostScans || n_scans * size.width * size.height > kMostScanPixels) {
+        if (n_scans > kMaxScans || n_scans * size.width * size.height > kMaxScanPixels) {
             refuse("The JPEG has " + std::to_string(n_scans) + " scans, too many for its size.");
         }
     }

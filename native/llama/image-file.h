@@ -17,11 +17,11 @@ struct Pixels {
     std::unique_ptr<unsigned char, void (*)(void*)> rgb;  // three bytes each, row by row
 };
 
-// The size that the picture claims, read without decoding it. Throws `invalid_image` for what is no PNG, JPEG, GIF or
-// BMP, and for what would take too much memory or time to decode.
+// The size that the image's header claims. Throws `invalid_image` if it is no PNG, JPEG, GIF or BMP, or if decoding
+// would take too much memory or time.
 ImageSize inspect_image(const ImageSource& source);
 
-// The picture, of a GIF the first frame. Throws `invalid_image`.
+// The image, or the first frame of a GIF. Throws `invalid_image`.
 Pixels decode_image(const ImageSource& source);
 
 }  // namespace chasqui

@@ -20,7 +20,7 @@ namespace chasqui {
 
 namespace {
 
-// The steps that run while a picture's file is decoded and scaled come first, and so does whoever writes the answers.
+// The engine's steps come first while an image's file is decoded and scaled, and so does JavaScript's thread.
 constexpr int kNiceness = 5;
 
 std::string random_marker() {
@@ -48,15 +48,15 @@ ImageDigest digest_of(const ImageSource& source) {
     return hash_sha256_hex(with_size.data(), with_size.size());
 }
 
-// Text and pictures in turn, for mtmd: a picture follows each text but the last.
+// Tokenizes texts and images in turn, by mtmd: an image follows each text but the last.
 mtmd::input_chunks_ptr tokenize(const mtmd_context* context, const std::vector<std::string_view>& texts,
-                                const mtmd::bitmaps& pictures, bool add_special) {
+                                const mtmd::bitmaps& images, bool add_special) {
     std::vector<mtmd_input_text> inputs;
     for (const std::string_view text : texts) inputs.push_back({text.data(), text.size(), add_special, true});
     std::vector<mtmd_input_part> parts;
     for (size_t i = 0; i < texts.size(); ++i) {
         parts.push_back({&inputs[i], nullptr});
-        if (i < pictures.entries.size()) parts.push_back({nullptr, pictures.entries[i].ptr.get()});
+        if (i < images.entries.size()) parts.push_back({nullptr, images.entries[i].ptr.get()});
     }
     std::vector<const mtmd_input_part*> pointers;
     for (const mtmd_input_part& part : parts) pointers.push_back(&part);
@@ -103,8 +103,8 @@ Vision::Vision(const Model& model, const VisionOptions& options, const Model::Pr
     } call{progress};
     ggml_backend_dev_t  device         = model.offload().main_device();
     mtmd_context_params params         = vision_context_params(options, device);
-    rests_                             = device == nullptr;
-    if (rests_) {
+    can_yield_                         = device == nullptr;
+    if (can_yield_) {
         params.cb_eval           = on_operation;
         params.cb_eval_user_data = this;
     }
@@ -177,34 +177,34 @@ PreparedPrompt Vision::prepare(const std::string&                               
     return prepared;
 }
 
-// ggml asks before it computes whether to stop after an operation, and calls again when it has. Products and attention
-// take nearly all of the time.
+// Before an operation ggml asks whether it should report its end, and if so calls again afterwards. Matrix products and
+// attention take nearly all of the time, so the encoder yields after those.
 bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
     auto* self = static_cast<Vision*>(vision);
-    if (self->rest_ == nullptr) return !ask;
+    if (self->yield_ == nullptr) return !ask;
     if (ask) return operation->op == GGML_OP_MUL_MAT || operation->op == GGML_OP_FLASH_ATTN_EXT;
-    self->gave_up_ |= !(*self->rest_)();
+    self->gave_up_ |= !(*self->yield_)();
     return !self->gave_up_;
 }
 
-ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Rest& rest) {
-    struct Resting {
-        const EncodeQueue::Rest*& slot;
-        ~Resting() { slot = nullptr; }
-    } resting{rest_};
-    rest_ = &rest;
-    mtmd::bitmaps picture;
+ImageEmbeddings Vision::encode(const ImageSource& source, const EncodeQueue::Yield& yield) {
+    struct Reset {
+        const EncodeQueue::Yield*& current;
+        ~Reset() { current = nullptr; }
+    } reset{yield_};
+    yield_ = &yield;
+    mtmd::bitmaps image;
     {
         const Pixels pixels = decode_image(source);
-        picture.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
+        image.entries.emplace_back(pixels.size.width, pixels.size.height, pixels.rgb.get());
     }
-    const auto      chunks = tokenize(context_.get(), {"", ""}, picture, false);
+    const auto      chunks = tokenize(context_.get(), {"", ""}, image, false);
     ImageEmbeddings embeddings;
     for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); ++i) {
         const mtmd_input_chunk* chunk = mtmd_input_chunks_get(chunks.get(), i);
         if (mtmd_input_chunk_get_type(chunk) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
         take_last_errors();
-        gave_up_ |= rests_ && !rest();
+        gave_up_ |= can_yield_ && !yield();
         const bool encoded = !gave_up_ && mtmd_encode_chunk(context_.get(), chunk) == 0;
         if (gave_up_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
         if (!encoded) throw Error(ErrorCode::decode_failed, "The image could not be encoded: " + take_last_errors());

@@ -22,34 +22,34 @@ struct VisionOptions {
     int32_t     threads     = 0;                  // 0: one per physical core
 };
 
-// A prompt's tokens, with pictures among them.
+// A prompt's tokens, those of its images among them.
 struct PreparedPrompt {
     std::vector<TokenId>         tokens;
-    std::shared_ptr<const Media> media;  // nullptr: none
+    std::shared_ptr<const Media> media;  // nullptr: no images
 };
 
-// The eyes of a model: its vision encoder and projector, by llama.cpp's mtmd, which ends the process when it is
-// misused; every condition is checked here before the call.
+// A model's vision encoder and projector, by llama.cpp's mtmd. mtmd ends the process when it is misused, so every
+// condition is checked here before the call.
 class Vision {
 public:
     // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, or `engine_closed` when aborted.
     Vision(const Model& model, const VisionOptions& options, const Model::Progress& progress);
 
-    // Tokenizes a rendered prompt that holds marker() once for each of `images`. Looks at the pictures' sizes only.
-    // Throws `invalid_image`, `template_failed` when markers and pictures do not match.
+    // Tokenizes a rendered prompt that holds marker() once for each of `images`. Reads the images' sizes only. Throws
+    // `invalid_image`, or `template_failed` when markers and images do not match.
     PreparedPrompt prepare(const std::string&                                     prompt,
                            const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // Decodes and encodes a picture. Takes seconds on a CPU, where it calls `rest` between operations. Throws
-    // `invalid_image` or `decode_failed`, or `engine_closed` when `rest` said to give up.
-    ImageEmbeddings encode(const ImageSource& source, const EncodeQueue::Rest& rest);
-    // Lets the calling thread, and those it starts, give way to those that compute answers.
+    // Decodes and encodes an image. Takes seconds on a CPU, where it calls `yield` between operations. Throws
+    // `invalid_image` or `decode_failed`, or `engine_closed` when `yield` returned false.
+    ImageEmbeddings encode(const ImageSource& source, const EncodeQueue::Yield& yield);
+    // Gives the calling thread, and those that it starts, less of the processor than the threads that compute steps.
     static void lower_priority();
 
-    // Whether encode() calls `rest`: on the CPU.
-    bool rests() const { return rests_; }
-    // What stands for a picture in a prompt; random, so that nobody can write it into a message.
+    // Whether encode() calls `yield`, which it does on the CPU only.
+    bool can_yield() const { return can_yield_; }
+    // Stands for an image in a prompt. It is random, so that no message can contain it.
     const std::string& marker() const { return marker_; }
-    // Attention among a picture's tokens is not causal: they have to be computed in one piece.
+    // Whether attention among an image's tokens is not causal, so that they have to be computed in one piece.
     bool is_indivisible() const;
 
 private:
@@ -60,9 +60,9 @@ private:
     static bool on_operation(ggml_tensor* operation, bool ask, void* vision);
 
     std::string                         marker_;
-    bool                                rests_   = false;
-    const EncodeQueue::Rest*            rest_    = nullptr;  // while encoding
-    bool                                gave_up_ = false;
+    bool                                can_yield_ = false;
+    const EncodeQueue::Yield*           yield_     = nullptr;  // while encoding
+    bool                                gave_up_   = false;
     std::unique_ptr<mtmd_context, Free> context_;
     size_t                              n_embd_ = 0;
 };

@@ -13,7 +13,7 @@ namespace chasqui {
 // `{ bytes }` or `{ width, height, rgb }`, copied. A value of the wrong type throws a TypeError that names the field.
 std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value);
 
-// A prompt's pictures as a value that JavaScript can only hold; null for none.
+// A prompt's images as an opaque value, which JavaScript can only keep and hand back; null for none.
 Napi::Value                  media_to_js(Napi::Env env, const std::shared_ptr<const Media>& media);
 std::shared_ptr<const Media> media_from_js(const Napi::Value& value);
 

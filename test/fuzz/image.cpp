@@ -15,7 +15,7 @@ using namespace chasqui;
 namespace {
 
 // More pixels take longer to decode and go no other way.
-constexpr uint64_t kMostPixels = uint64_t{1} << 16;
+constexpr uint64_t kMaxPixels = uint64_t{1} << 16;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     source.bytes.assign(data, data + size);
     try {
         const ImageSize claimed = inspect_image(source);
-        if (uint64_t{claimed.width} * claimed.height > kMostPixels) return 0;
+        if (uint64_t{claimed.width} * claimed.height > kMaxPixels) return 0;
         const Pixels pixels = decode_image(source);
         if (pixels.size.width != claimed.width || pixels.size.height != claimed.height) std::abort();
         // Reads every byte that is promised.

@@ -118,17 +118,17 @@ const Test choices("chat: every template with tools renders the same where a cal
                        }
                    });
 
-const Test pictures("chat: every template renders pictures where they stand, as llama.cpp does", [] {
+const Test images("chat: every template renders images where they stand, as llama.cpp does", [] {
     common_log_pause(common_log_main());
     const auto text_part = [](const std::string& text) { return R"({"type": "text", "text": ")" + text + R"("})"; };
-    const std::string picture = R"({"type": "media_marker", "text": "<__media__>"})";
-    const std::string parts = R"([{"role": "user", "content": [)" + text_part("What") + "," + picture + "," + picture +
+    const std::string image = R"({"type": "media_marker", "text": "<__media__>"})";
+    const std::string parts = R"([{"role": "user", "content": [)" + text_part("What") + "," + image + "," + image +
                               "," + text_part("is") + "," + text_part("this?") + "]}]";
     const std::string joined = R"([{"role": "user", "content": "What<__media__><__media__>is\nthis?"}])";
     for (const std::string& name : template_names()) {
         const Pair pair(name);
         const auto text = pair.render(joined, false);
-        expect(text && contains(*text, "What<__media__><__media__>is\nthis?"), name + " to render the pictures");
+        expect(text && contains(*text, "What<__media__><__media__>is\nthis?"), name + " to render the images");
         expect_equal(name + *text, name + pair.render_alone(parts, false).value_or(""));
     }
 });

@@ -1,8 +1,8 @@
 #include "check.h"
 
-#include "core/embedding-cache.h"
 #include "core/encode-queue.h"
-#include "core/image-supply.h"
+#include "core/encoder-cache.h"
+#include "core/image-encoder.h"
 #include "core/scheduler.h"
 
 #include <atomic>
@@ -16,12 +16,12 @@ namespace {
 
 ImageDigest digest(char digit) { return ImageDigest(64, digit); }
 
-// Text of `n_before` tokens, a picture, text of `n_after` tokens.
-Job job_with_image(uint32_t id, char picture, size_t n_before, size_t n_image, size_t n_after, bool mrope = false,
+// Text of `n_before` tokens, an image, text of `n_after` tokens.
+Job job_with_image(uint32_t id, char image, size_t n_before, size_t n_image, size_t n_after, bool mrope = false,
                    bool indivisible = false) {
     auto media            = std::make_shared<Media>();
     media->is_indivisible = indivisible;
-    media->images.push_back({digest(picture), std::make_shared<ImageSource>()});
+    media->images.push_back({digest(image), std::make_shared<ImageSource>()});
     ImageChunk chunk{n_before, n_image, 0, 0, static_cast<int32_t>(n_before), static_cast<int32_t>(n_image), {}};
     if (mrope) {
         chunk.n_positions = 2;  // two rows and two columns at most
@@ -31,14 +31,14 @@ Job job_with_image(uint32_t id, char picture, size_t n_before, size_t n_image, s
     Job job;
     job.id = id;
     job.prompt.assign(n_before, 7);
-    for (size_t i = 0; i < n_image; ++i) job.prompt.push_back(image_token(digest(picture), 0, i));
+    for (size_t i = 0; i < n_image; ++i) job.prompt.push_back(image_token(digest(image), 0, i));
     job.prompt.insert(job.prompt.end(), n_after, 8);
     job.media = std::move(media);
     return job;
 }
 
-std::unique_ptr<Sequence> with_image(uint32_t id, char picture, size_t n_before, size_t n_image, size_t n_after) {
-    return std::make_unique<Sequence>(job_with_image(id, picture, n_before, n_image, n_after));
+std::unique_ptr<Sequence> with_image(uint32_t id, char image, size_t n_before, size_t n_image, size_t n_after) {
+    return std::make_unique<Sequence>(job_with_image(id, image, n_before, n_image, n_after));
 }
 
 std::unique_ptr<Sequence> text(uint32_t id, size_t n_prompt) {
@@ -63,7 +63,7 @@ void compute(Scheduler& scheduler, const Plan& plan) {
     }
 }
 
-const Test tokens("media: a picture's tokens are negative and are another picture's nowhere", [] {
+const Test tokens("media: an image's tokens are negative and are another image's nowhere", [] {
     size_t n_equal = 0;
     for (size_t i = 0; i < 16; ++i) {
         const TokenId one = image_token(digest('1'), 0, i), other = image_token(digest('2'), 0, i);
@@ -84,7 +84,7 @@ const Test every_digit("media: every digit of a digest counts within eight token
     }
 });
 
-const Test positions("media: with two-dimensional positions, text goes on after the picture's longer side", [] {
+const Test positions("media: with two-dimensional positions, text goes on after the image's longer side", [] {
     const Sequence sequence(job_with_image(1, '1', 5, 4, 3, true));
     expect_equal(sequence.position(4), 4);
     expect_equal(sequence.position(5), 5);
@@ -93,20 +93,20 @@ const Test positions("media: with two-dimensional positions, text goes on after 
     expect_equal(sequence.position(12), 10);
 });
 
-const Test runs("media: a run ends where text meets a picture", [] {
+const Test runs("media: a run ends where text meets an image", [] {
     Sequence sequence(job_with_image(1, '1', 5, 4, 3));
     expect_equal(sequence.run_length(), 5u);
     expect(sequence.next_chunk() == nullptr, "text first");
     sequence.advance(5);
     expect_equal(sequence.run_length(), 4u);
-    expect(sequence.next_chunk() != nullptr, "then the picture");
+    expect(sequence.next_chunk() != nullptr, "then the image");
     sequence.advance(3);
     expect_equal(sequence.run_length(), 1u);
     sequence.advance(1);
     expect_equal(sequence.run_length(), 3u);
 });
 
-const Test resumable("media: only a picture with plain positions and causal attention can be gone on with", [] {
+const Test resumable("media: only an image with plain positions and causal attention can be continued from within", [] {
     expect_equal(job_with_image(1, '1', 5, 4, 3).media->resumable(7), 7u);
     expect_equal(job_with_image(1, '1', 5, 4, 3, true).media->resumable(7), 5u);
     expect_equal(job_with_image(1, '1', 5, 4, 3, false, true).media->resumable(7), 5u);
@@ -114,18 +114,18 @@ const Test resumable("media: only a picture with plain positions and causal atte
     expect_equal(job_with_image(1, '1', 0, 4, 3, true).media->resumable(2), 0u);
 });
 
-const Test waits("scheduler: a sequence waits for its picture without a slot, and others pass it", [] {
+const Test waits("scheduler: a sequence waits for its image without a slot, and others pass it", [] {
     Scheduler scheduler(options(1, 100));
     scheduler.submit(with_image(1, '1', 5, 40, 3));
     scheduler.submit(text(2, 10));
     const Plan plan = scheduler.plan(Clock::now());
-    expect_equal(plan.wanted.size(), 1u);
+    expect_equal(plan.pending_images.size(), 1u);
     expect_equal(plan.rows.size(), 1u);
     expect_equal(plan.rows[0].sequence->id(), 2u);
     expect_equal(scheduler.find(1)->slot, Sequence::kNoSlot);
 });
 
-const Test in_turn("scheduler: pictures are computed in steps of their own, in turn with text", [] {
+const Test in_turn("scheduler: images are computed in steps of their own, in turn with text", [] {
     Scheduler scheduler(options(2, 1000));
     scheduler.submit(text(2, 10));
     compute(scheduler, scheduler.plan(Clock::now()));
@@ -136,44 +136,44 @@ const Test in_turn("scheduler: pictures are computed in steps of their own, in t
         const Plan plan     = scheduler.plan(Clock::now());
         const bool is_image = plan.rows[0].sequence->next_chunk() != nullptr;
         kinds += is_image ? 'i' : 't';
-        expect(!is_image || plan.rows.size() == 1, "a picture alone");
+        expect(!is_image || plan.rows.size() == 1, "an image alone");
         for (const PlanRow& row : plan.rows) {
             expect(row.n_tokens <= row.sequence->run_length(), "a row of one kind");
         }
         compute(scheduler, plan);
     }
-    expect(kinds.find('i') != std::string::npos, "steps of pictures");
+    expect(kinds.find('i') != std::string::npos, "steps of images");
     expect(kinds.find("ii") == std::string::npos, "text between them, got " + kinds);
     expect(scheduler.find(1)->embeddings[0] == nullptr, "the embeddings are let go of");
 });
 
-const Test turns("scheduler: encoding gets what a step leaves of the target time, and less beside slices of pictures", [] {
+const Test turns("scheduler: encoding gets what a step leaves of the target time, and less beside images' slices", [] {
     Scheduler scheduler(options(2, 1000));  // 100 ms
     scheduler.submit(with_image(1, '1', 5, 300, 3));
     scheduler.plan(Clock::now());
-    expect_equal(scheduler.encode_ms(700), 700.0);  // nobody decodes: as long as the step
-    expect_equal(scheduler.encode_ms(9000), 1000.0);
+    expect_equal(scheduler.encoding_ms(700), 700.0);  // nobody decodes: as long as the step
+    expect_equal(scheduler.encoding_ms(9000), 1000.0);
     scheduler.submit(text(2, 10));
     compute(scheduler, scheduler.plan(Clock::now()));
-    expect_equal(scheduler.encode_ms(30), 70.0);
-    expect_equal(scheduler.encode_ms(80), 40.0);
-    expect_equal(scheduler.encode_ms(400), 50.0);
+    expect_equal(scheduler.encoding_ms(30), 70.0);
+    expect_equal(scheduler.encoding_ms(80), 40.0);
+    expect_equal(scheduler.encoding_ms(400), 50.0);
     give(scheduler.find(1));
     while (scheduler.find(1)->slot == Sequence::kNoSlot || scheduler.find(1)->next_chunk() == nullptr) {
         compute(scheduler, scheduler.plan(Clock::now()));
     }
-    expect_equal(scheduler.encode_ms(30), 15.0);
+    expect_equal(scheduler.encoding_ms(30), 15.0);
     for (bool was_image = false; !was_image;) {
         const Plan plan = scheduler.plan(Clock::now());
         was_image       = plan.rows[0].sequence->next_chunk() != nullptr;
         compute(scheduler, plan);
     }
-    expect_equal(scheduler.encode_ms(30), 0.0);
+    expect_equal(scheduler.encoding_ms(30), 0.0);
     scheduler.find(1)->paused = true;
-    expect_equal(scheduler.encode_ms(30), 70.0);
+    expect_equal(scheduler.encoding_ms(30), 70.0);
 });
 
-const Test in_one("scheduler: a picture whose attention is not causal is computed in one piece", [] {
+const Test in_one("scheduler: an image whose attention is not causal is computed in one piece", [] {
     Scheduler scheduler(options(2, 1000));
     scheduler.submit(text(2, 10));
     compute(scheduler, scheduler.plan(Clock::now()));
@@ -187,10 +187,10 @@ const Test in_one("scheduler: a picture whose attention is not causal is compute
         }
         compute(scheduler, plan);
     }
-    fail("the picture was never computed");
+    fail("the image was never computed");
 });
 
-const Test cached("scheduler: a picture that the cache holds need not be encoded", [] {
+const Test cached("scheduler: an image that the cache holds need not be encoded", [] {
     Scheduler scheduler(options(2, 1000));
     scheduler.submit(with_image(1, '1', 5, 40, 3));
     give(scheduler.find(1));
@@ -199,18 +199,18 @@ const Test cached("scheduler: a picture that the cache holds need not be encoded
     scheduler.submit(with_image(2, '1', 5, 40, 9));
     scheduler.submit(with_image(3, '2', 5, 40, 9));
     const Plan plan = scheduler.plan(Clock::now());
-    expect_equal(plan.wanted.size(), 1u);
-    expect_equal(plan.wanted[0].sequence->id(), 3u);
-    expect(scheduler.find(2)->n_computed >= 45, "the picture is found");
+    expect_equal(plan.pending_images.size(), 1u);
+    expect_equal(plan.pending_images[0].sequence->id(), 3u);
+    expect(scheduler.find(2)->n_computed >= 45, "the image is found");
 });
 
-const Test ahead("scheduler: it asks for the pictures of no more than can run at a time", [] {
+const Test ahead("scheduler: it asks for the images of no more sequences than can run at a time", [] {
     Scheduler scheduler(options(2, 1000));
     for (uint32_t id = 1; id <= 9; ++id) scheduler.submit(with_image(id, static_cast<char>('0' + id), 5, 40, 3));
-    expect_equal(scheduler.plan(Clock::now()).wanted.size(), 2u);
+    expect_equal(scheduler.plan(Clock::now()).pending_images.size(), 2u);
 });
 
-const Test again("scheduler: when a cached beginning cannot be brought in, pictures are asked for again", [] {
+const Test again("scheduler: when a cached prefix cannot be copied into the slot, images are asked for again", [] {
     Scheduler scheduler(options(1, 1000));
     scheduler.submit(with_image(1, '1', 5, 40, 30));
     give(scheduler.find(1));
@@ -222,12 +222,12 @@ const Test again("scheduler: when a cached beginning cannot be brought in, pictu
     scheduler.placement_failed(plan.placements[0].slot, plan);
     expect(plan.rows.empty(), "nothing to compute");
     plan = scheduler.plan(Clock::now());
-    expect_equal(plan.wanted.size(), 1u);
+    expect_equal(plan.pending_images.size(), 1u);
     scheduler.cache().check_invariants();
 });
 
-const Test least_recent("embedding cache: the least recently used make room", [] {
-    EmbeddingCache cache(3 * 100 * sizeof(float));
+const Test least_recent("encoder cache: the least recently used are evicted", [] {
+    EncoderCache cache(3 * 100 * sizeof(float));
     for (const char each : {'1', '2', '3'}) cache.insert(digest(each), embeddings(100));
     expect(cache.find(digest('1')) != nullptr, "the first is there");
     cache.insert(digest('4'), embeddings(100));
@@ -239,77 +239,80 @@ const Test least_recent("embedding cache: the least recently used make room", []
     expect_equal(cache.size(), 3u);
 });
 
-// Collects what a queue answers.
-struct Answers {
-    Mailbox<Encoded>      box;
-    std::vector<Encoded>  all;
-    std::vector<Encoded>& wait_for(size_t n) {
+// Collects the results of a queue.
+struct Results {
+    Mailbox<EncodeResult>      box;
+    std::vector<EncodeResult>  all;
+    std::vector<EncodeResult>& wait_for(size_t n) {
         while (all.size() < n) {
-            for (Encoded& each : box.take(true)) all.push_back(std::move(each));
+            for (EncodeResult& each : box.take(true)) all.push_back(std::move(each));
         }
         return all;
     }
 };
 
-const Test one_by_one("image supply: two that want the same picture have it encoded once", [] {
-    Answers          answers;
+const Test one_by_one("image encoder: two that need the same image have it encoded once", [] {
+    Results          results;
     std::atomic<int> n_encoded{0};
-    ImageSupply      supply(
+    ImageEncoder     encoder(
              1000, [] {},
-             [&](const ImageSource&, const EncodeQueue::Rest&) {
+             [&](const ImageSource&, const EncodeQueue::Yield&) {
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
         },
-             [&](Encoded encoded) { answers.box.put(std::move(encoded)); });
+             [&](EncodeResult result) { results.box.put(std::move(result)); });
     const auto one = with_image(1, '1', 5, 10, 3), other = with_image(2, '1', 9, 10, 3);
-    expect(!supply.provide({{one.get(), 0}, {other.get(), 0}}), "not there yet");
-    const Encoded encoded = answers.wait_for(1)[0];
-    expect(supply.arrived(encoded, {one.get(), other.get()}).empty(), "no failures");
+    expect(!encoder.request_embeddings({{one.get(), 0}, {other.get(), 0}}), "not there yet");
+    const EncodeResult result = results.wait_for(1)[0];
+    expect(encoder.deliver(result, {one.get(), other.get()}).empty(), "no failures");
     expect(one->embeddings[0] != nullptr && one->embeddings[0] == other->embeddings[0], "both have it");
     const auto third = with_image(3, '1', 1, 10, 3);
-    expect(supply.provide({{third.get(), 0}}), "from the cache");
+    expect(encoder.request_embeddings({{third.get(), 0}}), "from the cache");
     expect(third->embeddings[0] != nullptr, "at once");
-    supply.stop();
+    encoder.stop();
     expect_equal(n_encoded.load(), 1);
 });
 
-const Test unwanted("image supply: what nobody wants any more is not encoded, and can be asked for again", [] {
-    Answers           answers;
+const Test unwanted("image encoder: what no sequence needs any more is not encoded, and can be requested again", [] {
+    Results           results;
     std::atomic<bool> go{false};
     std::atomic<int>  n_encoded{0};
-    ImageSupply       supply(
+    ImageEncoder      encoder(
               1000, [] {},
-              [&](const ImageSource&, const EncodeQueue::Rest&) {
+              [&](const ImageSource&, const EncodeQueue::Yield&) {
             while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             ++n_encoded;
             return ImageEmbeddings{std::vector<float>(10)};
         },
-              [&](Encoded encoded) { answers.box.put(std::move(encoded)); });
+              [&](EncodeResult result) { results.box.put(std::move(result)); });
     const auto first = with_image(1, '1', 5, 10, 3);
     auto       gone  = with_image(2, '2', 5, 10, 3);
-    supply.provide({{first.get(), 0}, {gone.get(), 0}});
+    encoder.request_embeddings({{first.get(), 0}, {gone.get(), 0}});
     gone.reset();
     go = true;
-    for (const Encoded& each : answers.wait_for(2)) supply.arrived(each, {first.get()});
+    for (const EncodeResult& each : results.wait_for(2)) encoder.deliver(each, {first.get()});
     expect_equal(n_encoded.load(), 1);
     const auto late = with_image(3, '2', 5, 10, 3);
-    supply.provide({{late.get(), 0}});
-    supply.arrived(answers.wait_for(3)[2], {late.get()});
+    encoder.request_embeddings({{late.get(), 0}});
+    encoder.deliver(results.wait_for(3)[2], {late.get()});
     expect(late->embeddings[0] != nullptr, "encoded after all");
 });
 
-const Test failure("image supply: a picture that cannot be encoded fails those who have it, and nobody else", [] {
-    Answers     answers;
-    ImageSupply supply(
-        1000, [] {}, [&](const ImageSource&, const EncodeQueue::Rest&) -> ImageEmbeddings { throw Error(ErrorCode::invalid_image, "damaged"); },
-        [&](Encoded encoded) { answers.box.put(std::move(encoded)); });
+const Test failure("image encoder: an image that cannot be encoded fails those who have it, and nobody else", [] {
+    Results      results;
+    ImageEncoder encoder(
+        1000, [] {},
+        [&](const ImageSource&, const EncodeQueue::Yield&) -> ImageEmbeddings {
+            throw Error(ErrorCode::invalid_image, "damaged");
+        },
+        [&](EncodeResult result) { results.box.put(std::move(result)); });
     const auto one = with_image(1, '1', 5, 10, 3), other = with_image(2, '2', 5, 10, 3);
-    supply.provide({{one.get(), 0}});
-    const Encoded& encoded = answers.wait_for(1)[0];
-    const auto     failed  = supply.arrived(encoded, {one.get(), other.get()});
+    encoder.request_embeddings({{one.get(), 0}});
+    const EncodeResult& result = results.wait_for(1)[0];
+    const auto          failed = encoder.deliver(result, {one.get(), other.get()});
     expect_equal(failed.size(), 1u);
     expect_equal(failed[0].sequence->id(), 1u);
-    expect(encoded.failure && encoded.failure->code == ErrorCode::invalid_image, "the reason");
+    expect(result.failure && result.failure->code == ErrorCode::invalid_image, "the reason");
 });
 
 }  // namespace

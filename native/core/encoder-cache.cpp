@@ -1,4 +1,4 @@
-#include "embedding-cache.h"
+#include "encoder-cache.h"
 
 namespace chasqui {
 
@@ -12,14 +12,14 @@ size_t bytes_of(const ImageEmbeddings& embeddings) {
 
 }  // namespace
 
-std::shared_ptr<const ImageEmbeddings> EmbeddingCache::find(const ImageDigest& digest) {
+std::shared_ptr<const ImageEmbeddings> EncoderCache::find(const ImageDigest& digest) {
     const auto found = by_digest_.find(digest);
     if (found == by_digest_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->second;
 }
 
-void EmbeddingCache::insert(const ImageDigest& digest, std::shared_ptr<const ImageEmbeddings> embeddings) {
+void EncoderCache::insert(const ImageDigest& digest, std::shared_ptr<const ImageEmbeddings> embeddings) {
     const size_t bytes = bytes_of(*embeddings);
     if (bytes > max_bytes_ || by_digest_.count(digest) != 0) return;
     while (bytes_ + bytes > max_bytes_) {

@@ -11,14 +11,15 @@
 
 namespace chasqui {
 
-// What pictures became, so that none is encoded twice. Least recently used ones make room; whoever holds one keeps it.
-class EmbeddingCache {
+// Keeps encoder outputs by image digest, so that no image is encoded twice. The least recently used are evicted;
+// sequences that hold one keep it alive.
+class EncoderCache {
 public:
-    explicit EmbeddingCache(size_t max_bytes) : max_bytes_(max_bytes) {}
+    explicit EncoderCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-    // nullptr when it is not there.
+    // nullptr when the image is not in the cache.
     std::shared_ptr<const ImageEmbeddings> find(const ImageDigest& digest);
-    // Does nothing for one that is there already or is larger than the cache.
+    // Does nothing for an image that is there already or is larger than the cache.
     void insert(const ImageDigest& digest, std::shared_ptr<const ImageEmbeddings> embeddings);
 
     size_t bytes() const { return bytes_; }

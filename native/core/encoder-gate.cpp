@@ -1,47 +1,47 @@
-#include "encode-turns.h"
+#include "encoder-gate.h"
 
 namespace chasqui {
 
-void EncodeTurns::add() {
+void EncoderGate::add_image() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ++n_left_;
+    ++n_images_;
 }
 
-void EncodeTurns::hold() {
+void EncoderGate::pause_encoder() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_until(lock, until_, [this] { return !begun_ || n_left_ == 0 || stopped_; });
-    held_ = true;
+    changed_.wait_until(lock, until_, [this] { return !begun_ || n_images_ == 0 || stopped_; });
+    paused_ = true;
     changed_.wait(lock, [this] { return !computing_ || stopped_; });
 }
 
-void EncodeTurns::let(Clock::duration time) {
+void EncoderGate::resume_encoder_for(Clock::duration time) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    held_  = false;
-    until_ = Clock::now() + time;
+    paused_ = false;
+    until_  = Clock::now() + time;
     changed_.notify_all();
 }
 
-void EncodeTurns::stop() {
+void EncoderGate::stop() {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopped_ = true;
     changed_.notify_all();
 }
 
-bool EncodeTurns::rest() {
+bool EncoderGate::yield_to_engine() {
     std::unique_lock<std::mutex> lock(mutex_);
     begun_     = true;
     computing_ = false;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !held_ || stopped_; });
+    changed_.wait(lock, [this] { return !paused_ || stopped_; });
     computing_ = true;
     return !stopped_;
 }
 
-void EncodeTurns::done() {
+void EncoderGate::image_done() {
     const std::lock_guard<std::mutex> lock(mutex_);
     begun_     = false;
     computing_ = false;
-    --n_left_;
+    --n_images_;
     changed_.notify_all();
 }
 

@@ -70,7 +70,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
                   {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
-                   decoder_.bytes_per_snapshot(), decoder_.cut_back()},
+                   decoder_.bytes_per_snapshot(), decoder_.truncation()},
                   options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1),
       slow_samples_([] { lower_thread_priority(kSlowSamplerNiceness); },
@@ -156,7 +156,7 @@ void Engine::submit(Job job) {
         const std::vector<TokenId> tokens = tokenizer_.tokenize(name, false, true);
         if (tokens.size() == 1) job.preserved_pieces[tokens[0]] = name;
     }
-    if (decoder_.cut_back() != CutBack::anywhere) {
+    if (decoder_.truncation() != Truncation::anywhere) {
         job.snapshot_at = snapshot_points(tokenizer_.message_starts(job.prompt), job.prompt.size());
     }
     mailbox_.put(std::make_unique<Sequence>(std::move(job), n_draft_max_));
@@ -324,9 +324,9 @@ bool Engine::decode(const Plan& plan) {
     return false;
 }
 
-void Engine::end(Sequence* sequence, bool spoilt) {
+void Engine::end(Sequence* sequence, bool cells_invalid) {
     if (sequence->sampler == nullptr) slow_samples_.cancel(sequence->id());
-    scheduler_.remove(sequence, spoilt);
+    scheduler_.remove(sequence, cells_invalid);
 }
 
 void Engine::fail(Sequence* sequence, Failure failure) {

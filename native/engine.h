@@ -168,7 +168,7 @@ private:
     void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
     void emit(const Sequence& sequence, Produced produced, bool is_last);
-    void end(Sequence* sequence, bool spoilt = false);
+    void end(Sequence* sequence, bool cells_invalid = false);
     void fail(Sequence* sequence, Failure failure);
     void fail_all(ErrorCode code, const std::string& message);
     void count();

@@ -12,92 +12,94 @@ namespace chasqui {
 namespace {
 
 // Moving fewer tokens than this costs more than computing them.
-constexpr size_t kSmallestCopy = 16;
-// Waiting for somebody else's prompt, or saving what would be lost, pays from this many tokens on.
-constexpr size_t kWorthIt = 32;
+constexpr size_t kMinCopiedTokens = 16;
+// To wait for another sequence's prefix, or to save what would be lost, pays off from this many tokens on.
+constexpr size_t kMinSharedTokens = 32;
 
-// The few tokens that every chat begins with are no reason to take somebody's slot. Nor are they worth having:
-// llama.cpp computes prompts together only as far as they have equally many tokens left, so they would part prompts of
-// one length, and each part costs a pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 ms
-// instead of 1,169).
-bool is_worth_keeping(size_t n_common, size_t n_tokens) { return n_common >= kSmallestCopy || 2 * n_common > n_tokens; }
+// The few tokens that every chat begins with are no reason to overwrite another conversation's slot. To use them would
+// even cost time: llama.cpp computes prompts together only as far as they have equally many tokens left, so prompts of
+// one length would be computed in parts, each of which costs a pass over the weights (8 x 80 tokens of the 0.5B model
+// of bench:peers: 1,258 ms instead of 1,169).
+bool is_worth_keeping(size_t n_common, size_t n_tokens) {
+    return n_common >= kMinCopiedTokens || 2 * n_common > n_tokens;
+}
 
 }  // namespace
 
 PrefixCache::PrefixCache(const PrefixCacheOptions& options)
     : options_(options), next_snapshot_(static_cast<Id>(options.n_slots)) {
-    for (Id slot = 0; is_slot(slot); ++slot) holdings_[slot] = {};
+    for (Id slot = 0; is_slot(slot); ++slot) entries_[slot] = {};
 }
 
-PrefixCache::Answer PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
-                                       const std::vector<size_t>& snapshot_at, const Media* media) {
+PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
+                                   const std::vector<size_t>& snapshot_at, const Media* media) {
     const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
-    Hit        hit     = best_ready(tokens, matches, media);
-    if (somebody_computes_more(tokens, matches, hit.n_tokens)) return {Verdict::wait, {}};
-    if (n_in_use() == options_.n_slots) return {Verdict::no_slot, {}};
+    Hit        hit     = best_hit(tokens, matches, media);
+    if (is_prefix_in_flight(tokens, matches, hit.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
+    if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
 
     if (!is_worth_keeping(hit.n_tokens, tokens.size())) hit = {};
 
     Placement placement;
     placement.slot = choose_slot(hit);
     const bool in_place = hit.id == placement.slot;
-    if (in_place || hit.n_tokens >= kSmallestCopy) {
+    if (in_place || hit.n_tokens >= kMinCopiedTokens) {
         placement.n_keep    = hit.n_tokens;
         placement.source_id = hit.id;
         placement.source    = in_place          ? Placement::Source::in_place
                               : is_slot(hit.id) ? Placement::Source::slot
                                                 : Placement::Source::snapshot;
-        holdings_[hit.id].last_used = ++clock_;
+        entries_[hit.id].last_used  = ++clock_;
         placement.next_position      = media ? media->position(hit.n_tokens) : static_cast<int32_t>(hit.n_tokens);
         placement.last_kept_position =
             media ? media->position(hit.n_tokens - 1) : static_cast<int32_t>(hit.n_tokens) - 1;
     }
-    save_if_lost(placement.slot, in_place ? placement.n_keep : 0, placement);
-    const size_t n_copied = in_place ? holdings_.at(placement.slot).n_copied : placement.n_keep;
-    forget(placement.slot);
-    hold(placement.slot, tokens, placement.n_keep, true);
-    holdings_.at(placement.slot).n_copied = n_copied;
+    snapshot_if_unique(placement.slot, in_place ? placement.n_keep : 0, placement);
+    const size_t n_copied = in_place ? entries_.at(placement.slot).n_copied : placement.n_keep;
+    clear_entry(placement.slot);
+    set_entry(placement.slot, tokens, placement.n_keep, true);
+    entries_.at(placement.slot).n_copied = n_copied;
     for (const size_t point : snapshot_at) {
         const bool is_possible = bytes_of(point) <= options_.max_snapshot_bytes;
-        if (reuse && is_possible) holdings_.at(placement.slot).snapshot_at.push_back(point);
+        if (reuse && is_possible) entries_.at(placement.slot).snapshot_at.push_back(point);
     }
-    return {Verdict::placed, placement};
+    return {PlacementStatus::placed, placement};
 }
 
 size_t PrefixCache::bytes_of(size_t n_tokens) const {
     return options_.bytes_per_snapshot + n_tokens * options_.bytes_per_token;
 }
 
-// How many tokens of a holding somebody can use who has the first `n_common` in common with it.
+// How many tokens of the entry a sequence can use that shares the first `n_common` with it.
 size_t PrefixCache::n_usable(Id id, size_t n_common) const {
-    const Holding& holding  = holdings_.at(id);
-    const size_t   n_there  = std::min(n_common, holding.n_ready);
-    const bool     in_place = options_.cut_back == CutBack::in_place && is_slot(id) && !holding.in_use;
-    if (options_.cut_back == CutBack::anywhere || n_there == holding.n_ready) return n_there;
-    return in_place && n_there >= holding.n_copied ? n_there : 0;
+    const Entry& entry    = entries_.at(id);
+    const size_t n_shared = std::min(n_common, entry.n_computed);
+    const bool   in_place = options_.truncation == Truncation::in_place && is_slot(id) && !entry.in_use;
+    if (options_.truncation == Truncation::anywhere || n_shared == entry.n_computed) return n_shared;
+    return in_place && n_shared >= entry.n_copied ? n_shared : 0;
 }
 
-// Whether the hit is of no use in another slot.
-bool PrefixCache::must_stay(const Hit& hit) const {
-    return options_.cut_back != CutBack::anywhere && hit.n_tokens > 0 && hit.n_tokens < holdings_.at(hit.id).n_ready;
+bool PrefixCache::only_usable_in_place(const Hit& hit) const {
+    if (options_.truncation == Truncation::anywhere) return false;
+    return hit.n_tokens > 0 && hit.n_tokens < entries_.at(hit.id).n_computed;
 }
 
-size_t PrefixCache::n_ready(const std::vector<TokenId>& tokens, const Media* media) const {
-    const size_t n_tokens = best_ready(tokens, tree_.find(tokens), media).n_tokens;
-    return n_tokens < kSmallestCopy ? 0 : n_tokens;
+size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media) const {
+    const size_t n_tokens = best_hit(tokens, tree_.find(tokens), media).n_tokens;
+    return n_tokens < kMinCopiedTokens ? 0 : n_tokens;
 }
 
-// Whoever has most of the tokens computed. At least one is always left: its logits are what the sequence needs.
-PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            tokens,
-                                         const std::vector<PrefixTree::Match>& matches, const Media* media) const {
+// The entry with the most usable tokens. At least one token is always left to compute, because its logits are needed.
+PrefixCache::Hit PrefixCache::best_hit(const std::vector<TokenId>&           tokens,
+                                       const std::vector<PrefixTree::Match>& matches, const Media* media) const {
     Hit best;
     int best_rank = 0;
     for (const auto& [id, length] : matches) {
-        const Holding& holding = holdings_.at(id);
-        size_t         usable  = n_usable(id, std::min(length, tokens.size() - 1));
+        const Entry& entry  = entries_.at(id);
+        size_t       usable = n_usable(id, std::min(length, tokens.size() - 1));
         if (media != nullptr && media->resumable(usable) < usable) usable = n_usable(id, media->resumable(usable));
-        // Among equals: what can be used where it is, then what is on the device, then the rest.
-        const int rank = is_slot(id) ? (holding.in_use ? 1 : 2) : 0;
+        // Among equals, a slot that can be used in place comes first, then any other slot, then a snapshot.
+        const int rank = is_slot(id) ? (entry.in_use ? 1 : 2) : 0;
         if (usable > best.n_tokens || (usable > 0 && usable == best.n_tokens && rank > best_rank)) {
             best      = {id, usable};
             best_rank = rank;
@@ -106,31 +108,34 @@ PrefixCache::Hit PrefixCache::best_ready(const std::vector<TokenId>&            
     return best;
 }
 
-bool PrefixCache::somebody_computes_more(const std::vector<TokenId>&            tokens,
-                                         const std::vector<PrefixTree::Match>& matches, size_t n_ready) const {
+// Whether a running sequence will soon have more of these tokens computed than the `n_cached` that are.
+bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>&           tokens,
+                                      const std::vector<PrefixTree::Match>& matches, size_t n_cached) const {
     for (const auto& [id, length] : matches) {
-        const Holding& holding = holdings_.at(id);
-        size_t         common  = std::min(length, tokens.size() - 1);
-        if (options_.cut_back != CutBack::anywhere) {  // then the last snapshot that is to be taken on the way there
-            const auto& points = holding.snapshot_at;
-            const auto  beyond = std::upper_bound(points.begin(), points.end(), common);
-            common             = beyond == points.begin() ? 0 : *std::prev(beyond);
+        const Entry& entry = entries_.at(id);
+        if (!entry.in_use || entry.paused) continue;
+        size_t n_common = std::min(length, tokens.size() - 1);
+        // Where states cannot be truncated, only the last snapshot before the sequences part is of use.
+        if (options_.truncation != Truncation::anywhere) {
+            const auto& points = entry.snapshot_at;
+            const auto  beyond = std::upper_bound(points.begin(), points.end(), n_common);
+            n_common           = beyond == points.begin() ? 0 : *std::prev(beyond);
         }
-        if (holding.in_use && !holding.paused && holding.n_ready < common && common >= n_ready + kWorthIt) return true;
+        if (entry.n_computed < n_common && n_common >= n_cached + kMinSharedTokens) return true;
     }
     return false;
 }
 
-// The free slot that leaves the slots in use most closely together: llama.cpp reads all weights anew for every gap
-// between them. Then, where the tokens are already; then an empty one; then the least recently used.
+// The free slot that leaves the fewest gaps between slots in use, because every gap costs llama.cpp another pass over
+// the weights. Among those, the slot that holds the tokens already; then an empty one; then the least recently used.
 PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
-    if (must_stay(hit)) return hit.id;
+    if (only_usable_in_place(hit)) return hit.id;
     using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
     Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
     for (Id slot = 0; is_slot(slot); ++slot) {
-        const Holding& holding = holdings_.at(slot);
-        if (holding.in_use) continue;
-        best = std::min(best, {n_runs_with(slot), slot != hit.id, !holding.tokens.empty(), holding.last_used, slot});
+        const Entry& entry = entries_.at(slot);
+        if (entry.in_use) continue;
+        best = std::min(best, {n_runs_with(slot), slot != hit.id, !entry.tokens.empty(), entry.last_used, slot});
     }
     return std::get<Id>(best);
 }
@@ -140,115 +145,117 @@ size_t PrefixCache::n_runs_with(Id slot) const {
     size_t n_runs   = 0;
     bool   previous = false;
     for (Id each = 0; is_slot(each); ++each) {
-        const bool in_use = each == slot || holdings_.at(each).in_use;
+        const bool in_use = each == slot || entries_.at(each).in_use;
         n_runs += in_use && !previous ? 1 : 0;
         previous = in_use;
     }
     return n_runs;
 }
 
-// Plans a snapshot of what `slot` holds beyond `n_keep`, unless somebody else holds that too.
-void PrefixCache::save_if_lost(Id slot, size_t n_keep, Placement& placement) {
-    const Holding& lost = holdings_.at(slot);
-    if (lost.n_ready < n_keep + kWorthIt) return;
+// Plans a snapshot of what `slot` holds beyond `n_keep`, unless another entry holds that too.
+void PrefixCache::snapshot_if_unique(Id slot, size_t n_keep, Placement& placement) {
+    const Entry& lost = entries_.at(slot);
+    if (lost.n_computed < n_keep + kMinSharedTokens) return;
     for (const auto& [id, length] : tree_.find(lost.tokens)) {
-        // What is in use moves on, and its state with it.
-        const bool moves_on = options_.cut_back != CutBack::anywhere && holdings_.at(id).in_use;
-        if (id != slot && !moves_on && n_usable(id, length) + kWorthIt > lost.n_ready) return;
+        // A running sequence advances its state, which cannot be truncated: it does not keep this prefix for others.
+        const bool advances = options_.truncation != Truncation::anywhere && entries_.at(id).in_use;
+        if (id != slot && !advances && n_usable(id, length) + kMinSharedTokens > lost.n_computed) return;
     }
-    if (!make_room(bytes_of(lost.n_ready), placement.source_id, placement.drop)) return;
+    if (!evict_snapshots(bytes_of(lost.n_computed), placement.source_id, placement.evicted)) return;
     placement.save_as = add_snapshot(lost.tokens);
 }
 
 PrefixCache::Id PrefixCache::add_snapshot(std::vector<TokenId> tokens) {
     const size_t n_tokens = tokens.size();
     snapshot_bytes_ += bytes_of(n_tokens);
-    hold(next_snapshot_, std::move(tokens), n_tokens, false);
+    set_entry(next_snapshot_, std::move(tokens), n_tokens, false);
     return next_snapshot_++;
 }
 
-bool PrefixCache::make_room(size_t bytes, Id except, std::vector<int32_t>& drop) {
+// Evicts snapshots until `bytes` more fit, but never `except`. False when they cannot fit.
+bool PrefixCache::evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted) {
     if (bytes == 0 || bytes > options_.max_snapshot_bytes) return false;
     while (snapshot_bytes_ + bytes > options_.max_snapshot_bytes) {
-        auto oldest = holdings_.end();
-        for (auto each = holdings_.lower_bound(static_cast<Id>(options_.n_slots)); each != holdings_.end(); ++each) {
+        auto oldest = entries_.end();
+        for (auto each = entries_.lower_bound(static_cast<Id>(options_.n_slots)); each != entries_.end(); ++each) {
             if (each->first == except) continue;
-            if (oldest == holdings_.end() || each->second.last_used < oldest->second.last_used) oldest = each;
+            if (oldest == entries_.end() || each->second.last_used < oldest->second.last_used) oldest = each;
         }
-        if (oldest == holdings_.end()) return false;
+        if (oldest == entries_.end()) return false;
         const Id id = oldest->first;
-        snapshot_bytes_ -= bytes_of(oldest->second.n_ready);
-        drop.push_back(id);
-        forget(id);
-        holdings_.erase(id);
+        snapshot_bytes_ -= bytes_of(oldest->second.n_computed);
+        evicted.push_back(id);
+        clear_entry(id);
+        entries_.erase(id);
     }
     return true;
 }
 
-void PrefixCache::set_paused(int32_t slot, bool paused) { holdings_.at(slot).paused = paused; }
+void PrefixCache::set_paused(int32_t slot, bool paused) { entries_.at(slot).paused = paused; }
 
 size_t PrefixCache::n_until_snapshot(int32_t slot) const {
-    const Holding& running = holdings_.at(slot);
-    const auto     next = std::upper_bound(running.snapshot_at.begin(), running.snapshot_at.end(), running.n_ready);
-    return next == running.snapshot_at.end() ? std::numeric_limits<size_t>::max() : *next - running.n_ready;
+    const Entry& running = entries_.at(slot);
+    const auto   next    = std::upper_bound(running.snapshot_at.begin(), running.snapshot_at.end(), running.n_computed);
+    return next == running.snapshot_at.end() ? std::numeric_limits<size_t>::max() : *next - running.n_computed;
 }
 
-std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_ready) {
-    Holding& running = holdings_.at(slot);
-    running.n_ready  = n_ready;
+std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_computed) {
+    Entry& running     = entries_.at(slot);
+    running.n_computed = n_computed;
     const auto& points = running.snapshot_at;
-    if (!std::binary_search(points.begin(), points.end(), n_ready)) return std::nullopt;
-    std::vector<TokenId> tokens(running.tokens.begin(), running.tokens.begin() + static_cast<std::ptrdiff_t>(n_ready));
+    if (!std::binary_search(points.begin(), points.end(), n_computed)) return std::nullopt;
+    const auto           end = running.tokens.begin() + static_cast<std::ptrdiff_t>(n_computed);
+    std::vector<TokenId> tokens(running.tokens.begin(), end);
     Snapshot             snapshot;
-    if (is_parked(tokens) || !make_room(bytes_of(n_ready), -1, snapshot.drop)) return std::nullopt;
+    if (touch_if_cached(tokens) || !evict_snapshots(bytes_of(n_computed), -1, snapshot.evicted)) return std::nullopt;
     snapshot.slot = slot;
     snapshot.id   = add_snapshot(std::move(tokens));
     return snapshot;
 }
 
-// Whether exactly these tokens are there already; then they count as used.
-bool PrefixCache::is_parked(const std::vector<TokenId>& tokens) {
+// Whether an entry that is not in use holds exactly these tokens; it then counts as used just now.
+bool PrefixCache::touch_if_cached(const std::vector<TokenId>& tokens) {
     for (const auto& [id, length] : tree_.find(tokens)) {
-        Holding& holding = holdings_.at(id);
-        if (holding.in_use || length != tokens.size() || holding.tokens.size() != tokens.size()) continue;
-        holding.last_used = ++clock_;
+        Entry& entry = entries_.at(id);
+        if (entry.in_use || length != tokens.size() || entry.tokens.size() != tokens.size()) continue;
+        entry.last_used = ++clock_;
         return true;
     }
     return false;
 }
 
-void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready) {
-    const size_t n_copied = holdings_.at(slot).n_copied;
-    forget(slot);
-    hold(slot, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_ready)}, n_ready, false);
-    holdings_.at(slot).n_copied = n_copied;
+void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed) {
+    const size_t n_copied = entries_.at(slot).n_copied;
+    clear_entry(slot);
+    set_entry(slot, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_computed)}, n_computed, false);
+    entries_.at(slot).n_copied = n_copied;
 }
 
-void PrefixCache::release_spoilt(int32_t slot) { forget(slot); }
+void PrefixCache::invalidate(int32_t slot) { clear_entry(slot); }
 
-void PrefixCache::hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use) {
+void PrefixCache::set_entry(Id id, std::vector<TokenId> tokens, size_t n_computed, bool in_use) {
     tree_.insert(id, tokens);
     n_in_use_ += in_use ? 1 : 0;
-    holdings_[id] = {std::move(tokens), n_ready, in_use, false, ++clock_, {}, 0};
+    entries_[id] = {std::move(tokens), n_computed, in_use, false, ++clock_, {}, 0};
 }
 
-void PrefixCache::forget(Id id) {
-    Holding& holding = holdings_.at(id);
-    tree_.remove(id, holding.tokens);
-    n_in_use_ -= holding.in_use ? 1 : 0;
-    holding = {};
+void PrefixCache::clear_entry(Id id) {
+    Entry& entry = entries_.at(id);
+    tree_.remove(id, entry.tokens);
+    n_in_use_ -= entry.in_use ? 1 : 0;
+    entry = {};
 }
 
 size_t PrefixCache::n_tokens_held() const {
     size_t n_tokens = 0;
-    for (Id slot = 0; is_slot(slot); ++slot) n_tokens += holdings_.at(slot).n_ready;
+    for (Id slot = 0; is_slot(slot); ++slot) n_tokens += entries_.at(slot).n_computed;
     return n_tokens;
 }
 
 size_t PrefixCache::n_tokens_in_use() const {
     size_t n_tokens = 0;
     for (Id slot = 0; is_slot(slot); ++slot) {
-        if (holdings_.at(slot).in_use) n_tokens += holdings_.at(slot).n_ready;
+        if (entries_.at(slot).in_use) n_tokens += entries_.at(slot).n_computed;
     }
     return n_tokens;
 }
@@ -259,17 +266,17 @@ void PrefixCache::check_invariants() const {
     };
     tree_.check_invariants();
     size_t bytes = 0, in_use = 0;
-    for (const auto& [id, holding] : holdings_) {
-        in_use += holding.in_use ? 1 : 0;
-        if (!is_slot(id)) bytes += bytes_of(holding.n_ready);
-        require(is_slot(id) || (!holding.in_use && holding.n_ready == holding.tokens.size()), "a snapshot changed");
-        if (holding.tokens.empty()) continue;
+    for (const auto& [id, entry] : entries_) {
+        in_use += entry.in_use ? 1 : 0;
+        if (!is_slot(id)) bytes += bytes_of(entry.n_computed);
+        require(is_slot(id) || (!entry.in_use && entry.n_computed == entry.tokens.size()), "a snapshot changed");
+        if (entry.tokens.empty()) continue;
         bool filed = false;
-        for (const auto& [other, length] : tree_.find(holding.tokens)) {
-            require(holdings_.count(other) == 1, "the tree knows somebody who is gone");
-            filed |= other == id && length == holding.tokens.size();
+        for (const auto& [other, length] : tree_.find(entry.tokens)) {
+            require(entries_.count(other) == 1, "the tree has an entry that is gone");
+            filed |= other == id && length == entry.tokens.size();
         }
-        require(filed, "a holding is not in the tree");
+        require(filed, "an entry is not in the tree");
     }
     require(in_use == n_in_use_, "the slots in use are miscounted");
     require(bytes == snapshot_bytes_, "the bytes of the snapshots do not add up");

@@ -12,128 +12,131 @@
 
 namespace chasqui {
 
-// What can be dropped of a state to get back to an earlier token.
-enum class CutBack {
-    anywhere,  // whatever comes after it: KV cells
-    in_place,  // the same, but copies lack what the window has passed by then: KV cells of sliding-window attention
-    never,     // nothing, it is of use as a whole only: recurrent and hybrid models
+// Where the cells or the state of a sequence can be cut off, to continue from an earlier token.
+enum class Truncation {
+    anywhere,  // after any token: KV cells
+    in_place,  // after any token, but not in copies, which lack the cells outside the window: sliding-window attention
+    never,     // nowhere, the state is of use as a whole only: recurrent and hybrid models
 };
 
 struct PrefixCacheOptions {
-    size_t n_slots            = 4;  // KV sequences, each with cells of its own
-    size_t bytes_per_token    = 0;  // of a snapshot
-    size_t max_snapshot_bytes = 0;  // 0: what is evicted is lost
-    size_t bytes_per_snapshot = 0;  // beside those of its tokens: a recurrent state
-    CutBack cut_back          = CutBack::anywhere;
+    size_t     n_slots            = 4;  // KV sequences, each with cells of its own
+    size_t     bytes_per_token    = 0;  // of a snapshot
+    size_t     max_snapshot_bytes = 0;  // for all snapshots together; 0: none are taken
+    size_t     bytes_per_snapshot = 0;  // of a snapshot, in addition to those of its tokens: a recurrent state
+    Truncation truncation         = Truncation::anywhere;
 };
 
 // How a sequence gets its slot. The steps, in this order: save what the slot holds as snapshot `save_as`; load what the
-// source holds into the slot; keep its first `n_keep` tokens and drop the rest.
+// source holds into the slot; keep its first `n_keep` tokens and remove the rest.
 struct Placement {
     enum class Source { none, in_place, slot, snapshot };
 
-    int32_t            slot   = -1;
-    Source             source = Source::none;
-    int32_t            source_id = -1;  // of the slot or snapshot
-    size_t             n_keep    = 0;
+    int32_t slot      = -1;
+    Source  source    = Source::none;
+    int32_t source_id = -1;  // of the slot or snapshot
+    size_t  n_keep    = 0;
     // Attention's positions of the last token that is kept, and of the next one.
-    int32_t            last_kept_position = -1, next_position = 0;
-    int32_t            save_as   = -1;
-    std::vector<int32_t> drop;  // snapshots that had to make room
+    int32_t              last_kept_position = -1, next_position = 0;
+    int32_t              save_as = -1;
+    std::vector<int32_t> evicted;  // snapshots to delete first
 };
 
-// What a slot holds now is to be saved as snapshot `id`.
+enum class PlacementStatus {
+    placed,
+    no_free_slot,
+    prefix_in_flight,  // a running prompt is computing the same prefix, and to wait for it costs less
+};
+
+struct PlacementResult {
+    PlacementStatus status;
+    Placement       placement;
+};
+
+// What the slot holds now is to be saved as snapshot `id`.
 struct Snapshot {
     int32_t              slot = -1;
     int32_t              id   = -1;
-    std::vector<int32_t> drop;  // snapshots that had to make room
+    std::vector<int32_t> evicted;  // snapshots to delete first
 };
 
-// Keeps book of what the KV cells hold, so that nobody computes a beginning that is there already. It decides; the
-// decoder moves the bytes.
+// Keeps track of what the KV cells hold, so that no prefix is computed twice. It decides what is copied, saved and
+// evicted; the decoder moves the bytes.
 //
-// Every slot and every snapshot (a slot's cells, saved to memory when the slot was given to somebody else) holds a
-// token sequence, of which the first `n_ready` are computed. A running sequence's slot is in use; others are parked
-// until they are evicted, least recently used first. Where copies are of use as a whole only, snapshots are taken of
-// prompts under way as well.
+// Each slot and each snapshot has an entry: a token sequence, the first `n_computed` tokens of which have cells. A
+// snapshot is a copy of a slot's cells in main memory, taken before the slot is given to another sequence. The slot of
+// a running sequence is in use; all other entries wait to be used again or evicted, least recently used first. Where a
+// state is of use as a whole only, snapshots of prompts are also taken while they are computed.
 class PrefixCache {
 public:
     explicit PrefixCache(const PrefixCacheOptions& options);
 
-    enum class Verdict {
-        placed,
-        no_slot,   // all slots are in use; one that is released would do
-        wait,      // a running prompt is computing the same beginning right now: better wait for it
-    };
-    struct Answer {
-        Verdict   verdict;
-        Placement placement;
-    };
-    // Finds a slot for a sequence with these tokens, at least one of which is left to compute. Without `reuse`, all
-    // of them are. `snapshot_at`: after how many tokens to take snapshots on the way, ascending. `media`: the images
-    // among the tokens.
-    Answer place(const std::vector<TokenId>& tokens, bool reuse = true, const std::vector<size_t>& snapshot_at = {},
-                 const Media* media = nullptr);
-    // How many tokens place() would find computed.
-    size_t n_ready(const std::vector<TokenId>& tokens, const Media* media) const;
+    // Finds a slot for a sequence with these tokens and the longest cached prefix that it can use; at least one token
+    // is always left to compute. Without `reuse` no prefix is used. `snapshot_at`: after how many tokens to take
+    // snapshots, ascending. `media`: the images among the tokens.
+    PlacementResult place(const std::vector<TokenId>& tokens, bool reuse = true,
+                          const std::vector<size_t>& snapshot_at = {}, const Media* media = nullptr);
+    // How many of these tokens place() would not have to compute.
+    size_t n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media) const;
 
-    // Whether the slot in use makes no progress for now: nobody waits for what it would compute.
+    // While the slot's sequence is paused, other sequences do not wait for the prefix that it has yet to compute.
     void set_paused(int32_t slot, bool paused);
-    // How many tokens of the slot in use may be computed before a snapshot of it is due.
+    // How many more tokens of the slot in use may be computed before its next snapshot is due.
     size_t n_until_snapshot(int32_t slot) const;
-    // The first `n_ready` tokens of the slot in use are computed now. Tells if a snapshot is to be taken before
-    // anything else is done.
-    std::optional<Snapshot> progress(int32_t slot, size_t n_ready);
-    // The slot's sequence is over or preempted: tokens[0, n_ready) stay there, parked.
-    void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_ready);
-    // The slot's sequence is over, and what its cells hold is unknown.
-    void release_spoilt(int32_t slot);
+    // The first `n_computed` tokens of the slot in use have cells now. Returns the snapshot to take before anything
+    // else is computed, if one is due.
+    std::optional<Snapshot> progress(int32_t slot, size_t n_computed);
+    // The slot's sequence is over or preempted. The first `n_computed` of `tokens` stay cached.
+    void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed);
+    // Clears the slot's entry, because its cells are undefined after a failed decode or placement.
+    void invalidate(int32_t slot);
 
     size_t n_in_use() const { return n_in_use_; }
-    // Tokens with cells: all, and those of sequences that run.
+    // Tokens with cells, of all slots or of those in use.
     size_t n_tokens_held() const;
     size_t n_tokens_in_use() const;
-    size_t n_snapshots() const { return holdings_.size() - options_.n_slots; }
-    // Throws std::logic_error when the books are wrong. For tests.
+    size_t n_snapshots() const { return entries_.size() - options_.n_slots; }
+    // Throws std::logic_error when the entries contradict each other. For tests.
     void check_invariants() const;
 
 private:
-    struct Holding {
+    struct Entry {
         std::vector<TokenId> tokens;
-        size_t               n_ready   = 0;
-        bool                 in_use    = false;
-        bool                 paused    = false;
-        uint64_t             last_used = 0;
+        size_t               n_computed  = 0;
+        bool                 in_use      = false;
+        bool                 paused      = false;
+        uint64_t             last_used   = 0;
         std::vector<size_t>  snapshot_at = {};
-        size_t               n_copied    = 0;  // of a slot: tokens that were brought in, which cannot be cut back into
+        size_t               n_copied    = 0;  // of a slot: copied tokens, within which it cannot be truncated
     };
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
     using Id = PrefixTree::Holder;
 
+    // The entry whose prefix is used, and how many tokens of it.
     struct Hit {
         Id     id       = -1;
         size_t n_tokens = 0;
     };
 
-    bool    is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
-    size_t  bytes_of(size_t n_tokens) const;
-    size_t  n_usable(Id id, size_t n_common) const;
-    bool    must_stay(const Hit& hit) const;
-    Hit     best_ready(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
-                       const Media* media) const;
-    bool    somebody_computes_more(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
-                                   size_t n_ready) const;
-    Id      choose_slot(const Hit& hit) const;
-    size_t  n_runs_with(Id slot) const;
-    void    save_if_lost(Id slot, size_t n_keep, Placement& placement);
-    bool    is_parked(const std::vector<TokenId>& tokens);
-    bool    make_room(size_t bytes, Id except, std::vector<int32_t>& drop);
-    Id      add_snapshot(std::vector<TokenId> tokens);
-    void    hold(Id id, std::vector<TokenId> tokens, size_t n_ready, bool in_use);
-    void    forget(Id id);
+    bool   is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
+    size_t bytes_of(size_t n_tokens) const;
+    size_t n_usable(Id id, size_t n_common) const;
+    bool   only_usable_in_place(const Hit& hit) const;
+    Hit    best_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                    const Media* media) const;
+    bool   is_prefix_in_flight(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                               size_t n_cached) const;
+    Id     choose_slot(const Hit& hit) const;
+    size_t n_runs_with(Id slot) const;
+    void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
+    bool   touch_if_cached(const std::vector<TokenId>& tokens);
+    bool   evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted);
+    Id     add_snapshot(std::vector<TokenId> tokens);
+    void   set_entry(Id id, std::vector<TokenId> tokens, size_t n_computed, bool in_use);
+    void   clear_entry(Id id);
 
     PrefixCacheOptions    options_;
-    std::map<Id, Holding> holdings_;
+    std::map<Id, Entry>   entries_;
     PrefixTree            tree_;
     Id                    next_snapshot_;
     uint64_t              clock_          = 0;

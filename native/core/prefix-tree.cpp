@@ -28,7 +28,7 @@ struct PrefixTree::Node {
 PrefixTree::PrefixTree() : root_(std::make_unique<Node>()) {}
 PrefixTree::~PrefixTree() = default;
 
-// Cuts the node's edge: what comes after `length` becomes its only child.
+// Cuts the node's edge after `length` tokens; the remainder becomes its only child.
 void PrefixTree::split(Node& node, size_t length) {
     const auto cut   = node.edge.begin() + static_cast<std::ptrdiff_t>(length);
     auto       lower = std::make_unique<Node>();
@@ -39,7 +39,7 @@ void PrefixTree::split(Node& node, size_t length) {
     node.children.emplace(lower->edge.front(), std::move(lower));
 }
 
-// Undoes a split that nobody needs any more.
+// Undoes a split that no holder needs any more.
 void PrefixTree::merge_with_only_child(Node& node) {
     if (node.children.size() != 1) return;
     Node& child = *node.children.begin()->second;
@@ -75,7 +75,7 @@ void PrefixTree::remove(Holder holder, const std::vector<TokenId>& tokens) {
         const auto next    = node->children.find(tokens[at]);
         auto&      holders = next->second->holders;
         holders.erase(std::find(holders.begin(), holders.end(), holder));
-        if (holders.empty()) {  // then there is nobody below either
+        if (holders.empty()) {  // then no holder is left below either
             node->children.erase(next);
             break;
         }
@@ -141,7 +141,7 @@ void PrefixTree::check_invariants() const {
             open.push_back(child.get());
         }
         require(is_root || below <= holders.size(), "a holder is in two branches");
-        require(is_root || node->children.size() != 1 || below < holders.size(), "a split that nobody needs");
+        require(is_root || node->children.size() != 1 || below < holders.size(), "a split that no holder needs");
     }
 }
 

@@ -10,21 +10,22 @@
 
 namespace chasqui {
 
-// A radix tree over token sequences: who holds which beginning. Common beginnings are stored once.
+// A radix tree that maps token prefixes to their holders. A shared prefix is stored once.
 //
 //   insert(1, a b c d)        ┌ c d      {1}
 //   insert(2, a b x)     a b ─┤
 //                      {1, 2} └ x        {2}        find(a b c z) → (1, 3), (2, 2)
 //
-// Invariants: a node's holders are those whose tokens pass through or end at it, so children's holders are subsets of
-// it; each holder ends at a node; no node is without holders; no node could be merged with its only child.
+// Invariants: a node's holders are those whose tokens pass through it or end at it, so that a child's holders are a
+// subset of its parent's; each holder ends at a node; every node but the root has holders; no node could be merged with
+// its only child.
 class PrefixTree {
 public:
     using Holder = int32_t;
 
     struct Match {
         Holder holder;
-        size_t length;  // of the common beginning
+        size_t length;  // of the common prefix
     };
 
     PrefixTree();
@@ -34,10 +35,10 @@ public:
     void insert(Holder holder, const std::vector<TokenId>& tokens);
     // `tokens` must be those it was inserted with.
     void remove(Holder holder, const std::vector<TokenId>& tokens);
-    // Everyone who shares at least the first token, longest common beginning first.
+    // The holders that share at least the first token, the longest common prefix first.
     std::vector<Match> find(const std::vector<TokenId>& tokens) const;
 
-    // Tokens stored, common ones once.
+    // Tokens stored; shared ones count once.
     size_t n_tokens() const;
     // Throws std::logic_error when an invariant does not hold. For tests.
     void check_invariants() const;

@@ -65,8 +65,8 @@ std::chrono::duration<double, std::milli> Scheduler::worth_waiting() const {
     if (options_.deterministic || waiting_.size() >= options_.cache.n_slots) return Milliseconds(0);
     size_t n_tokens = 0;
     for (const auto& sequence : waiting_) {
-        const size_t n_ready = may_reuse(*sequence) ? cache_.n_ready(sequence->tokens, sequence->media()) : 0;
-        n_tokens += sequence->tokens.size() - n_ready;
+        const size_t n_cached = may_reuse(*sequence) ? cache_.n_cached_tokens(sequence->tokens, sequence->media()) : 0;
+        n_tokens += sequence->tokens.size() - n_cached;
     }
     const double expected = ms_per_prompt_token_ * static_cast<double>(n_tokens);
     return Milliseconds(std::min(kForCompany * expected, kMostForCompany));
@@ -89,14 +89,14 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         if (is_full && victim == nullptr) continue;
         const bool  reuse       = may_reuse(*sequence);
         const auto& snapshot_at = sequence->job().snapshot_at;
-        auto        answer      = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
-        if (answer.verdict == PrefixCache::Verdict::no_slot) {
+        auto        result      = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
+        if (result.status == PlacementStatus::no_free_slot) {
             preempt(*victim);
-            answer = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
+            result = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
         }
-        if (answer.verdict != PrefixCache::Verdict::placed) continue;
-        sequence->admit(answer.placement.slot, answer.placement.n_keep, now);
-        plan.placements.push_back(std::move(answer.placement));
+        if (result.status != PlacementStatus::placed) continue;
+        sequence->admit(result.placement.slot, result.placement.n_keep, now);
+        plan.placements.push_back(std::move(result.placement));
         running_.splice(running_.end(), waiting_, position_of(waiting_, sequence));
     }
 }
@@ -109,10 +109,10 @@ bool Scheduler::may_reuse(const Sequence& sequence) const {
 bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const {
     const Media* media = sequence.media();
     if (media == nullptr) return false;
-    const size_t n_ready = may_reuse(sequence) ? cache_.n_ready(sequence.tokens, media) : 0;
+    const size_t n_cached = may_reuse(sequence) ? cache_.n_cached_tokens(sequence.tokens, media) : 0;
     bool         awaits  = false;
     for (size_t image = 0; image < media->images.size(); ++image) {
-        if (!sequence.needs_encoding(image, n_ready)) continue;
+        if (!sequence.needs_encoding(image, n_cached)) continue;
         awaits = true;
         if (n_awaiting < options_.cache.n_slots) plan.pending_images.push_back({&sequence, image});
     }
@@ -272,7 +272,7 @@ void Scheduler::placement_failed(int32_t slot, Plan& plan) {
     if (sequence.media() == nullptr) return;
     const auto is_its = [&](const PlanRow& row) { return row.sequence == &sequence; };
     plan.rows.erase(std::remove_if(plan.rows.begin(), plan.rows.end(), is_its), plan.rows.end());
-    cache_.release_spoilt(slot);
+    cache_.invalidate(slot);
     sequence.preempt();
     sequence.may_reuse = false;
     waiting_.splice(waiting_.begin(), running_, found);
@@ -300,13 +300,13 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
     return snapshots;
 }
 
-std::unique_ptr<Sequence> Scheduler::remove(Sequence* sequence, bool spoilt) {
+std::unique_ptr<Sequence> Scheduler::remove(Sequence* sequence, bool cells_invalid) {
     Owned&     owner = sequence->slot == Sequence::kNoSlot ? waiting_ : running_;
     const auto found = position_of(owner, sequence);
     auto       taken = std::move(*found);
     owner.erase(found);
     if (taken->slot != Sequence::kNoSlot) {
-        if (spoilt) cache_.release_spoilt(taken->slot);
+        if (cells_invalid) cache_.invalidate(taken->slot);
         else cache_.release(taken->slot, taken->tokens, taken->n_computed);
     }
     return taken;

@@ -70,8 +70,8 @@ public:
     void placement_failed(int32_t slot, Plan& plan);
     // The planned rows have been computed, which took this many milliseconds. Returns the snapshots to take now.
     std::vector<Snapshot> computed(const Plan& plan, double milliseconds);
-    // Takes out a sequence and frees its slot. What the slot holds is kept for others, unless it is `spoilt`.
-    std::unique_ptr<Sequence> remove(Sequence* sequence, bool spoilt = false);
+    // Takes out a sequence and frees its slot. The slot's cells stay cached unless `cells_invalid`.
+    std::unique_ptr<Sequence> remove(Sequence* sequence, bool cells_invalid = false);
 
     // How long images may be encoded between this step, which took `step_ms`, and the next.
     double encoding_ms(double step_ms) const;

@@ -6,30 +6,31 @@ namespace chasqui {
 
 namespace {
 
-// Fewer tokens are computed as fast as a state is brought back.
-constexpr size_t kFewest = 32;
-// A slice of the prompt ends at each point, and short slices are slow ones. What a state takes grows with the length in
-// hybrid models; with the distances growing as well, all of them together take a few times what the last one does.
-constexpr size_t kLeastDistance = 256;
-constexpr size_t kFraction      = 4;
-// A prompt without messages goes on with tokens that may merge with its last ones.
-constexpr size_t kSeam = 4;
-// The answer begins soon after the last message does, if that is what the model is asked for.
-constexpr size_t kHeader = 16;
+// A prefix shorter than this is computed as fast as its state is loaded.
+constexpr size_t kMinPoint = 32;
+// Each point ends a slice of the prompt, and short slices are slow. In hybrid models a state grows with the prefix, so
+// the distances grow as well: each is at least a quarter of the prefix, and all states together take a few times the
+// memory of the last.
+constexpr size_t kMinDistance     = 256;
+constexpr size_t kDistanceDivisor = 4;
+// The last tokens of a prompt without messages may be tokenized differently once more text follows.
+constexpr size_t kUnstableTailTokens = 4;
+// If the prompt asks for a message, it ends with that message's header: at most this many tokens.
+constexpr size_t kMaxHeaderTokens = 16;
 
 }  // namespace
 
 std::vector<size_t> snapshot_points(const std::vector<size_t>& message_starts, size_t n_prompt) {
-    if (n_prompt < kFewest + kSeam) return {};
+    if (n_prompt < kMinPoint + kUnstableTailTokens) return {};
     std::vector<size_t> points;
     for (const size_t start : message_starts) {
         const size_t previous = points.empty() ? 0 : points.back();
-        const size_t distance = points.empty() ? kFewest : std::max(kLeastDistance, previous / kFraction);
+        const size_t distance = points.empty() ? kMinPoint : std::max(kMinDistance, previous / kDistanceDivisor);
         if (start >= previous + distance && start < n_prompt) points.push_back(start);
     }
-    const bool   ends_with_header = !message_starts.empty() && message_starts.back() + kHeader >= n_prompt;
-    const size_t last             = ends_with_header ? message_starts.back() : n_prompt - kSeam;
-    if (last >= kFewest && last < n_prompt && (points.empty() || last > points.back())) points.push_back(last);
+    const bool   ends_with_header = !message_starts.empty() && message_starts.back() + kMaxHeaderTokens >= n_prompt;
+    const size_t last             = ends_with_header ? message_starts.back() : n_prompt - kUnstableTailTokens;
+    if (last >= kMinPoint && last < n_prompt && (points.empty() || last > points.back())) points.push_back(last);
     return points;
 }
 

@@ -66,10 +66,10 @@ uint32_t padded_context_length(uint32_t trained_length, const DecoderOptions& op
     return (length + kCellPadding - 1) / kCellPadding * kCellPadding;
 }
 
-CutBack cut_back_of(const llama_model* model) {
-    if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return CutBack::never;
-    // llama_kv_cache::state_write leaves out what the window has passed.
-    return llama_model_n_swa(model) > 0 ? CutBack::in_place : CutBack::anywhere;
+Truncation truncation_of(const llama_model* model) {
+    if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return Truncation::never;
+    // llama_kv_cache::state_write leaves out the cells that the window has passed.
+    return llama_model_n_swa(model) > 0 ? Truncation::in_place : Truncation::anywhere;
 }
 
 }  // namespace
@@ -112,9 +112,9 @@ Decoder::Decoder(const Model& model, const DecoderOptions& options) {
                                                   std::to_string(params.n_ctx) + " cells: " + take_last_errors() +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
-    cut_back_  = cut_back_of(model.handle());
-    n_embd_    = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
-    generates_ = has_memory() && model.is_causal();
+    truncation_ = truncation_of(model.handle());
+    n_embd_     = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
+    generates_  = has_memory() && model.is_causal();
     create_threadpool(params.n_threads);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
@@ -283,7 +283,7 @@ float* Decoder::logits(size_t plan_row, size_t n_drafted) const {
 bool Decoder::place(const Placement& placement) {
     // What was copied of this slot is not what will be in it.
     if (last_copied_.slot == placement.slot) last_copied_ = {};
-    for (const int32_t id : placement.drop) snapshots_.erase(id);
+    for (const int32_t id : placement.evicted) snapshots_.erase(id);
     if (placement.save_as >= 0) save_as(placement.save_as, placement.slot);
     bool loaded = true;
     switch (placement.source) {
@@ -302,7 +302,7 @@ bool Decoder::place(const Placement& placement) {
 }
 
 void Decoder::save(const Snapshot& snapshot) {
-    for (const int32_t id : snapshot.drop) snapshots_.erase(id);
+    for (const int32_t id : snapshot.evicted) snapshots_.erase(id);
     save_as(snapshot.id, snapshot.slot);
 }
 

@@ -58,7 +58,7 @@ public:
     // What a snapshot takes: for each token, and whatever their number (recurrent states).
     size_t bytes_per_token() const { return bytes_per_token_; }
     size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
-    CutBack  cut_back() const { return cut_back_; }
+    Truncation truncation() const { return truncation_; }
     // False for models that keep no cells, or whose tokens see those after them: they only encode.
     bool     generates() const { return generates_; }
     bool     has_memory() const;
@@ -109,7 +109,7 @@ private:
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;
     size_t                                           n_outputs_max_      = 0;
-    CutBack                                          cut_back_           = CutBack::anywhere;
+    Truncation                                       truncation_         = Truncation::anywhere;
     bool                                             generates_          = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
     std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its draft

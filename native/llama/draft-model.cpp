@@ -50,12 +50,12 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     return {};
 }
 
-void check(const DraftOptions& options, const Model& target, const Model& draft, CutBack target_cut_back) {
+void check(const DraftOptions& options, const Model& target, const Model& draft, Truncation target_truncation) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
     if (options.n_max == 0) refuse("A draft model needs tokens to guess: --draft-max must be at least 1.");
     if (options.n_min > options.n_max) refuse("--draft-min must not be larger than --draft-max.");
     if (!(options.p_min >= 0.0f && options.p_min <= 1.0f)) refuse("--draft-p-min must be from 0 to 1.");
-    if (target_cut_back == CutBack::never) {
+    if (target_truncation == Truncation::never) {
         refuse("A draft model is of no use for " + target.path() +
                ": rejected drafts cannot be removed from a recurrent state. Serve it without one.");
     }
@@ -106,7 +106,7 @@ void DraftModel::FreeContext::operator()(llama_context* context) const { llama_f
 DraftModel::DraftModel(const DraftOptions& options, size_t n_slots, const Model& target, const Decoder& decoder,
                        const Model::Progress& progress)
     : options_(options), model_(options.model_path, target.offload().for_draft_model(), progress), slots_(n_slots) {
-    check(options_, target, model_, decoder.cut_back());
+    check(options_, target, model_, decoder.truncation());
     n_vocab_ = std::min(target.vocabulary_size(), model_.vocabulary_size());
     create_context(n_slots, decoder);
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(kMaxCatchUpTokens * n_slots), 0, 1));

@@ -17,7 +17,7 @@ constexpr size_t kQuotationGram = 8;
 Drafter::Drafter(const DraftOptions& options, const Model& target, const Decoder& decoder,
                  const Model::Progress& progress)
     : n_min_(options.n_min),
-      n_max_(decoder.cut_back() == CutBack::never ? 0 : options.n_max),
+      n_max_(decoder.truncation() == Truncation::never ? 0 : options.n_max),
       context_length_(decoder.context_length()) {
     if (options.model_path.empty()) return;
     draft_model_ = std::make_unique<DraftModel>(options, kMaxDraftedSequences, target, decoder, progress);

@@ -22,7 +22,7 @@ size_t common_length(const Tokens& a, const Tokens& b) {
     return static_cast<size_t>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
 }
 
-const Test splits("prefix-tree: finds everyone who shares a beginning, longest first", [] {
+const Test splits("prefix-tree: finds all holders that share a prefix, longest first", [] {
     PrefixTree tree;
     tree.insert(1, {1, 2, 3, 4});
     tree.insert(2, {1, 2, 9});
@@ -88,9 +88,9 @@ const Test next_turn("prefix-cache: the next turn of a conversation goes on wher
     const Tokens first = count_up(0, 100);
     const auto   one   = cache.place(first).placement;
     expect_equal(one.n_keep, size_t{0});
-    const Tokens with_answer = join(first, count_up(500, 20));
-    cache.release(one.slot, with_answer, 119);
-    const auto two = cache.place(join(with_answer, count_up(900, 30))).placement;
+    const Tokens with_completion = join(first, count_up(500, 20));
+    cache.release(one.slot, with_completion, 119);
+    const auto two = cache.place(join(with_completion, count_up(900, 30))).placement;
     expect(two.source == Placement::Source::in_place, "in place");
     expect_equal(two.slot, one.slot);
     expect_equal(two.n_keep, size_t{119});
@@ -117,7 +117,7 @@ const Test few_tokens("prefix-cache: a few tokens are kept only where they are m
     expect_equal(cache.place(first).placement.n_keep, size_t{9});
 });
 
-const Test leaves_alone("prefix-cache: who shares a few tokens with a parked conversation takes an empty slot", [] {
+const Test leaves_alone("prefix-cache: a prompt that shares few tokens with a cached one takes an empty slot", [] {
     PrefixCache  cache({3, 1, 0});
     const Tokens first = join(count_up(0, 8), count_up(500, 100));
     const auto   one   = cache.place(first).placement;
@@ -128,26 +128,26 @@ const Test leaves_alone("prefix-cache: who shares a few tokens with a parked con
     expect_equal(cache.place(join(first, {7, 7})).placement.n_keep, first.size());
 });
 
-const Test together("prefix-cache: of prompts that arrive together, one computes the common beginning, the others wait", [] {
+const Test together("prefix-cache: of prompts that arrive together, one computes the shared prefix", [] {
     PrefixCache  cache({4, 1, 0});
     const Tokens common = count_up(0, 200);
     const auto   one    = cache.place(join(common, {1000, 1001})).placement;
     const Tokens second = join(common, {2000, 2001});
-    expect(cache.place(second).verdict == PrefixCache::Verdict::wait, "wait");
+    expect(cache.place(second).status == PlacementStatus::prefix_in_flight, "wait");
     cache.progress(one.slot, 150);
-    expect(cache.place(second).verdict == PrefixCache::Verdict::wait, "still wait");
+    expect(cache.place(second).status == PlacementStatus::prefix_in_flight, "still wait");
     cache.progress(one.slot, 200);
-    const auto answer = cache.place(second);
-    expect(answer.verdict == PrefixCache::Verdict::placed, "placed");
-    expect(answer.placement.source == Placement::Source::slot, "copied from the running slot");
-    expect_equal(answer.placement.source_id, one.slot);
-    expect_equal(answer.placement.n_keep, size_t{200});
+    const auto result = cache.place(second);
+    expect(result.status == PlacementStatus::placed, "placed");
+    expect(result.placement.source == Placement::Source::slot, "copied from the running slot");
+    expect_equal(result.placement.source_id, one.slot);
+    expect_equal(result.placement.n_keep, size_t{200});
 });
 
-const Test unrelated("prefix-cache: who shares little does not wait", [] {
+const Test unrelated("prefix-cache: a prompt that shares little does not wait", [] {
     PrefixCache cache({4, 1, 0});
     cache.place(join(count_up(0, 20), count_up(500, 100)));
-    expect(cache.place(join(count_up(0, 20), count_up(900, 100))).verdict == PrefixCache::Verdict::placed, "placed");
+    expect(cache.place(join(count_up(0, 20), count_up(900, 100))).status == PlacementStatus::placed, "placed");
 });
 
 const Test close_together("prefix-cache: slots in use stay together", [] {
@@ -186,25 +186,25 @@ const Test snapshots("prefix-cache: what is evicted is saved, and found again", 
     cache.check_invariants();
 });
 
-const Test exact("prefix-cache: a state that cannot be shortened is used as a whole or not at all", [] {
-    PrefixCache  cache({2, 1, 0, 0, CutBack::never});
+const Test exact("prefix-cache: a state that cannot be truncated is used as a whole or not at all", [] {
+    PrefixCache  cache({2, 1, 0, 0, Truncation::never});
     const Tokens prompt = count_up(0, 100);
     cache.place(prompt);
     cache.release(0, prompt, 100);
     const auto shorter = cache.place(count_up(0, 90)).placement;
     expect_equal(shorter.n_keep, size_t{0});
-    cache.release_spoilt(shorter.slot);
+    cache.invalidate(shorter.slot);
     expect_equal(cache.place(count_up(0, 120)).placement.n_keep, size_t{100});
 });
 
-const Test windows("prefix-cache: what copies lack can be cut back in place only", [] {
-    PrefixCache  cache({3, 1, 0, 0, CutBack::in_place});
+const Test windows("prefix-cache: with sliding windows, cells can be truncated in place only", [] {
+    PrefixCache  cache({3, 1, 0, 0, Truncation::in_place});
     const Tokens prompt = count_up(0, 100);
     cache.place(prompt);
     cache.progress(0, 100);
     const auto beside = cache.place(join(count_up(0, 90), count_up(500, 20))).placement;
     expect_equal(beside.n_keep, size_t{0});
-    cache.release_spoilt(beside.slot);
+    cache.invalidate(beside.slot);
     expect_equal(cache.place(join(prompt, {7})).placement.n_keep, size_t{100});
     cache.release(0, prompt, 100);
     const auto in_place = cache.place(count_up(0, 90)).placement;
@@ -212,17 +212,17 @@ const Test windows("prefix-cache: what copies lack can be cut back in place only
     expect_equal(in_place.n_keep, size_t{89});
 });
 
-const Test on_the_way("prefix-cache: of exact states snapshots are taken on the way, for those who share that much", [] {
-    PrefixCache  cache({3, 0, 5000, 1000, CutBack::never});
+const Test on_the_way("prefix-cache: where states cannot be truncated, snapshots are taken during the prompt", [] {
+    PrefixCache  cache({3, 0, 5000, 1000, Truncation::never});
     const Tokens common = count_up(0, 100);
     const auto   one    = cache.place(join(common, count_up(500, 60)), true, {100, 150}).placement;
     expect_equal(cache.n_until_snapshot(one.slot), size_t{100});
     expect(!cache.progress(one.slot, 40), "not yet");
     expect_equal(cache.n_until_snapshot(one.slot), size_t{60});
     const Tokens other = join(common, count_up(700, 60));
-    expect(cache.place(other).verdict == PrefixCache::Verdict::wait, "wait for what will be kept");
+    expect(cache.place(other).status == PlacementStatus::prefix_in_flight, "wait for the snapshot");
     const auto snapshot = cache.progress(one.slot, 100);
-    expect(snapshot && snapshot->slot == one.slot && snapshot->drop.empty(), "a snapshot of the slot");
+    expect(snapshot && snapshot->slot == one.slot && snapshot->evicted.empty(), "a snapshot of the slot");
     cache.progress(one.slot, 130);
     const auto two = cache.place(other).placement;
     expect(two.source == Placement::Source::snapshot && two.source_id == snapshot.value().id, "from the snapshot");
@@ -230,8 +230,8 @@ const Test on_the_way("prefix-cache: of exact states snapshots are taken on the 
     cache.check_invariants();
 });
 
-const Test lost("prefix-cache: a state that somebody who runs is about to leave behind is saved all the same", [] {
-    PrefixCache  cache({2, 0, 5000, 1000, CutBack::never});
+const Test lost("prefix-cache: a state is saved though a running sequence has it, which is about to advance it", [] {
+    PrefixCache  cache({2, 0, 5000, 1000, Truncation::never});
     const Tokens prompt = count_up(0, 100);
     cache.place(prompt);
     cache.release(0, prompt, 100);
@@ -241,53 +241,53 @@ const Test lost("prefix-cache: a state that somebody who runs is about to leave 
     expect(cache.place(count_up(900, 100)).placement.save_as >= 0, "saved");
 });
 
-const Test once("prefix-cache: what is kept already is not kept twice, and without memory nothing is", [] {
+const Test once("prefix-cache: no prefix is saved twice, and none without memory for it", [] {
     const Tokens prompt = count_up(0, 100);
-    PrefixCache  cache({2, 0, 5000, 1000, CutBack::never});
+    PrefixCache  cache({2, 0, 5000, 1000, Truncation::never});
     cache.place(prompt, true, {50});
     expect(cache.progress(0, 50).has_value(), "kept");
     cache.place(join(count_up(0, 50), count_up(700, 20)), false, {50});
     expect_equal(cache.n_until_snapshot(1), std::numeric_limits<size_t>::max());
     cache.release(0, prompt, 100);
-    cache.release_spoilt(1);
+    cache.invalidate(1);
     const auto again = cache.place(count_up(0, 60), true, {50}).placement;
     expect_equal(again.n_keep, size_t{50});
     expect(!cache.progress(again.slot, 50), "not again");
-    PrefixCache small({1, 0, 999, 1000, CutBack::never});
+    PrefixCache small({1, 0, 999, 1000, Truncation::never});
     small.place(prompt, true, {50});
     expect_equal(small.n_until_snapshot(0), std::numeric_limits<size_t>::max());
 });
 
-const Test oldest_goes("prefix-cache: snapshots are dropped least recently used first, by their real size", [] {
-    PrefixCache cache({1, 1, 2200, 1000, CutBack::never});
+const Test oldest_goes("prefix-cache: snapshots are evicted least recently used first, by their real size", [] {
+    PrefixCache cache({1, 1, 2200, 1000, Truncation::never});
     const auto  keep = [&](TokenId from) {
         const Tokens prompt   = count_up(from, 100);
         const auto   placed   = cache.place(prompt, true, {50}).placement;
         auto         snapshot = cache.progress(placed.slot, 50);
-        cache.release_spoilt(placed.slot);
+        cache.invalidate(placed.slot);
         return snapshot;
     };
     const auto first = keep(0), second = keep(1000);
     expect_equal(cache.n_snapshots(), size_t{2});
     expect_equal(cache.place(count_up(0, 100)).placement.source_id, first.value().id);
-    cache.release_spoilt(0);
-    expect_equal(keep(2000).value().drop.at(0), second.value().id);
+    cache.invalidate(0);
+    expect_equal(keep(2000).value().evicted.at(0), second.value().id);
     cache.check_invariants();
 });
 
 // The cells, as the decoder would have them: what each slot and each snapshot really holds.
 struct Cells {
-    CutBack                   cut_back;
+    Truncation                truncation;
     std::map<int32_t, Tokens> slots, snapshots;
     std::map<int32_t, size_t> n_copied;  // by slot: tokens that came from elsewhere
 
     void apply(const Snapshot& snapshot) {
-        for (const int32_t id : snapshot.drop) expect_equal(snapshots.erase(id), size_t{1});
+        for (const int32_t id : snapshot.evicted) expect_equal(snapshots.erase(id), size_t{1});
         expect(snapshots.emplace(snapshot.id, slots.at(snapshot.slot)).second, "a new snapshot");
     }
 
     void apply(const Placement& placement) {
-        for (const int32_t id : placement.drop) expect_equal(snapshots.erase(id), size_t{1});
+        for (const int32_t id : placement.evicted) expect_equal(snapshots.erase(id), size_t{1});
         Tokens& slot = slots[placement.slot];
         if (placement.save_as >= 0) snapshots[placement.save_as] = slot;
         switch (placement.source) {
@@ -300,37 +300,41 @@ struct Cells {
         const bool in_place = placement.source == Placement::Source::in_place;
         if (!in_place) n_copied[placement.slot] = placement.n_keep;
         const bool is_whole = in_place && placement.n_keep >= n_copied[placement.slot];
-        const bool can_cut  = cut_back == CutBack::anywhere || (cut_back == CutBack::in_place && is_whole);
-        expect(can_cut || slot.size() == placement.n_keep || placement.n_keep == 0, "a state as a whole");
+        const bool can_truncate =
+            truncation == Truncation::anywhere || (truncation == Truncation::in_place && is_whole);
+        expect(can_truncate || slot.size() == placement.n_keep || placement.n_keep == 0, "a state as a whole");
         slot.resize(placement.n_keep);
     }
 };
 
 struct Running {
     Tokens tokens;
-    size_t n_ready = 0;
+    size_t n_computed = 0;
 };
 
-void random_rounds(uint32_t seed, CutBack cut_back) {
+void random_rounds(uint32_t seed, Truncation truncation) {
     std::mt19937               random(seed);
-    PrefixCache                cache({4, 10, 3000, cut_back == CutBack::never ? size_t{300} : 0, cut_back});
-    Cells                      cells{cut_back, {}, {}, {}};
+    PrefixCache                cache({4, 10, 3000, truncation == Truncation::never ? size_t{300} : 0, truncation});
+    Cells                      cells{truncation, {}, {}, {}};
     std::map<int32_t, Running> running;
-    size_t                     n_snapshots = 0;  // taken on the way
+    size_t                     n_snapshots = 0;  // taken while prompts are computed
     for (int round = 0; round < 10000; ++round) {
         const auto below = [&](size_t n) { return random() % n; };
         const auto kind  = below(4);
-        if (kind == 0) {  // submit: a few beginnings, so that much is shared
+        if (kind == 0) {  // submit: a few prefixes, so that much is shared
             Tokens tokens(20 + 40 * below(3), static_cast<TokenId>(below(2)));
             for (size_t i = below(40); i > 0; --i) tokens.push_back(static_cast<TokenId>(below(2)));
             std::vector<size_t> points;
-            for (size_t at = 1 + below(60); cut_back != CutBack::anywhere && at < tokens.size(); at += 1 + below(60)) points.push_back(at);
-            const auto answer = cache.place(tokens, below(10) > 0, points);
-            if (answer.verdict != PrefixCache::Verdict::placed) {
-                expect(!running.empty(), "nobody is refused by an idle cache");
+            const bool takes_snapshots = truncation != Truncation::anywhere;
+            for (size_t at = 1 + below(60); takes_snapshots && at < tokens.size(); at += 1 + below(60)) {
+                points.push_back(at);
+            }
+            const auto result = cache.place(tokens, below(10) > 0, points);
+            if (result.status != PlacementStatus::placed) {
+                expect(!running.empty(), "an idle cache refuses no prompt");
                 continue;
             }
-            const Placement& placement = answer.placement;
+            const Placement& placement = result.placement;
             expect(running.count(placement.slot) == 0, "a slot of its own");
             cells.apply(placement);
             expect_equal(cells.snapshots.size(), cache.n_snapshots());
@@ -342,21 +346,24 @@ void random_rounds(uint32_t seed, CutBack cut_back) {
             Running&     sequence = each->second;
             const auto   slot     = each->first;
             if (kind <= 2) {  // grow: compute what is pending, or sample a token
-                if (sequence.n_ready == sequence.tokens.size()) sequence.tokens.push_back(static_cast<TokenId>(below(2)));
-                const size_t most = std::min(sequence.tokens.size() - sequence.n_ready, cache.n_until_snapshot(slot));
-                sequence.n_ready += 1 + below(most);
-                const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(sequence.n_ready);
+                if (sequence.n_computed == sequence.tokens.size()) {
+                    sequence.tokens.push_back(static_cast<TokenId>(below(2)));
+                }
+                const size_t n_pending = sequence.tokens.size() - sequence.n_computed;
+                const size_t n_max     = std::min(n_pending, cache.n_until_snapshot(slot));
+                sequence.n_computed += 1 + below(n_max);
+                const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(sequence.n_computed);
                 cells.slots[slot].assign(sequence.tokens.begin(), end);
-                const auto snapshot = cache.progress(slot, sequence.n_ready);
+                const auto snapshot = cache.progress(slot, sequence.n_computed);
                 if (snapshot) cells.apply(*snapshot);
                 n_snapshots += snapshot ? 1 : 0;
                 expect_equal(cells.snapshots.size(), cache.n_snapshots());
             } else {  // finish, cancel or be preempted
                 if (below(10) == 0) {
-                    cache.release_spoilt(slot);
+                    cache.invalidate(slot);
                     cells.slots[slot].clear();
                 } else {
-                    cache.release(slot, sequence.tokens, sequence.n_ready);
+                    cache.release(slot, sequence.tokens, sequence.n_computed);
                 }
                 running.erase(each);
             }
@@ -364,13 +371,15 @@ void random_rounds(uint32_t seed, CutBack cut_back) {
         if (round % 7 == 0) cache.check_invariants();
         expect_equal(cache.n_in_use(), running.size());
     }
-    expect_equal(n_snapshots > 0, cut_back != CutBack::anywhere);
+    expect_equal(n_snapshots > 0, truncation != Truncation::anywhere);
 }
 
-const Test random_cache("prefix-cache: 10,000 random rounds of submit, grow, finish: cells hold what the books say", [] {
+const Test random_cache("prefix-cache: 10,000 random rounds of submit, grow, finish: cells match the entries", [] {
     for (uint32_t seed = 1; seed <= 3; ++seed) {
         try {
-            for (const CutBack each : {CutBack::anywhere, CutBack::in_place, CutBack::never}) random_rounds(seed, each);
+            for (const Truncation each : {Truncation::anywhere, Truncation::in_place, Truncation::never}) {
+                random_rounds(seed, each);
+            }
         } catch (const std::exception& error) {
             fail("seed " + std::to_string(seed) + ": " + error.what());
         }

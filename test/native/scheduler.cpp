@@ -41,7 +41,7 @@ const Test alone_large("scheduler: on a large model prompts alone go by few toke
 
 const Test slices_end("scheduler: slices of a prompt end where a snapshot is to be taken", [] {
     SchedulerOptions exact = options(2, 512);
-    exact.cache            = {2, 0, 100, 10, CutBack::never};
+    exact.cache            = {2, 0, 100, 10, Truncation::never};
     Scheduler scheduler(exact);
     auto      one = sequence(1, 600);
     Job       job = one->job();

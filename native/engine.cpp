@@ -14,7 +14,7 @@ namespace chasqui {
 
 namespace {
 
-// Of the thread that samples aside: the machine's cores belong to the steps.
+// Of the slow sampler's thread: the engine's steps come first.
 constexpr int kSlowSamplerNiceness = 10;
 
 DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
@@ -35,7 +35,7 @@ DraftOptions draft_options(const EngineOptions& options) {
                 "A draft model guesses several tokens at a time, which --deterministic excludes. Leave out one of them.");
 }
 
-// The vectors' context is as long as a conversation's may be, and has as many threads.
+// The embedder gets a context as long as a sequence's, and as many threads.
 EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decoder) {
     EmbedderOptions embedder = options.embedder;
     embedder.context_length  = options.decoder.context_length;
@@ -65,11 +65,11 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       embedder_(model_, for_embedding(options, decoder_)),
       context_length_(decoder_.context_length()),
-      parallel_(decoder_.parallel()),
+      n_slots_(decoder_.n_slots()),
       n_draft_max_(options.draft.n_max),
       scheduler_({decoder_.n_batch(),
                   options.target_step_ms,
-                  {decoder_.parallel(), decoder_.bytes_per_token(), options.cache_ram_bytes,
+                  {decoder_.n_slots(), decoder_.bytes_per_token(), options.cache_ram_bytes,
                    decoder_.bytes_per_snapshot(), decoder_.truncation()},
                   options.deterministic}),
       samplers_(static_cast<size_t>(decoder_.threads()) - 1),
@@ -237,8 +237,8 @@ void Engine::resume_encoder(Clock::time_point step_started) {
     image_encoder_->resume_for(std::chrono::duration_cast<Clock::duration>(time));
 }
 
-// Takes in what has arrived; sleeps while there is nothing to compute, which only a command can change, and then waits
-// for those right behind.
+// Handles the commands that have arrived. While there is nothing to compute, which only a command can change, it blocks
+// until one arrives, and then waits for the batching delay so that others can join the first step.
 void Engine::receive() {
     const bool           was_idle = scheduler_.idle();
     std::vector<Command> commands = mailbox_.take(!has_work_);
@@ -249,11 +249,11 @@ void Engine::receive() {
             try {
                 handle(std::move(command));
             } catch (...) {
-                failure = std::current_exception();  // of that command: those behind it are handled all the same
+                failure = std::current_exception();  // the commands after it are handled all the same
             }
         }
         if (!was_idle || closing_) break;
-        commands = mailbox_.take_within(scheduler_.worth_waiting() - (Clock::now() - started));
+        commands = mailbox_.take_for(scheduler_.batching_delay() - (Clock::now() - started));
     }
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
     if (failure) std::rethrow_exception(failure);
@@ -279,7 +279,7 @@ void Engine::handle(Command command) {
     }
 }
 
-// A token that was sampled aside. Its job may have ended meanwhile.
+// A token of the slow sampler. Its job may have ended meanwhile.
 void Engine::handle(std::unique_ptr<SlowSample> sample) {
     Sequence* sequence = scheduler_.find(sample->job_id);
     if (sequence == nullptr) return;
@@ -298,14 +298,14 @@ void Engine::handle(const EncodeResult& result) {
     }
 }
 
-// Brings what is cached into the slots of those who were admitted.
+// Loads the cached prefixes into the slots of the sequences that were admitted.
 void Engine::place(Plan& plan) {
     for (const Placement& placement : plan.placements) {
         if (!decoder_.place(placement)) scheduler_.placement_failed(placement.slot, plan);
     }
 }
 
-// False when the step came to nothing: its sequences have been failed.
+// False when the step failed, and its sequences with it.
 bool Engine::decode(const Plan& plan) {
     if (plan.rows.empty()) return false;
     try {
@@ -343,7 +343,7 @@ void Engine::count() {
     EngineStats stats    = counts_;
     stats.active         = scheduler_.n_running();
     stats.queued         = scheduler_.n_waiting();
-    stats.kv_cells_total = static_cast<uint64_t>(context_length_) * parallel_;
+    stats.kv_cells_total = static_cast<uint64_t>(context_length_) * n_slots_;
     stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
     stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;
     const std::lock_guard<std::mutex> lock(stats_mutex_);

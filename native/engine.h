@@ -1,7 +1,6 @@
-// Thread: the public functions are for any thread; everything below `private` is the engine thread's. The only caller
-// of llama.cpp with the decoder's context is the engine thread; other threads have contexts of their own (vision,
-// embedder) or none: they read the model's vocabulary, which nobody changes, and a sequence's own sampler and
-// constraint.
+// Thread: the public functions are for any thread, all below `private` for the engine thread. Only the engine thread
+// calls llama.cpp with the decoder's context. Other threads have contexts of their own (vision, embedder), or use none:
+// they read the model's vocabulary, which never changes, and a sequence's own sampler and constraint.
 #pragma once
 
 #include "core/event.h"
@@ -41,17 +40,17 @@ struct EngineOptions {
     DecoderOptions  decoder;
     VisionOptions   vision;
     double          target_step_ms  = 100.0;
-    size_t          cache_ram_bytes = size_t{1} << 30;  // for what is evicted from the KV cells
+    size_t          cache_ram_bytes = size_t{1} << 30;  // for the prefix cache's snapshots
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
-    std::string     chat_template;                      // instead of the model's own; empty: that one
+    std::string     chat_template;                      // replaces the model's own unless empty
 };
 
 // As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
 OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes);
 
-// Counts at one moment, taken between two steps.
+// Counts, taken between two steps.
 struct EngineStats {
     size_t   active = 0, queued = 0;
     uint64_t kv_cells_used = 0, kv_cells_cached = 0, kv_cells_total = 0;
@@ -60,15 +59,15 @@ struct EngineStats {
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
     uint64_t images_encoded = 0;
-    uint64_t sampled_aside  = 0;  // tokens (slow-sampler.h)
-    double   step_age_ms    = 0;  // since the step that is under way began; 0: none is
+    uint64_t sampled_aside  = 0;  // tokens that the slow sampler sampled (slow-sampler.h)
+    double   step_age_ms    = 0;  // since the running step began; 0: none is running
 };
 
 // A model, its context, and the one thread that owns the context.
 //
 //   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ decode ▸ sample ▸ publish ──▶ outbox ──▶ take_events
 //                         ▲        └────────────── one step ─────────────────────┘ └─ on_events, once ─┘
-//                         └── tokens that took longer than a step can wait (slow-sampler.h), images that are encoded
+//                         └── tokens of the slow sampler, encoded images
 class Engine {
 public:
     // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
@@ -76,32 +75,34 @@ public:
     // close(), then frees context and model.
     ~Engine();
 
-    // Called on the engine thread when events are pending that were not before. Set it before the first submit.
+    // Is called on the engine thread when events become pending. Must be set before the first submit().
     void set_on_events(std::function<void()> on_events) { outbox_.set_on_events(std::move(on_events)); }
-    // Everything that happened since the last call.
+    // Takes everything that happened since the last call.
     EventBatch take_events() { return outbox_.take(); }
 
-    // The tokens of a rendered prompt, special tokens parsed, that holds `vision()->marker()` once for each image.
-    // Throws `context_length_exceeded` before doing the work when the text cannot possibly fit, `invalid_image`,
+    // Tokenizes a rendered prompt that holds `vision()->marker()` once for each image; special tokens are parsed.
+    // Throws `context_length_exceeded`, before doing the work, if the text cannot possibly fit, `invalid_image` or
     // `image_not_supported`. Any thread; slow for long texts.
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
                                    const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // What a job's text must be. Any thread; slow for large grammars. Throws `invalid_grammar`.
-    // For `n` jobs.
+    // Compiles a grammar for `n` jobs, each of which needs a constraint of its own. Throws `invalid_grammar`. Any
+    // thread; slow for large grammars.
     std::vector<std::shared_ptr<TokenConstraint>> compile_grammar(const GrammarSettings& grammar, size_t n) {
         return grammars_.compile(grammar, n);
     }
     // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
-    // The job ends without another event. Unknown ids are ignored: the job may just have ended by itself.
+    // Ends the job without another event. Unknown ids are ignored, because the job may just have ended by itself.
     void cancel(uint32_t job_id);
-    // While paused, a job computes nothing and yields its slot to whoever waits: its reader is behind.
+    // While a job's reader is behind, the job is paused: it computes nothing and may lose its slot to a waiting
+    // sequence.
     void pause(uint32_t job_id, bool paused);
-    // Ends all jobs with `engine_closed` and joins the thread. Any number of times, from any thread but its own.
+    // Ends all jobs with `engine_closed` and joins the thread. May be called any number of times, from any other
+    // thread.
     void close();
 
-    // Checks the inputs and computes their vectors on a thread of its own. Throws `invalid_job`, `model_not_capable` or
-    // `context_length_exceeded`.
+    // Checks the inputs and computes their embeddings on the embedder's thread. Throws `invalid_job`,
+    // `model_not_capable` or `context_length_exceeded`.
     void embed(std::shared_ptr<EmbedRequest> request);
 
     EngineStats stats() const;
@@ -109,12 +110,12 @@ public:
     const Model&        model() const { return model_; }
     const Tokenizer&    tokenizer() const { return tokenizer_; }
     const ChatTemplate& chat_template() const { return chat_template_; }
-    const Vision*       vision() const { return vision_.get(); }  // nullptr: the model takes text only
+    const Vision*       vision() const { return vision_.get(); }  // nullptr: loaded without a projector
     Embedder&           embedder() { return embedder_; }
     // False for models that only encode.
     bool                generates() const { return decoder_.generates(); }
     uint32_t            context_length() const { return context_length_; }
-    uint32_t            parallel() const { return parallel_; }
+    uint32_t            n_slots() const { return n_slots_; }
 
 private:
     // A sampled token, before it is told to anyone.
@@ -124,7 +125,7 @@ private:
         std::optional<Logprobs> logprobs;
     };
 
-    // What came of sampling a row of a plan.
+    // The result of sampling a row of a plan.
     struct RowOutcome {
         std::vector<Produced>       produced;
         std::unique_ptr<SlowSample> aside;  // the next token took too long
@@ -181,14 +182,14 @@ private:
     Decoder                 decoder_;
     Drafter                 drafter_;
     Embedder                embedder_;
-    const uint32_t          context_length_, parallel_;
+    const uint32_t          context_length_, n_slots_;
     const size_t            n_draft_max_;
 
     Mailbox<Command> mailbox_;
     Scheduler        scheduler_;
     WorkerPool       samplers_;  // sequences sample independently of each other
     SlowSampler      slow_samples_;
-    double           sampling_share_ms_ = 0;  // of a step, for one sequence's constraint
+    double           sampling_share_ms_ = 0;  // the time that one sequence's constraint may take of a step
     Outbox           outbox_;
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows
@@ -196,7 +197,7 @@ private:
 
     mutable std::mutex      stats_mutex_;
     EngineStats             stats_;
-    std::atomic<Clock::rep> step_began_{0};  // 0: no step is under way
+    std::atomic<Clock::rep> step_began_{0};  // 0: no step is running
 
     std::mutex                    close_mutex_;
     std::unique_ptr<ImageEncoder> image_encoder_;  // nullptr without vision_

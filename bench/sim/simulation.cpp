@@ -61,12 +61,12 @@ public:
     }
 
 private:
-    // As the engine does: the first step waits for as long as that is worth it.
+    // As the engine does: the first step after idleness waits for the batching delay.
     void wake() {
         now_ = std::max(now_, due_.top().ms);
         receive();
         while (true) {
-            const double until = now_ + scheduler_.worth_waiting().count();
+            const double until = now_ + scheduler_.batching_delay().count();
             if (due_.empty() || due_.top().ms > until) {
                 now_ = until;
                 return;

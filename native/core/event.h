@@ -1,4 +1,4 @@
-// Thread: filled on the engine thread, read on the JS thread; never by both at a time.
+// Thread: filled by the engine's, read by JavaScript's, never by both at a time.
 #pragma once
 
 #include "error-code.h"
@@ -42,7 +42,8 @@ struct Failure {
     std::optional<size_t> image = std::nullopt;  // which of the job's images is at fault
 };
 
-// What all sequences produced since JavaScript last looked, as columns: one crossing carries any number of tokens.
+// What all sequences produced since JavaScript last took events, as columns, so that one call from C++ into JavaScript
+// carries any number of tokens.
 //
 //   records   │ job, token, 3 units, -      │ job, token, 2 units, finish │ ...
 //   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, one after another)

@@ -15,7 +15,7 @@ class TokenConstraint;
 
 using TokenId = int32_t;
 
-// Added to a token's logit before anything else; minus infinity bans the token.
+// Is added to a token's logit before any other sampling step; minus infinity bans the token.
 struct LogitBias {
     TokenId token;
     float   bias;
@@ -36,7 +36,7 @@ struct SamplingSettings {
     std::vector<LogitBias> logit_bias;
 };
 
-// A valid request. Whoever builds one has checked it: nothing after this point refuses a job for its form.
+// One generation. Its fields are checked before it is submitted; the scheduler and the sequence rely on that.
 struct Job {
     uint32_t             id = 0;
     std::vector<TokenId> prompt;  // never empty
@@ -45,15 +45,15 @@ struct Job {
     int32_t                      max_tokens   = -1;     // -1: until the end of text or of the context
     int32_t                      priority     = 0;      // higher ones first
     int32_t                      top_logprobs = -1;     // -1: no log-probabilities at all
-    bool                         cache_prompt = true;   // start from a beginning that is computed already
-    bool                         ignore_eos   = false;  // go on past end-of-generation tokens, by banning them
+    bool                         cache_prompt = true;   // start from a cached prefix
+    bool                         ignore_eos   = false;  // end-of-generation tokens are banned
     std::vector<std::string>     stop;                  // none of them empty
-    std::vector<size_t>          snapshot_at;           // after so many tokens the state is kept (snapshot-points.h), ascending
+    std::vector<size_t>          snapshot_at;           // ascending (snapshot-points.h)
     SamplingSettings             sampling;
 
-    std::vector<std::string>                 preserved_tokens;  // control tokens that show in the text, by name ...
+    std::vector<std::string>                 preserved_tokens;  // control tokens that are part of the text, by name ...
     std::unordered_map<TokenId, std::string> preserved_pieces;  // ... and by id, once submitted
-    std::shared_ptr<TokenConstraint>         constraint;        // of this job alone; nullptr: any token may come
+    std::shared_ptr<TokenConstraint>         constraint;        // of this job alone; nullptr: any token is allowed
 };
 
 }  // namespace chasqui

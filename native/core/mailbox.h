@@ -1,4 +1,4 @@
-// Thread: any may put; one takes.
+// Thread: put() any; take() and take_for() one.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace chasqui {
 
-// Commands on their way into the engine thread. The taker sleeps while there is nothing to do.
+// A queue of commands for one thread, which takes all of them at once and can sleep until there are some.
 template <typename Command>
 class Mailbox {
 public:
@@ -21,17 +21,17 @@ public:
         arrived_.notify_one();
     }
 
-    // Everything that has arrived, in order; with `wait`, sleeps until that is not nothing.
+    // Returns all queued commands in order. With `wait`, the call blocks until there is at least one.
     std::vector<Command> take(bool wait) {
         std::unique_lock<std::mutex> lock(mutex_);
         if (wait) arrived_.wait(lock, [this] { return !commands_.empty(); });
         return std::exchange(commands_, {});
     }
 
-    // The same, but sleeps no longer than this; nothing, when nothing has arrived by then.
-    std::vector<Command> take_within(std::chrono::duration<double, std::milli> most) {
+    // The same, but blocks for at most `timeout`; returns nothing if no command has arrived by then.
+    std::vector<Command> take_for(std::chrono::duration<double, std::milli> timeout) {
         std::unique_lock<std::mutex> lock(mutex_);
-        arrived_.wait_for(lock, most, [this] { return !commands_.empty(); });
+        arrived_.wait_for(lock, timeout, [this] { return !commands_.empty(); });
         return std::exchange(commands_, {});
     }
 

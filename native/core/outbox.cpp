@@ -40,7 +40,7 @@ void Outbox::publish() {
         pending_.append(std::exchange(step_, {}));
     }
     if (!is_first) return;
-    // Whoever wakes up may take this core at once: it must not find what it came for still locked.
+    // The pending events are unlocked by now, because the thread that wakes up may take this core at once to read them.
     const std::lock_guard<std::mutex> lock(wake_mutex_);
     if (on_events_) on_events_();
 }

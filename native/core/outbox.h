@@ -1,4 +1,4 @@
-// Thread: add() and publish() engine; the others any.
+// Thread: add_token(), add_failure() and publish() engine; the others any.
 #pragma once
 
 #include "event.h"
@@ -11,23 +11,24 @@
 
 namespace chasqui {
 
-// What sequences have produced, on its way out of the engine: one wake for all of a step, however many sequences and
-// tokens.
+// Collects what sequences produce in a step and hands it over with one wake, however many sequences and tokens there
+// are.
 //
 //   add ──▶ events of the step ──publish──▶ pending ──take──▶
 //                                   └─ on_events, once
 class Outbox {
 public:
-    // Called on the engine thread when events are pending that were not before.
+    // Is called on the engine thread when events become pending.
     void set_on_events(std::function<void()> on_events);
 
-    // A token of a job, its text, and, where there are any, its log-probabilities and what ended the job with it.
+    // A token of a job and its text; its log-probabilities, if wanted; and how the job ended, if it did with this
+    // token.
     void add_token(uint32_t job_id, TokenId token, const std::string& text, std::optional<Logprobs> logprobs,
                    std::optional<Finish> finish);
     void add_failure(uint32_t job_id, Failure failure);
     void publish();
 
-    // Everything that was published since the last call.
+    // Takes everything that was published since the last call.
     EventBatch take();
 
 private:

@@ -8,40 +8,40 @@ namespace chasqui {
 
 namespace {
 
-// The first slice beside running decodes, before anything has been measured.
+// The length of a prompt's first slice beside decoding sequences, before anything has been measured.
 constexpr size_t kFirstSlice = 64;
-// A short slice reads all weights for few tokens. So it may have this many even where they exceed the target, as long
-// as the step does not exceed it this many times. bench/sim/README.md has what else was tried.
-constexpr size_t kFairSlice    = 48;
-constexpr double kLongestSteps = 4.0;
-// Most kernels take the rows of a batch by fours; each odd one costs as much as three others.
+// A short slice reads all weights for few tokens. So a slice may have this many tokens even if they exceed the target
+// time, as long as they do not exceed this many times the target. bench/sim/README.md lists what else was tried.
+constexpr size_t kFairSlice         = 48;
+constexpr double kMaxFairStepFactor = 4.0;
+// Most kernels compute the rows of a batch by fours; each row left over costs as much as three others.
 constexpr size_t kRowsAtOnce = 4;
-// So short a rest of a prompt comes along with the slice before it: it is not worth a step of its own.
-constexpr size_t kShortRest = 16;
-// While nobody decodes a step may take this many times the target: the passes over the weights are few then, and
-// whoever disconnects or arrives waits for seconds at most.
-constexpr double kAlone      = 20.0;
-// The first slice of all, when nobody decodes.
-constexpr size_t kFirstAlone = 512;
-// So long are the slices where they must not depend on what was measured.
-constexpr size_t kFixedSlice = 256;
-// Prompts make progress even when the decoding alone exceeds all that.
-constexpr size_t kSmallestSlice = 16;
+// If no more than this is left of a prompt, it is computed with the slice before it: it is not worth a step of its own.
+constexpr size_t kShortRemainder = 16;
+// While no sequence decodes, a step may take this many times the target: there are fewer passes over the weights then,
+// and new requests and cancellations still wait for seconds at most.
+constexpr double kPrefillStepFactor = 20.0;
+// The length of the very first slice, if no sequence decodes.
+constexpr size_t kFirstPrefillSlice = 512;
+// The length of slices that must not depend on measurements.
+constexpr size_t kDeterministicSlice = 256;
+// Prompts progress by this many tokens even if decoding alone exceeds all these limits.
+constexpr size_t kMinSlice = 16;
 // The weight of the newest measurement in the running averages.
-constexpr double kNewest = 0.2;
+constexpr double kNewestWeight = 0.2;
 // Encoding goes on even when decoding alone exceeds the target: after each step, for this share of the step's time.
 constexpr double kMinEncodingShare = 0.5;
 // While no sequence decodes, images are encoded for at most this many times the target between two steps.
 constexpr double kMaxEncodingFactor = 10.0;
-// An idle engine puts off its first step by this share of what is to be computed: requests that were sent at once are
-// read one after another, and whoever misses the step is computed in slices beside those who did not.
-constexpr double kForCompany     = 0.02;
-constexpr double kMostForCompany = 5.0;  // milliseconds
+// Requests sent together arrive one by one, and one that misses the first step is then computed in slices beside the
+// others. So an idle engine delays the first step by this share of its expected time.
+constexpr double kBatchingDelayShare = 0.02;
+constexpr double kMaxBatchingDelayMs = 5.0;
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;
 
 void update_average(double& average, double value) {
-    average = average == 0 ? value : average + kNewest * (value - average);
+    average = average == 0 ? value : average + kNewestWeight * (value - average);
 }
 
 double effective_priority(const Sequence& sequence, Clock::time_point now) {
@@ -60,7 +60,7 @@ Scheduler::Scheduler(SchedulerOptions options) : options_(options), cache_(optio
 
 void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
 
-std::chrono::duration<double, std::milli> Scheduler::worth_waiting() const {
+std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     if (options_.deterministic || waiting_.size() >= options_.cache.n_slots) return Milliseconds(0);
     size_t n_tokens = 0;
@@ -69,7 +69,7 @@ std::chrono::duration<double, std::milli> Scheduler::worth_waiting() const {
         n_tokens += sequence->tokens.size() - n_cached;
     }
     const double expected = ms_per_prompt_token_ * static_cast<double>(n_tokens);
-    return Milliseconds(std::min(kForCompany * expected, kMostForCompany));
+    return Milliseconds(std::min(kBatchingDelayShare * expected, kMaxBatchingDelayMs));
 }
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
@@ -125,9 +125,10 @@ void Scheduler::pause(Sequence& sequence, bool paused) {
     if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
 }
 
-// Who gives a slot up for a sequence; nullptr: nobody has to. Nobody does in the step that admitted them. Both
-// priorities count: without the raw one, equals would take each other's slots; without the effective one, whoever was
-// admitted because they had waited for long would lose the slot to the next who comes.
+// The running sequence that loses its slot to `sequence`; nullptr: none does. A sequence that this plan has admitted
+// keeps its slot. Both priorities are compared: without the job's own, equal ones would take each other's slots;
+// without the effective one, a sequence that was admitted because it had waited for long would lose its slot to the
+// next that arrives.
 Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const {
     const auto yields_before = [now](const Sequence& a, const Sequence& b) {
         return std::make_tuple(!a.paused, effective_priority(a, now)) <=
@@ -154,19 +155,19 @@ void Scheduler::preempt(Sequence& victim) {
 Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
     admit(now, plan);
-    if (options_.deterministic) plan_one_row(plan);
+    if (options_.deterministic) plan_deterministic_row(plan);
     else if (!plan_image(plan)) plan_rows(plan);
     return plan;
 }
 
-// Everybody in turn.
-void Scheduler::plan_one_row(Plan& plan) {
+// Plans one sequence per step, in rotation.
+void Scheduler::plan_deterministic_row(Plan& plan) {
     const auto can_go_on = [](const auto& sequence) { return sequence->can_compute() && sequence->n_pending() > 0; };
     const auto next      = std::find_if(running_.begin(), running_.end(), can_go_on);
     if (next == running_.end()) return;
     const bool   is_image = (*next)->next_chunk() != nullptr;
-    const size_t most     = is_image ? options_.n_batch : std::min(options_.n_batch, kFixedSlice);
-    plan.rows.push_back({next->get(), std::min(most, (*next)->run_length())});
+    const size_t n_max    = is_image ? options_.n_batch : std::min(options_.n_batch, kDeterministicSlice);
+    plan.rows.push_back({next->get(), std::min(n_max, (*next)->run_length())});
     running_.splice(running_.end(), running_, next);
 }
 
@@ -175,7 +176,7 @@ Scheduler::Load Scheduler::load() const {
     for (const auto& sequence : running_) {
         if (!sequence->can_compute() || sequence->n_pending() == 0) continue;
         if (sequence->next_chunk() == nullptr) {
-            load.n_texts += 1;
+            load.n_text += 1;
             load.n_decoding += sequence->n_pending() == 1 ? 1 : 0;
         } else if (load.first_image == nullptr) {
             load.first_image = sequence.get();
@@ -186,12 +187,12 @@ Scheduler::Load Scheduler::load() const {
 
 // Plans one slice of one image, if it is the images' turn.
 bool Scheduler::plan_image(Plan& plan) {
-    const auto [n_decoding, n_texts, next] = load();
-    last_was_image_ = next != nullptr && (n_texts == 0 || !last_was_image_);
+    const auto [n_decoding, n_text, next] = load();
+    last_was_image_ = next != nullptr && (n_text == 0 || !last_was_image_);
     if (!last_was_image_) return false;
     const size_t until = cache_.n_until_snapshot(next->slot);
-    const size_t most  = next->media()->is_indivisible ? options_.n_batch : std::min(image_budget(n_decoding), until);
-    plan.rows.push_back({next, std::min(most, next->run_length())});
+    const size_t n_max = next->media()->is_indivisible ? options_.n_batch : std::min(image_budget(n_decoding), until);
+    plan.rows.push_back({next, std::min(n_max, next->run_length())});
     return true;
 }
 
@@ -202,54 +203,55 @@ void Scheduler::plan_rows(Plan& plan) const {
         if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
         if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
-    // A slot that is left out parts those beside it, and each part costs a pass over the weights: beside decodes every
-    // prompt gets a token. The rest of the budget goes in order.
-    const size_t least   = plan.rows.empty() ? 0 : 1;
-    const size_t n_least = least * prompts.size();
-    size_t       room    = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_least);
-    size_t       budget  = std::min(room, prompt_budget(plan.rows.size(), n_least));
+    // llama.cpp computes only consecutive slots together, so a slot that is left out costs another pass over the
+    // weights. So beside decodes one token is reserved for every prompt; the remaining budget is spent in order of
+    // admission.
+    const size_t n_each     = plan.rows.empty() ? 0 : 1;
+    const size_t n_reserved = n_each * prompts.size();
+    size_t       room       = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);
+    size_t       budget     = std::min(room, prompt_budget(plan.rows.size(), n_reserved));
     for (Sequence* sequence : prompts) {
         const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
-        const size_t wanted = until - least;
+        const size_t wanted = until - n_each;
         size_t       slice  = std::min(budget, wanted);
         if (slice < wanted) slice -= slice % kRowsAtOnce;
-        if (slice >= kShortRest && wanted - slice <= kShortRest && wanted <= room) slice = wanted;
-        if (least + slice == 0) break;
-        plan.rows.push_back({sequence, least + slice});
+        if (slice >= kShortRemainder && wanted - slice <= kShortRemainder && wanted <= room) slice = wanted;
+        if (n_each + slice == 0) break;
+        plan.rows.push_back({sequence, n_each + slice});
         budget -= std::min(budget, slice);
         room -= slice;
     }
-    // llama.cpp computes sequences together only while their ids follow one another.
+    // llama.cpp computes sequences together only if their ids are consecutive and ascending.
     std::sort(plan.rows.begin(), plan.rows.end(),
               [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
 }
 
-double Scheduler::longest_step_ms(size_t n_decoding) const {
-    return (n_decoding == 0 ? kAlone : 1.0) * options_.target_step_ms;
+double Scheduler::max_step_ms(size_t n_decoding) const {
+    return (n_decoding == 0 ? kPrefillStepFactor : 1.0) * options_.target_step_ms;
 }
 
-// What the prompts share beyond their least.
-size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_least) const {
-    if (ms_per_prompt_token_ == 0) return n_decoding == 0 ? kFirstAlone : kFirstSlice;
+// How many tokens the prompts share beyond those that are reserved for them.
+size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_reserved) const {
+    if (ms_per_prompt_token_ == 0) return n_decoding == 0 ? kFirstPrefillSlice : kFirstSlice;
     const auto tokens_within = [&](double milliseconds) {
         const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
-        const double for_prompts = milliseconds - for_decodes - ms_per_prompt_token_ * static_cast<double>(n_least);
+        const double for_prompts = milliseconds - for_decodes - ms_per_prompt_token_ * static_cast<double>(n_reserved);
         return static_cast<size_t>(std::max(0.0, for_prompts) / ms_per_prompt_token_);
     };
-    const size_t fair  = std::min(kFairSlice, tokens_within(kLongestSteps * options_.target_step_ms));
-    const size_t slice = std::max(tokens_within(longest_step_ms(n_decoding)), fair);
-    return std::max(slice, kSmallestSlice);
+    const size_t fair  = std::min(kFairSlice, tokens_within(kMaxFairStepFactor * options_.target_step_ms));
+    const size_t slice = std::max(tokens_within(max_step_ms(n_decoding)), fair);
+    return std::max(slice, kMinSlice);
 }
 
 size_t Scheduler::image_budget(size_t n_decoding) const {
     // An image token costs about as much as a token of text.
     const double ms_per_token = ms_per_image_token_ == 0 ? ms_per_prompt_token_ : ms_per_image_token_;
-    if (ms_per_token == 0) return std::min(options_.n_batch, n_decoding == 0 ? kFirstAlone : kFirstSlice);
+    if (ms_per_token == 0) return std::min(options_.n_batch, n_decoding == 0 ? kFirstPrefillSlice : kFirstSlice);
     const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
-    const double for_image   = std::max(0.0, longest_step_ms(n_decoding) - for_decodes);
+    const double for_image   = std::max(0.0, max_step_ms(n_decoding) - for_decodes);
     const auto   fitting     = static_cast<size_t>(for_image / ms_per_token);
     const size_t slice       = fitting - fitting % kRowsAtOnce;
-    return std::min(options_.n_batch, std::max(slice, kSmallestSlice));
+    return std::min(options_.n_batch, std::max(slice, kMinSlice));
 }
 
 // While no sequence decodes, encoding gets half of the time, but not so much of it at once that a new request waits for
@@ -293,7 +295,7 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
         update_average(ms_per_image_token_, milliseconds / static_cast<double>(n_image));
     } else if (n_prompt == 0) {
         update_average(ms_per_decode_step_, milliseconds);
-    } else if (n_prompt >= kSmallestSlice) {
+    } else if (n_prompt >= kMinSlice) {
         const double for_prompt = n_decoding == 0 ? milliseconds : std::max(0.0, milliseconds - ms_per_decode_step_);
         update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));
     }

@@ -19,7 +19,7 @@ namespace chasqui {
 
 using Clock = std::chrono::steady_clock;
 
-// One job on its way through the engine. There is no separate prefill and decode phase: `n_computed` catches up with
+// A job while it is computed. There is no separate prefill and decode phase: `n_computed` catches up with
 // `tokens.size()`, and each time it has, the next token is sampled and appended.
 //
 //   tokens   │ p p p p p p p p │ s s s s s │          p: prompt, s: sampled
@@ -37,17 +37,17 @@ public:
     size_t n_sampled() const { return tokens.size() - n_prompt(); }
     size_t n_pending() const { return tokens.size() - n_computed; }
 
-    // Gets a slot, in whose KV cells the first `n_kept` tokens are already.
+    // The sequence gets a slot, which has cells for its first `n_kept` tokens already.
     void admit(int32_t to_slot, size_t n_kept, Clock::time_point now);
-    // The next `n_tokens` have KV cells now.
+    // The next `n_tokens` tokens have KV cells now.
     void advance(size_t n_tokens);
-    // Gives its slot up; what it has computed may be found again when it is admitted next.
+    // The sequence loses its slot. When it is admitted again, its tokens may still be cached.
     void preempt();
-    // Whether steps may have rows of it: its reader keeps up, and its last token is known.
+    // Whether a step may compute it: its reader keeps up, and its last token is known.
     bool can_compute() const { return !paused && sampler != nullptr; }
-    // Takes the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
-    // token), `context_length` the tokens this sequence may hold. Returns the text that became certain; may end the
-    // sequence.
+    // Appends the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
+    // token), `context_length` the most tokens that this sequence may have. Returns the text that can be shown now; may
+    // end the sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
 
     // nullptr when the prompt holds no images.
@@ -70,9 +70,9 @@ public:
     SequenceStatus       status     = SequenceStatus::queued;
     // Of each of the prompt's images, until all of them are computed; nullptr: not encoded yet.
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
-    bool                 may_reuse  = true;     // a computed beginning; not after one could not be brought in
-    bool                 paused     = false;    // its reader is behind: compute nothing, and keep no slot if others wait
-    std::unique_ptr<Sampler> sampler;           // nullptr while the next token is sampled aside (slow-sampler.h)
+    bool                 may_reuse  = true;     // a cached prefix; false after one could not be loaded
+    bool                 paused     = false;    // its reader is behind: it computes nothing for now
+    std::unique_ptr<Sampler> sampler;           // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace         sampling_pace;
     DraftLength          lookup_draft_length, model_draft_length;
     size_t               n_drafted = 0, n_accepted = 0;

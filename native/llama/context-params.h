@@ -1,4 +1,5 @@
-// Thread: any. What contexts are set up with, for those who set them up and for `fit.cpp`, which foresees their memory.
+// Thread: any. The parameters of all contexts, for the classes that create them and for `fit.cpp`, which predicts their
+// memory.
 #pragma once
 
 #include "decoder.h"
@@ -13,7 +14,7 @@
 
 namespace chasqui {
 
-// `trained_length`: of the model's contexts. Throws `invalid_options`.
+// `trained_length`: the context length that the model was trained with. Throws `invalid_options`.
 llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
 // `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens.
 llama_context_params draft_context_params(size_t n_slots, uint32_t context_length);

@@ -22,15 +22,15 @@ namespace {
 constexpr uint32_t kDefaultContextLength = 4096;
 constexpr uint32_t kCellPadding          = 256;  // llama.cpp rounds each sequence's cells up to this
 
-// Only steps shorter than this are tried with fewer threads, and fewer are taken when they need less than this share.
+// Fewer threads are tried if a step is shorter than this, and chosen if they take less than this share of its time.
 constexpr double kSmallStepMs   = 5.0;
 constexpr double kClearlyFaster = 0.9;
 
-// How long ggml's threads look out for the next step before they sleep, of 100: some milliseconds, enough for what is
-// done between two steps. With the usual 50 they take a core from the encoder for all of its turn.
+// How long ggml's threads poll for the next step before they sleep, from 0 to 100: some milliseconds, enough for the
+// work between two steps. With the default of 50 they would take a core from the image encoder for all of its time.
 constexpr uint32_t kPoll = 1;
 
-// CPU functions live in a module that is chosen at run time, so they are looked up rather than linked.
+// The CPU module is chosen at run time, so its functions are looked up rather than linked.
 template <typename Function>
 Function* cpu_function(const char* name) {
     ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
@@ -45,18 +45,18 @@ TokenId first_token(const llama_vocab* vocab) {
 
 void check(const DecoderOptions& options) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
-    if (options.parallel < 1 || options.parallel > llama_max_parallel_sequences()) {
+    if (options.n_slots < 1 || options.n_slots > llama_max_parallel_sequences()) {
         refuse("parallel must be from 1 to " + std::to_string(llama_max_parallel_sequences()) + ", not " +
-               std::to_string(options.parallel) + ".");
+               std::to_string(options.n_slots) + ".");
     }
     if (options.n_ubatch < 1 || options.n_batch < options.n_ubatch) refuse("n_batch must be at least n_ubatch.");
     if (options.context_length > 0 && options.context_length < 16) {
         refuse("The context must be at least 16 tokens long, not " + std::to_string(options.context_length) + ".");
     }
-    const uint64_t cells = static_cast<uint64_t>(options.context_length) * options.parallel;
+    const uint64_t cells = static_cast<uint64_t>(options.context_length) * options.n_slots;
     if (cells > INT32_MAX) {
         refuse("A context of " + std::to_string(options.context_length) + " tokens for " +
-               std::to_string(options.parallel) + " sequences is more than llama.cpp can address.");
+               std::to_string(options.n_slots) + " sequences is more than llama.cpp can address.");
     }
 }
 
@@ -78,15 +78,15 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
     check(options);
     const int32_t        threads = options.threads > 0 ? options.threads : common_cpu_get_num_math();
     llama_context_params params  = llama_context_default_params();
-    // One KV stream per sequence: rows attend over their own cells only.
-    params.n_ctx           = padded_context_length(trained_length, options) * options.parallel;
-    params.n_seq_max       = options.parallel;
+    // One KV stream per sequence, so that attention reads the sequence's own cells only.
+    params.n_ctx           = padded_context_length(trained_length, options) * options.n_slots;
+    params.n_seq_max       = options.n_slots;
     params.kv_unified      = false;
-    // With a window of cells, sliding-window layers could not go back to an earlier token.
+    // Sliding-window layers keep all cells; if they kept the window alone, no slot could be truncated.
     params.swa_full        = true;
-    params.n_batch         = std::max(options.n_batch, options.parallel + options.n_draft_outputs);
-    params.n_ubatch        = std::max(options.n_ubatch, options.parallel);
-    params.n_outputs_max   = options.parallel + options.n_draft_outputs;
+    params.n_batch         = std::max(options.n_batch, options.n_slots + options.n_draft_outputs);
+    params.n_ubatch        = std::max(options.n_ubatch, options.n_slots);
+    params.n_outputs_max   = options.n_slots + options.n_draft_outputs;
     params.n_threads       = threads;
     params.n_threads_batch = threads;
     return params;
@@ -125,7 +125,7 @@ Decoder::~Decoder() {
     if (batch_) llama_batch_free(*batch_);
 }
 
-// Without one that stays, ggml starts and joins its threads anew for every decode.
+// Without a threadpool of our own ggml would start and join threads for every decode.
 void Decoder::create_threadpool(int32_t threads) {
     ggml_threadpool_params params = ggml_threadpool_params_default(threads);
     params.poll                   = kPoll;
@@ -134,8 +134,9 @@ void Decoder::create_threadpool(int32_t threads) {
     llama_attach_threadpool(context_.get(), threadpool_.get(), nullptr);
 }
 
-// Computes a token for nobody, so that the first request does not wait for the weights to come into memory. Where that
-// takes no time at all, threads spend more of it waiting for each other than computing, and fewer are faster.
+// Computes a token that is thrown away, so that the first request does not wait for the weights to come into memory.
+// For a very small model, threads wait for each other longer than they compute; then fewer threads are faster, and
+// chosen.
 void Decoder::warm_up(TokenId token, bool choose_threads) {
     const auto fastest_of = [&](int n_times) {
         double fastest = std::numeric_limits<double>::infinity();
@@ -150,20 +151,20 @@ void Decoder::warm_up(TokenId token, bool choose_threads) {
         }
         return fastest;
     };
-    const int32_t most    = threads();
-    int32_t       chosen  = most;
+    const int32_t all     = threads();
+    int32_t       chosen  = all;
     double        fastest = fastest_of(3);
-    for (int32_t fewer = most / 2; choose_threads && fewer >= 1 && fastest < kSmallStepMs; fewer /= 2) {
-        llama_set_n_threads(context_.get(), fewer, most);
+    for (int32_t fewer = all / 2; choose_threads && fewer >= 1 && fastest < kSmallStepMs; fewer /= 2) {
+        llama_set_n_threads(context_.get(), fewer, all);
         const double milliseconds = fastest_of(5);
         if (milliseconds > kClearlyFaster * fastest) break;
         fastest = milliseconds;
         chosen  = fewer;
     }
-    llama_set_n_threads(context_.get(), chosen, most);
+    llama_set_n_threads(context_.get(), chosen, all);
 }
 
-// What a second token adds to a snapshot every other one adds as well; the rest is there whatever their number.
+// Every token adds as much to a snapshot as the second one does; what remains does not depend on the number of tokens.
 void Decoder::measure_snapshots(TokenId token) {
     size_t sizes[2] = {};
     for (int32_t position = 0; position < 2; ++position) {
@@ -261,8 +262,7 @@ void Decoder::run(const llama_batch& batch) {
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
 }
 
-// llama_get_logits_ith swaps whole rows the first time after a decode, where sequences of the batch are not in its
-// order.
+// The first llama_get_logits_ith after a decode may swap whole rows, so all pointers are looked up here, on one thread.
 void Decoder::look_up_logits(const std::vector<PlanRow>& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
         std::vector<float*>& found     = logits_.emplace_back();
@@ -281,7 +281,7 @@ float* Decoder::logits(size_t plan_row, size_t n_drafted) const {
 }
 
 bool Decoder::place(const Placement& placement) {
-    // What was copied of this slot is not what will be in it.
+    // The copy of this slot becomes outdated.
     if (last_copied_.slot == placement.slot) last_copied_ = {};
     for (const int32_t id : placement.evicted) snapshots_.erase(id);
     if (placement.save_as >= 0) save_as(placement.save_as, placement.slot);
@@ -306,7 +306,7 @@ void Decoder::save(const Snapshot& snapshot) {
     save_as(snapshot.id, snapshot.slot);
 }
 
-// A snapshot saves time and nothing else: where there is no memory for it, whoever asks for it computes the tokens.
+// Without memory for a snapshot there is none: the sequence that wants it computes its tokens instead.
 void Decoder::save_as(int32_t id, int32_t slot) {
     try {
         snapshots_[id] = save(slot);
@@ -321,7 +321,7 @@ SnapshotBuffer Decoder::save(int32_t slot) {
     return state;
 }
 
-// llama.cpp leaves what is in the slot where it is when the state has no cells.
+// Loading a state without cells would leave the slot's old cells where they are, so they are removed first.
 bool Decoder::load(int32_t slot, const SnapshotBuffer& state) {
     trim(slot, 0);
     return state.size() > 0 && llama_state_seq_set_data(context_.get(), state.data(), state.size(), slot) != 0;
@@ -332,7 +332,8 @@ bool Decoder::load_snapshot(int32_t slot, int32_t id) {
     return found != snapshots_.end() && load(slot, found->second);
 }
 
-// By way of main memory: llama_memory_seq_cp would copy the cells of the whole context, however few are in use.
+// Copies by way of main memory, because llama_memory_seq_cp would copy all cells of the context, however few are in
+// use.
 bool Decoder::load_copy(int32_t slot, int32_t source) {
     try {
         if (last_copied_.slot != source) last_copied_ = {source, save(source)};
@@ -352,7 +353,7 @@ bool Decoder::trim(int32_t slot, int32_t position) {
 bool Decoder::has_memory() const { return llama_get_memory(context_.get()) != nullptr; }
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
-uint32_t Decoder::parallel() const { return llama_n_seq_max(context_.get()); }
+uint32_t Decoder::n_slots() const { return llama_n_seq_max(context_.get()); }
 int32_t Decoder::threads() const { return llama_n_threads_batch(context_.get()); }
 int32_t Decoder::decode_threads() const { return llama_n_threads(context_.get()); }
 uint32_t Decoder::n_batch() const { return llama_n_batch(context_.get()); }

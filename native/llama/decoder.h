@@ -1,7 +1,7 @@
-// Thread: engine, except abort(), logits() and the constructor. llama.cpp's own rule is stricter than its header says:
-// what reads outputs (llama_get_logits_ith and its like) first brings the rows into order, without a lock. So every
-// function of llama.cpp that takes the context is called on the engine's thread, and logits() hands out what decode()
-// looked up.
+// Thread: engine, except abort(), logits() and the constructor. llama.cpp's rule is stricter than its header says:
+// functions that read outputs (llama_get_logits_ith and its like) first sort the rows, without a lock. So every
+// function of llama.cpp that takes the context is called on the engine thread, and logits() returns pointers that
+// decode() looked up.
 #pragma once
 
 #include "../core/scheduler.h"
@@ -21,16 +21,16 @@ struct ggml_threadpool;
 namespace chasqui {
 
 struct DecoderOptions {
-    uint32_t context_length = 0;  // tokens one sequence can hold; 0: the trained length, at most 4096
-    uint32_t parallel       = 4;  // sequences that hold KV cells at a time
-    uint32_t n_batch        = 2048;
-    uint32_t n_ubatch       = 512;
-    int32_t  threads        = 0;  // 0: one per physical core, or fewer for a model too small to share out
-    uint32_t n_draft_outputs = 0; // outputs to allow for beside one per sequence
+    uint32_t context_length  = 0;  // of one sequence, in tokens; 0: the trained length, at most 4096
+    uint32_t n_slots         = 4;  // sequences that have KV cells at a time
+    uint32_t n_batch         = 2048;
+    uint32_t n_ubatch        = 512;
+    int32_t  threads         = 0;  // 0: one per physical core, or fewer if the model is so small that they are slower
+    uint32_t n_draft_outputs = 0;  // rows of logits in addition to one per sequence
 };
 
-// A plan in, rows of logits out. The only caller of llama_decode and of the KV memory functions; llama.cpp ends the
-// process when these are misused, so every condition is checked here before the call.
+// Computes plans and moves KV cells; the only caller of llama_decode, for this context, and of the KV memory functions.
+// llama.cpp ends the process when these are misused, so every condition is checked here before the call.
 class Decoder {
 public:
     // Throws `invalid_options` or `out_of_memory`.
@@ -44,26 +44,26 @@ public:
     // when its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
     // decode().
     float* logits(size_t plan_row, size_t n_drafted = 0) const;
-    // Drops the cells of a slot from that position on.
+    // Removes the cells of a slot from that position on. False when a part of a state cannot be removed.
     bool trim(int32_t slot, int32_t position);
     // Rows of logits that one decode() can yield, those of drafts included.
     size_t n_outputs_max() const { return n_outputs_max_; }
-    // Moves cells as the placement says. False when the cells could not be brought in; the slot is empty then.
+    // Moves cells as the placement says. False when the cells could not be loaded; the slot is empty then.
     bool place(const Placement& placement);
-    // Saves what the slot holds now; without memory for it, place() will not find the snapshot.
+    // Saves what the slot holds now. If there is no memory for it, place() will not find the snapshot.
     void save(const Snapshot& snapshot);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
-    // What a snapshot takes: for each token, and whatever their number (recurrent states).
+    // The size of a snapshot: for each token, and in addition to that (a recurrent state).
     size_t bytes_per_token() const { return bytes_per_token_; }
     size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
     Truncation truncation() const { return truncation_; }
-    // False for models that keep no cells, or whose tokens see those after them: they only encode.
+    // False for models that only encode: they have no KV cells, or their attention is not causal.
     bool     generates() const { return generates_; }
     bool     has_memory() const;
     uint32_t context_length() const;
-    uint32_t parallel() const;
+    uint32_t n_slots() const;
     int32_t  threads() const;
     int32_t  decode_threads() const;  // for a step of few tokens
     // Lives as long as the decoder; for other contexts that compute on the engine's thread.
@@ -100,11 +100,11 @@ private:
     void add_token(TokenId token, int32_t position, int32_t slot, bool output);
 
     std::atomic<bool>                                aborted_{false};
-    std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // outlives the context that uses it
+    std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // must outlive the context, which uses it
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, SnapshotBuffer>                snapshots_;
-    SlotState                                        last_copied_;  // until the next decode, or the slot's next placement
+    SlotState                                        last_copied_;  // for more copies of it before the next decode()
     size_t                                           n_embd_             = 0;  // of an image's row
     size_t                                           bytes_per_token_    = 0;
     size_t                                           bytes_per_snapshot_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// What begins at a huge page leaves memory before it that only smaller things fit into, so not everything does.
+// Only large buffers are aligned to huge pages, because alignment wastes memory before the buffer.
 size_t alignment_of(size_t size) { return size >= 2 * kHugePage ? kHugePage : alignof(std::max_align_t); }
 
 }  // namespace
@@ -21,8 +21,8 @@ SnapshotBuffer::SnapshotBuffer(size_t size)
     : bytes_(static_cast<uint8_t*>(::operator new(size, std::align_val_t{alignment_of(size)})), {alignment_of(size)}),
       size_(size) {
 #ifdef __linux__
-    // Only whole huge pages: those that begin in the buffer and end outside could be anyone's. Without huge pages the
-    // buffer is slower to get, which is all.
+    // Only whole huge pages are advised: the end of the last one would belong to other memory. If this fails the buffer
+    // is merely slower to get.
     if (alignment_of(size) == kHugePage) madvise(bytes_.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }

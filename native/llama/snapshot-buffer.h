@@ -7,8 +7,8 @@
 
 namespace chasqui {
 
-// Bytes that are written once and read often: not cleared, and where they are many in huge pages, if the system has any.
-// Taken page by page from the kernel, such a buffer takes longer to get than to fill.
+// Uninitialised memory for a snapshot; a large buffer uses huge pages if the system has any. Otherwise the kernel would
+// take longer to provide the buffer, page by page, than it takes to fill it.
 class SnapshotBuffer {
 public:
     SnapshotBuffer() = default;
@@ -18,7 +18,7 @@ public:
     uint8_t*       data() { return bytes_.get(); }
     const uint8_t* data() const { return bytes_.get(); }
     size_t         size() const { return size_; }
-    // At most what it is now.
+    // `size`: at most what it is now.
     void shrink_to(size_t size) { size_ = size; }
 
 private:

@@ -123,7 +123,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     EngineOptions      options;
     options.offload                = offload_from_js(from.Get("offload"));
     options.decoder.context_length = integer_field<uint32_t>(from, "contextLength");
-    options.decoder.parallel       = integer_field<uint32_t>(from, "parallel");
+    options.decoder.n_slots        = integer_field<uint32_t>(from, "parallel");
     options.decoder.threads        = integer_field<int32_t>(from, "threads");
     options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");

@@ -38,18 +38,18 @@ struct Loaded {
     Model   model;
     Decoder decoder;
 
-    explicit Loaded(uint32_t parallel = 2)
-        : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, options(parallel)) {}
+    explicit Loaded(uint32_t n_slots = 2)
+        : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, options(n_slots)) {}
 
     static std::string demo_model() {
         ggml_backend_load_all();
         return DEMO_MODEL;
     }
 
-    static DecoderOptions options(uint32_t parallel) {
+    static DecoderOptions options(uint32_t n_slots) {
         DecoderOptions options;
         options.context_length = 256;
-        options.parallel       = parallel;
+        options.n_slots        = n_slots;
         options.n_batch        = 64;
         options.n_ubatch       = 64;
         options.threads        = 1;

@@ -33,15 +33,15 @@ const Test order("mailbox: commands of one sender arrive in order, none lost, ho
     expect(mailbox.take(false).empty(), "an empty mailbox");
 });
 
-const Test within("mailbox: a taker that waits for a while takes what arrives, and goes on with nothing after that", [] {
+const Test timeout("mailbox: taking with a timeout returns what has arrived, and nothing after that time", [] {
     using std::chrono::milliseconds;
     Mailbox<int> mailbox;
-    expect(mailbox.take_within(milliseconds(1)).empty(), "nothing");
-    expect(mailbox.take_within(milliseconds(0)).empty(), "nothing");
+    expect(mailbox.take_for(milliseconds(1)).empty(), "nothing");
+    expect(mailbox.take_for(milliseconds(0)).empty(), "nothing");
     mailbox.put(1);
-    expect(mailbox.take_within(milliseconds(0)) == std::vector<int>{1}, "what was there");
+    expect(mailbox.take_for(milliseconds(0)) == std::vector<int>{1}, "what was there");
     std::thread sender([&mailbox] { mailbox.put(2); });
-    expect(mailbox.take_within(milliseconds(60000)) == std::vector<int>{2}, "what came");
+    expect(mailbox.take_for(milliseconds(60000)) == std::vector<int>{2}, "what came");
     sender.join();
 });
 

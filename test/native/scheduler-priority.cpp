@@ -20,7 +20,7 @@ const Test cancel_waiting("scheduler: a sequence can be removed while it waits",
     expect(scheduler.idle(), "idle");
 });
 
-const Test priorities("scheduler: of those who wait, the higher priority is admitted first", [] {
+const Test priorities("scheduler: of waiting sequences, the higher priority is admitted first", [] {
     Scheduler scheduler(options(1, 100));
     scheduler.submit(sequence(1, 5));
     step(scheduler);
@@ -31,7 +31,7 @@ const Test priorities("scheduler: of those who wait, the higher priority is admi
     expect(runs(scheduler, 3) && !runs(scheduler, 2), "3 before 2");
 });
 
-const Test aging("scheduler: who waits long enough comes before a higher priority that has just arrived", [] {
+const Test aging("scheduler: a sequence that has waited long enough comes before a new one of higher priority", [] {
     Scheduler  scheduler(options(1, 100));
     const auto now = Clock::now();
     scheduler.submit(sequence(1, 5, 0));
@@ -42,7 +42,7 @@ const Test aging("scheduler: who waits long enough comes before a higher priorit
     expect(runs(scheduler, 1), "the one that waited");
 });
 
-const Test preempts("scheduler: a higher priority preempts the youngest of the lowest, which goes on later", [] {
+const Test preempts("scheduler: a higher priority preempts the youngest of the lowest, which continues later", [] {
     Scheduler scheduler(options(2, 100));
     scheduler.submit(sequence(1, 40));
     scheduler.submit(sequence(2, 40));
@@ -60,7 +60,7 @@ const Test preempts("scheduler: a higher priority preempts the youngest of the l
     expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
 });
 
-const Test aging_holds("scheduler: who was admitted because they had waited keeps the slot from those of higher priority", [] {
+const Test aging_holds("scheduler: one admitted for its long wait keeps its slot from a higher priority", [] {
     Scheduler  scheduler(options(1, 100));
     const auto now = Clock::now();
     scheduler.submit(sequence(1, 5, 0));
@@ -76,7 +76,7 @@ const Test aging_holds("scheduler: who was admitted because they had waited keep
     expect(runs(scheduler, 3) && !runs(scheduler, 1), "3 is higher than what waiting had made of it");
 });
 
-const Test keeps_slot("scheduler: nobody is preempted for a sequence that waits for a prompt under way", [] {
+const Test keeps_slot("scheduler: no sequence is preempted for one that waits for a prefix in flight", [] {
     Scheduler            scheduler(options(2, 100));
     std::vector<TokenId> shared(300, 7);
     scheduler.submit(sequence(1, shared));
@@ -88,7 +88,7 @@ const Test keeps_slot("scheduler: nobody is preempted for a sequence that waits 
     expect(runs(scheduler, 1) && runs(scheduler, 2), "both go on");
 });
 
-const Test paused_prompt("scheduler: nobody waits for the prompt of a sequence that is paused", [] {
+const Test paused_prompt("scheduler: no sequence waits for the prefix of a paused one", [] {
     Scheduler            scheduler(options(2, 100));
     std::vector<TokenId> shared(300, 7);
     scheduler.submit(sequence(1, shared));
@@ -100,7 +100,7 @@ const Test paused_prompt("scheduler: nobody waits for the prompt of a sequence t
     expect(runs(scheduler, 2), "2 computes it itself");
 });
 
-const Test behind_equal("scheduler: who cannot preempt does not keep a higher priority behind them from it", [] {
+const Test behind_equal("scheduler: a sequence that cannot preempt does not block a higher priority behind it", [] {
     Scheduler  scheduler(options(1, 100));
     const auto now = Clock::now();
     scheduler.submit(sequence(1, 5, 1));

@@ -17,7 +17,7 @@ const Test nothing("scheduler: with nothing submitted it plans nothing", [] {
     expect(scheduler.plan(Clock::now()).rows.empty(), "an empty plan");
 });
 
-const Test full_batch("scheduler: a prompt takes the whole batch while nobody decodes", [] {
+const Test full_batch("scheduler: a prompt takes the whole batch while no sequence decodes", [] {
     Scheduler scheduler(options(4, 512));
     scheduler.submit(sequence(1, 1200));
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{512});
@@ -27,7 +27,7 @@ const Test alone_slices("scheduler: prompts alone take what is expected to take 
     Scheduler scheduler(options(4, 2048));
     scheduler.submit(sequence(1, 10000));
     Plan plan = scheduler.plan(Clock::now());
-    expect_equal(tokens_of(plan, 1), size_t{512});  // nothing is known yet
+    expect_equal(tokens_of(plan, 1), size_t{512});  // nothing has been measured yet
     compute(scheduler, plan, 512 * 10);             // 10 ms a token
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 1), size_t{200});
 });
@@ -69,7 +69,7 @@ const Test in_order("scheduler: prompts share a batch in order of arrival", [] {
     expect_equal(tokens_of(plan, 3), size_t{0});
 });
 
-const Test nobody_left_out("scheduler: beside decodes every prompt with a slot gets a token", [] {
+const Test none_left_out("scheduler: beside decodes every prompt with a slot gets a token", [] {
     Scheduler scheduler(options(4, 100));
     scheduler.submit(sequence(1, 5));
     step(scheduler);
@@ -99,7 +99,7 @@ const Test learns("scheduler: beside decoding, prompt slices are as long as the 
     compute(scheduler, scheduler.plan(Clock::now()), 1000);  // 2 ms a prompt token
     compute(scheduler, scheduler.plan(Clock::now()), 20);    // a decode step of 20 ms leaves 80 for prompts
     scheduler.submit(sequence(2, 1000));
-    // 40 fit, but a slice of 48 beside its least takes less than four times as long.
+    // 40 fit, but a slice of 48 beside the reserved token takes less than four times as long.
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{49});
 });
 
@@ -121,36 +121,36 @@ const Test progress("scheduler: prompts progress even when decoding alone takes 
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{17});
 });
 
-const Test company("scheduler: the first step waits for others a fiftieth of what it takes, at most 5 ms", [] {
-    const auto waits = [](const Scheduler& scheduler) { return scheduler.worth_waiting().count(); };
+const Test delay("scheduler: the first step is delayed by a fiftieth of its expected time, at most 5 ms", [] {
+    const auto delay_of = [](const Scheduler& scheduler) { return scheduler.batching_delay().count(); };
     Scheduler  scheduler(options(3, 2048));
     scheduler.submit(sequence(1, 100));
-    expect_equal(waits(scheduler), 0.0);  // nothing is known yet
+    expect_equal(delay_of(scheduler), 0.0);  // nothing has been measured yet
     compute(scheduler, scheduler.plan(Clock::now()), 200);
     scheduler.remove(scheduler.find(1));
-    expect_equal(waits(scheduler), 0.0);  // for nobody
+    expect_equal(delay_of(scheduler), 0.0);  // no sequence waits
     scheduler.submit(sequence(2, 100));
-    expect_equal(waits(scheduler), 4.0);
+    expect_equal(delay_of(scheduler), 4.0);
     scheduler.submit(sequence(3, 1000));
-    expect_equal(waits(scheduler), 5.0);
+    expect_equal(delay_of(scheduler), 5.0);
     scheduler.submit(sequence(4, 100));
-    expect_equal(waits(scheduler), 0.0);  // a fourth would find no slot
+    expect_equal(delay_of(scheduler), 0.0);  // a fourth would find no slot
     for (uint32_t id = 2; id <= 4; ++id) scheduler.remove(scheduler.find(id));
     scheduler.submit(sequence(1, 150));   // of which 100 are still there
-    expect_equal(waits(scheduler), 2.0);
+    expect_equal(delay_of(scheduler), 2.0);
 });
 
-const Test no_company("scheduler: a deterministic step waits for nobody", [] {
+const Test no_delay("scheduler: a deterministic step is not delayed", [] {
     SchedulerOptions alone = options(3, 100);
     alone.deterministic    = true;
     Scheduler scheduler(alone);
     scheduler.submit(sequence(1, 100));
     compute(scheduler, scheduler.plan(Clock::now()), 200);
     scheduler.submit(sequence(2, 100));
-    expect_equal(scheduler.worth_waiting().count(), 0.0);
+    expect_equal(scheduler.batching_delay().count(), 0.0);
 });
 
-const Test short_rest("scheduler: the short rest of a prompt comes along with the slice before it", [] {
+const Test short_remainder("scheduler: the short remainder of a prompt is computed with the slice before it", [] {
     for (const auto& [n_prompt, n_first] : {std::pair{65, 65}, {66, 49}}) {
         Scheduler scheduler(options(4, 2048));
         scheduler.submit(sequence(1, 500));
@@ -174,7 +174,7 @@ const Test slot_order("scheduler: rows are in order of their slots, which stay c
     }
 });
 
-const Test shared_prefill("scheduler: a beginning that several share is computed once", [] {
+const Test shared_prefill("scheduler: a prefix that several sequences share is computed once", [] {
     Scheduler scheduler(options(4, 100));
     for (uint32_t id = 1; id <= 3; ++id) {
         std::vector<TokenId> prompt(300, 7);
@@ -195,7 +195,7 @@ const Test shared_prefill("scheduler: a beginning that several share is computed
     expect_equal(scheduler.find(3)->finish().cached_tokens, 300);
 });
 
-const Test one_at_a_time("scheduler: a deterministic step computes one sequence, everybody in turn, nothing cached", [] {
+const Test one_at_a_time("scheduler: a deterministic step computes one sequence, in rotation, nothing cached", [] {
     SchedulerOptions alone = options(3, 100);
     alone.deterministic    = true;
     Scheduler scheduler(alone);
@@ -212,7 +212,7 @@ const Test one_at_a_time("scheduler: a deterministic step computes one sequence,
     expect_equal(turns.size(), size_t{3});
 });
 
-// Everybody gets through, in whatever order things happen, and the books are right all the while.
+// Every sequence ends, in whatever order things happen, and the cache's invariants hold all the while.
 void random_rounds(uint32_t seed) {
     std::mt19937              random(seed);
     const auto                below = [&](size_t n) { return random() % n; };
@@ -232,8 +232,8 @@ void random_rounds(uint32_t seed) {
             to_sample.erase(victim);
         }
         const Plan plan = scheduler.plan(Clock::now());
-        expect(!plan.rows.empty() || scheduler.n_running() == 0, "who runs is computed");
-        expect(scheduler.n_running() > 0 || scheduler.idle(), "nobody waits while nobody runs");
+        expect(!plan.rows.empty() || scheduler.n_running() == 0, "running sequences are computed");
+        expect(scheduler.n_running() > 0 || scheduler.idle(), "no sequence waits while none runs");
         compute(scheduler, plan);
         for (const PlanRow& row : plan.rows) {
             if (row.sequence->n_sampled() < to_sample.at(row.sequence->id())) continue;

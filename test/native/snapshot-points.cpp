@@ -28,7 +28,7 @@ const Test now_and_then("snapshot-points: now and then in between, ever further 
     expect_points(starts, 4953, {50, 350, 650, 950, 1250, 1600, 2000, 2500, 3150, 3950, 4950});
 });
 
-const Test stable("snapshot-points: those of a conversation are those of its beginning", [] {
+const Test stable("snapshot-points: those of a conversation include those of its beginning", [] {
     Points starts{0, 40}, earlier;
     for (size_t turn = 1; turn < 60; ++turn) {
         starts.push_back(starts.back() + 20 + turn * 7 % 50);

@@ -286,7 +286,7 @@ void Engine::handle(std::unique_ptr<SlowSample> sample) {
     sequence->sampler = std::move(sample->sampler);
     if (sample->failure) return fail(sequence, *std::move(sample->failure));
     ++counts_.sampled_aside;
-    sequence->sampling_pace.took(sample->milliseconds, sampling_share_ms_);
+    sequence->sampling_pace.observe(sample->milliseconds, sampling_share_ms_);
     emit(*sequence, accept(*sequence, sample->token, std::move(sample->logprobs)), true);
     if (is_over(sequence->status)) end(sequence);
 }
@@ -312,7 +312,7 @@ bool Engine::decode(const Plan& plan) {
         const auto started = Clock::now();
         decoder_.decode(plan.rows);
         const std::chrono::duration<double, std::milli> took = Clock::now() - started;
-        share_step(took.count());
+        set_sampling_share(took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         return true;

@@ -118,8 +118,8 @@ public:
     uint32_t            n_slots() const { return n_slots_; }
 
 private:
-    // A sampled token, before it is told to anyone.
-    struct Produced {
+    // A sampled token that is not yet in the outbox.
+    struct SampledToken {
         TokenId                 token;
         std::string             text;
         std::optional<Logprobs> logprobs;
@@ -127,8 +127,8 @@ private:
 
     // The result of sampling a row of a plan.
     struct RowOutcome {
-        std::vector<Produced>       produced;
-        std::unique_ptr<SlowSample> aside;  // the next token took too long
+        std::vector<SampledToken>   sampled_tokens;
+        std::unique_ptr<SlowSample> slow_sample;  // the next token, which is left to the slow sampler
         std::optional<Failure>      failure;
     };
 
@@ -150,12 +150,12 @@ private:
     void resume_encoder(Clock::time_point step_started);
     void place(Plan& plan);
     bool decode(const Plan& plan);
-    void share_step(double milliseconds);
+    void set_sampling_share(double milliseconds);
     void sample(const Plan& plan);
-    void produce(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
+    void sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
     bool sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
     bool sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const;
-    Produced accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
+    SampledToken accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
     void take_outcome(const PlanRow& row, RowOutcome& outcome);
     void publish();
 
@@ -168,7 +168,7 @@ private:
     void handle(Command command);
     void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
-    void emit(const Sequence& sequence, Produced produced, bool is_last);
+    void emit(const Sequence& sequence, SampledToken sampled, bool is_last);
     void end(Sequence* sequence, bool cells_invalid = false);
     void fail(Sequence* sequence, Failure failure);
     void fail_all(ErrorCode code, const std::string& message);

@@ -6,7 +6,7 @@
 
 namespace chasqui {
 
-// When work is to break off. Whoever does it asks from time to time; others may bring the moment forward.
+// The time at which work has to break off. The working thread checks it from time to time; other threads may set it.
 class Deadline {
 public:
     using Clock = std::chrono::steady_clock;

@@ -11,8 +11,8 @@ namespace chasqui {
 
 namespace {
 
-// Eight running maxima: the compiler keeps them in one vector register, where a single one would be a chain of
-// dependent comparisons.
+// Eight running maxima, which the compiler keeps in one vector register; with a single one, each comparison would wait
+// for the one before.
 float largest(const float* logits, int32_t n_vocab) {
     constexpr int32_t kLanes = 8;
     float             lanes[kLanes];
@@ -77,8 +77,8 @@ TokenId Sampler::sample(float* logits, int32_t n_vocab) {
     }
 }
 
-// The choice among what the constraint allows. It is asked about as few tokens as will do, because the whole
-// vocabulary costs it milliseconds.
+// Chooses among the tokens that the constraint allows. It checks as few tokens as possible, because the whole
+// vocabulary takes it milliseconds.
 TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
     if ((settings_.top_k > 0 || is_greedy()) && collect_allowed_of_largest(logits, n_vocab)) {
         if (is_greedy()) return candidates_.front().id;
@@ -97,24 +97,24 @@ TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
     return choose(masked_.data(), n_vocab);
 }
 
-// Fills candidates_ with the top_k most probable allowed tokens; false when they are not all among the few most
-// probable ones that were looked at.
+// Fills candidates_ with the top_k most probable allowed tokens. False if they are not all among the few most probable
+// tokens, which are the only ones that are checked.
 bool Sampler::collect_allowed_of_largest(const float* logits, int32_t n_vocab) {
     const size_t wanted = is_greedy() ? 1 : static_cast<size_t>(settings_.top_k);
-    const size_t n_asked = std::min(4 * wanted + 64, static_cast<size_t>(n_vocab));
-    select_largest(logits, n_vocab, n_asked);
-    asked_.clear();
+    const size_t n_checked = std::min(4 * wanted + 64, static_cast<size_t>(n_vocab));
+    select_largest(logits, n_vocab, n_checked);
+    checked_.clear();
     for (const Candidate& candidate : candidates_) {
-        if (candidate.logit > -std::numeric_limits<float>::infinity()) asked_.push_back(candidate.id);
+        if (candidate.logit > -std::numeric_limits<float>::infinity()) checked_.push_back(candidate.id);
     }
-    constraint_->filter(asked_);
-    if (asked_.size() < wanted) return false;
+    constraint_->filter(checked_);
+    if (checked_.size() < wanted) return false;
     candidates_.clear();
-    for (size_t i = 0; i < wanted; ++i) candidates_.push_back({asked_[i], logits[asked_[i]]});
+    for (size_t i = 0; i < wanted; ++i) candidates_.push_back({checked_[i], logits[checked_[i]]});
     return true;
 }
 
-// Biases and penalties touch few tokens, so they are written into the logits in place and taken back afterwards.
+// Biases and penalties change few tokens, so they are applied to the logits in place and undone afterwards.
 void Sampler::adjust(float* logits, int32_t n_vocab) {
     for (const auto& [token, bias] : settings_.logit_bias) {
         if (token < 0 || token >= n_vocab) continue;
@@ -135,7 +135,7 @@ void Sampler::penalise(float* logits, int32_t n_vocab) {
     }
 }
 
-// Backwards: a token that was changed twice gets its first value back.
+// Restores in reverse order, so that a token that was changed twice gets its first value back.
 void Sampler::restore(float* logits) {
     for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) logits[change->id] = change->logit;
     changed_.clear();
@@ -147,11 +147,11 @@ TokenId Sampler::choose(const float* logits, int32_t n_vocab) {
                      settings_.min_p <= 0.0f;
     if (all) return draw_from_all(logits, n_vocab);
     collect_candidates(logits, n_vocab);
-    if (candidates_.empty()) return 0;  // nothing but NaN: any token is as good
+    if (candidates_.empty()) return 0;  // all logits are NaN: any token is as good
     return draw_from_candidates();
 }
 
-// Fills candidates_ with what top_k, top_p and min_p leave over, most probable first unless only min_p is at work.
+// Fills candidates_ with the tokens that top_k, top_p and min_p leave, most probable first unless only min_p applies.
 void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     if (settings_.top_k > 0 && settings_.top_k < n_vocab) {
         select_largest(logits, n_vocab, static_cast<size_t>(settings_.top_k));
@@ -169,8 +169,8 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     keep_min_p();
 }
 
-// The k largest logits, largest first. A candidate enters only by beating the k-th largest seen so far, so almost all
-// of the vocabulary costs one comparison; the pool is cut back to k whenever it has doubled.
+// Fills candidates_ with the k largest logits, largest first. A token is added only if it beats the k-th largest so
+// far, so almost all of the vocabulary costs one comparison; the list is cut to k whenever it has doubled.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
@@ -194,7 +194,7 @@ void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     candidates_.resize(keep);
 }
 
-// top_p over candidates that are sorted: the shortest beginning whose probabilities add up to top_p.
+// top_p over sorted candidates: keeps the shortest prefix whose probabilities add up to top_p.
 void Sampler::keep_top_p() {
     if (settings_.top_p >= 1.0f || candidates_.empty()) return;
     const float max = candidates_.front().logit;
@@ -213,8 +213,8 @@ void Sampler::keep_top_p() {
     candidates_.resize(keep);
 }
 
-// top_p over the whole vocabulary: the nucleus is nearly always a handful of tokens, so larger and larger heads are
-// selected until one holds it, instead of sorting everything.
+// top_p over the whole vocabulary. The nucleus is nearly always a handful of tokens, so instead of sorting everything,
+// more and more of the largest logits are selected until they contain it.
 void Sampler::collect_nucleus(const float* logits, int32_t n_vocab) {
     const float max = largest(logits, n_vocab);
     double      sum = 0;
@@ -243,7 +243,7 @@ void Sampler::keep_min_p() {
     candidates_.resize(keep);
 }
 
-// Draws as llama.cpp's `dist` sampler does, number for number: one double from mt19937 against the running sum.
+// Draws exactly as llama.cpp's `dist` sampler does: one double from mt19937 against the running sum.
 TokenId Sampler::draw_from_candidates() {
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     const double                           draw = uniform(random_);
@@ -291,7 +291,7 @@ TokenId argmax(const float* logits, int32_t n_vocab) {
     for (TokenId id = 0; id < n_vocab; ++id) {
         if (logits[id] == max) return id;
     }
-    return 0;  // only NaN is equal to nothing: any token is as good
+    return 0;  // all logits are NaN: any token is as good
 }
 
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top) {

@@ -15,7 +15,7 @@
 
 namespace chasqui {
 
-// Counts the tokens that the penalties look at: the last `repeat_last_n`, prompt included.
+// Counts the tokens that the penalties apply to: the last `repeat_last_n`, those of the prompt included.
 class RecentTokens {
 public:
     explicit RecentTokens(int32_t capacity) : capacity_(capacity) {}  // 0: none, -1: all
@@ -28,12 +28,13 @@ private:
     std::unordered_map<TokenId, int32_t> counts_;
 };
 
-// Chooses the next token from one row of logits. Settings mean what they mean in llama.cpp, applied in its order
-// (logit_bias, penalties, top_k, top_p, min_p, temperature), but nothing is copied or sorted that cannot be chosen: greedy is one
-// pass, top_k selects before it sorts.
+// Chooses the next token from one row of logits. The settings mean the same as in llama.cpp and are applied in its
+// order (logit_bias, penalties, top_k, top_p, min_p, temperature). Tokens that cannot be chosen are neither copied nor
+// sorted: greedy sampling is one pass, and top_k selects before it sorts.
 //
-// A constraint comes before top_k, but is asked about the sampled token first: only when that one is refused are the
-// others looked at, and a second one is drawn. llama.cpp's samplers do the same, so that a seed means the same.
+// A constraint applies before top_k, but is expensive. So a token is drawn without it first, and only if the constraint
+// refuses that token are the others checked and a second one drawn. llama.cpp's samplers do the same, so that equal
+// seeds draw equal tokens.
 class Sampler {
 public:
     explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr);
@@ -42,15 +43,15 @@ public:
     Sampler& operator=(const Sampler&) = delete;
 
     bool is_constrained() const { return constraint_ != nullptr; }
-    // When the constraint breaks off; may be changed by any thread. Without one a sampler takes a bounded time.
+    // When the constraint breaks off; any thread may change it. Without a constraint, sampling takes a bounded time.
     Deadline& deadline() { return deadline_; }
-    // A token of the prompt, which the constraint does not apply to.
+    // A token of the prompt, to which the constraint does not apply.
     void accept_prompt(TokenId token) { recent_.add(token); }
-    // The sampled token is part of the text from now on.
+    // The sampled token becomes part of the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
-    // by two when the constraint refused the first. Throws `invalid_grammar` when the constraint allows no token, and
-    // ConstraintTimeout at the deadline: the sampler is then as it was before, to be asked again.
+    // by two if the constraint refused the first token. Throws `invalid_grammar` if the constraint allows no token, and
+    // ConstraintTimeout at the deadline; the sampler is then unchanged and can be called again.
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:
@@ -87,15 +88,15 @@ private:
     std::vector<Candidate> changed_;  // logits as they were before adjust()
     std::vector<Candidate> candidates_;
     std::vector<float>     weights_;
-    std::vector<TokenId>   asked_;    // of the constraint
-    std::vector<float>     masked_;   // logits with minus infinity for what the constraint refuses
+    std::vector<TokenId>   checked_;  // by the constraint
+    std::vector<float>     masked_;   // logits, with minus infinity for tokens that the constraint refuses
 };
 
 // The first token with the largest logit.
 TokenId argmax(const float* logits, int32_t n_vocab);
 
 // Log-probabilities (natural logarithm, of the model's own distribution) of `chosen` and of the `n_top` most probable
-// tokens. `bytes` stay empty: only the tokenizer knows them.
+// tokens. Their `bytes` are left empty, because only the tokenizer knows them.
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 }  // namespace chasqui

@@ -9,11 +9,12 @@ namespace chasqui {
 
 namespace {
 
-// A grammar is slow in places. Back within the step after this many quick tokens, but only so often: each time it exceeds
-// its share again, others wait for that share. One time is forgiven after so many quick tokens.
-constexpr int kQuickTokens  = 8;
-constexpr int kMostExceeded = 8;
-constexpr int kForgiven     = 256;
+// A grammar is slow in places only. So a sequence is sampled within its step again after kQuickTokens quick ones, but
+// not if it has exceeded its share kMaxExceeded times, because each time the other sequences have to wait. After every
+// kForgivingTokens quick tokens one of those times is forgiven.
+constexpr int kQuickTokens     = 8;
+constexpr int kMaxExceeded     = 8;
+constexpr int kForgivingTokens = 256;
 
 void sample(SlowSample& sample) {
     const auto n_vocab = static_cast<int32_t>(sample.logits.size());
@@ -23,7 +24,7 @@ void sample(SlowSample& sample) {
         sample.sampler->accept(sample.token);
     } catch (const ConstraintTimeout&) {
         sample.failure = Failure{ErrorCode::invalid_grammar, "The grammar takes more than " +
-                                                                 std::to_string(SlowSampler::kLongest.count()) +
+                                                                 std::to_string(SlowSampler::kTimeout.count()) +
                                                                  " seconds for one token. Make it less ambiguous."};
     } catch (const Error& error) {
         sample.failure = Failure{error.code(), error.what()};
@@ -36,7 +37,7 @@ void sample(SlowSample& sample) {
 
 }  // namespace
 
-void SamplingPace::took(double milliseconds, double share) {
+void SamplingPace::observe(double milliseconds, double share) {
     if (milliseconds >= share) {
         n_exceeded_ += is_slow_ ? 0 : 1;
         n_quick_ = 0;
@@ -44,8 +45,8 @@ void SamplingPace::took(double milliseconds, double share) {
         return;
     }
     ++n_quick_;
-    if (n_quick_ % kForgiven == 0 && n_exceeded_ > 0) --n_exceeded_;
-    if (n_quick_ >= kQuickTokens && n_exceeded_ < kMostExceeded) is_slow_ = false;
+    if (n_quick_ % kForgivingTokens == 0 && n_exceeded_ > 0) --n_exceeded_;
+    if (n_quick_ >= kQuickTokens && n_exceeded_ < kMaxExceeded) is_slow_ = false;
 }
 
 SlowSampler::SlowSampler(std::function<void()> prepare_thread, OnDone on_done)
@@ -57,7 +58,7 @@ void SlowSampler::submit(std::unique_ptr<SlowSample> sample) {
     try {
         if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
-        sample->failure = Failure{ErrorCode::out_of_memory, "No thread can be started to follow the grammar on."};
+        sample->failure = Failure{ErrorCode::out_of_memory, "No thread can be started to follow the grammar."};
         return on_done_(std::move(sample));
     }
     {
@@ -94,7 +95,7 @@ void SlowSampler::run() noexcept {
         queue_.pop_front();
         current_           = next.get();
         const auto started = Deadline::Clock::now();
-        next->sampler->deadline().set(started + kLongest);
+        next->sampler->deadline().set(started + kTimeout);
         lock.unlock();
         sample(*next);
         lock.lock();

@@ -1,4 +1,4 @@
-// Thread: engine; sampling happens on a thread of its own, which calls `on_done`.
+// Thread: engine. Sampling runs on a thread of its own, which calls `on_done`.
 #pragma once
 
 #include "event.h"
@@ -16,13 +16,13 @@
 
 namespace chasqui {
 
-// Whether a sequence is sampled within its step or aside: by how long its last tokens took. Within a step everybody waits
-// for it, so it has a share of the step and no more.
+// Decides whether a sequence's next token is sampled within the step or by the slow sampler, from how long its last
+// tokens took. All sequences of a step wait for each other, so one may take no more than its share of the step.
 class SamplingPace {
 public:
     bool is_slow() const { return is_slow_; }
-    // A token took so long, where its share of a step is or would have been so much.
-    void took(double milliseconds, double share);
+    // A token took `milliseconds`; its share of a step is, or would have been, `share`.
+    void observe(double milliseconds, double share);
 
 private:
     bool is_slow_    = false;
@@ -30,12 +30,12 @@ private:
     int  n_quick_    = 0;  // tokens in a row
 };
 
-// A token to be sampled, and then what came of it.
+// A token to be sampled, and then the result.
 struct SlowSample {
     uint32_t                 job_id = 0;
     std::unique_ptr<Sampler> sampler;
     std::vector<float>       logits;
-    int32_t                  n_top = -1;  // log-probabilities that are wanted; -1: none, not of the token either
+    int32_t                  n_top = -1;  // log-probabilities wanted beside the token's own; -1: none at all
 
     TokenId                 token = 0;
     std::optional<Logprobs> logprobs;
@@ -43,14 +43,14 @@ struct SlowSample {
     double                  milliseconds = 0;
 };
 
-// Samples for those whose grammar takes longer than a step can wait. They take turns, token by token, so that one costs
-// itself and others of its kind time, and nobody else any.
+// Samples tokens whose grammar takes longer than a step can wait, token by token in turn: a slow grammar delays its own
+// sequence and the others of this kind, and no other.
 class SlowSampler {
 public:
     using OnDone = std::function<void(std::unique_ptr<SlowSample>)>;
 
     // A grammar that takes this long for one token ends its job.
-    static constexpr std::chrono::seconds kLongest{5};
+    static constexpr std::chrono::seconds kTimeout{5};
 
     // `prepare_thread` is called on the thread before anything else.
     SlowSampler(std::function<void()> prepare_thread, OnDone on_done);
@@ -58,9 +58,9 @@ public:
     ~SlowSampler();
 
     void submit(std::unique_ptr<SlowSample> sample);
-    // Nobody wants it any more: it is dropped, or breaks off and comes back with a failure.
+    // The job is over: its sample is dropped or, if it is being sampled, breaks off and is returned with a failure.
     void cancel(uint32_t job_id);
-    // Breaks off what is under way, drops the rest and joins the thread. Any number of times.
+    // Breaks off the current sample, drops the others and joins the thread. May be called any number of times.
     void close();
 
 private:
@@ -73,7 +73,7 @@ private:
     std::deque<std::unique_ptr<SlowSample>> queue_;
     SlowSample*                             current_ = nullptr;
     bool                                    closing_ = false;
-    std::thread                             thread_;  // begins with the first that is submitted
+    std::thread                             thread_;  // starts with the first sample
 };
 
 }  // namespace chasqui

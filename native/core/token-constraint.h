@@ -9,28 +9,29 @@
 
 namespace chasqui {
 
-// A constraint's deadline was over before it had its answer.
+// A call of a constraint passed its deadline.
 class ConstraintTimeout : public std::exception {
 public:
     const char* what() const noexcept override { return "the grammar takes too long"; }
 };
 
-// What a text may consist of: a grammar, say. It follows the text token by token and knows what may come next.
+// Limits what a text may consist of, as a grammar does. It follows the text token by token and tells which tokens may
+// come next.
 class TokenConstraint {
 public:
     virtual ~TokenConstraint() = default;
 
-    // Whether the text may go on with `token`.
+    // Whether the text may continue with `token`.
     virtual bool allows(TokenId token) = 0;
-    // Leaves those tokens in the list that the text may go on with, in their order.
+    // Removes the tokens from the list that the text may not continue with, and keeps the order of the others.
     virtual void filter(std::vector<TokenId>& tokens) = 0;
-    // All tokens that the text may go on with, in no particular order. Much slower than the other two.
+    // All tokens that the text may continue with, in no particular order. Much slower than the other two.
     virtual std::vector<TokenId> allowed() = 0;
-    // `token`, which is allowed, is part of the text from now on.
+    // `token`, which is allowed, becomes part of the text.
     virtual void accept(TokenId token) = 0;
-    // From when on the calls above throw ConstraintTimeout, nullptr: never. Those that ask leave the constraint as it was
-    // then and may be repeated; after an accept() that was broken off it is of no more use. `deadline` must outlive it or
-    // be taken back. Constraints whose calls always end soon need not look at it.
+    // From `deadline` on the calls above throw ConstraintTimeout; nullptr: never. After a timeout, allows(), filter()
+    // and allowed() can be called again, but a constraint whose accept() timed out is unusable. `deadline` must outlive
+    // the constraint or be replaced. Constraints whose calls always end soon may ignore it.
     virtual void set_deadline(const Deadline* /*deadline*/) {}
 };
 

@@ -19,13 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// llama.cpp's parser descends into what is nested by recursion.
-constexpr long kDeepest = 512;
-// A text that has not fitted the format for so many bytes will not fit it any more.
-constexpr size_t kPatience = 256;
+// llama.cpp's parser is recursive, so nesting is limited.
+constexpr long kMaxDepth = 512;
+// When the text has not fitted the format for this many bytes, it is not expected to fit any more.
+constexpr size_t kMaxUnmatchedBytes = 256;
 
 std::string new_call_id() {
-    // Nine letters and digits are what the strictest templates (Mistral's) take back.
+    // The strictest templates (Mistral's) accept ids of exactly nine letters and digits.
     static constexpr std::string_view kCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     thread_local std::mt19937_64      random{std::random_device{}()};
     std::uniform_int_distribution<size_t> any(0, kCharacters.size() - 1);
@@ -46,8 +46,8 @@ bool is_prose(const std::string& tag) {
     return tag == common_chat_peg_builder::CONTENT || tag == common_chat_peg_builder::REASONING;
 }
 
-// The characters at which a run of content or reasoning may end. Until one of them comes, more text is more of the
-// same and need not be parsed.
+// The characters at which a run of content or reasoning may end. Until one of them arrives, text continues the run and
+// need not be parsed.
 class RunEnds {
 public:
     explicit RunEnds(const common_peg_arena& arena) : arena_(arena) {
@@ -89,31 +89,31 @@ private:
 
 class ChatParser::Impl {
 public:
-    Impl(const ReplyFormat& format, int rest)
+    Impl(const ChatFormat& format, int pause_factor)
         : kind_(format.kind),
-          rest_(rest),
+          pause_factor_(pause_factor),
           generation_prompt_(format.generation_prompt),
           arena_(load(format.parser)),
           run_ends_(*arena_),
           input_(generation_prompt_) {
-        // What the prompt has begun already is no news.
+        // What the prompt contains already is not reported.
         if (format.continues) parse(false);
-        news_.clear();
+        deltas_.clear();
     }
 
-    std::vector<ReplyDelta> push(const std::string& text, bool is_last) {
+    std::vector<ChatDelta> push(const std::string& text, bool is_last) {
         input_ += text;
         for (const char c : text) {
             if (c == '{' || c == '[' || c == '(') ++depth_;
             if ((c == '}' || c == ']' || c == ')') && depth_ > 0) --depth_;
         }
-        if (depth_ > kDeepest) gives_up_ = true;
-        if (gives_up_) {
-            tell_rest();
+        if (depth_ > kMaxDepth) gave_up_ = true;
+        if (gave_up_) {
+            report_rest();
         } else if (is_last || !continue_run(text)) {
             if (is_last || Clock::now() >= next_parse()) parse(is_last);
         }
-        return std::exchange(news_, {});
+        return std::exchange(deltas_, {});
     }
 
     uint32_t reasoning_units() const {
@@ -127,7 +127,8 @@ private:
 
     using Arena = std::shared_ptr<const common_peg_arena>;
 
-    // The answers of a request have the same one, which may be long: it has a rule for each property of each tool.
+    // The last arena is kept, because all completions of a request use the same one. It may be large: it has a rule for
+    // each property of each tool.
     static Arena load(const std::string& parser) {
         thread_local std::string                           last;
         thread_local std::weak_ptr<const common_peg_arena> last_arena;
@@ -144,7 +145,7 @@ private:
         return loaded;
     }
 
-    // JavaScript's thread is shared by all answers.
+    // The pause applies to all completions together, because they share JavaScript's thread.
     static Clock::time_point& next_parse() {
         thread_local Clock::time_point next{};
         return next;
@@ -152,12 +153,12 @@ private:
 
     size_t text_size() const { return input_.size() - generation_prompt_.size(); }
 
-    // False when the text must be parsed to know what it is.
+    // Reports the text as a continuation of the current run. False if it has to be parsed.
     bool continue_run(const std::string& text) {
         const bool is_parsed = parsed_ + text.size() == input_.size();
         if (run_ == Run::none || !is_parsed || !run_ends_.none_in(text)) return false;
-        parsed_ = told_ = input_.size();
-        ReplyDelta delta;
+        parsed_ = reported_ = input_.size();
+        ChatDelta delta;
         if (run_ == Run::content) {
             message_.content += text;
             delta.content = text;
@@ -166,7 +167,7 @@ private:
             delta.reasoning = text;
             reasoning_end_  = text_size();
         }
-        news_.push_back(std::move(delta));
+        deltas_.push_back(std::move(delta));
         return true;
     }
 
@@ -174,18 +175,18 @@ private:
         const auto started = Clock::now();
         const bool fits    = try_parse(is_last) || (is_last && try_without_last_blanks());
         const auto ended   = Clock::now();
-        next_parse()       = ended + rest_ * (ended - started);
+        next_parse()       = ended + pause_factor_ * (ended - started);
         ++n_parses_;
         if (fits) {
-            unfitting_since_ = 0;
+            unmatched_since_ = 0;
             return;
         }
-        if (unfitting_since_ == 0) unfitting_since_ = input_.size();
-        gives_up_ = is_last || input_.size() - unfitting_since_ > kPatience;
-        if (gives_up_) tell_rest();
+        if (unmatched_since_ == 0) unmatched_since_ = input_.size();
+        gave_up_ = is_last || input_.size() - unmatched_since_ > kMaxUnmatchedBytes;
+        if (gave_up_) report_rest();
     }
 
-    // Some templates write a line break after their calls, where their parsers expect none.
+    // Some templates write a line break after their calls that their parsers do not expect.
     bool try_without_last_blanks() {
         const std::string all = input_;
         input_.resize(std::max(input_.find_last_not_of(" \n\r\t") + 1, generation_prompt_.size()));
@@ -204,11 +205,11 @@ private:
             new_mapper(kind_, message)->from_ast(context.ast, result);
             if (message.empty()) return !result.fail();
             give_ids(message);
-            tell(common_chat_msg_diff::compute_diffs(message_, message), message, is_last);
+            report(common_chat_msg_diff::compute_diffs(message_, message), message, is_last);
             message_ = std::move(message);
             note_positions(context.ast, result);
-            // A tag that was only begun is no tag.
-            if (is_last && result.need_more_input() && message_.tool_calls.empty()) tell_rest();
+            // An incomplete tag at the end is content.
+            if (is_last && result.need_more_input() && message_.tool_calls.empty()) report_rest();
             return true;
         } catch (const std::exception&) {
             return false;
@@ -220,7 +221,7 @@ private:
         parsed_ = input_.size();
         ast.visit(result, [this](const common_peg_ast_node& node) {
             if (node.tag.empty()) return;
-            told_ = std::max(told_, node.end);
+            reported_ = std::max(reported_, node.end);
             if (node.tag == common_chat_peg_builder::REASONING && node.end > generation_prompt_.size()) {
                 reasoning_end_ = node.end - generation_prompt_.size();
             }
@@ -230,7 +231,7 @@ private:
             if (!message_.tool_calls.empty()) return;
             run_ = node.tag == common_chat_peg_builder::CONTENT ? Run::content : Run::reasoning;
         });
-        // Blank reasoning is no reasoning yet.
+        // Blank reasoning does not count as reasoning yet.
         if (run_ == Run::reasoning && message_.reasoning_content.empty()) run_ = Run::none;
     }
 
@@ -245,39 +246,39 @@ private:
         }
     }
 
-    void tell(const std::vector<common_chat_msg_diff>& diffs, const common_chat_msg& message, bool is_last) {
+    void report(const std::vector<common_chat_msg_diff>& diffs, const common_chat_msg& message, bool is_last) {
         for (const common_chat_msg_diff& diff : diffs) {
-            ReplyDelta delta;
+            ChatDelta delta;
             delta.reasoning = without_first_blanks(diff.reasoning_content_delta);
             delta.content   = diff.content_delta;
             if (diff.tool_call_index == std::string::npos) {
-                if (!delta.reasoning.empty() || !delta.content.empty()) news_.push_back(std::move(delta));
+                if (!delta.reasoning.empty() || !delta.content.empty()) deltas_.push_back(std::move(delta));
                 continue;
             }
             announce_calls(message, diff.tool_call_index);
             const std::string& arguments = diff.tool_call_delta.arguments;
-            if (!arguments.empty()) tell_call(message, diff.tool_call_index, arguments);
+            if (!arguments.empty()) report_call(message, diff.tool_call_index, arguments);
         }
         if (!is_last) return;
         announce_calls(message, message.tool_calls.size());
         for (size_t i = 0; i < message.tool_calls.size(); ++i) {
-            if (message.tool_calls[i].arguments.empty()) tell_call(message, i, "{}");
+            if (message.tool_calls[i].arguments.empty()) report_call(message, i, "{}");
         }
     }
 
-    // A line break that follows the opening tag, maybe in the prompt already, is no part of the reasoning.
+    // Blanks after the opening tag, which may be in the prompt, are not part of the reasoning.
     std::string without_first_blanks(const std::string& reasoning) {
         if (!message_.reasoning_content.empty() || reasoning.empty()) return reasoning;
         return reasoning.substr(std::min(reasoning.find_first_not_of(" \n\r\t"), reasoning.size()));
     }
 
-    // The names of calls before `end` that have not been told: a name may still grow while its call has no arguments.
+    // Reports the names of the calls before `end`. A name may still grow until its call has arguments.
     void announce_calls(const common_chat_msg& message, size_t end) {
-        while (n_announced_ < end) tell_call(message, n_announced_, "");
+        while (n_announced_ < end) report_call(message, n_announced_, "");
     }
 
-    void tell_call(const common_chat_msg& message, size_t index, const std::string& arguments) {
-        ReplyDelta delta;
+    void report_call(const common_chat_msg& message, size_t index, const std::string& arguments) {
+        ChatDelta delta;
         delta.tool_index     = static_cast<int32_t>(index);
         delta.tool_arguments = arguments;
         if (index == n_announced_) {
@@ -285,43 +286,45 @@ private:
             delta.tool_name = message.tool_calls[index].name;
             ++n_announced_;
         }
-        news_.push_back(std::move(delta));
+        deltas_.push_back(std::move(delta));
     }
 
-    // What has not been told is what came before it.
-    void tell_rest() {
-        told_     = std::max(told_, generation_prompt_.size());
-        if (told_ >= input_.size()) return;
-        ReplyDelta delta;
-        (ends_in_reasoning_ ? delta.reasoning : delta.content) = input_.substr(told_);
-        told_                                                  = input_.size();
-        news_.push_back(std::move(delta));
+    // Reports the remaining text without parsing it: as reasoning if the text ended in reasoning, else as content.
+    void report_rest() {
+        reported_ = std::max(reported_, generation_prompt_.size());
+        if (reported_ >= input_.size()) return;
+        ChatDelta delta;
+        (ends_in_reasoning_ ? delta.reasoning : delta.content) = input_.substr(reported_);
+        reported_                                              = input_.size();
+        deltas_.push_back(std::move(delta));
     }
 
-    int              kind_, rest_;
-    std::string      generation_prompt_;
-    Arena            arena_;
-    RunEnds          run_ends_;
+    int         kind_, pause_factor_;
+    std::string generation_prompt_;
+    Arena       arena_;
+    RunEnds     run_ends_;
 
     std::string              input_;  // the generation prompt, then the text
     common_chat_msg          message_;
     std::vector<std::string> call_ids_;
     size_t                   n_announced_   = 0;
     uint32_t                 n_parses_      = 0;
-    size_t                   parsed_        = 0;  // of the input, as far as message_ knows it
-    size_t                   told_          = 0;  // of the input, as far as it is in message_
-    size_t                   reasoning_end_ = 0;  // of the text
-    Run                      run_           = Run::none;  // what the end of the input lies in
-    long                     depth_         = 0;
-    size_t                   unfitting_since_ = 0;
-    bool                     gives_up_        = false;
-    bool                     ends_in_reasoning_ = false;
-    std::vector<ReplyDelta>  news_;
+    size_t                   parsed_        = 0;  // how much of the input message_ reflects
+    size_t                   reported_      = 0;  // how much of the input has been reported
+    size_t                   reasoning_end_ = 0;  // in the text
+    Run                      run_           = Run::none;  // the run that the input ends in
+    long                     depth_         = 0;          // of open brackets
+
+    size_t unmatched_since_   = 0;  // input size when the text first did not fit the format; 0: it fits
+    bool   gave_up_           = false;
+    bool   ends_in_reasoning_ = false;
+
+    std::vector<ChatDelta> deltas_;  // to be returned by push()
 };
 
-ChatParser::ChatParser(const ReplyFormat& format, int rest) {
+ChatParser::ChatParser(const ChatFormat& format, int pause_factor) {
     try {
-        impl_ = std::make_unique<Impl>(format, rest);
+        impl_ = std::make_unique<Impl>(format, pause_factor);
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_job, std::string("The reply format cannot be read: ") + error.what() + ".");
     }
@@ -329,7 +332,7 @@ ChatParser::ChatParser(const ReplyFormat& format, int rest) {
 
 ChatParser::~ChatParser() = default;
 
-std::vector<ReplyDelta> ChatParser::push(const std::string& text, bool is_last) { return impl_->push(text, is_last); }
+std::vector<ChatDelta> ChatParser::push(const std::string& text, bool is_last) { return impl_->push(text, is_last); }
 
 uint32_t ChatParser::reasoning_units() const { return impl_->reasoning_units(); }
 

@@ -17,8 +17,8 @@ namespace chasqui {
 
 namespace {
 
-// A prompt is handed to JavaScript, whose strings end at half a gigabyte; no context is nearly as long as this.
-constexpr size_t kMostPromptBytes = size_t{64} << 20;
+// A prompt becomes a JavaScript string, which is limited to half a gigabyte; no context is nearly as long as this.
+constexpr size_t kMaxPromptBytes = size_t{64} << 20;
 
 [[noreturn]] void refuse_template(const std::exception& error) {
     throw Error(ErrorCode::model_load_failed,
@@ -30,11 +30,11 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
     inputs.messages            = common_chat_msgs_parse_oaicompat(request.at("messages"));
     inputs.tools               = common_chat_tools_parse_oaicompat(request.value("tools", common_json()));
     inputs.reasoning_format    = COMMON_REASONING_FORMAT_DEEPSEEK;
-    // Who names a function means one call of it.
+    // Naming a function in `tool_choice` asks for exactly one call.
     const bool may_repeat      = capabilities.parallel_tool_calls && !request.value("tool_choice", common_json()).is_object();
     inputs.parallel_tool_calls = request.value("parallel_tool_calls", may_repeat);
     if (request.contains("json_schema")) inputs.json_schema = request.at("json_schema").dump();
-    // By name, because the loop would not keep what `items` looks into alive.
+    // A named variable, because the loop would not keep a temporary alive that items() refers to.
     const common_json kwargs = request.value("chat_template_kwargs", common_json::object());
     for (const auto& [name, value] : kwargs.items()) {
         inputs.chat_template_kwargs[name] = value.dump();
@@ -47,7 +47,7 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
     return inputs;
 }
 
-// The name of the one tool that must be called; empty: any will do.
+// The name of the one tool that must be called; empty: none in particular.
 std::string read_tool_choice(const common_json& request, common_chat_templates_inputs& inputs) {
     const common_json choice = request.value("tool_choice", common_json::make("auto"));
     if (choice.is_object()) {
@@ -58,7 +58,7 @@ std::string read_tool_choice(const common_json& request, common_chat_templates_i
     return {};
 }
 
-// Whether there is a form of tool calls that a grammar can enforce; some templates have one without mentioning tools.
+// Whether tool calls have a form that a grammar can enforce; some templates have one without mentioning tools.
 bool can_call_tools(const common_chat_templates* templates) {
     common_chat_templates_inputs inputs;
     common_chat_msg              message;
@@ -74,7 +74,8 @@ bool can_call_tools(const common_chat_templates* templates) {
     }
 }
 
-// What the template's handlers would not survive, or report without saying which of the schemas it was.
+// Checks schemas here, because llama.cpp's handlers of templates would end the process for some of them, and report
+// others without saying which it was.
 void check_schemas(const common_chat_templates_inputs& inputs) {
     if (!inputs.json_schema.empty()) grammar_of_schema(inputs.json_schema, "response_format");
     if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) return;
@@ -82,7 +83,7 @@ void check_schemas(const common_chat_templates_inputs& inputs) {
     for (size_t i = 0; i < inputs.tools.size(); ++i) {
         const std::string where = "tools[" + std::to_string(i) + "].function.parameters";
         n_bytes += inputs.tools[i].parameters.size();
-        if (n_bytes > kMostSchemaBytes) {
+        if (n_bytes > kMaxSchemaBytes) {
             throw Error(ErrorCode::invalid_grammar,
                         "The JSON schemas up to `" + where + "` are longer than 512 KiB together.");
         }
@@ -90,13 +91,13 @@ void check_schemas(const common_chat_templates_inputs& inputs) {
     }
 }
 
-// Before it is parsed: schemas, variables of the template, arguments of past calls.
+// Checks JSON before it is parsed: schemas, variables of the template, arguments of past calls.
 void check_shape(const std::string& json) {
-    if (shape_of(json).most_members <= kMostMembers) return;
+    if (shape_of(json).max_members <= kMaxMembers) return;
     throw Error(ErrorCode::template_failed, "An object in the conversation or its tools has more than 5,000 members.");
 }
 
-// Templates get these parsed.
+// Templates get the arguments of calls as parsed JSON.
 void check_arguments(const common_json& messages) {
     for (const common_json& message : messages) {
         if (!message.contains("tool_calls")) continue;
@@ -123,21 +124,21 @@ GrammarSettings grammar_of(const common_chat_params& params) {
     return grammar;
 }
 
-// Not all of llama.cpp's handlers look at the schema: then the answer is nothing but its JSON, without thought.
+// Some of llama.cpp's handlers ignore the schema. For those the completion is only the JSON, without reasoning.
 GrammarSettings schema_grammar_of(const common_chat_params& params, const std::string& json_schema) {
     GrammarSettings grammar = grammar_of(params);
     if (!params.grammar.empty()) {
-        grammar.gbnf = with_closed_thought(params.grammar);
+        grammar.gbnf = with_closed_reasoning(params.grammar);
         return grammar;
     }
-    std::string       beginning = params.generation_prompt;
-    const std::string thinks    = params.thinking_start_tag;
-    const size_t      end       = beginning.find_last_not_of(" \n") + 1;
+    std::string       prefix = params.generation_prompt;
+    const std::string tag    = params.thinking_start_tag;
+    const size_t      end    = prefix.find_last_not_of(" \n") + 1;
     const bool        is_open =
-        !thinks.empty() && end >= thinks.size() && beginning.compare(end - thinks.size(), thinks.size(), thinks) == 0;
-    if (is_open) beginning += params.thinking_end_tags.at(0);
+        !tag.empty() && end >= tag.size() && prefix.compare(end - tag.size(), tag.size(), tag) == 0;
+    if (is_open) prefix += params.thinking_end_tags.at(0);
     grammar.lazy = false;
-    grammar.gbnf = after_text(beginning, json_schema_to_grammar(common_json::parse(json_schema)));
+    grammar.gbnf = after_text(prefix, json_schema_to_grammar(common_json::parse(json_schema)));
     return grammar;
 }
 
@@ -163,8 +164,8 @@ ChatTemplate::ChatTemplate(const std::string& source) {
     }
 }
 
-// llama.cpp finds out by rendering trial conversations, milliseconds of them, and anew for each request. Whether plain
-// answers need any of that is the same for all of them.
+// llama.cpp analyses a template by rendering sample conversations, which takes milliseconds, again for each request.
+// Whether a plain completion needs that analysis depends on the template only, so it is found out once.
 void ChatTemplate::analyse() {
     const auto caps = common_chat_templates_get_caps(templates_.get());
     const auto has  = [&](const char* name) {
@@ -187,7 +188,7 @@ void ChatTemplate::analyse() {
                     analysis.content.mode == autoparser::content_mode::PLAIN;
         plain_stops_ = analysis.additional_stops;
     } catch (const std::exception&) {
-        is_plain_ = false;  // each request will say what is wrong
+        is_plain_ = false;  // rendering a request will report the error
     }
 }
 
@@ -204,7 +205,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
         const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
         const bool     is_plain = is_plain_ && !calls_tools && !continues;
         RenderedPrompt rendered = is_plain ? render_plain(std::move(inputs)) : render_formatted(std::move(inputs), only_tool);
-        if (rendered.text.size() > kMostPromptBytes) throw std::runtime_error("The prompt would be longer than 64 MiB.");
+        if (rendered.text.size() > kMaxPromptBytes) throw std::runtime_error("The prompt would be longer than 64 MiB.");
         return rendered;
     } catch (const Error&) {
         throw;
@@ -225,7 +226,8 @@ RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) c
     return rendered;
 }
 
-// What the answer must be where it may call a tool or else obey a schema: neither of llama.cpp's grammars alone.
+// The grammar of a completion that either calls a tool or obeys a schema, which neither of llama.cpp's grammars covers
+// alone.
 GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs) const {
     common_chat_templates_inputs calling = inputs;
     calling.json_schema.clear();
@@ -241,7 +243,7 @@ GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs
     return grammar;
 }
 
-// The model is told of all tools, even where it must call a certain one.
+// The prompt lists all tools, even if a certain one must be called.
 RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs inputs, const std::string& only_tool) const {
     RenderedPrompt rendered;
     const bool     may_call = !inputs.tools.empty() && inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
@@ -272,7 +274,7 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 
-    ReplyFormat& format      = rendered.format.emplace();
+    ChatFormat& format       = rendered.format.emplace();
     format.kind              = static_cast<int>(params.format);
     format.parser            = params.parser;
     format.generation_prompt = params.generation_prompt;

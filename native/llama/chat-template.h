@@ -1,4 +1,4 @@
-// Thread: any; applying is read-only.
+// Thread: any; rendering is read-only.
 #pragma once
 
 #include "grammar.h"
@@ -15,23 +15,23 @@ struct common_chat_templates_inputs;
 
 namespace chasqui {
 
-// How an answer that is more than its text is taken apart (chat-parser.h).
-struct ReplyFormat {
+// How a completion is parsed that is more than its text (chat-parser.h).
+struct ChatFormat {
     int         kind = 0;           // llama.cpp's common_chat_format
     std::string parser;             // llama.cpp's parser, as JSON
-    std::string generation_prompt;  // what the prompt ends with, which the parser begins with
-    bool        continues = false;  // the generation prompt holds the beginning of the answer, which is no news
+    std::string generation_prompt;  // the end of the prompt, with which the parser begins
+    bool        continues = false;  // the generation prompt has the beginning of the completion, which is not reported
 };
 
 struct RenderedPrompt {
     std::string                    text;
     std::vector<std::string>       additional_stops;
-    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs to see
+    std::vector<std::string>       preserved_tokens;  // control tokens that the format needs in the text
     std::optional<GrammarSettings> grammar;
-    std::optional<ReplyFormat>     format;  // none: the answer is its text
+    std::optional<ChatFormat>     format;  // none: the completion is its text
 };
 
-// What templates can tell a model.
+// What a template supports.
 struct TemplateCapabilities {
     bool tools = false, parallel_tool_calls = false, reasoning = false;
 };
@@ -49,11 +49,11 @@ public:
     //   messages              in OpenAI's format; a trailing assistant message is continued
     //   tools                 in OpenAI's format (none)
     //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
-    //   parallel_tool_calls   (as far as the template can)
-    //   json_schema           what the answer must be, unless it calls a tool (anything)
+    //   parallel_tool_calls   (if the template supports them)
+    //   json_schema           what the completion must be, unless it calls a tool (anything)
     //   chat_template_kwargs  variables of the template (none)
-    // Throws `template_failed` with the template's own words when it refuses them, `invalid_grammar` when a schema
-    // cannot be turned into a grammar, `unsupported_parameter` when the template has no tool calls and one is required.
+    // Throws `template_failed` with the template's own message if it refuses them, `invalid_grammar` if a schema cannot
+    // be converted, and `unsupported_parameter` if a tool call is required and the template has none.
     RenderedPrompt render(const std::string& request_json) const;
 
     const TemplateCapabilities& capabilities() const { return capabilities_; }
@@ -70,8 +70,8 @@ private:
     std::unique_ptr<common_chat_templates, Free> templates_;
 
     TemplateCapabilities     capabilities_;
-    bool                     is_plain_ = false;  // an answer without tool calls is its text
-    std::vector<std::string> plain_stops_;       // of such answers
+    bool                     is_plain_ = false;  // a completion without tool calls is its text
+    std::vector<std::string> plain_stops_;       // of such completions
 };
 
 }  // namespace chasqui

@@ -14,24 +14,26 @@ struct Span {
     size_t begin, end;
 };
 
-// The rule that a text begins with, up to its line's end.
+// The root rule, up to the end of its line.
 Span root_of(const std::string& gbnf) {
     const size_t begin = gbnf.find("root ::= ");
     if (begin == std::string::npos || (begin > 0 && gbnf[begin - 1] != '\n')) return {0, 0};
     return {begin, std::min(gbnf.find('\n', begin), gbnf.size())};
 }
 
-bool begins_with(const std::string& text, size_t at, std::string_view beginning) {
-    return text.compare(at, beginning.size(), beginning) == 0;
+bool begins_with(const std::string& text, size_t at, std::string_view prefix) {
+    return text.compare(at, prefix.size(), prefix) == 0;
 }
 
-// What is to stand in the root rule instead of what begins at `at`, and where that ends; `at` itself where it stays.
+// The text that replaces a part of the root rule, and where that part ends. An end at its beginning: nothing is
+// replaced.
 struct Replacement {
     size_t      end;
     std::string text;
 };
 
-// By hand, because the literals of a schema may stand there and std::regex recurses for each of their characters.
+// Replaces parts of the root rule. Not by std::regex, which recurses for each character: the rule may contain the long
+// literals of a schema.
 template <typename Find>
 std::string with_root(const std::string& gbnf, const Find& find) {
     const Span  root   = root_of(gbnf);
@@ -53,8 +55,7 @@ void replace_first(std::string& text, std::string_view from, std::string_view to
     if (at != std::string::npos) text.replace(at, from.size(), to);
 }
 
-// Where a text in quotes, a set of characters, a repetition or a token that begins at `at` ends; `at` itself where none
-// does.
+// Where the literal, set of characters, repetition or token ends that begins at `at`; `at` itself if none does.
 size_t skip_enclosed(const std::string& gbnf, size_t at) {
     static constexpr std::string_view kOpening = "\"[{<", kClosing = "\"]}>";
     const size_t                      kind = kOpening.find(gbnf[at]);
@@ -104,7 +105,7 @@ std::string with_one_call(std::string gbnf) {
     return gbnf;
 }
 
-std::string with_closed_thought(const std::string& gbnf) {
+std::string with_closed_reasoning(const std::string& gbnf) {
     static constexpr std::string_view kOrNothing = " | )";
     return with_root(gbnf, [&](size_t at) -> Replacement {
         if (!begins_with(gbnf, at, "(\"")) return {at, {}};

@@ -3,7 +3,7 @@
 #include "../core/error-code.h"
 #include "../core/utf8-buffer.h"
 #include "log.h"
-#include "trigger-word.h"
+#include "trigger-words.h"
 
 #include <common.h>
 #include <llama.h>
@@ -17,17 +17,18 @@ namespace chasqui {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;
-// Candidates that llama.cpp is asked about at once. While it makes them ready, a millisecond, it looks at no deadline.
-constexpr size_t kAskedAtOnce = 8192;
+constexpr size_t kMaxBytes = size_t{4} << 20;
+// How many candidates llama.cpp gets per call. It prepares all of them, which takes a millisecond, before it looks at
+// the deadline.
+constexpr size_t kCandidatesPerCall = 8192;
 
 struct FreeSampler {
     void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
 };
 using SamplerHandle = std::unique_ptr<llama_sampler, FreeSampler>;
 
-// Patterns are llama.cpp's to find; where there are words only, they are found here, at a cost that does not grow with
-// the text.
+// llama.cpp looks for patterns. If all triggers are words, we look for them here, at a cost that does not grow with the
+// text.
 TriggerWords trigger_words(const GrammarSettings& settings) {
     std::vector<std::string> words;
     if (!settings.lazy) return TriggerWords({});
@@ -38,12 +39,12 @@ TriggerWords trigger_words(const GrammarSettings& settings) {
     return TriggerWords(std::move(words));
 }
 
-TriggerWords thinking_words(const GrammarSettings& settings, const std::vector<std::string>& words) {
+TriggerWords reasoning_words(const GrammarSettings& settings, const std::vector<std::string>& words) {
     const bool thinks = settings.lazy && !settings.thinking_start.empty() && !settings.thinking_ends.empty();
     return TriggerWords(thinks ? words : std::vector<std::string>());
 }
 
-// A grammar on its way through a text.
+// A grammar that follows one text.
 class Grammar final : public TokenConstraint {
 public:
     Grammar(const llama_vocab* vocab, std::shared_ptr<const TokenTree> tree, SamplerHandle sampler,
@@ -52,19 +53,19 @@ public:
           tree_(std::move(tree)),
           sampler_(std::move(sampler)),
           words_(trigger_words(settings)),
-          thinking_start_(thinking_words(settings, {settings.thinking_start})),
-          thinking_end_(thinking_words(settings, settings.thinking_ends)),
+          reasoning_start_(reasoning_words(settings, {settings.thinking_start})),
+          reasoning_end_(reasoning_words(settings, settings.thinking_ends)),
           lazy_(settings.lazy),
           names_tokens_(names_tokens),
-          awaits_word_(!words_.empty()) {
-        let_deadline_abort();
+          awaits_trigger_(!words_.empty()) {
+        set_abort_callback();
     }
 
-    // llama.cpp's sampler refers to this object.
+    // llama.cpp's sampler has a pointer to this object.
     Grammar(const Grammar&)            = delete;
     Grammar& operator=(const Grammar&) = delete;
 
-    // Of a grammar that has not followed any text yet.
+    // Only for a grammar that has not followed any text yet.
     std::shared_ptr<TokenConstraint> copy() const {
         SamplerHandle sampler(llama_sampler_clone(sampler_.get()));
         if (!sampler) throw std::runtime_error("it cannot be copied");
@@ -85,7 +86,7 @@ public:
         apply();
         tokens.clear();
         for (size_t i = 0; i < candidates_.size(); ++i) {
-            if (i % kAskedAtOnce == 0) check_deadline();
+            if (i % kCandidatesPerCall == 0) check_deadline();
             if (is_allowed(candidates_[i])) tokens.push_back(candidates_[i].id);
         }
     }
@@ -97,20 +98,20 @@ public:
 
     void accept(TokenId token) override {
         if (is_off_) return;
-        const bool was_thinking = is_thinking_;
-        follow_thinking(token);
-        if (!was_thinking) feed(token);
-        if (!was_thinking || is_thinking_) return;
-        // What ends the thinking may be what begins a tool call.
-        for (const TokenId each : thinking_end_.recent()) feed(each);
+        const bool was_reasoning = in_reasoning_;
+        follow_reasoning(token);
+        if (!was_reasoning) feed(token);
+        if (!was_reasoning || in_reasoning_) return;
+        // The tag that ends the reasoning may also begin a tool call.
+        for (const TokenId each : reasoning_end_.recent()) feed(each);
     }
 
     void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
 
-    // Tokens of the prompt that the grammar begins with.
+    // The tokens at the end of the prompt with which the grammar begins.
     void prefill(const std::vector<llama_token>& tokens) {
         for (const llama_token token : tokens) {
-            follow_thinking(token);
+            follow_reasoning(token);
             if (lazy_) continue;
             if (!allows(token)) throw std::runtime_error("the grammar does not begin as the template's prompt ends");
             llama_sampler_accept(sampler_.get(), token);
@@ -125,49 +126,49 @@ private:
           sampler_(std::move(sampler)),
           text_(other.text_),
           words_(other.words_),
-          thinking_start_(other.thinking_start_),
-          thinking_end_(other.thinking_end_),
+          reasoning_start_(other.reasoning_start_),
+          reasoning_end_(other.reasoning_end_),
           lazy_(other.lazy_),
           names_tokens_(other.names_tokens_),
-          awaits_word_(other.awaits_word_),
-          is_thinking_(other.is_thinking_),
+          awaits_trigger_(other.awaits_trigger_),
+          in_reasoning_(other.in_reasoning_),
           is_off_(other.is_off_) {
-        let_deadline_abort();
+        set_abort_callback();
     }
 
-    void let_deadline_abort() {
-        const auto is_over = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_over(); };
-        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_over, this);
+    void set_abort_callback() {
+        const auto is_past_deadline = [](void* grammar) { return static_cast<Grammar*>(grammar)->is_past_deadline(); };
+        llama_sampler_grammar_set_abort_callback(sampler_.get(), is_past_deadline, this);
     }
 
     bool is_allowed(const llama_token_data& candidate) const {
         return candidate.logit != -INFINITY && continues_characters(candidate.id);
     }
 
-    // llama.cpp takes bytes for a character that are none (a surrogate, beyond the last one): the text would show them as
-    // several.
+    // llama.cpp accepts some invalid UTF-8 as one character (a surrogate, a value beyond the last one); in the text it
+    // would become several replacement characters.
     bool continues_characters(TokenId token) const {
         if (tree_->holds_characters(token) && !text_.is_holding()) return true;
         Utf8Buffer text = text_;
         return text.push(common_token_to_piece(vocab_, token, true)).find("\xEF\xBF\xBD") == std::string::npos;
     }
 
-    bool applies() const { return !is_off_ && !awaits_word_ && !is_thinking_; }
+    bool applies() const { return !is_off_ && !awaits_trigger_ && !in_reasoning_; }
 
-    // Within a tool call the tags of a block of thought are text like any other.
-    void follow_thinking(TokenId token) {
-        const bool is_triggered = !words_.empty() && !awaits_word_;
-        if (thinking_start_.empty() || is_triggered) return;
-        TriggerWords& awaited = is_thinking_ ? thinking_end_ : thinking_start_;
+    // Within a tool call, the tags of reasoning are text like any other.
+    void follow_reasoning(TokenId token) {
+        const bool is_triggered = !words_.empty() && !awaits_trigger_;
+        if (reasoning_start_.empty() || is_triggered) return;
+        TriggerWords& awaited = in_reasoning_ ? reasoning_end_ : reasoning_start_;
         if (!awaited.push(token, common_token_to_piece(vocab_, token, true))) return;
-        is_thinking_ = !is_thinking_;
-        (is_thinking_ ? thinking_end_ : thinking_start_).reset();
+        in_reasoning_ = !in_reasoning_;
+        (in_reasoning_ ? reasoning_end_ : reasoning_start_).reset();
     }
 
-    bool is_over() const { return deadline_ != nullptr && deadline_->is_over(); }
+    bool is_past_deadline() const { return deadline_ != nullptr && deadline_->is_over(); }
 
     void check_deadline() const {
-        if (is_over()) throw ConstraintTimeout();
+        if (is_past_deadline()) throw ConstraintTimeout();
     }
 
     [[noreturn]] static void fail(const std::string& what) {
@@ -175,9 +176,9 @@ private:
     }
 
     void apply() {
-        for (size_t at = 0; at < candidates_.size(); at += kAskedAtOnce) {
+        for (size_t at = 0; at < candidates_.size(); at += kCandidatesPerCall) {
             check_deadline();
-            const size_t           n = std::min(kAskedAtOnce, candidates_.size() - at);
+            const size_t           n = std::min(kCandidatesPerCall, candidates_.size() - at);
             llama_token_data_array array{candidates_.data() + at, n, -1, false};
             try {
                 llama_sampler_apply(sampler_.get(), &array);
@@ -191,18 +192,18 @@ private:
     void feed(TokenId token) {
         check_deadline();
         try {
-            if (!awaits_word_) {
+            if (!awaits_trigger_) {
                 llama_sampler_accept(sampler_.get(), token);
                 text_.push(common_token_to_piece(vocab_, token, true));
             } else if (words_.push(token, common_token_to_piece(vocab_, token, true))) {
-                awaits_word_ = false;
+                awaits_trigger_ = false;
                 for (const TokenId each : words_.recent()) llama_sampler_accept(sampler_.get(), each);
             }
         } catch (const std::length_error& error) {
             check_deadline();
-            fail(error.what());  // it takes more than it may
+            fail(error.what());  // a limit is exceeded
         } catch (const std::exception& error) {
-            // The text beside the trigger is not what the grammar begins with: this was no tool call.
+            // The text around the trigger is not what the grammar begins with, so it was no tool call.
             if (!lazy_) fail(error.what());
             is_off_ = true;
         }
@@ -213,13 +214,13 @@ private:
     std::shared_ptr<const TokenTree> tree_;
     SamplerHandle                    sampler_;
     std::vector<llama_token_data>    candidates_;
-    Utf8Buffer                       text_;  // the end of it, where that is within a character
+    Utf8Buffer                       text_;  // holds the last character while it is incomplete
 
-    TriggerWords words_;                         // empty where llama.cpp looks for the triggers
-    TriggerWords thinking_start_, thinking_end_;  // empty where there is no thinking
+    TriggerWords words_;                         // empty if llama.cpp looks for the triggers
+    TriggerWords reasoning_start_, reasoning_end_;  // empty if there is no reasoning
     bool         lazy_, names_tokens_;
-    bool         awaits_word_;
-    bool         is_thinking_ = false;
+    bool         awaits_trigger_;
+    bool         in_reasoning_ = false;
     bool         is_off_      = false;
 };
 
@@ -250,21 +251,21 @@ std::vector<llama_token> prefill_tokens(const llama_vocab* vocab, const std::str
     const auto               is_space = [](const std::string& text) {
         return !text.empty() && std::isspace(static_cast<unsigned char>(text[0])) != 0;
     };
-    // Some tokenizers put a space before a text that begins with a special token.
+    // Some tokenizers add a space before a text that begins with a special token.
     const bool is_added = !tokens.empty() && is_space(common_token_to_piece(vocab, tokens[0], true)) &&
                           !is_space(prefill);
     if (is_added) tokens.erase(tokens.begin());
     return tokens;
 }
 
-// Everything else is for the parser to refuse.
+// Checks what llama.cpp's parser does not.
 void check(const std::string& gbnf) {
     if (gbnf.empty()) throw std::runtime_error("it is empty");
-    if (gbnf.size() > kMostBytes) throw std::runtime_error("it is longer than 4 MiB");
+    if (gbnf.size() > kMaxBytes) throw std::runtime_error("it is longer than 4 MiB");
     if (gbnf.find('\0') != std::string::npos) throw std::runtime_error("it holds a NUL character");
 }
 
-// Whether the grammar names tokens (`<think>`, `<[42]>`), which are then not matched by their text.
+// Whether the grammar names tokens (`<think>`, `<[42]>`); those are not matched by their text.
 bool mentions_tokens(const std::string& gbnf) {
     for (size_t i = 0; i < gbnf.size(); ++i) {
         if (gbnf[i] == '<') return true;

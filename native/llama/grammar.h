@@ -1,4 +1,4 @@
-// Thread: compiling any; a compiled grammar belongs to one sequence, and is used by one thread at a time.
+// Thread: any to compile; a compiled grammar belongs to one sequence and is used by one thread at a time.
 #pragma once
 
 #include "../core/token-constraint.h"
@@ -13,7 +13,7 @@ struct llama_vocab;
 
 namespace chasqui {
 
-// What makes a lazy grammar begin to apply.
+// What activates a lazy grammar.
 struct GrammarTrigger {
     enum class Kind {
         word,          // this text, however it is tokenized
@@ -24,25 +24,25 @@ struct GrammarTrigger {
     std::string value;
 };
 
-// A grammar in GBNF, llama.cpp's own notation, and when it applies. It may come from whoever sends a request, so it is
-// refused beyond these limits:
+// A grammar in GBNF, llama.cpp's own notation, and when it applies. It may come from a request, so it is refused beyond
+// these limits:
 //
 //   text         4 MiB
-//   groups       256 within each other
+//   groups       256 levels
 //   rules        262,144; each group and each optional repetition is one
-//   repetitions  2,000 of one thing (more at most means without end), 2 million elements of all together
+//   repetitions  2,000 of one element (a larger maximum means no maximum), 2 million elements of all together
 //   sets         16,384 characters and ranges in one [...]
-//   ambiguity    8,192 ways in which the text so far may be meant
-//   work         2^27 comparisons for one call: about a second, unless its deadline is over before
+//   ambiguity    8,192 ways to parse the text so far
+//   work         2^27 comparisons for one call: about a second, unless its deadline comes first
 //
-// All but the first are in vendor/patches/0010 to 0013, beside the code that they bound.
+// All but the first are in vendor/patches/0010 to 0013, in the code that they bound.
 struct GrammarSettings {
     std::string                 gbnf;
-    bool                        lazy = false;  // not before one of the triggers
+    bool                        lazy = false;  // applies only after one of the triggers
     std::vector<GrammarTrigger> triggers;
-    // What the prompt ends with and the grammar begins with; of grammars that are not lazy.
+    // The end of the prompt, which is the beginning of what the grammar describes. Only for grammars that are not lazy.
     std::string prefill;
-    // Between these a lazy grammar is not triggered: there the model only thinks about calling a tool.
+    // Between these tags a lazy grammar is not triggered, because a tool call there is only reasoning about one.
     std::string              thinking_start;
     std::vector<std::string> thinking_ends;
 };
@@ -52,10 +52,10 @@ class GrammarCompiler {
 public:
     explicit GrammarCompiler(const llama_vocab* vocab) : vocab_(vocab) {}
 
-    // Takes milliseconds, at the limits a second, the first time of a large vocabulary some hundred milliseconds more.
-    // Throws `invalid_grammar`.
+    // Takes milliseconds, or a second at the limits; the first call for a large vocabulary some hundred milliseconds
+    // more. Throws `invalid_grammar`.
     std::shared_ptr<TokenConstraint> compile(const GrammarSettings& settings);
-    // The same for `n` texts, for little more than the cost of one.
+    // Constraints for `n` texts, at little more than the cost of one.
     std::vector<std::shared_ptr<TokenConstraint>> compile(const GrammarSettings& settings, size_t n);
 
 private:

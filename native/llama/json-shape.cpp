@@ -7,7 +7,7 @@ namespace chasqui {
 
 JsonShape shape_of(const std::string& json) {
     JsonShape           shape;
-    std::vector<size_t> members;  // one more than the commas of each array or object that is open
+    std::vector<size_t> members;  // of each open object: its commas so far and one; of each open array: 0
     bool                in_string = false;
     for (size_t i = 0; i < json.size(); ++i) {
         const char c = json[i];
@@ -17,19 +17,18 @@ JsonShape shape_of(const std::string& json) {
             continue;
         }
         if (c == '{' || c == '[') {
-            // What an array holds is no member.
             members.push_back(c == '{' ? 1 : 0);
             shape.depth = std::max(shape.depth, members.size());
         } else if (members.empty()) {
             continue;
         } else if (c == '}' || c == ']') {
-            shape.most_members = std::max(shape.most_members, members.back());
+            shape.max_members = std::max(shape.max_members, members.back());
             members.pop_back();
         } else if (c == ',' && members.back() > 0) {
             ++members.back();
         }
     }
-    for (const size_t each : members) shape.most_members = std::max(shape.most_members, each);
+    for (const size_t each : members) shape.max_members = std::max(shape.max_members, each);
     return shape;
 }
 

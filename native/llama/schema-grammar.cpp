@@ -14,10 +14,10 @@ namespace chasqui {
 namespace {
 
 void check_limits(const std::string& schema) {
-    if (schema.size() > kMostSchemaBytes) throw std::runtime_error("it is longer than 512 KiB");
+    if (schema.size() > kMaxSchemaBytes) throw std::runtime_error("it is longer than 512 KiB");
     const JsonShape shape = shape_of(schema);
-    if (shape.depth > kDeepestSchema) throw std::runtime_error("it is nested deeper than 64 levels");
-    if (shape.most_members > kMostMembers) throw std::runtime_error("an object in it has more than 5,000 members");
+    if (shape.depth > kMaxSchemaDepth) throw std::runtime_error("it is nested deeper than 64 levels");
+    if (shape.max_members > kMaxMembers) throw std::runtime_error("an object in it has more than 5,000 members");
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace chasqui {
 
 namespace {
 
-bool begins_with(const std::string& text, const std::string& beginning) {
-    return text.compare(0, beginning.size(), beginning) == 0;
+bool begins_with(const std::string& text, const std::string& prefix) {
+    return text.compare(0, prefix.size(), prefix) == 0;
 }
 
 }  // namespace

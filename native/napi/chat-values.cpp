@@ -57,7 +57,7 @@ Napi::Value grammar_to_js(Napi::Env env, const GrammarSettings& grammar) {
     return result;
 }
 
-Napi::Value format_to_js(Napi::Env env, const ReplyFormat& format) {
+Napi::Value format_to_js(Napi::Env env, const ChatFormat& format) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("kind", format.kind);
     result.Set("parser", format.parser);
@@ -66,10 +66,10 @@ Napi::Value format_to_js(Napi::Env env, const ReplyFormat& format) {
     return result;
 }
 
-ReplyFormat format_from_js(const Napi::Value& value) {
+ChatFormat format_from_js(const Napi::Value& value) {
     if (!value.IsObject()) throw Napi::TypeError::New(value.Env(), "format must be an object.");
     const auto  from = value.As<Napi::Object>();
-    ReplyFormat format;
+    ChatFormat format;
     format.kind              = from.Get("kind").ToNumber();
     format.parser            = string_from_js(from, "parser");
     format.generation_prompt = string_from_js(from, "generationPrompt");
@@ -77,7 +77,7 @@ ReplyFormat format_from_js(const Napi::Value& value) {
     return format;
 }
 
-Napi::Object delta_to_js(Napi::Env env, const ReplyDelta& delta) {
+Napi::Object delta_to_js(Napi::Env env, const ChatDelta& delta) {
     Napi::Object result = Napi::Object::New(env);
     if (!delta.reasoning.empty()) result.Set("reasoning", delta.reasoning);
     if (!delta.content.empty()) result.Set("content", delta.content);

@@ -8,8 +8,8 @@
 
 namespace chasqui {
 
-// RenderedPrompt, GrammarSettings and ReplyFormat as `ts/native/addon.ts` declares them. What comes back from JavaScript
-// throws a TypeError that names the field at fault.
+// Conversions of RenderedPrompt, GrammarSettings and ChatFormat, whose JavaScript types are in `ts/native/addon.ts`. A
+// value of the wrong type throws a TypeError that names the field.
 Napi::Value     rendered_to_js(Napi::Env env, const RenderedPrompt& rendered);
 GrammarSettings grammar_from_js(const Napi::Value& value);
 

@@ -1,5 +1,5 @@
-// What a model writes, taken apart by the parser that belongs to the template. Of the two characters before it, the first
-// chooses the template, the second what it may call and how large the pieces are that the text comes in.
+// What a model writes, taken apart by the parser that belongs to the template. Of the two characters before it, the
+// first chooses the template, the second what it may call and how large the pieces are that the text comes in.
 #include "core/error-code.h"
 #include "core/utf8-buffer.h"
 #include "llama/chat-parser.h"
@@ -29,8 +29,8 @@ const char* const kTools    = R"("tools":[{"type":"function","function":{"name":
   "properties":{"a":{"type":"array","items":{"type":"string"}}}}},"required":["city"]}}},
   {"type":"function","function":{"name":"look","parameters":{"type":"object","properties":{}}}}])";
 
-const ReplyFormat* format_of(size_t index, bool has_tools) {
-    static std::map<std::pair<size_t, bool>, std::optional<ReplyFormat>> formats;
+const ChatFormat* format_of(size_t index, bool has_tools) {
+    static std::map<std::pair<size_t, bool>, std::optional<ChatFormat>> formats;
     const auto [found, is_new] = formats.try_emplace({index, has_tools});
     if (is_new) {
         try {
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     if (size < kHead) return -1;
     const unsigned     kind   = static_cast<unsigned char>(input[1]);
-    const ReplyFormat* format = format_of(static_cast<unsigned char>(input[0]) % fuzz::n_templates(), kind % 4 != 0);
+    const ChatFormat* format = format_of(static_cast<unsigned char>(input[0]) % fuzz::n_templates(), kind % 4 != 0);
     if (format == nullptr) return -1;
     // The engine hands out whole characters only.
     Utf8Buffer        characters;

@@ -26,7 +26,7 @@ std::string repeated(const std::string& text, size_t n_bytes) {
     return all;
 }
 
-// What a format begins with, and what opens, closes or ends something in one of them.
+// The beginnings of formats, and the tags that open, close or end a part in one of them.
 const std::vector<std::string> kPieces = {
     "{", "[", "(", "{\"a\":", "[{\"a\":[", "\"", "\\", "<", "</", "<a>", "<tool_call>", "</tool_call>", "<think>", "</think>",
     "<|tool_call>call:get_weather{", "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": ", "[TOOL_CALLS]",
@@ -36,7 +36,7 @@ const std::vector<std::string> kPieces = {
 
 struct Format {
     std::string name;
-    ReplyFormat format;
+    ChatFormat format;
 };
 
 std::vector<Format> formats() {
@@ -48,15 +48,15 @@ std::vector<Format> formats() {
             const ChatTemplate chat(source_of(name));
             if (auto rendered = chat.render(question + kTools + "}"); rendered.format) all.push_back({name, *rendered.format});
         } catch (const Error&) {
-            // It takes no tools.
+            // The template supports no tools.
         }
     }
     expect(all.size() > 30, "formats");
     return all;
 }
 
-// The longest that JavaScript's thread was held by one push.
-double longest_push(const ReplyFormat& format, const std::string& text, size_t piece) {
+// The longest time that one push() blocked JavaScript's thread.
+double longest_push(const ChatFormat& format, const std::string& text, size_t piece) {
     ChatParser parser(format);
     double     longest = 0;
     for (size_t at = 0; at <= text.size(); at += piece) {

@@ -26,7 +26,7 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A template as we use it, and as llama.cpp does by itself.
+// A template as we render it, and as llama.cpp renders it by itself.
 class Pair {
 public:
     explicit Pair(const std::string& name)
@@ -35,7 +35,7 @@ public:
     const ChatTemplate& ours() const { return ours_; }
     bool has(const char* capability) const { return common_chat_templates_get_caps(theirs_.get()).at(capability); }
 
-    // Nothing when it refuses.
+    // Empty when the template refuses.
     std::optional<std::string> render(const std::string& messages, bool with_tools) const {
         try {
             return ours_.render("{\"messages\": " + messages + (with_tools ? std::string(",") + kTools : "") + "}")
@@ -88,11 +88,11 @@ const Test conversations("chat: every template renders system, tools, calls and 
         const bool with_tools = pair.ours().capabilities().tools;
         const auto text       = pair.render(kConversation, with_tools);
         expect(text == pair.render_alone(kConversation, with_tools), name + " to be rendered as llama.cpp does");
-        // Gemma 2's says that it takes neither system messages nor tools.
+        // Gemma 2's template reports that it supports neither system messages nor tools.
         expect(text.has_value() != (name == "google-gemma-2-2b-it"), name + " to take the conversation");
         if (!text) continue;
         for (const char* part : {"Be terse.", "Hello.", "Where are you?", "Weather in Lima?", "Grey.", "Thanks."}) {
-            // R1's own way is to leave out an answer's text beside its calls.
+            // R1's template leaves out a message's text beside its calls.
             expect(contains(*text, part), name + " to render " + part);
         }
         if (!with_tools) continue;
@@ -133,7 +133,7 @@ const Test images("chat: every template renders images where they stand, as llam
     }
 });
 
-// Tokens that end a call, where those that end other answers do not.
+// Tokens that end a message with a call, for templates where other messages end differently.
 const char* const kEnds[] = {"<|eom_id|>",
                              "<|calls|>",
                              "<|END_OF_TURN_TOKEN|>",
@@ -143,7 +143,7 @@ const char* const kEnds[] = {"<|eom_id|>",
                              "<SPECIAL_12>",
                              "[e~["};
 
-// Without what ends the answer, which never is part of a text.
+// Removes the end of the message, which is never part of a completion.
 std::string without_end(const Pair& pair, std::string text) {
     for (const char* end : kEnds) text.resize(std::min(text.find(end), text.size()));
     const std::string turn  = R"({"role": "assistant", "content": "Nothing."})";
@@ -153,7 +153,7 @@ std::string without_end(const Pair& pair, std::string text) {
     return ends ? text.substr(0, text.size() - end.size()) : text;
 }
 
-// What the template writes for an assistant that calls get_weather; empty where it writes nothing.
+// What the template writes for an assistant that calls get_weather; empty if it writes nothing.
 std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const std::string& reasoning) {
     const std::string turn = R"({"role": "assistant", "content": "", )" + reasoning + kCall + "}";
     const std::string all  = pair.render_alone("[" + kQuestion + "," + turn + "]", true, false).value_or("");
@@ -161,7 +161,7 @@ std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const s
     if (all.compare(0, prompt.text.size(), prompt.text) == 0) {
         text = all.substr(prompt.text.size());
     } else {
-        // What the prompt ends with is not all there: a block of thought that it opens was closed before the call.
+        // The end of the prompt is not all there: reasoning that it opens was closed before the call.
         const GrammarSettings& grammar = *prompt.grammar;
         const std::string&     thinks  = grammar.thinking_start;
         std::string            header  = prompt.format->generation_prompt;
@@ -178,7 +178,7 @@ std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const s
     return without_end(pair, text);
 }
 
-bool reads_call(const ReplyFormat& format, const std::string& text, size_t piece) {
+bool reads_call(const ChatFormat& format, const std::string& text, size_t piece) {
     const Reply reply = read(format, text, piece);
     if (reply.calls.size() != 1 || reply.content.find_first_not_of(" \n") != std::string::npos) return false;
     std::string call = reply.calls[0];
@@ -186,9 +186,9 @@ bool reads_call(const ReplyFormat& format, const std::string& text, size_t piece
     return call == R"(get_weather({"city":"Lima"}))";
 }
 
-// Their templates write no calls.
+// Templates that write no calls.
 const std::vector<std::string> kWriteNone = {"LFM2-8B-A1B", "LFM2.5-Instruct"};
-// llama.cpp's own parser for it wants each call to have the id of the one that the template was analysed with.
+// llama.cpp's parser for this template demands the id of the call that the template was analysed with.
 const std::vector<std::string> kMisread = {"upstage-Solar-Open-100B"};
 
 const Test round_trips("chat: a call that a template writes is read again, whole and in pieces", [] {
@@ -198,7 +198,7 @@ const Test round_trips("chat: a call that a template writes is read again, whole
         const Pair pair(name);
         if (!pair.ours().capabilities().tools || is_one_of(name, kWriteNone)) continue;
         bool is_read = false;
-        // Some templates open a block of thought and write none without reasoning.
+        // Some templates open reasoning in the prompt, but write none for a message without reasoning.
         for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
             const RenderedPrompt prompt = pair.ours().render("{\"messages\": [" + kQuestion + "]," + kTools + "}");
             const std::string    text   = written_call(pair, prompt, reasoning);
@@ -214,7 +214,7 @@ const Test round_trips("chat: a call that a template writes is read again, whole
     expect(n_read >= 61, "calls read: " + std::to_string(n_read));
 });
 
-// How their models begin an answer; the others begin with the text itself.
+// How these models begin a completion; the others begin with the text itself.
 const std::pair<const char*, const char*> kBeginnings[] = {
     {"openai-gpt-oss-120b", "<|channel|>final<|message|>"},
     {"meetkai-functionary-medium-v3.2", "all\n"},
@@ -245,8 +245,8 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
                 ChatParser parser(*prompt.format, 0);
                 parser.push(begins, false);
                 for (int i = 0; i < 2000; ++i) parser.push(" word", false);
-                // Without the beginning the text does not fit, which becomes certain after some hundred bytes. Command
-                // R+ has a tool for answers without tools.
+                // Without its beginning the text does not fit the format, which becomes certain after some hundred
+                // bytes. Command R+ has a tool for completions without tools.
                 const uint32_t most = begins == beginning && name.find("command-r-plus") == std::string::npos ? 3 : 100;
                 expect(parser.n_parses() <= most, name + " to parse " + std::to_string(parser.n_parses()) + " times");
             }
@@ -258,7 +258,7 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
 const std::string kSchema =
     R"("json_schema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]})";
 
-// Whether the text may be a whole answer.
+// Whether the grammar accepts the text as a whole completion.
 bool accepts(const GrammarSettings& settings, const std::string& text) {
     const llama_vocab*     vocab = vocabulary("qwen2");
     static GrammarCompiler compiler(vocab);
@@ -285,11 +285,11 @@ std::vector<std::string> written_formats(const std::string& name, const GrammarS
     return texts;
 }
 
-// llama.cpp's parser for its tool calls wants marks around other answers, which its grammar for schemas leaves out:
-// then thought before such an answer stays in it.
+// llama.cpp's parser for this template's tool calls demands tags around other completions, which its grammar for
+// schemas leaves out. So reasoning before such a completion stays part of it.
 const std::vector<std::string> kWantMarks = {"CohereForAI-c4ai-command-r7b-12-2024-tool_use"};
 
-// Whether there is such a text, and all of them are read as what they are.
+// Whether the grammar accepts such a text, and all that it accepts are parsed as what they are.
 void expect_format(const std::string& name, const RenderedPrompt& prompt) {
     expect(prompt.grammar && !prompt.grammar->lazy, name + " to have a grammar");
     size_t n_accepted = 0;

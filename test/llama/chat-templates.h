@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// The templates of real models that come with llama.cpp, and what their answers are read as.
+// The templates of real models that come with llama.cpp, and the parts that completions are parsed into.
 namespace chasqui::test {
 
 inline const std::string kTemplates = std::string(LLAMA_SOURCE) + "/models/templates/";
@@ -41,12 +41,12 @@ struct Reply {
 };
 
 // Pushes the text in pieces of so many bytes.
-inline Reply read(const ReplyFormat& format, const std::string& text, size_t piece) {
+inline Reply read(const ChatFormat& format, const std::string& text, size_t piece) {
     ChatParser               parser(format);
     Reply                    reply;
     std::vector<std::string> ids;
-    const auto               add = [&](const std::vector<ReplyDelta>& deltas) {
-        for (const ReplyDelta& delta : deltas) {
+    const auto               add = [&](const std::vector<ChatDelta>& deltas) {
+        for (const ChatDelta& delta : deltas) {
             reply.reasoning += delta.reasoning;
             reply.content += delta.content;
             if (delta.tool_index < 0) continue;

@@ -13,7 +13,7 @@ namespace chasqui::test {
 
 inline std::shared_ptr<TokenConstraint> compile(const std::string& gbnf) {
     static GrammarCompiler compiler(vocabulary("qwen2"));
-    capture_log(false);  // the reasons come from there
+    capture_log(false);  // keeps the errors as reasons
     GrammarSettings settings;
     settings.gbnf = gbnf;
     return compiler.compile(settings);

@@ -24,7 +24,7 @@ bool g_no_memory_for_snapshots = false;
 
 }  // namespace
 
-// Only snapshots ask for aligned memory.
+// Only snapshots use aligned memory.
 void* operator new(std::size_t size, std::align_val_t alignment) {
     const auto  unit  = static_cast<std::size_t>(alignment);
     void* const bytes = g_no_memory_for_snapshots ? nullptr : std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
@@ -97,7 +97,7 @@ const Test empty_state("decoder: a snapshot without cells does not leave another
     computed(loaded.decoder, 0, 20);
 });
 
-// The logits of a token behind the first `n_kept` of what the slot holds.
+// The logits of a token after the first `n_kept` tokens of the slot.
 std::vector<float> logits_behind(const Loaded& loaded, Decoder& decoder, int32_t slot, size_t n_kept) {
     Job job;
     job.id = 2;

@@ -25,7 +25,7 @@ const Test after("gbnf: a text before a grammar", [] {
 const Test thought("gbnf: a block of thought must end", [] {
     const std::string rest = "space ::= (\" \" | )\n";
     expect_equal(
-        with_closed_thought("a ::= (\"b\" | )\nroot ::= (\"<think>\" until-6 (\"</think>\" | ))? json\n" + rest),
+        with_closed_reasoning("a ::= (\"b\" | )\nroot ::= (\"<think>\" until-6 (\"</think>\" | ))? json\n" + rest),
         "a ::= (\"b\" | )\nroot ::= (\"<think>\" until-6 \"</think>\")? json\n" + rest);
 });
 

@@ -44,7 +44,7 @@ TokenId token_of(const std::string& text) {
     return tokens[0];
 }
 
-// The token that is nothing but this byte.
+// The token whose text is this byte.
 TokenId byte_token(char byte) {
     const llama_vocab* vocab = vocabulary("qwen2");
     for (TokenId token = 0; token < llama_vocab_n_tokens(vocab); ++token) {
@@ -106,7 +106,7 @@ const Test named("grammar: tokens that are named in a grammar are found as well"
     expect(!grammar->allows(start), "<|im_start|> not to be allowed again");
 });
 
-// Random logits stand for a model that knows nothing at all.
+// Random logits stand for an untrained model.
 const Test random_texts("grammar: whatever is sampled is valid, and the same for the same seed", [] {
     const llama_vocab* vocab   = vocabulary("qwen2");
     const int32_t      n_vocab = llama_vocab_n_tokens(vocab);
@@ -237,7 +237,7 @@ const Test dead_end("grammar: one that allows nothing is an error of the job", [
     expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
 });
 
-// As gpt-oss has them: one for the beginning of the text, one for anywhere.
+// As for gpt-oss: one trigger at the beginning of the text, one anywhere.
 GrammarSettings by_pattern() {
     GrammarSettings settings = always(R"(root ::= " to=" [a-z]+)");
     settings.lazy            = true;
@@ -252,7 +252,7 @@ const Test late_pattern("grammar: a pattern is found late in a text, at the cost
     for (int i = 0; i < 20'000; ++i) {
         for (const TokenId token : words) grammar->accept(token);
     }
-    // Not the beginning of the text any more.
+    // This is not at the beginning of the text any more.
     for (const TokenId token : tokens_of("  to")) grammar->accept(token);
     expect(grammar->allows(token_of("!")), "no trigger yet");
     for (const TokenId token : tokens_of("<|start|>assistant to=")) grammar->accept(token);

@@ -28,7 +28,7 @@ void expect_refused(const std::string& gbnf) {
     expect(std::string(error.what()).size() < 1000, "a short message for " + gbnf.substr(0, 60));
 }
 
-// Whether the grammar takes the text, one character at a time, and may end there.
+// Whether the grammar accepts the text, character by character, and may end after it.
 bool takes(const std::string& gbnf, const std::string& text) {
     const auto grammar = compile(gbnf);
     for (const char c : text) {
@@ -77,14 +77,14 @@ const Test repetitions("hostile grammar: repetitions that would fill the memory 
     expect_refused("root ::= " + repeated("\"a\"{2000} ", 100'000));
     expect_refused("root ::= " + repeated("(" + repeated("\"a\"{2000} ", 2000), 200));
     expect_refused("root ::= [" + std::string(100'000, 'a') + "]");
-    // What is repeated is one rule each time.
+    // Each repetition becomes a rule of its own.
     compile("root ::= ((\"a\"{1000}){1000}){1000}");
 });
 
 const Test empty_rules("hostile grammar: rules that are empty only through others are known to be empty", [] {
     expect_refused("root ::= b root \"x\" | \"y\"\nb ::= c\nc ::= \"\"\n");
     expect_refused("root ::= a b root \"x\" | \"y\"\na ::= b b\nb ::= c | \"q\"\nc ::= d\nd ::= \"\"\n");
-    // Nothing but itself can follow here, and it has no end.
+    // The rule can only be followed by itself, without end.
     const auto grammar = compile("root ::= \"a\" z | \"b\"\nz ::= n z\nn ::= m\nm ::= \"\"\n");
     expect(grammar->allows(token_of("b")), "the way out");
     expect_refused("root ::= z\nz ::= n z\nn ::= m\nm ::= \"\"\n");
@@ -124,7 +124,7 @@ const Test comments("hostile grammar: groups nested too deeply are refused where
     expect_refused("root ::= \"\\\"\" " + deep);
     expect_refused("root ::= [\\]\"] " + deep);
     expect_refused("root ::= [^] " + deep);
-    // What only looks like groups is none.
+    // Brackets in literals and comments are not groups.
     expect(takes("root ::= # " + deep + "\n\"a\"", "a"), "groups in a comment");
     expect(takes("root ::= [a" + deep.substr(0, 1000) + "]", "a"), "groups in a set");
     compile("root ::= \"" + deep + "\"");
@@ -174,7 +174,7 @@ const Test literals("hostile grammar: many literals cost what their differences 
         expect(!grammar->allowed().empty(), "tokens that are allowed");
         grammar->accept(token_of(std::string(1, c)));
     }
-    // It takes a tenth of a second, and a minute where each literal is looked at by itself.
+    // It takes a tenth of a second, and would take a minute if each literal were matched by itself.
     expect(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10), "an answer within seconds");
 });
 
@@ -188,7 +188,7 @@ const Test overdue("hostile grammar: a call ends when its deadline is over, and 
     expect_throws<ConstraintTimeout>([&] { grammar->allows(token_of("a")); });
     deadline.lift();
     expect(grammar->allowed() == all, "the same tokens as before");
-    // In the midst of a call that would go on for a second, and end by itself for another reason.
+    // The deadline comes during a call that would take a second and then fail for another reason.
     for (int i = 0; i < 8; ++i) grammar->accept(token_of("a"));
     deadline.set(Deadline::Clock::now() + std::chrono::milliseconds(10));
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
@@ -200,7 +200,7 @@ const Test overdue("hostile grammar: a call ends when its deadline is over, and 
     grammar->set_deadline(nullptr);
 });
 
-// Whatever comes of these, the process goes on.
+// Whatever these grammars lead to, the process must go on.
 const Test oddities("hostile grammar: odd ones are refused or obeyed", [] {
     for (const std::string& gbnf :
          {std::string("root ::= [^]"),

@@ -30,7 +30,7 @@ void expect_refused(const std::string& schema, const std::string& why = "") {
     expect(message.find(why) != std::string::npos, "`" + why + "` in " + message);
 }
 
-// Whether a JSON text obeys the grammar from its beginning to its end.
+// Whether the grammar accepts a JSON text as a whole.
 bool takes(const std::string& gbnf, const std::string& json) {
     const auto grammar = compile(gbnf);
     for (const TokenId token : common_tokenize(vocabulary("qwen2"), json, false, false)) {
@@ -156,7 +156,7 @@ const Test doubled("hostile schema: definitions that refer twice to the next", [
                     parameters + "}}]}");
         }
     }
-    // Alternatives that share what is below them.
+    // Alternatives that share the same subschemas.
     expect_refused(nested(R"({"type":["string","object"],"allOf":[)", 30, "{}", "]}"), "schemas within the schema");
 });
 
@@ -184,9 +184,9 @@ const Test properties("hostile schema: thousands of properties, and names of any
     for (const char* name : {R"("]")", R"("^\\")", R"("-\"")"}) {
         expect(!allows(odd, std::string("{") + name + ":true}"), std::string(name) + " not to be another");
     }
-    // A long name above many properties is not repeated for each.
+    // A long name is not repeated for each of the many properties below it.
     enforce(R"({"type":"object","properties":{")" + mebi + "\":" + many + "}}}");
-    // Names that differ only in what rules cannot be called.
+    // Names that differ only in characters that rule names cannot have.
     const auto alike = [](const std::string& i) {
         return "\"" + std::string(std::stoul(i) % 90 + 1, '_') + std::string(std::stoul(i) / 90 + 1, '.') +
                R"(":{"enum":[)" + i + "]}";
@@ -202,7 +202,7 @@ const Test escapes("hostile schema: escapes in the names of properties are taken
                              R"({"a\u0021b":"x"})", R"({"a\u002A":"x"})", R"({"a\u1022b":"x"})"}) {
         expect(allows(quote, text), std::string(text) + " of a name with a quotation mark");
     }
-    // The last one is the property itself, written in another way.
+    // The last one is the property itself, escaped differently.
     for (const char* text : {R"({"a\":"x"})", R"({"a\q":"x"})", R"({"a\u":"x"})", R"({"a\u12":"x"})",
                              R"({"a\u12g4":"x"})", R"({"a\"b":"x"})", R"({"a\u0022b":"x"})"}) {
         expect(!allows(quote, text), std::string("not ") + text + " of a name with a quotation mark");
@@ -231,7 +231,7 @@ const Test long_definitions("schema: definitions whose names are as long as rule
         expect(allows(schema, R"({"a":"x","b":{"a":"y"}})"), "what obeys a definition whose name has " + text);
         expect(!allows(schema, R"({"a":"z"})") && !allows(schema, R"("x")"), "nothing else than one with " + text);
     }
-    // Rules cannot have names that differ in this way, and the first definition leads to the second.
+    // Rule names cannot differ in this way, and the first definition refers to the second.
     const std::string alike = defs(R"("$ref":"#/$defs/a.b")",
                                    R"("a.b":{"type":"object","properties":{"v":{"$ref":"#/$defs/a b"}}},)"
                                    R"("a b":{"enum":["x"]})");
@@ -259,7 +259,7 @@ const Test choices("schema: every choice of optional properties is allowed, in t
         const std::string exact  = grammar_of_schema(schema + "}", ""),
                           open   = grammar_of_schema(schema + R"(,"additionalProperties":{"const":0}})", "");
         for (unsigned choice = 0; choice < 16; ++choice) {
-            // Those that are required come first.
+            // Required properties come first.
             const std::string first = text_of(choice & required), then = text_of(choice & ~required);
             const std::string text  = first + (first.empty() || then.empty() ? "" : ",") + then;
             const bool        valid = (choice & required) == required;
@@ -311,7 +311,7 @@ const Test enums("hostile schema: enums of many values cost what their differenc
                                                          }) + "]}"}) {
         const auto grammar = enforce(schema);
         for (const TokenId token : common_tokenize(vocabulary("qwen2"), "\"value 7777\"", false, false)) {
-            // A stack for each value would be more than a grammar may have.
+            // One stack for each value would exceed the limit of ambiguity.
             expect(grammar->allowed().size() < 1000, "few tokens to be allowed");
             expect(grammar->allows(token), "the value to be allowed");
             grammar->accept(token);

@@ -67,8 +67,8 @@ std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weig
     return values;
 }
 
-// Columns of whole numbers whose blocks reach 127 are quantised without loss, so that nothing but the order of the
-// additions may make a difference.
+// Columns of whole numbers whose blocks reach 127 are quantised without loss, so that only the order of the additions
+// can make a difference.
 void check(const Product& p, std::mt19937& random) {
     std::normal_distribution<float>        normal;
     std::uniform_int_distribution<int32_t> whole(-127, 127);

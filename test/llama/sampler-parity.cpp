@@ -48,7 +48,7 @@ TokenId llama_sample(llama_sampler* chain, const std::vector<float>& logits) {
     return array.data[array.selected].id;
 }
 
-// Draws from both, from the same logits and with the same seed. Returns how often they chose differently.
+// Draws with both samplers, from the same logits and with the same seed. Returns how often they chose differently.
 int differences(const SamplingSettings& settings, int rounds, uint32_t seed) {
     constexpr int32_t               kVocab = 2000;
     std::mt19937                    random(seed);
@@ -86,7 +86,7 @@ const Test exact("sampler parity: greedy, top_k, min_p and temperature choose to
     expect_equal(differences(with(0.8f, 3, 1, 0), 1000, 5), 0);
 });
 
-// A running sum of floats decides where the nucleus ends; which sums it up first can move that by a token.
+// A running sum of floats decides where the nucleus ends; another order of additions can move that by a token.
 const Test nucleus("sampler parity: top_p chooses as llama.cpp does but for the rounding of its running sum", [] {
     for (const auto& settings : {with(1, 50, 0.9f, 0), with(1, 0, 0.9f, 0), with(0.7f, 0, 0.5f, 0.02f)}) {
         const int different = differences(settings, 2000, 6);
@@ -94,7 +94,7 @@ const Test nucleus("sampler parity: top_p chooses as llama.cpp does but for the 
     }
 });
 
-// With nothing cut off, llama.cpp divides and adds 2,000 floats in another order than we do.
+// When no token is excluded, llama.cpp divides and adds 2,000 floats in another order than we do.
 const Test everything("sampler parity: the whole distribution is drawn from alike", [] {
     const int different = differences(with(1, 0, 1, 0), 2000, 7);
     expect(different <= 2, std::to_string(different) + " of 2000 differ, 2 allowed");

@@ -81,7 +81,7 @@ const Test long_runs("tokens: a long run of anything overflows no stack, in any 
     }
 });
 
-// Each of these took hours, or the product of what there are: tens of seconds would be a fault.
+// Each of these texts once took hours; now even tens of seconds would be a fault.
 const Test linear("tokens: a text costs no more than its length", [] {
     const auto started = std::chrono::steady_clock::now();
     tokenize(load("qwen2"), repeated("<|im_start|>", 300'000), true);

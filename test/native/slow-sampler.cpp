@@ -13,7 +13,7 @@ using namespace chasqui::test;
 
 namespace {
 
-// Allows one token, after as long as it is told to take.
+// Allows one token, after a given time.
 class Constraint final : public TokenConstraint {
 public:
     explicit Constraint(TokenId token, bool is_endless = false) : token_(token), is_endless_(is_endless) {}
@@ -72,7 +72,7 @@ const Test samples("slow sampler: a token comes back with the sampler, which has
     expect(constraint->accepted == std::vector<TokenId>{2}, "accepted");
 });
 
-const Test cancels("slow sampler: what is cancelled breaks off, and the next is sampled", [] {
+const Test cancels("slow sampler: a cancelled sample breaks off, and the next is sampled", [] {
     Done        done;
     SlowSampler sampler([] {}, [&](auto sample) { done.put(std::move(sample)); });
     const auto  endless = std::make_shared<Constraint>(2, true);
@@ -92,7 +92,7 @@ const Test cancels("slow sampler: what is cancelled breaks off, and the next is 
     expect_equal(answers[1]->token, 1);
 });
 
-const Test closes("slow sampler: closing breaks off what is under way", [] {
+const Test closes("slow sampler: closing breaks off the current sample", [] {
     const auto endless = std::make_shared<Constraint>(2, true);
     std::atomic<int> n_done{0};
     {
@@ -104,7 +104,7 @@ const Test closes("slow sampler: closing breaks off what is under way", [] {
     expect_equal(n_done.load(), 1);
 });
 
-const Test repeats("sampler: broken off at the deadline, it draws the same token when it is asked again", [] {
+const Test repeats("sampler: after a timeout it draws the same token when it is called again", [] {
     // Refuses what is drawn first, so that a second draw follows; endless only the first time.
     class Once final : public TokenConstraint {
     public:
@@ -134,18 +134,18 @@ const Test repeats("sampler: broken off at the deadline, it draws the same token
     for (int i = 0; i < 20; ++i) expect_equal(broken.sample(two.data(), 32), straight.sample(one.data(), 32));
 });
 
-const Test paces("sampling pace: aside after a token that took too long, back after quick ones, less and less", [] {
+const Test paces("sampling pace: slow after a token that took too long, quick after quick ones, ever less", [] {
     SamplingPace pace;
     const auto   quick = [&](int n) {
-        for (int i = 0; i < n; ++i) pace.took(1, 2);
+        for (int i = 0; i < n; ++i) pace.observe(1, 2);
     };
     expect(!pace.is_slow(), "within the step at first");
     quick(3);
     for (int round = 0; round < 8; ++round) {
-        pace.took(2, 2);
-        expect(pace.is_slow(), "aside");
+        pace.observe(2, 2);
+        expect(pace.is_slow(), "slow");
         quick(7);
-        pace.took(3, 2);
+        pace.observe(3, 2);
         quick(7);
         expect(pace.is_slow(), "seven quick ones are not enough");
         quick(1);
@@ -155,9 +155,9 @@ const Test paces("sampling pace: aside after a token that took too long, back af
     expect(pace.is_slow(), "not yet");
     quick(1);
     expect(!pace.is_slow(), "forgiven once");
-    pace.took(2, 2);
+    pace.observe(2, 2);
     quick(100);
-    expect(pace.is_slow(), "and aside again");
+    expect(pace.is_slow(), "and slow again");
 });
 
 }  // namespace

@@ -11,16 +11,17 @@
 
 namespace chasqui {
 
-// Waits for one of some words in a text that comes token by token, and keeps no more of the text than it needs.
+// Looks for any of several words in a text that arrives token by token. Keeps only as much of the text as it needs.
 class TriggerWords {
 public:
     explicit TriggerWords(std::vector<std::string> words) : words_(std::move(words)) {
-        for (const std::string& word : words_) longest_ = std::max(longest_, word.size());
+        for (const std::string& word : words_) max_length_ = std::max(max_length_, word.size());
     }
 
     bool empty() const { return words_.empty(); }
 
-    // True when the text now holds one of the words; `recent` are then the tokens that it lies in, and maybe some before.
+    // True when the text now contains one of the words. recent() then returns the tokens that contain it, and maybe
+    // some before them.
     bool push(TokenId token, const std::string& piece) {
         recent_.push_back(token);
         lengths_.push_back(piece.size());
@@ -29,7 +30,7 @@ public:
             return text_.find(word) != std::string::npos;
         });
         if (found) return true;
-        while (text_.size() - lengths_.front() >= longest_) {
+        while (text_.size() - lengths_.front() >= max_length_) {
             text_.erase(0, lengths_.front());
             lengths_.pop_front();
             recent_.pop_front();
@@ -38,7 +39,7 @@ public:
     }
 
     const std::deque<TokenId>& recent() const { return recent_; }
-    // Begins anew: the text so far no longer counts.
+    // Starts again with an empty text.
     void reset() {
         text_.clear();
         lengths_.clear();
@@ -47,7 +48,7 @@ public:
 
 private:
     std::vector<std::string> words_;
-    size_t                   longest_ = 0;
+    size_t                   max_length_ = 0;
     std::string              text_;     // of the recent tokens
     std::deque<size_t>       lengths_;  // of each of them, in bytes
     std::deque<TokenId>      recent_;

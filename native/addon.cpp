@@ -1,6 +1,6 @@
 // Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
 #include "llama/backends.h"
-#include "llama/module-trial.h"
+#include "llama/module-probe.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
 #include "napi/engine-wrap.h"
@@ -41,8 +41,8 @@ Napi::Value open(const Napi::CallbackInfo& call) {
 
         Napi::Object result = Napi::Object::New(env);
         result.Set("engine", started.promise);
-        result.Set("abort", Napi::Function::New(env, [opening = started.opening](const Napi::CallbackInfo&) {
-                       opening->aborted = true;
+        result.Set("abort", Napi::Function::New(env, [pending = started.pending_load](const Napi::CallbackInfo&) {
+                       pending->aborted = true;
                    }));
         return result;
     });
@@ -56,11 +56,11 @@ Napi::Value score_module_of(const Napi::CallbackInfo& call) {
 }
 
 // tryModule(path, onStep) → [{ name, description, type, memoryFree, memoryTotal }]
-Napi::Value try_module_of(const Napi::CallbackInfo& call) {
+Napi::Value probe_module_of(const Napi::CallbackInfo& call) {
     const Napi::Env env = call.Env();
     return guarded(env, [&]() -> Napi::Value {
         const auto  on_step = call[1].As<Napi::Function>();
-        const auto  devices = try_module(call[0].ToString().Utf8Value(), [&] { on_step.Call({}); });
+        const auto  devices = probe_module(call[0].ToString().Utf8Value(), [&] { on_step.Call({}); });
         Napi::Array result  = Napi::Array::New(env, devices.size());
         for (uint32_t at = 0; at < devices.size(); ++at) {
             Napi::Object device = Napi::Object::New(env);
@@ -85,8 +85,8 @@ Napi::Value fit(const Napi::CallbackInfo& call) {
     });
 }
 
-// shutdown(): frees every engine of this environment, now. False when something goes on in the background, of whichever
-// environment, that cannot be ended: then the process must end by quit().
+// shutdown(): frees every engine of this environment, now. False when background work of any environment cannot be
+// ended: then the process must end by quit().
 Napi::Value shutdown(const Napi::CallbackInfo& call) {
     AddonState::of(call.Env()).shutdown();
     return Napi::Boolean::New(call.Env(), !AddonState::leaves_work_behind);
@@ -95,7 +95,7 @@ Napi::Value shutdown(const Napi::CallbackInfo& call) {
 // ownProcess(coreDumps)
 void own_process_of(const Napi::CallbackInfo& call) { own_process(call[0].ToBoolean()); }
 
-// quit(code): ends the process at once, without the destructors of what other threads may be using.
+// quit(code): ends the process at once, without destructors, because other threads may be using the objects.
 void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32Value()); }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
@@ -108,7 +108,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     exports.Set("fit", Napi::Function::New(env, fit, "fit"));
     exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
-    exports.Set("tryModule", Napi::Function::New(env, try_module_of, "tryModule"));
+    exports.Set("tryModule", Napi::Function::New(env, probe_module_of, "tryModule"));
     exports.Set("shutdown", Napi::Function::New(env, shutdown, "shutdown"));
     exports.Set("ownProcess", Napi::Function::New(env, own_process_of, "ownProcess"));
     exports.Set("quit", Napi::Function::New(env, quit, "quit"));

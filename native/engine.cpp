@@ -101,8 +101,8 @@ EngineStats Engine::stats() const {
 PreparedPrompt Engine::tokenize_prompt(const std::string&                                     prompt,
                                        const std::vector<std::shared_ptr<const ImageSource>>& images) const {
     check_generates();
-    const size_t fewest = tokenizer_.fewest_tokens(prompt.size());
-    if (fewest >= context_length_) refuse_length("at least " + std::to_string(fewest));
+    const size_t min_tokens = tokenizer_.min_tokens(prompt.size());
+    if (min_tokens >= context_length_) refuse_length("at least " + std::to_string(min_tokens));
     if (images.empty()) return {tokenizer_.tokenize(prompt, true, true), nullptr};
     if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
     return vision_->prepare(prompt, images);

@@ -1,4 +1,4 @@
-// Thread: embedder, except what builds a request.
+// Thread: embedder; requests are built on any.
 #pragma once
 
 #include "event.h"
@@ -14,27 +14,27 @@
 
 namespace chasqui {
 
-// Inputs that one caller wants the vectors of.
+// Inputs to embed, and their results.
 struct EmbedRequest {
-    using Vectors = std::vector<std::vector<float>>;
-    // Called once, on the embedder's thread: with a vector for each input, or with what went wrong.
-    using OnDone = std::function<void(const Vectors&, const std::optional<Failure>&)>;
+    using Embeddings = std::vector<std::vector<float>>;
+    // Is called once, on the embedder's thread, with an embedding for each input or with a failure.
+    using OnDone = std::function<void(const Embeddings&, const std::optional<Failure>&)>;
 
     uint32_t                          id = 0;
     std::vector<std::vector<TokenId>> inputs;  // none of them empty
     OnDone                            on_done;
-    Vectors                           vectors;  // as they come about
+    Embeddings                        embeddings;  // filled as they are computed
     size_t                            n_done = 0;
 };
 
 struct EmbedLimits {
-    size_t n_batch = 0;      // tokens of one pass
-    size_t n_slots = 0;      // inputs under way at a time
-    size_t n_cells = 0;      // tokens of the inputs under way, all together; at least those of the longest one
-    bool   whole   = false;  // an input cannot be split: a longer one than n_batch has a pass of its own
+    size_t n_batch        = 0;      // tokens of one step
+    size_t n_slots        = 0;      // inputs in progress at a time
+    size_t n_cells        = 0;      // tokens of all inputs in progress together; at least those of the longest input
+    bool   is_indivisible = false;  // inputs cannot be split, so one that is longer than n_batch has a step of its own
 };
 
-// What one pass computes of one input.
+// The part of an input that a step computes.
 struct EmbedRow {
     std::shared_ptr<EmbedRequest> request;
     size_t                        input    = 0;
@@ -44,18 +44,19 @@ struct EmbedRow {
     bool                          is_last  = false;  // the input ends here
 };
 
-// Which inputs share a pass. Requests take turns, input by input: a single text does not wait for somebody's thousands.
+// Decides which inputs share a step. Requests take turns, input by input, so that a single text does not wait for the
+// thousands of another request.
 class EmbedQueue {
 public:
     explicit EmbedQueue(const EmbedLimits& limits) : limits_(limits), slot_in_use_(limits.n_slots) {}
 
     void add(std::shared_ptr<EmbedRequest> request);
     bool empty() const { return waiting_.empty() && active_.empty(); }
-    // The next pass. What it holds counts as computed; the rows that end their inputs give their slots free.
+    // Plans the next step. Its tokens count as computed from now on, and the slots of inputs that end in it are free.
     std::vector<EmbedRow> plan();
-    // Forgets a request; returns the slots that it had inputs in.
+    // Removes a request; returns the slots that its inputs had.
     std::vector<int32_t> drop(const EmbedRequest& request);
-    // Every request that is not over.
+    // All requests that have not ended.
     std::vector<std::shared_ptr<EmbedRequest>> all() const;
 
 private:

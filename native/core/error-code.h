@@ -8,7 +8,7 @@
 
 namespace chasqui {
 
-// The failures native code reports. The names are the codes of the catalogue in `ts/errors.ts`.
+// The errors that native code reports. Their names are codes of the catalogue in `ts/errors.ts`.
 enum class ErrorCode {
     context_length_exceeded,
     decode_failed,

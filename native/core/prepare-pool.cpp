@@ -20,28 +20,28 @@ using Clock  = PreparePool::Clock;
 using Ending = PreparePool::Ending;
 using OnEnd  = std::function<void(Ending)>;
 
-// Work that is asked to end looks at check() within milliseconds; after so long its thread is given up.
-constexpr auto kGrace = std::chrono::seconds(2);
-// Threads that may take the place of those given up: each of these may go on for ever, and take a processor's time.
-constexpr size_t kMostGivenUp = 4;
-// A task that takes longer is no ordinary request: the answers that are being computed come first, and so do other tasks.
-constexpr auto kLong = std::chrono::milliseconds(250);
-// Tasks that take long beside the ordinary ones; any more take the places of those.
-constexpr size_t kMostLong = 32;
-// Owners without tasks whose spent time is remembered: many more than can have spent a long time a moment ago.
-constexpr size_t kMostIdle = 4096;
-// Looking at the clock costs more than most of what is done between two calls of check().
-constexpr uint32_t kChecksPerClock = 64;
+// Work that is to end calls check() within milliseconds. If it has not ended after this time, its thread is abandoned.
+constexpr auto kGracePeriod = std::chrono::seconds(2);
+// How many abandoned threads are replaced; each of them may go on for ever and occupy a processor.
+constexpr size_t kMaxAbandoned = 4;
+// A task that takes longer is no ordinary one: the engine's steps and other tasks come first.
+constexpr auto kLongTask = std::chrono::milliseconds(250);
+// How many long tasks may run in addition to the workers; any more occupy a worker each.
+constexpr size_t kMaxLongTasks = 32;
+// For how many owners without tasks the spent time is kept: many more than can have spent much a moment ago.
+constexpr size_t kMaxIdleOwners = 4096;
+// check() reads the clock once in this many calls, because that costs more than most of the work between two calls.
+constexpr uint32_t kChecksPerClockRead = 64;
 
-// A task at work.
+// A running task.
 struct Run {
     PreparePool::Task task;
     Clock::time_point started, deadline;
-    std::atomic<bool> is_told{false};  // of its end, or about to be
-    Clock::time_point told_at{};
-    bool              is_long = false, is_given_up = false;
+    std::atomic<bool> is_reported{false};  // its end has been reported, or is about to be
+    Clock::time_point interrupted_at{};
+    bool              is_long = false, is_abandoned = false;
 
-    // Of the worker's own thread.
+    // Only for the worker's own thread.
     const std::function<void()>* lower_priority = nullptr;
     bool                         is_lowered     = false;
     uint32_t                     n_checks       = 0;
@@ -51,21 +51,21 @@ thread_local Run* current_run = nullptr;
 
 }  // namespace
 
-// Threads hold it, so that one that was given up finds it for as long as it goes on.
+// The state is shared with the threads, because an abandoned thread may outlive the pool.
 class PreparePool::State : public std::enable_shared_from_this<PreparePool::State> {
 public:
     explicit State(const Options& options) : options_(options) {}
 
     bool submit(Task task) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (closing_ || n_waiting_ >= options_.n_waiting || !have_worker()) return false;
+        if (closing_ || n_waiting_ >= options_.n_waiting || !ensure_worker()) return false;
         const uint32_t id    = task.owner;
         Owner&         owner = owners_[id];
-        if (owner.is_idle()) give_time_back(owner);
+        if (owner.is_idle()) refund_time(owner);
         if (owner.waiting.empty()) turns_.push_back(id);
         owner.waiting.push_back(std::move(task));
         ++n_waiting_;
-        wanted_.notify_one();
+        work_available_.notify_one();
         return true;
     }
 
@@ -86,10 +86,10 @@ public:
         for (const OnEnd& on_end : ends) on_end(Ending::cancelled);
     }
 
-    // Whoever comes later waits for the first, and not again for what did not end.
+    // Only the first call closes; later calls wait for it and return its result.
     bool close() {
-        std::call_once(closed_, [this] { has_ended_in_time_ = close_first(); });
-        return has_ended_in_time_;
+        std::call_once(closed_, [this] { ended_in_time_ = close_first(); });
+        return ended_in_time_;
     }
 
 private:
@@ -99,13 +99,13 @@ private:
         closing_ = true;
         drop_all_waiting(ends);
         for (const auto& run : runs_) interrupt(*run, ends);
-        wanted_.notify_all();
+        work_available_.notify_all();
         wake_watch();
         lock.unlock();
         for (const OnEnd& on_end : ends) on_end(Ending::closed);
         lock.lock();
 
-        worker_ended_.wait_for(lock, kGrace, [this] { return all_ended(); });
+        worker_ended_.wait_for(lock, kGracePeriod, [this] { return all_ended(); });
         const bool               in_time = all_ended();
         std::vector<std::thread> ended;
         for (Worker& worker : workers_) {
@@ -122,7 +122,7 @@ private:
     struct Owner {
         std::deque<Task>  waiting;
         size_t            n_running = 0;
-        Clock::duration   spent{0}, spent_before{0};  // the latter: as the first of these tasks came
+        Clock::duration   spent{0}, spent_before{0};  // spent_before: when the first of the current tasks came
         Clock::time_point idle_since{};
 
         bool is_idle() const { return waiting.empty() && n_running == 0; }
@@ -138,13 +138,14 @@ private:
         bool        has_ended = false;
     };
 
-    // Starts another thread where there is none free. False when there is none at all and none can be started.
-    bool have_worker() {
+    // Starts another worker if none is idle. False if there is no worker at all and none can be started.
+    bool ensure_worker() {
         try {
             if (!watch_.joinable()) watch_ = std::thread([self = shared_from_this()] { self->watch(); });
-            if (n_free_ <= n_waiting_ && n_workers_ < options_.n_workers && n_given_up_ <= kMostGivenUp) start_worker();
+            const bool may_start = n_workers_ < options_.n_workers && n_abandoned_ <= kMaxAbandoned;
+            if (n_idle_workers_ <= n_waiting_ && may_start) start_worker();
         } catch (const std::system_error&) {
-            // There are no more threads to be had.
+            // The system has no more threads.
         }
         return n_workers_ > 0;
     }
@@ -183,24 +184,24 @@ private:
         turns_.clear();
     }
 
-    // Whoever asks work to end tells of it, too.
+    // Asks the work to end. The caller reports the end.
     static void interrupt(Run& run, std::vector<OnEnd>& ends) {
-        if (run.is_told.exchange(true)) return;
-        run.told_at = Clock::now();
+        if (run.is_reported.exchange(true)) return;
+        run.interrupted_at = Clock::now();
         ends.push_back(std::move(run.task.on_end));
     }
 
-    // An owner gets back a second for each that it has had nothing in here.
-    static void give_time_back(Owner& owner) {
+    // Gives an owner back the time during which it had no tasks, up to all that it had spent.
+    static void refund_time(Owner& owner) {
         owner.spent        = std::max(owner.spent - (Clock::now() - owner.idle_since), Clock::duration::zero());
         owner.spent_before = owner.spent;
     }
 
-    // A request comes with one task after another, so that what it spent is remembered. Not so for ordinary tasks: whoever
-    // makes thousands of requests in one owner's name must not run out of time.
-    void rest(uint32_t id) {
+    // The owner has no tasks left. The time that it spent is remembered, because a request submits one task after
+    // another. The time of ordinary tasks is not, so that thousands of them in one owner's name do not use up its time.
+    void mark_idle(uint32_t id) {
         Owner& owner = owners_[id];
-        if (owner.spent - owner.spent_before < kLong) owner.spent = owner.spent_before;
+        if (owner.spent - owner.spent_before < kLongTask) owner.spent = owner.spent_before;
         owner.spent      = std::min(owner.spent, options_.timeout);
         owner.idle_since = Clock::now();
         if (owner.spent == Clock::duration::zero()) {
@@ -212,7 +213,7 @@ private:
             const auto [oldest, since] = idle_.front();
             const auto found           = owners_.find(oldest);
             const bool is_idle = found != owners_.end() && found->second.is_idle() && found->second.idle_since == since;
-            if (is_idle && idle_.size() <= kMostIdle && Clock::now() < since + found->second.spent) break;
+            if (is_idle && idle_.size() <= kMaxIdleOwners && Clock::now() < since + found->second.spent) break;
             if (is_idle) owners_.erase(found);
             idle_.pop_front();
         }
@@ -222,28 +223,28 @@ private:
         if (options_.prepare_thread) options_.prepare_thread();
         std::unique_lock<std::mutex> lock(mutex_);
         size_t*                      counted_in = &n_workers_;
-        bool                         goes_on    = true;
-        while (goes_on) {
-            ++n_free_;
-            wanted_.wait(lock, [this] { return closing_ || !turns_.empty(); });
-            --n_free_;
+        bool                         continues  = true;
+        while (continues) {
+            ++n_idle_workers_;
+            work_available_.wait(lock, [this] { return closing_ || !turns_.empty(); });
+            --n_idle_workers_;
             if (closing_) break;
             const std::shared_ptr<Run> run = take_task();
             lock.unlock();
             perform(*run);
             lock.lock();
-            put_away(run);
+            finish_run(run);
             lock.unlock();
-            if (!run->is_told.exchange(true)) run->task.on_end(Ending::done);
+            if (!run->is_reported.exchange(true)) run->task.on_end(Ending::done);
             lock.lock();
             counted_in = &counter_of(*run);
-            // A priority can be lowered, but not raised again.
-            goes_on = counted_in == &n_workers_ && !run->is_lowered;
+            // A thread whose priority was lowered ends, because it cannot be raised again.
+            continues = counted_in == &n_workers_ && !run->is_lowered;
         }
         --*counted_in;
         if (!closing_ && !turns_.empty()) {
-            have_worker();
-            wanted_.notify_one();
+            ensure_worker();
+            work_available_.notify_one();
         }
         worker.has_ended = true;
         worker_ended_.notify_all();
@@ -263,7 +264,7 @@ private:
         run->started        = Clock::now();
         run->deadline       = run->started + std::max(options_.timeout - owner.spent, Clock::duration::zero());
         runs_.push_back(run);
-        if (std::min(run->deadline, run->started + kLong) < watching_until_) wake_watch();
+        if (std::min(run->deadline, run->started + kLongTask) < watching_until_) wake_watch();
         return run;
     }
 
@@ -272,30 +273,30 @@ private:
         try {
             run.task.work();
         } catch (const Interrupted&) {
-            // Whoever asked for it tells of it.
+            // interrupt() has its end reported.
         }
         current_run   = nullptr;
-        run.task.work = nullptr;  // lets go of what it held before anybody hears of its end
+        run.task.work = nullptr;  // releases what it holds before its end is reported
     }
 
-    // Before anybody hears of its end, and may come with the next.
-    void put_away(const std::shared_ptr<Run>& run) {
+    // Books the run's time, before its end is reported and the owner may submit the next task.
+    void finish_run(const std::shared_ptr<Run>& run) {
         runs_.remove(run);
         Owner& owner = owners_[run->task.owner];
         --owner.n_running;
         owner.spent += Clock::now() - run->started;
-        if (owner.is_idle()) rest(run->task.owner);
+        if (owner.is_idle()) mark_idle(run->task.owner);
     }
 
-    // What the thread of a task counts as.
-    size_t& counter_of(const Run& run) { return run.is_given_up ? n_given_up_ : run.is_long ? n_long_ : n_workers_; }
+    // The count that the task's thread is part of.
+    size_t& counter_of(const Run& run) { return run.is_abandoned ? n_abandoned_ : run.is_long ? n_long_ : n_workers_; }
 
     void wake_watch() {
         watching_until_ = Clock::time_point::min();
-        changed_.notify_all();
+        watch_changed_.notify_all();
     }
 
-    // Sets aside what takes long, ends what takes too long, and gives up the threads of what does not end.
+    // Marks long tasks, interrupts those past their deadline, and abandons the threads of those that do not end.
     void watch() {
         std::unique_lock<std::mutex> lock(mutex_);
         while (!closing_) {
@@ -304,16 +305,17 @@ private:
             for (const auto& run : runs_) {
                 const Clock::time_point now = Clock::now();
                 if (now >= run->deadline) interrupt(*run, ends);
-                if (run->is_given_up) continue;
-                if (!run->is_long && now >= run->started + kLong && n_long_ < kMostLong) set_aside(*run);
-                const bool is_told = run->told_at != Clock::time_point{};
-                if (is_told && now >= run->told_at + kGrace) {
-                    give_up(*run, ends);
+                if (run->is_abandoned) continue;
+                if (!run->is_long && now >= run->started + kLongTask && n_long_ < kMaxLongTasks) mark_long(*run);
+                const bool was_interrupted = run->interrupted_at != Clock::time_point{};
+                if (was_interrupted && now >= run->interrupted_at + kGracePeriod) {
+                    abandon(*run, ends);
                     continue;
                 }
-                watching_until_ = std::min(watching_until_, is_told ? run->told_at + kGrace : run->deadline);
-                if (!run->is_long && n_long_ < kMostLong) {
-                    watching_until_ = std::min(watching_until_, run->started + kLong);
+                const auto next = was_interrupted ? run->interrupted_at + kGracePeriod : run->deadline;
+                watching_until_ = std::min(watching_until_, next);
+                if (!run->is_long && n_long_ < kMaxLongTasks) {
+                    watching_until_ = std::min(watching_until_, run->started + kLongTask);
                 }
             }
             if (!ends.empty()) {
@@ -321,46 +323,46 @@ private:
                 for (const OnEnd& on_end : ends) on_end(Ending::timed_out);
                 lock.lock();
             } else if (watching_until_ == Clock::time_point::max()) {
-                changed_.wait(lock);
+                watch_changed_.wait(lock);
             } else {
-                changed_.wait_until(lock, watching_until_);
+                watch_changed_.wait_until(lock, watching_until_);
             }
         }
     }
 
-    void set_aside(Run& run) {
+    void mark_long(Run& run) {
         --n_workers_;
         ++n_long_;
         run.is_long = true;
-        if (!turns_.empty()) have_worker();
+        if (!turns_.empty()) ensure_worker();
     }
 
-    void give_up(Run& run, std::vector<OnEnd>& ends) {
+    void abandon(Run& run, std::vector<OnEnd>& ends) {
         --counter_of(run);
-        ++n_given_up_;
-        run.is_given_up = true;
-        if (!have_worker()) drop_all_waiting(ends);
+        ++n_abandoned_;
+        run.is_abandoned = true;
+        if (!ensure_worker()) drop_all_waiting(ends);
     }
 
     const Options options_;
 
     std::mutex                      mutex_;
-    std::condition_variable         wanted_, changed_, worker_ended_;
+    std::condition_variable         work_available_, watch_changed_, worker_ended_;
     std::map<uint32_t, Owner>       owners_;
     std::deque<uint32_t>            turns_;  // owners with waiting tasks
-    std::deque<IdleOwner>           idle_;   // the oldest first; some may have come back since
+    std::deque<IdleOwner>           idle_;   // oldest first; some may have tasks again by now
     std::list<std::shared_ptr<Run>> runs_;
     std::list<Worker>               workers_;
     std::thread                     watch_;
     Clock::time_point               watching_until_ = Clock::time_point::max();
     size_t                          n_waiting_      = 0;
-    size_t                          n_workers_      = 0;  // without the following two
+    size_t                          n_workers_      = 0;  // apart from long and abandoned ones
     size_t                          n_long_         = 0;
-    size_t                          n_given_up_     = 0;
-    size_t                          n_free_         = 0;
+    size_t                          n_abandoned_    = 0;
+    size_t                          n_idle_workers_ = 0;
     bool                            closing_        = false;
     std::once_flag                  closed_;
-    bool                            has_ended_in_time_ = false;
+    bool                            ended_in_time_ = false;
 };
 
 PreparePool::PreparePool(const Options& options) : state_(std::make_shared<State>(options)) {}
@@ -376,8 +378,9 @@ bool PreparePool::close() { return state_->close(); }
 void PreparePool::check() {
     Run* const run = current_run;
     if (run == nullptr) return;
-    if (run->is_told.load(std::memory_order_relaxed)) throw Interrupted{};
-    if (run->is_lowered || ++run->n_checks % kChecksPerClock != 0 || Clock::now() < run->started + kLong) return;
+    if (run->is_reported.load(std::memory_order_relaxed)) throw Interrupted{};
+    if (run->is_lowered || ++run->n_checks % kChecksPerClockRead != 0) return;
+    if (Clock::now() < run->started + kLongTask) return;
     run->is_lowered = true;
     if (*run->lower_priority) (*run->lower_priority)();
 }

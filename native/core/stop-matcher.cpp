@@ -23,7 +23,7 @@ std::string StopMatcher::push(std::string_view text) {
         return std::exchange(held_, {});
     }
 
-    const size_t keep = length_to_hold();
+    const size_t keep = n_bytes_to_hold();
     std::string  safe = held_.substr(0, held_.size() - keep);
     held_.erase(0, safe.size());
     return safe;
@@ -31,18 +31,18 @@ std::string StopMatcher::push(std::string_view text) {
 
 std::string StopMatcher::flush() { return std::exchange(held_, {}); }
 
-// The longest end of the text that is the beginning of a stop string.
-size_t StopMatcher::length_to_hold() const {
-    size_t longest = 0;
+// The length of the longest suffix of the text that is a prefix of a stop string.
+size_t StopMatcher::n_bytes_to_hold() const {
+    size_t length = 0;
     for (const std::string& stop : stops_) {
-        for (size_t n = std::min(stop.size() - 1, held_.size()); n > longest; --n) {
+        for (size_t n = std::min(stop.size() - 1, held_.size()); n > length; --n) {
             if (held_.compare(held_.size() - n, n, stop, 0, n) == 0) {
-                longest = n;
+                length = n;
                 break;
             }
         }
     }
-    return longest;
+    return length;
 }
 
 }  // namespace chasqui

@@ -7,8 +7,8 @@
 
 namespace chasqui {
 
-// Watches a stream of text for stop strings. Text that may be the start of one is held back until that is decided, so
-// what has been let through never needs to be taken back:
+// Looks for stop strings in a stream of text. Text that may be the start of one is held back until that is decided, so
+// that text that has been returned is final:
 //
 //   stop = "END"      push("the E")  → "the "      (held: "E")
 //                     push("lbe")    → "Elbe"
@@ -17,16 +17,16 @@ class StopMatcher {
 public:
     explicit StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-    // Appends `text` and returns what is safe to show. After a match it returns nothing any more.
+    // Appends `text` and returns the text that is final. After a match it returns nothing.
     std::string push(std::string_view text);
-    // Returns what was held back: the end has come without a match.
+    // The text has ended without a match: returns what was held back.
     std::string flush();
 
-    // The stop string that ended the text; empty while none did. Of several, the one that starts first.
+    // The stop string that ended the text, of several the one that starts first; empty if none did.
     const std::string& matched() const { return matched_; }
 
 private:
-    size_t length_to_hold() const;
+    size_t n_bytes_to_hold() const;
 
     std::vector<std::string> stops_;
     std::string              held_;

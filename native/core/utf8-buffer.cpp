@@ -8,15 +8,15 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-enum class Verdict { complete, incomplete, invalid };
+enum class Validity { complete, incomplete, invalid };
 
 struct Scan {
-    Verdict verdict;
-    size_t  length;  // bytes of the character, or of the part that is wrong
+    Validity validity;
+    size_t   length;  // bytes of the character, or of its invalid part
 };
 
-// The range that the second byte must be in: narrower than 80..BF where longer forms, surrogates or values above
-// U+10FFFF would slip through (Unicode 15, table 3-7).
+// Whether the second byte is in its range, which is narrower than 80..BF where it would otherwise allow overlong forms,
+// surrogates or values above U+10FFFF (Unicode 15, table 3-7).
 bool second_byte_fits(unsigned char first, unsigned char second) {
     switch (first) {
         case 0xE0: return second >= 0xA0 && second <= 0xBF;
@@ -29,16 +29,16 @@ bool second_byte_fits(unsigned char first, unsigned char second) {
 
 Scan scan_character(std::string_view bytes) {
     const auto first = static_cast<unsigned char>(bytes[0]);
-    if (first < 0x80) return {Verdict::complete, 1};
-    if (first < 0xC2 || first > 0xF4) return {Verdict::invalid, 1};
+    if (first < 0x80) return {Validity::complete, 1};
+    if (first < 0xC2 || first > 0xF4) return {Validity::invalid, 1};
     const size_t need = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
     for (size_t i = 1; i < need; ++i) {
-        if (i == bytes.size()) return {Verdict::incomplete, i};
+        if (i == bytes.size()) return {Validity::incomplete, i};
         const auto byte = static_cast<unsigned char>(bytes[i]);
         const bool fits = i == 1 ? second_byte_fits(first, byte) : (byte & 0xC0) == 0x80;
-        if (!fits) return {Verdict::invalid, i};
+        if (!fits) return {Validity::invalid, i};
     }
-    return {Verdict::complete, need};
+    return {Validity::complete, need};
 }
 
 }  // namespace
@@ -49,8 +49,8 @@ std::string Utf8Buffer::push(std::string_view bytes) {
     std::string_view rest = held_;
     while (!rest.empty()) {
         const Scan scan = scan_character(rest);
-        if (scan.verdict == Verdict::incomplete) break;
-        text.append(scan.verdict == Verdict::complete ? rest.substr(0, scan.length) : kReplacement);
+        if (scan.validity == Validity::incomplete) break;
+        text.append(scan.validity == Validity::complete ? rest.substr(0, scan.length) : kReplacement);
         rest.remove_prefix(scan.length);
     }
     held_.erase(0, held_.size() - rest.size());

@@ -7,14 +7,14 @@
 
 namespace chasqui {
 
-// Turns a stream of bytes into valid UTF-8: a character that is still incomplete is held back, and whatever can never
-// become one is replaced by U+FFFD, as a browser's decoder would do.
+// Turns a stream of bytes into valid UTF-8. An incomplete character at the end is held back, and bytes that cannot
+// become a character are replaced by U+FFFD, as a browser's decoder does.
 class Utf8Buffer {
 public:
-    // Appends `bytes` and returns the text that is now certain.
+    // Appends `bytes` and returns the text that is complete now.
     std::string push(std::string_view bytes);
     bool is_holding() const { return !held_.empty(); }
-    // Returns what was held back: the end has come, so an incomplete character becomes one U+FFFD.
+    // The text has ended: returns one U+FFFD if a character is incomplete.
     std::string flush();
 
 private:

@@ -10,14 +10,15 @@
 
 namespace chasqui {
 
-// A few threads that share the iterations of a loop with the caller.
+// Threads that share the iterations of a loop with the calling thread.
 class WorkerPool {
 public:
-    // `n_workers` threads beside the caller's own; with none, loops run on the caller's.
+    // `n_workers`: threads in addition to the calling one.
     explicit WorkerPool(size_t n_workers);
     ~WorkerPool();
 
-    // Runs body(0) ... body(n - 1), in any order and on any thread, and returns when all are done. `body` must not throw.
+    // Runs body(0) ... body(n - 1), in any order and on any thread, and returns when all are done. `body` must not
+    // throw.
     void run(size_t n, const std::function<void(size_t)>& body);
 
 private:
@@ -28,7 +29,7 @@ private:
     const std::function<void(size_t)>* body_      = nullptr;
     size_t                             next_      = 0;
     size_t                             n_         = 0;
-    size_t                             n_running_ = 0;  // iterations taken and not done
+    size_t                             n_running_ = 0;  // iterations of the workers that have not ended
     bool                               closing_   = false;
     std::vector<std::thread>           workers_;
 };

@@ -6,8 +6,8 @@
 
 namespace chasqui {
 
-// Loads these modules of ggml's, GPU modules and one for the CPU, by their absolute paths, and starts llama.cpp. Once
-// per process: later calls return at once. Throws `model_load_failed` when no CPU backend is among what could be loaded.
+// Loads these modules of ggml, GPU modules and one for the CPU, by their absolute paths, and initialises llama.cpp.
+// Happens once per process: later calls return at once. Throws `model_load_failed` when no CPU backend could be loaded.
 void load_backends(const std::vector<std::string>& modules, bool verbose);
 
 }  // namespace chasqui

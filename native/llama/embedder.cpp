@@ -16,10 +16,10 @@ namespace chasqui {
 namespace {
 
 constexpr uint32_t kDefaultContextLength = 4096;
-constexpr uint32_t kMostSlots            = 64;
+constexpr uint32_t kMaxSlots             = 64;
 constexpr uint32_t kCellPadding          = 256;
-// Where each slot has a recurrent state of its own, whether anything is in it or not.
-constexpr uint32_t kMostStates = 4;
+// The slots of models with a recurrent state, which takes memory for each slot whether it is used or not.
+constexpr uint32_t kMaxRecurrentSlots = 4;
 
 constexpr std::pair<Pooling, const char*> kNames[] = {
     {Pooling::mean, "mean"}, {Pooling::cls, "cls"}, {Pooling::last, "last"}, {Pooling::rank, "rank"}};
@@ -39,7 +39,7 @@ Pooling choose_pooling(const Model& model, const EmbedderOptions& options) {
     return Pooling::mean;
 }
 
-// No longer than trained: models with learned positions have no others, and llama.cpp ends the process over it.
+// At most the trained length: models with learned positions have no more, and llama.cpp would end the process.
 uint32_t choose_context_length(const Model& model, uint32_t wanted) {
     const auto trained = static_cast<uint32_t>(std::max(1, model.trained_context_length()));
     return std::min(wanted == 0 ? kDefaultContextLength : wanted, trained);
@@ -82,24 +82,24 @@ void Embedder::FreeBatch::operator()(llama_batch* batch) const {
     delete batch;
 }
 
-// Tokens that see only those before them can be computed in pieces, as long as we do the pooling.
+// An input can be computed in pieces if attention is causal and we do the pooling.
 Embedder::Embedder(const Model& model, const EmbedderOptions& options)
     : model_(model),
       pooling_(choose_pooling(model, options)),
-      whole_(!options.has_memory || !model.is_causal() || pooling_ == Pooling::rank),
+      is_indivisible_(!options.has_memory || !model.is_causal() || pooling_ == Pooling::rank),
       context_length_(choose_context_length(model, options.context_length)),
-      n_batch_(std::max(kMostSlots, options.n_batch)),
-      n_slots_(model.keeps_states() ? kMostStates : kMostSlots),
+      n_batch_(std::max(kMaxSlots, options.n_batch)),
+      n_slots_(model.has_recurrent_state() ? kMaxRecurrentSlots : kMaxSlots),
       threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
       queue_(limits()) {}
 
 Embedder::~Embedder() { close(); }
 
 EmbedLimits Embedder::limits() const {
-    return {n_batch_, n_slots_, std::max<size_t>(context_length_, n_batch_), whole_};
+    return {n_batch_, n_slots_, std::max<size_t>(context_length_, n_batch_), is_indivisible_};
 }
 
-size_t Embedder::vector_length() const {
+size_t Embedder::embedding_length() const {
     if (pooling_ == Pooling::rank) return llama_model_n_cls_out(model_.handle());
     return static_cast<size_t>(llama_model_n_embd_out(model_.handle()));
 }
@@ -113,7 +113,7 @@ void Embedder::submit(std::shared_ptr<EmbedRequest> request) {
                                                                 std::to_string(context_length_) + " can be embedded.");
         }
     }
-    request->vectors.resize(request->inputs.size());
+    request->embeddings.resize(request->inputs.size());
     const std::lock_guard<std::mutex> lock(thread_mutex_);
     if (closed_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
@@ -131,12 +131,12 @@ void Embedder::close() {
     thread_.join();
 }
 
-// Whoever waits for vectors waits for all of them; an answer is read while it is computed. So embedding gives way.
+// The thread has a lower priority, because completions are read while they are computed, and embeddings are not.
 void Embedder::run() noexcept {
     Vision::lower_priority();
     while (receive()) {
         try {
-            pass();
+            step();
         } catch (const std::exception& error) {
             for (const auto& request : queue_.all()) fail(*request, ErrorCode::decode_failed, error.what());
         }
@@ -144,7 +144,7 @@ void Embedder::run() noexcept {
     for (const auto& request : queue_.all()) fail(*request, ErrorCode::engine_closed, "The engine was closed.");
 }
 
-// Takes in what has arrived; sleeps while there is nothing to compute. False once it is to close.
+// Handles the commands that have arrived; blocks while there is nothing to compute. False after a close command.
 bool Embedder::receive() {
     for (Command& command : mailbox_.take(queue_.empty())) handle(std::move(command));
     return !closing_;
@@ -163,8 +163,8 @@ void Embedder::handle(Command command) {
     }
 }
 
-// What goes wrong in a pass costs those that share it, and nobody else.
-void Embedder::pass() {
+// A step that fails ends the requests that have rows in it, and no others.
+void Embedder::step() {
     const std::vector<EmbedRow> rows     = queue_.plan();
     const auto                  fail_all = [&](ErrorCode code, const std::string& message) {
         for (const EmbedRow& row : rows) fail(*row.request, code, message);
@@ -183,14 +183,14 @@ void Embedder::pass() {
 
 void Embedder::create_context() {
     llama_context_params params = llama_context_default_params();
-    const uint32_t       n_max  = whole_ ? std::max(context_length_, n_batch_) : n_batch_;
+    const uint32_t       n_max  = is_indivisible_ ? std::max(context_length_, n_batch_) : n_batch_;
     params.n_ctx               = (std::max(context_length_, n_batch_) + kCellPadding - 1) / kCellPadding * kCellPadding;
     params.n_batch             = n_max;
     params.n_ubatch            = n_max;
     params.n_seq_max           = n_slots_;
     params.kv_unified          = true;  // inputs of any length share the cells
     params.embeddings          = true;
-    params.pooling_type        = whole_ ? to_llama(pooling_) : LLAMA_POOLING_TYPE_NONE;
+    params.pooling_type        = is_indivisible_ ? to_llama(pooling_) : LLAMA_POOLING_TYPE_NONE;
     params.n_threads           = threads_;
     params.n_threads_batch     = threads_;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
@@ -211,7 +211,7 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
     for (const EmbedRow& row : rows) {
         first_rows.push_back(batch_->n_tokens);
         if (static_cast<size_t>(batch_->n_tokens) + row.n_tokens > llama_n_ubatch(context_.get())) {
-            throw Error(ErrorCode::decode_failed, "The pass is larger than the batch.");
+            throw Error(ErrorCode::decode_failed, "The step is larger than the batch.");
         }
         for (size_t i = row.begin; i < row.begin + row.n_tokens; ++i) {
             const auto at         = static_cast<size_t>(batch_->n_tokens++);
@@ -236,50 +236,52 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
 
 void Embedder::collect(const EmbedRow& row, int32_t batch_row) {
     EmbedRequest& request = *row.request;
-    if (whole_) {
-        const float* vector = llama_get_embeddings_seq(context_.get(), row.slot);
-        if (vector == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no vector.");
-        request.vectors[row.input].assign(vector, vector + vector_length());
+    if (is_indivisible_) {
+        const float* embedding = llama_get_embeddings_seq(context_.get(), row.slot);
+        if (embedding == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no embedding.");
+        request.embeddings[row.input].assign(embedding, embedding + embedding_length());
     } else {
         pool(row, batch_row);
     }
     if (!row.is_last) return;
     finish_input(request, row.input);
     if (++request.n_done < request.inputs.size() || !request.on_done) return;
-    std::exchange(request.on_done, nullptr)(request.vectors, std::nullopt);
+    std::exchange(request.on_done, nullptr)(request.embeddings, std::nullopt);
 }
 
-// Adds up the tokens' vectors where the mean is wanted: dividing by their number would change the length alone, and
-// every vector is brought to the length one.
+// Pools the outputs of the row's tokens. For the mean they are only added up: the division would change the length,
+// which finish_input() sets to one anyway.
 void Embedder::pool(const EmbedRow& row, int32_t batch_row) {
-    std::vector<float>& vector = row.request->vectors[row.input];
-    vector.resize(vector_length());
+    std::vector<float>& embedding = row.request->embeddings[row.input];
+    embedding.resize(embedding_length());
     const bool   begins = row.begin == 0;
     const size_t first  = pooling_ == Pooling::last ? row.n_tokens - 1 : 0;
     const size_t last   = pooling_ == Pooling::cls ? 0 : row.n_tokens - 1;
     if (pooling_ == Pooling::cls && !begins) return;
     for (size_t i = first; i <= last; ++i) {
         const float* of_token = llama_get_embeddings_ith(context_.get(), batch_row + static_cast<int32_t>(i));
-        if (of_token == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no vector.");
+        if (of_token == nullptr) throw Error(ErrorCode::decode_failed, "The model yielded no embedding.");
         const bool adds = pooling_ == Pooling::mean;
-        for (size_t at = 0; at < vector.size(); ++at) vector[at] = (adds ? vector[at] : 0.0f) + of_token[at];
+        for (size_t at = 0; at < embedding.size(); ++at) {
+            embedding[at] = (adds ? embedding[at] : 0.0f) + of_token[at];
+        }
     }
 }
 
 void Embedder::finish_input(EmbedRequest& request, size_t input) const {
-    std::vector<float>& vector = request.vectors[input];
-    double              sum    = 0.0;
-    for (const float each : vector) sum += static_cast<double>(each) * each;
-    if (!std::isfinite(sum)) throw Error(ErrorCode::decode_failed, "The model yielded a vector that is no number.");
+    std::vector<float>& embedding = request.embeddings[input];
+    double              sum       = 0.0;
+    for (const float each : embedding) sum += static_cast<double>(each) * each;
+    if (!std::isfinite(sum)) throw Error(ErrorCode::decode_failed, "The model yielded an embedding that is no number.");
     if (pooling_ == Pooling::rank || sum == 0.0) return;
     const auto scale = static_cast<float>(1.0 / std::sqrt(sum));
-    for (float& each : vector) each *= scale;
+    for (float& each : embedding) each *= scale;
 }
 
-// A request fails once, however many of its inputs do.
+// Fails a request once, however many of its inputs fail.
 void Embedder::fail(EmbedRequest& request, ErrorCode code, const std::string& message) {
     for (const int32_t slot : queue_.drop(request)) clear(slot);
-    if (request.on_done) std::exchange(request.on_done, nullptr)(request.vectors, Failure{code, message});
+    if (request.on_done) std::exchange(request.on_done, nullptr)(request.embeddings, Failure{code, message});
 }
 
 void Embedder::clear(int32_t slot) {

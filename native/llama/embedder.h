@@ -1,4 +1,4 @@
-// Thread: the public functions are for any thread; everything below `private` is the embedder's own thread's.
+// Thread: the public functions are for any thread, all below `private` for the embedder's own.
 #pragma once
 
 #include "../core/embed-queue.h"
@@ -20,42 +20,43 @@ struct llama_batch;
 
 namespace chasqui {
 
-// How the vectors of an input's tokens become one: their mean, the first, the last; or a score by the model's own head.
+// How the outputs of an input's tokens become one embedding: their mean, the first, the last; or a score by the model's
+// ranking head.
 enum class Pooling { mean, cls, last, rank };
 
 const char*            to_string(Pooling pooling);
 std::optional<Pooling> pooling_from_string(const std::string& name);
 
 struct EmbedderOptions {
-    std::optional<Pooling> pooling;             // none: as the model's file says, or else the mean
+    std::optional<Pooling> pooling;             // empty: as the model's file says, or else the mean
     uint32_t               context_length = 0;  // of one input; 0: the trained length, at most 4096
     uint32_t               n_batch        = 512;
     int32_t                threads        = 0;      // 0: one per physical core
     bool                   has_memory     = false;  // the model keeps KV cells
 };
 
-// Vectors of texts, in a context of its own, so that they wait for no answer that is being generated and no answer
-// waits for them. Thread and context come with the first request: whoever asks for no vectors pays nothing.
+// Computes embeddings of texts in a context and on a thread of its own, so that embeddings and completions do not wait
+// for each other. Thread and context are created with the first request, so that they cost nothing if there is none.
 class Embedder {
 public:
-    // Throws `invalid_options` when the model has no head for ranking and `pooling` wants one.
+    // Throws `invalid_options` when `pooling` is `rank` and the model has no ranking head.
     Embedder(const Model& model, const EmbedderOptions& options);
     ~Embedder();
 
-    // Throws `invalid_job` or `context_length_exceeded`; what goes wrong later is told to `on_done`.
+    // Throws `invalid_job` or `context_length_exceeded`; `on_done` gets later failures.
     void submit(std::shared_ptr<EmbedRequest> request);
-    // `on_done` is not called any more. Unknown ids are ignored.
+    // Ends a request without calling `on_done`. Unknown ids are ignored.
     void cancel(uint32_t request_id);
     // Ends all requests with `engine_closed` and joins the thread.
     void close();
 
-    // Computed so far.
+    // Tokens computed so far.
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
     Pooling  pooling() const { return pooling_; }
-    // Tokens of the longest input.
+    // The most tokens that an input may have.
     uint32_t context_length() const { return context_length_; }
-    // The length of a vector; 1 or more scores where the model ranks.
-    size_t vector_length() const;
+    // The length of an embedding; if the model ranks, the number of scores.
+    size_t embedding_length() const;
 
 private:
     struct FreeContext {
@@ -73,7 +74,7 @@ private:
     void run() noexcept;
     bool receive();
     void handle(Command command);
-    void pass();
+    void step();
     void create_context();
     void decode(const std::vector<EmbedRow>& rows);
     void collect(const EmbedRow& row, int32_t batch_row);
@@ -86,7 +87,7 @@ private:
 
     const Model&   model_;
     const Pooling  pooling_;
-    const bool     whole_;  // an input must be computed in one pass
+    const bool     is_indivisible_;  // an input must be computed in one step
     const uint32_t context_length_;
     const uint32_t n_batch_, n_slots_;
     const int32_t  threads_;

@@ -1,5 +1,5 @@
-// Thread: any, one at a time: it changes llama.cpp's log callback. Runs in a process of its own, which llama.cpp or a
-// driver may end: `ts/native/fit.ts`.
+// Thread: any, one at a time, because it changes llama.cpp's log callback. Runs in a process of its own, because
+// llama.cpp or a driver may end it: `ts/native/fit.ts`.
 #pragma once
 
 #include "decoder.h"
@@ -12,10 +12,10 @@
 
 namespace chasqui {
 
-// What a model's memory depends on.
+// Everything that determines a model's memory.
 struct FitRequest {
     std::string    path;
-    OffloadOptions offload;  // without layers
+    OffloadOptions offload;  // without a number of layers
     DecoderOptions decoder;
     VisionOptions  vision;
     DraftOptions   draft;
@@ -23,8 +23,9 @@ struct FitRequest {
     size_t         spare_bytes   = 0;  // to leave free on each device
 };
 
-// The same devices with as many layers as fit into their free memory beside the KV cells, the projector and the draft
-// model: by llama.cpp's own account, which sets everything up without allocating it. Throws `Error` when that fails.
+// The same devices, with as many layers as fit into their free memory in addition to the KV cells, the projector and
+// the draft model. llama.cpp calculates that by setting everything up without allocating it. Throws `Error` when that
+// fails.
 OffloadOptions fit_to_memory(const FitRequest& request);
 
 }  // namespace chasqui

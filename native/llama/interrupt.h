@@ -1,9 +1,9 @@
-// Thread: those of a PreparePool.
+// Thread: a PreparePool's.
 #pragma once
 
 namespace chasqui {
 
-// What llama.cpp does on the calling thread from now on ends when PreparePool::check() says so.
+// From now on llama.cpp's work on the calling thread calls PreparePool::check() and ends when that throws.
 void make_interruptible();
 
 }  // namespace chasqui

@@ -1,18 +1,18 @@
-// Thread: any. llama.cpp's log callback is one per process, so this is too.
+// Thread: any. There is one log per process, because llama.cpp has one log callback per process.
 #pragma once
 
 #include <string>
 
 namespace chasqui {
 
-// Takes over llama.cpp's log. With `verbose` every line goes to standard error, else none; either way the latest
-// error lines are kept, because llama.cpp says why something failed only there.
+// Redirects llama.cpp's log. With `verbose` every line is written to standard error, else none. Either way the latest
+// error lines are kept, because llama.cpp reports the reason of a failure only there.
 void capture_log(bool verbose);
 
-// The error lines that this thread caused since it last asked, joined by "; ".
+// The error lines of this thread since its last call, joined by "; ".
 std::string take_last_errors();
 
-// The beginning of a message: llama.cpp likes to quote all that it was given, and that may be megabytes.
+// The beginning of a message. llama.cpp quotes its input in messages, which may be megabytes.
 std::string in_short(const std::string& message);
 
 }  // namespace chasqui

@@ -14,7 +14,7 @@
 
 namespace chasqui {
 
-// llama.cpp reports all of these alike, as a model that does not load; people need to know which it is.
+// llama.cpp reports all of these errors alike, as a model that does not load.
 void check_gguf_file(const std::string& path) {
     struct stat info;
     if (stat(path.c_str(), &info) != 0) {
@@ -38,8 +38,8 @@ void check_gguf_file(const std::string& path) {
 
 namespace {
 
-// llama.cpp has no code for it: gguf.cpp complains while it reads the header, the loader when a tensor ends after the
-// file does.
+// llama.cpp has no error code for a bad file. These phrases are in what gguf.cpp logs when it reads the header, and in
+// what the loader logs when a tensor reaches beyond the end of the file.
 bool is_about_the_file(const std::string& reason) {
     for (const char* phrase : {"gguf_init", "file bounds", "corrupted"}) {
         if (reason.find(phrase) != std::string::npos) return true;
@@ -102,7 +102,7 @@ uint64_t Model::parameter_count() const { return llama_model_n_params(model_.get
 int32_t  Model::vocabulary_size() const { return llama_vocab_n_tokens(vocab_); }
 int32_t  Model::trained_context_length() const { return llama_model_n_ctx_train(model_.get()); }
 bool     Model::has_chat_template() const { return llama_model_chat_template(model_.get(), nullptr) != nullptr; }
-int32_t  Model::vector_length() const { return llama_model_n_embd_out(model_.get()); }
+int32_t  Model::embedding_length() const { return llama_model_n_embd_out(model_.get()); }
 
 std::string Model::metadata(const std::string& suffix) const {
     char architecture[128] = {}, value[128] = {};
@@ -121,7 +121,7 @@ int32_t Model::offloaded_layers() const {
     return std::min(offload_.options().gpu_layers.value_or(layer_count()), layer_count());
 }
 
-bool Model::keeps_states() const {
+bool Model::has_recurrent_state() const {
     return llama_model_is_recurrent(model_.get()) || llama_model_is_hybrid(model_.get());
 }
 

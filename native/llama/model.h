@@ -1,4 +1,4 @@
-// Thread: loaded on a worker; read-only afterwards, so any.
+// Thread: any; nothing changes once it is loaded.
 #pragma once
 
 #include "../core/job.h"
@@ -17,14 +17,14 @@ namespace chasqui {
 // Throws `model_file_missing` or `model_file_invalid` when there is no GGUF file at `path`.
 void check_gguf_file(const std::string& path);
 
-// A loaded GGUF: weights and vocabulary.
+// A loaded GGUF file: weights and vocabulary.
 class Model {
 public:
     // Progress from 0 to 1; returning false aborts the load.
     using Progress = std::function<bool(float)>;
 
-    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options` for where it should go,
-    // or `engine_closed` when aborted.
+    // Throws `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options` for its offload, or
+    // `engine_closed` when aborted.
     Model(const std::string& path, const OffloadOptions& offload, const Progress& progress);
 
     llama_model*       handle() const { return model_.get(); }
@@ -37,21 +37,21 @@ public:
     int32_t            vocabulary_size() const;
     int32_t            trained_context_length() const;
     bool               has_chat_template() const;
-    // The value of the architecture's key that ends in `suffix` (`.pooling_type`), as text; empty when there is none.
+    // The value of the architecture's key with this suffix (`.pooling_type`), as text; empty when there is none.
     std::string metadata(const std::string& suffix) const;
-    // Tokens see those before them only.
+    // Whether tokens attend only to those before them.
     bool is_causal() const { return metadata(".attention.causal") != "false"; }
-    // Recurrent layers keep a state for each sequence, in place of cells.
-    bool keeps_states() const;
-    // The file has weights that turn a text into a score.
+    // Whether layers are recurrent, with a state for each sequence instead of KV cells.
+    bool has_recurrent_state() const;
+    // Whether the file has weights that score a text.
     bool has_ranking_head() const;
     // Such as `Q4_K - Medium`.
     std::string quantization() const;
-    // llama.cpp's number for the kind of tokenizer.
+    // llama.cpp's enum value for the kind of tokenizer.
     int32_t     vocabulary_type() const;
-    int32_t     vector_length() const;
+    int32_t     embedding_length() const;
     const Offload& offload() const { return offload_; }
-    // The output counted as one.
+    // The output layer counts as one.
     int32_t        layer_count() const;
     int32_t        offloaded_layers() const;
 

@@ -25,7 +25,7 @@ Devices devices_of_type(enum ggml_backend_dev_type type) {
     return devices;
 }
 
-// Of one module, as never more than one GPU module is loaded.
+// All GPUs are of one module, because at most one GPU module is loaded.
 Devices find_gpus() {
     Devices gpus       = devices_of_type(GGML_BACKEND_DEVICE_TYPE_GPU);
     Devices integrated = devices_of_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
@@ -33,7 +33,7 @@ Devices find_gpus() {
     return gpus;
 }
 
-// As llama.cpp chooses: integrated GPUs only where there are no others.
+// As llama.cpp chooses: integrated GPUs only if there are no others.
 Devices choose_gpus() {
     const Devices gpus = devices_of_type(GGML_BACKEND_DEVICE_TYPE_GPU);
     return gpus.empty() ? devices_of_type(GGML_BACKEND_DEVICE_TYPE_IGPU) : gpus;
@@ -106,7 +106,7 @@ ggml_backend_buffer_type_t storage_of(const std::string& device) {
 
 struct Offload::Arrays {
     Devices                                       devices;       // ends in nullptr
-    std::vector<float>                            tensor_split;  // as long as llama.cpp reads
+    std::vector<float>                            tensor_split;  // as many as llama.cpp reads
     std::vector<llama_model_tensor_buft_override> overrides;     // ends in nullptr
 };
 
@@ -134,8 +134,8 @@ void Offload::apply(llama_model_params& params) const {
     params.devices      = arrays_->devices.data();
     params.n_gpu_layers = options_.gpu_layers.value_or(-1);
     params.split_mode   = to_llama(options_.split);
-    params.main_gpu     = 0;  // where one device computes alone, it is the only one listed
-    // One device takes everything, and fitting changes no split that is there.
+    params.main_gpu     = 0;  // with Split::none the device is the only one in the list
+    // A single device needs no split, and with one given fitting would not set any.
     if (devices_.size() > 1 && !options_.tensor_split.empty()) params.tensor_split = arrays_->tensor_split.data();
     if (!options_.overrides.empty()) params.tensor_buft_overrides = arrays_->overrides.data();
 }

@@ -12,10 +12,10 @@ struct llama_model_params;
 
 namespace chasqui {
 
-// Where a model's weights go. The defaults put all of it on all GPUs there are.
+// Which devices a model's weights are on. By default all of them are on all GPUs.
 struct OffloadOptions {
     enum class Split { none, layer, row };
-    // Weights that go elsewhere than the rest of their layer.
+    // Weights on another device than the rest of their layer.
     struct Override {
         std::string tensors;  // a regular expression for their names
         std::string device;   // empty: main memory
@@ -24,21 +24,21 @@ struct OffloadOptions {
     std::optional<std::vector<std::string>> devices;  // by ggml's names; absent: every GPU; empty: none
     std::optional<int32_t>                  gpu_layers;  // the last ones, the output counted as one; absent: all
     Split                                   split = Split::layer;
-    std::optional<int32_t>                  main_gpu;  // among the devices: the one that Split::none takes; absent: the first
+    std::optional<int32_t>                  main_gpu;  // index of the device that Split::none uses; absent: the first
     std::vector<float>                      tensor_split;  // each device's share; empty: by its free memory
     std::vector<Override>                   overrides;
 };
 
-// The devices that the options name, and the parameters that say so to llama.cpp.
+// The devices that the options name, and the parameters with which llama.cpp uses them.
 class Offload {
 public:
-    // After load_backends(). Throws `invalid_options` for devices that there are not, and for what they cannot do.
+    // Only after load_backends(). Throws `invalid_options` for devices that do not exist and for what they cannot do.
     explicit Offload(const OffloadOptions& options);
     ~Offload();
     Offload(const Offload&)            = delete;
     Offload& operator=(const Offload&) = delete;
 
-    // The parameters point to this object: it must outlive the model.
+    // The parameters point into this object, which must outlive the model.
     void apply(llama_model_params& params) const;
 
     const OffloadOptions& options() const { return options_; }
@@ -46,7 +46,7 @@ public:
     OffloadOptions                           for_draft_model() const;
     const std::vector<ggml_backend_device*>& devices() const { return devices_; }
     std::vector<std::string>                 device_names() const;
-    // For what cannot be shared out; nullptr: the CPU.
+    // The device for what cannot be split; nullptr: the CPU.
     ggml_backend_device* main_device() const;
 
 private:

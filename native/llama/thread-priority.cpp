@@ -11,7 +11,7 @@ namespace chasqui {
 
 void lower_thread_priority([[maybe_unused]] int niceness) {
 #if defined(__linux__)
-    setpriority(PRIO_PROCESS, 0, niceness);  // on Linux, of this thread and of those that it starts
+    setpriority(PRIO_PROCESS, 0, niceness);  // on Linux this affects one thread, not the process
 #elif defined(__APPLE__)
     pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
 #endif

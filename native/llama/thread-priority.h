@@ -3,8 +3,8 @@
 
 namespace chasqui {
 
-// Puts the calling thread, and on Linux those that it starts, behind the threads that compute steps. `niceness` is that of
-// setpriority, 0 to 19; macOS knows one step only.
+// Gives the calling thread, and on Linux the threads that it starts, a lower priority than the threads that compute
+// steps. `niceness` is that of setpriority, 0 to 19; macOS has one level only.
 void lower_thread_priority(int niceness);
 
 }  // namespace chasqui

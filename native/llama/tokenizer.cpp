@@ -24,14 +24,14 @@ void append_piece(const llama_vocab* vocab, TokenId token, bool special, std::st
 
 }  // namespace
 
-bool TokenLists::add(size_t fewest, size_t most, const std::function<std::vector<TokenId>()>& tokenize) {
-    if (fewest > most) {
-        lengths.push_back(-static_cast<int32_t>(fewest));
+bool TokenLists::add(size_t min_tokens, size_t max_tokens, const std::function<std::vector<TokenId>()>& tokenize) {
+    if (min_tokens > max_tokens) {
+        lengths.push_back(-static_cast<int32_t>(min_tokens));
         return false;
     }
     const std::vector<TokenId> text = tokenize();
     lengths.push_back(static_cast<int32_t>(text.size()));
-    if (text.size() > most) return false;
+    if (text.size() > max_tokens) return false;
     tokens.insert(tokens.end(), text.begin(), text.end());
     return true;
 }
@@ -49,7 +49,7 @@ Tokenizer::Tokenizer(const llama_vocab* vocab) : vocab_(vocab) {
         starts_message_.push_back(llama_vocab_is_control(vocab_, token) && !ends_generation_.back());
         spelled.clear();
         append_piece(vocab_, token, true, spelled);
-        longest_piece_ = std::max(longest_piece_, spelled.size());
+        max_piece_length_ = std::max(max_piece_length_, spelled.size());
     }
     offsets_.push_back(pieces_.size());
 }
@@ -59,7 +59,7 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
     }
     const auto           length = static_cast<int32_t>(text.size());
-    // One for each byte, and those that begin and end the text: more than there are, so that it is tokenized once.
+    // Room for one token per byte and those that begin and end the text, so that the text is tokenized only once.
     std::vector<TokenId> tokens(text.size() + 16);
     const auto           fill = [&] {
         return llama_tokenize(vocab_, text.data(), length, tokens.data(), static_cast<int32_t>(tokens.size()),

@@ -10,13 +10,13 @@ namespace chasqui {
 
 namespace {
 
-constexpr auto kLongestClosing = std::chrono::seconds(10);
+constexpr auto kCloseTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-// A worker of Node's closes them, within a step and the time that preparation gets to end.
+// Waits for the engines that close() is closing, which takes up to a step and the grace period of the preparation pool.
 void AddonState::wait_for_closing() {
-    const auto until = std::chrono::steady_clock::now() + kLongestClosing;
+    const auto until = std::chrono::steady_clock::now() + kCloseTimeout;
     for (const auto& each : closing) {
         while (!each->engine.expired() && !each->leaves_work_behind && std::chrono::steady_clock::now() < until) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -26,8 +26,8 @@ void AddonState::wait_for_closing() {
 }
 
 void AddonState::shutdown() {
-    for (const auto& opening : openings) opening->abort_and_wait();
-    const auto open_engines = engines;  // each one takes itself out
+    for (const auto& each : pending_loads) each->abort_and_wait();
+    const auto open_engines = engines;  // a copy, because each engine removes itself from the set
     for (EngineWrap* engine : open_engines) engine->shutdown();
     wait_for_closing();
     closing.clear();

@@ -13,32 +13,32 @@ namespace chasqui {
 
 class Engine;
 class EngineWrap;
-struct Opening;
+struct PendingLoad;
 
 // An engine whose close() is under way on Node's thread pool.
 struct Closing {
     explicit Closing(std::weak_ptr<Engine> which) : engine(std::move(which)) {}
 
     const std::weak_ptr<Engine> engine;
-    std::atomic<bool>           leaves_work_behind{false};  // closed, but for work that may hold the engine for ever
+    std::atomic<bool>           leaves_work_behind{false};  // some work did not end and keeps the engine
 };
 
 // What one Node environment (the main thread, or a worker thread) owns.
 //
 // Node runs no cleanup hooks on process.exit() and on an uncaught exception, but it does run C++ static destructors,
-// ggml's among them, while an engine thread may be decoding. So `shutdown` must have run before: TypeScript calls it
-// from process.on('exit'), and the cleanup hook calls it when a worker ends.
+// ggml's among them, while an engine thread may be decoding. So `shutdown` must run before: TypeScript calls it from
+// process.on('exit'), and the cleanup hook calls it when a worker ends.
 struct AddonState {
-    std::unordered_set<EngineWrap*>              engines;
-    std::unordered_set<std::shared_ptr<Opening>> openings;
-    std::vector<std::shared_ptr<Closing>>        closing;
-    Napi::FunctionReference                      engine_constructor;
-    // Threads that could not be ended go on until the process ends, whichever environment they are of.
+    std::unordered_set<EngineWrap*>                  engines;
+    std::unordered_set<std::shared_ptr<PendingLoad>> pending_loads;
+    std::vector<std::shared_ptr<Closing>>            closing;
+    Napi::FunctionReference                          engine_constructor;
+    // Threads that do not end go on until the process ends, so this is shared by all environments.
     static inline std::atomic<bool> leaves_work_behind{false};
 
     static AddonState& of(Napi::Env env) { return *env.GetInstanceData<AddonState>(); }
 
-    // Stops and frees every engine, and aborts and awaits those that are still loading. Blocks; idempotent.
+    // Stops and frees every engine, and aborts pending loads and waits for them. Blocks; idempotent.
     void shutdown();
 
 private:

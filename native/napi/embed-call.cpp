@@ -12,26 +12,26 @@ namespace chasqui {
 
 namespace {
 
-struct Answer {
-    std::vector<float>     vectors;
+struct EmbedResult {
+    std::vector<float>     embeddings;  // concatenated
     std::optional<Failure> failure;
 };
 
-void settle(Napi::Env env, Napi::Function, Napi::Promise::Deferred* deferred, Answer* data) {
-    const std::unique_ptr<Answer> answer(data);
-    if (env == nullptr) return;  // the process is on its way out
-    if (answer->failure) {
-        deferred->Reject(to_js_error(env, {answer->failure->code, answer->failure->message}).Value());
+void settle(Napi::Env env, Napi::Function, Napi::Promise::Deferred* deferred, EmbedResult* data) {
+    const std::unique_ptr<EmbedResult> result(data);
+    if (env == nullptr) return;  // the process is exiting
+    if (result->failure) {
+        deferred->Reject(to_js_error(env, {result->failure->code, result->failure->message}).Value());
         return;
     }
-    Napi::Float32Array vectors = Napi::Float32Array::New(env, answer->vectors.size());
-    std::copy(answer->vectors.begin(), answer->vectors.end(), vectors.Data());
-    deferred->Resolve(vectors);
+    Napi::Float32Array embeddings = Napi::Float32Array::New(env, result->embeddings.size());
+    std::copy(result->embeddings.begin(), result->embeddings.end(), embeddings.Data());
+    deferred->Resolve(embeddings);
 }
 
-using Function = Napi::TypedThreadSafeFunction<Napi::Promise::Deferred, Answer, settle>;
+using Function = Napi::TypedThreadSafeFunction<Napi::Promise::Deferred, EmbedResult, settle>;
 
-// Lets go of the function when the request is over, or dropped: until then it keeps the process alive.
+// Releases the function when the request ends or is dropped. Until then it keeps the process alive.
 class Settler {
 public:
     explicit Settler(Function function) : function_(function) {}
@@ -39,8 +39,8 @@ public:
     Settler(const Settler&)            = delete;
     Settler& operator=(const Settler&) = delete;
 
-    void call(std::unique_ptr<Answer> answer) {
-        if (function_.NonBlockingCall(answer.get()) == napi_ok) answer.release();
+    void call(std::unique_ptr<EmbedResult> result) {
+        if (function_.NonBlockingCall(result.get()) == napi_ok) result.release();
     }
 
 private:
@@ -80,16 +80,16 @@ Napi::Promise embed_call(const Napi::CallbackInfo& call, Engine& engine) {
     const Napi::Promise promise  = deferred->Promise();
     const auto          settler  = std::make_shared<Settler>(Function::New(
                   env, "chasqui.embed", 0, 1, deferred, [](Napi::Env, void*, Napi::Promise::Deferred* each) { delete each; }));
-    request->on_done = [settler](const EmbedRequest::Vectors& vectors, const std::optional<Failure>& failure) {
-        auto answer = std::make_unique<Answer>();
+    request->on_done = [settler](const EmbedRequest::Embeddings& embeddings, const std::optional<Failure>& failure) {
+        auto result = std::make_unique<EmbedResult>();
         if (failure) {
-            answer->failure = failure;
+            result->failure = failure;
         } else {
-            for (const auto& vector : vectors) {
-                answer->vectors.insert(answer->vectors.end(), vector.begin(), vector.end());
+            for (const auto& each : embeddings) {
+                result->embeddings.insert(result->embeddings.end(), each.begin(), each.end());
             }
         }
-        settler->call(std::move(answer));
+        settler->call(std::move(result));
     };
     guarded(env, [&] { engine.embed(std::move(request)); });
     return promise;

@@ -17,7 +17,7 @@ namespace chasqui {
 
 namespace {
 
-// An engine that is closed and let go of on Node's thread pool, because joining its thread takes as long as a step.
+// Closes and releases an engine on Node's thread pool, because joining its thread takes as long as a step.
 class CloseWorker : public Napi::AsyncWorker {
 public:
     CloseWorker(Napi::Env env, std::shared_ptr<Engine> engine, std::shared_ptr<Preparation> preparation,
@@ -52,7 +52,7 @@ std::string string_argument(const Napi::CallbackInfo& call, size_t index, const 
 
 using Constraint = std::shared_ptr<TokenConstraint>;
 
-// A compiled grammar follows one text: whoever submits it takes it out.
+// A constraint follows one text, so submit() moves it out of its JavaScript value.
 Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& constraints) {
     Napi::Array result = Napi::Array::New(env, constraints.size());
     for (uint32_t i = 0; i < constraints.size(); ++i) {
@@ -75,7 +75,7 @@ uint32_t number_argument(const Napi::CallbackInfo& call, size_t index, const cha
     return call[index].As<Napi::Number>().Uint32Value();
 }
 
-// All bytes, one piece after another, and where each ends.
+// The bytes of all tokens, concatenated, and where each token's end.
 struct Pieces {
     std::string          bytes;
     std::vector<int32_t> ends;
@@ -98,7 +98,7 @@ Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     return result;
 }
 
-// The media are JavaScript's to hold and to hand back, nothing more.
+// `media` is an opaque value, which JavaScript keeps and hands back.
 Napi::Value prepared_to_js(Napi::Env env, const PreparedPrompt& prepared) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("tokens", tokens_to_js(env, prepared.tokens));
@@ -168,14 +168,14 @@ EngineWrap::~EngineWrap() { shutdown(); }
 
 void EngineWrap::shutdown() {
     if (!engine_) return;
-    // What is being prepared lets go of the engine as it ends; what does not end keeps it.
+    // Preparation releases the engine as it ends; work that does not end keeps it.
     if (!preparation_->pool.close()) AddonState::leaves_work_behind = true;
     engine_->close();
     pump_->stop();
-    forget();
+    release();
 }
 
-void EngineWrap::forget() {
+void EngineWrap::release() {
     state_->engines.erase(this);
     pump_.reset();
     preparation_.reset();
@@ -208,10 +208,10 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("generates", Napi::Boolean::New(env, engine.generates()));
     result.Set("infills", Napi::Boolean::New(env, engine.generates() && can_infill(model)));
     result.Set("pooling", to_string(engine.embedder().pooling()));
-    result.Set("vectorLength", model.vector_length());
+    result.Set("vectorLength", model.embedding_length());
     result.Set("embeddingContextLength", engine.embedder().context_length());
     result.Set("takesTools", Napi::Boolean::New(env, engine.chat_template().capabilities().tools));
-    result.Set("placement", placement_to_js(env, model));
+    result.Set("placement", offload_report_to_js(env, model));
     result.Set("reasons", Napi::Boolean::New(env, engine.chat_template().capabilities().reasoning));
     return result;
 }
@@ -257,16 +257,16 @@ Napi::Value EngineWrap::tokenize_infill(const Napi::CallbackInfo& call) {
 }
 
 Napi::Value EngineWrap::tokenize_inputs(const Napi::CallbackInfo& call) {
-    const uint32_t most = number_argument(call, 1, "most");
+    const uint32_t max_tokens = number_argument(call, 1, "most");
     return prepare<TokenLists>(
         call.Env(), {number_argument(call, 2, "owner"), "Tokenizing the texts"},
-        [texts = texts_argument(call, 0, "texts"), most](Engine& engine) {
+        [texts = texts_argument(call, 0, "texts"), max_tokens](Engine& engine) {
             const Tokenizer& tokenizer = engine.tokenizer();
             TokenLists       lists;
             for (const std::string& text : texts) {
                 PreparePool::check();
                 const auto tokenize = [&] { return tokenizer.tokenize(text, true, true); };
-                if (!lists.add(tokenizer.fewest_tokens(text.size()), most, tokenize)) break;
+                if (!lists.add(tokenizer.min_tokens(text.size()), max_tokens, tokenize)) break;
             }
             return lists;
         },
@@ -274,16 +274,17 @@ Napi::Value EngineWrap::tokenize_inputs(const Napi::CallbackInfo& call) {
 }
 
 Napi::Value EngineWrap::tokenize_pairs(const Napi::CallbackInfo& call) {
-    const uint32_t most = number_argument(call, 2, "most");
+    const uint32_t max_tokens = number_argument(call, 2, "most");
     return prepare<TokenLists>(
         call.Env(), {number_argument(call, 3, "owner"), "Tokenizing the documents"},
-        [query = string_argument(call, 0, "query"), documents = texts_argument(call, 1, "documents"), most](Engine& engine) {
+        [query = string_argument(call, 0, "query"), documents = texts_argument(call, 1, "documents"),
+         max_tokens](Engine& engine) {
             TokenLists lists;
             for (const std::string& document : documents) {
                 PreparePool::check();
-                const size_t fewest   = engine.tokenizer().fewest_tokens(query.size() + document.size());
+                const size_t min_tokens = engine.tokenizer().min_tokens(query.size() + document.size());
                 const auto   tokenize = [&] { return ranking_prompt(engine.model(), engine.tokenizer(), query, document); };
-                if (!lists.add(fewest, most, tokenize)) break;
+                if (!lists.add(min_tokens, max_tokens, tokenize)) break;
             }
             return lists;
         },
@@ -381,7 +382,7 @@ Napi::Value EngineWrap::close(const Napi::CallbackInfo& call) {
     // Deletes itself.
     auto* const         worker  = new CloseWorker(call.Env(), engine_, preparation_, state_->closing.back());
     const Napi::Promise promise = worker->promise();
-    forget();
+    release();
     worker->Queue();
     return promise;
 }

@@ -14,7 +14,7 @@ namespace chasqui {
 
 struct AddonState;
 
-// An engine as JavaScript sees it; `ts/native/addon.ts` has the types. Made by open(), never by `new`.
+// The JavaScript object of an engine; `ts/native/addon.ts` has its type. Created by open(), never by `new`.
 class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
 public:
     static Napi::Function define(Napi::Env env);
@@ -47,9 +47,9 @@ private:
     Napi::Value stats(const Napi::CallbackInfo& call);
     Napi::Value close(const Napi::CallbackInfo& call);
 
-    // Throws `engine_closed` once it has been.
+    // Throws `engine_closed` after close().
     const std::shared_ptr<Engine>& engine(Napi::Env env) const;
-    void                           forget();
+    void                           release();
 
     template <typename Result>
     Napi::Value prepare(Napi::Env env, Purpose purpose, typename PoolTask<Result>::Work work,

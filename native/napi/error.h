@@ -11,7 +11,7 @@
 
 namespace chasqui {
 
-// What went wrong on another thread, kept until it can be told to JavaScript.
+// An error on another thread, kept until it is handed to JavaScript.
 struct CaughtError {
     std::optional<ErrorCode> code;
     std::string              message;

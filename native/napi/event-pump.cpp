@@ -90,12 +90,12 @@ void EventPump::stop() {
     if (stopped_) return;
     stopped_ = true;
     engine_->set_on_events({});
-    // Calls that are under way are dropped: `this` may be gone by then.
+    // Drops the calls that are queued, because `this` may be gone when they would run.
     function_.Abort();
 }
 
 void EventPump::call_js(Napi::Env env, Napi::Function on_events, EventPump* pump, std::nullptr_t*) {
-    // Without an environment the process is on its way out; an aborted function still empties its queue.
+    // Without an environment the process is exiting; an aborted function still empties its queue.
     if (env == nullptr || on_events.IsEmpty() || pump->stopped_) return;
     pump->drain(env, on_events);
 }

@@ -10,24 +10,24 @@
 
 namespace chasqui {
 
-// Carries an engine's events into JavaScript: one call of `on_events(records, count, text, extras)` for all that has
-// happened since the last.
+// Hands an engine's events to JavaScript, with one call of `on_events(records, count, text, extras)` for all events
+// since the last call.
 //
 //   records  Int32Array, `count` times four: job id, token id, length of its text in UTF-16 units, flags (event.h)
-//   text     all texts, one after another
-//   extras   for each record in order: its log-probabilities, its finish, its failure, as far as the flags say
+//   text     all texts, concatenated
+//   extras   for each record in order: its log-probabilities, finish and failure, those that its flags announce
 //
-// Keeps the process alive while a job is live, and only then.
+// Keeps the process alive while any job is running, and only then.
 class EventPump {
 public:
     EventPump(Napi::Env env, Napi::Function on_events, std::shared_ptr<Engine> engine);
     ~EventPump();
 
-    // Engine thread: schedules a call.
+    // Engine thread: schedules a call of `on_events`.
     void wake();
     void job_started(Napi::Env env, uint32_t job_id);
     void job_ended(Napi::Env env, uint32_t job_id);
-    // No call after this one.
+    // Prevents any further call of `on_events`.
     void stop();
 
 private:

@@ -47,7 +47,7 @@ std::vector<TokenId> tokens_field(const Napi::Object& from, const char* name) {
     return std::vector<TokenId>(array.Data(), array.Data() + array.ElementLength());
 }
 
-// As two arrays of the same length: tokens, and what to add to their logits.
+// The biases come as two arrays of the same length: tokens, and what to add to their logits.
 std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
     const std::vector<TokenId> tokens = tokens_field(from, "logitBiasTokens");
     const Napi::Value          biases = from.Get("logitBiasValues");

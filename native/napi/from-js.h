@@ -11,7 +11,7 @@
 
 namespace chasqui {
 
-// JavaScript values to plain structs. A value of the wrong type throws a TypeError that names the field.
+// Converts JavaScript values to plain structs. A value of the wrong type throws a TypeError that names the field.
 Job           job_from_js(const Napi::Value& value);
 std::vector<std::string> strings_from_js(const Napi::Object& from, const char* name);
 EngineOptions engine_options_from_js(const Napi::Value& value);

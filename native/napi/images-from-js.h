@@ -10,7 +10,8 @@
 
 namespace chasqui {
 
-// `{ bytes }` or `{ width, height, rgb }`, copied. A value of the wrong type throws a TypeError that names the field.
+// Copies images from `{ bytes }` or `{ width, height, rgb }`. A value of the wrong type throws a TypeError that names
+// the field.
 std::vector<std::shared_ptr<const ImageSource>> images_from_js(const Napi::Value& value);
 
 // A prompt's images as an opaque value, which JavaScript can only keep and hand back; null for none.

@@ -28,7 +28,7 @@ Napi::Array array_field(const Napi::Object& from, const char* name) {
     return value.As<Napi::Array>();
 }
 
-// `null` means that nobody chose.
+// `null` means that the user did not choose.
 std::optional<int32_t> count_or_null(const Napi::Object& from, const char* name) {
     const Napi::Value value = from.Get(name);
     if (value.IsNull()) return std::nullopt;
@@ -103,7 +103,7 @@ Napi::Value offload_to_js(Napi::Env env, const OffloadOptions& offload) {
     return result;
 }
 
-Napi::Value placement_to_js(Napi::Env env, const Model& model) {
+Napi::Value offload_report_to_js(Napi::Env env, const Model& model) {
     Napi::Object result = Napi::Object::New(env);
     result.Set("devices", names_to_js(env, model.offload().device_names()));
     result.Set("gpuLayers", model.offloaded_layers());

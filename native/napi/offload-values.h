@@ -7,10 +7,10 @@
 
 namespace chasqui {
 
-// NativeOffload and NativePlacement as `ts/native/addon.ts` declares them. What comes from JavaScript throws a TypeError
-// that names the field at fault.
+// Conversions of OffloadOptions, and the report of where a model is; `ts/native/addon.ts` has the JavaScript types. A
+// value of the wrong type throws a TypeError that names the field.
 OffloadOptions offload_from_js(const Napi::Value& value);
 Napi::Value    offload_to_js(Napi::Env env, const OffloadOptions& offload);
-Napi::Value    placement_to_js(Napi::Env env, const Model& model);
+Napi::Value    offload_report_to_js(Napi::Env env, const Model& model);
 
 }  // namespace chasqui

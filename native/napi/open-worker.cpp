@@ -8,13 +8,13 @@
 
 namespace chasqui {
 
-void Opening::abort_and_wait() {
+void PendingLoad::abort_and_wait() {
     aborted = true;
     std::unique_lock<std::mutex> lock(mutex);
     ended_changed.wait(lock, [this] { return ended; });
 }
 
-void Opening::mark_ended() {
+void PendingLoad::mark_ended() {
     {
         const std::lock_guard<std::mutex> lock(mutex);
         ended = true;
@@ -25,8 +25,8 @@ void Opening::mark_ended() {
 OpenWorker::Started OpenWorker::start(Napi::Env env, OpenRequest request, Napi::Function on_progress,
                                       Napi::Function on_events) {
     auto* worker = new OpenWorker(env, std::move(request), on_progress, on_events);  // deletes itself when done
-    AddonState::of(env).openings.insert(worker->opening_);
-    Started started{worker->deferred_.Promise(), worker->opening_};
+    AddonState::of(env).pending_loads.insert(worker->pending_load_);
+    Started started{worker->deferred_.Promise(), worker->pending_load_};
     worker->Queue();
     return started;
 }
@@ -44,11 +44,11 @@ void OpenWorker::Execute(const ExecutionProgress& progress) {
         load_backends(request_.modules, request_.verbose);
         const auto report = [&](float fraction) {
             progress.Send(&fraction, 1);
-            return !opening_->aborted;
+            return !pending_load_->aborted;
         };
         engine_ = std::make_shared<Engine>(request_.path, request_.options, report);
-        // Aborted after the last progress call: nobody wants the engine any more.
-        if (opening_->aborted) {
+        // The load may have been aborted after the last progress call.
+        if (pending_load_->aborted) {
             engine_.reset();
             throw Error(ErrorCode::engine_closed, "Loading the model was aborted.");
         }
@@ -56,7 +56,7 @@ void OpenWorker::Execute(const ExecutionProgress& progress) {
         error_ = CaughtError::current();
         SetError(error_.message);
     }
-    opening_->mark_ended();
+    pending_load_->mark_ended();
 }
 
 void OpenWorker::OnProgress(const float* fraction, size_t count) {
@@ -65,12 +65,12 @@ void OpenWorker::OnProgress(const float* fraction, size_t count) {
 }
 
 void OpenWorker::OnOK() {
-    AddonState::of(Env()).openings.erase(opening_);
+    AddonState::of(Env()).pending_loads.erase(pending_load_);
     deferred_.Resolve(EngineWrap::wrap(Env(), std::move(engine_), on_events_.Value(), request_.preparation));
 }
 
 void OpenWorker::OnError(const Napi::Error&) {
-    AddonState::of(Env()).openings.erase(opening_);
+    AddonState::of(Env()).pending_loads.erase(pending_load_);
     deferred_.Reject(to_js_error(Env(), error_).Value());
 }
 

@@ -16,8 +16,8 @@
 
 namespace chasqui {
 
-// A load under way, as seen by whoever wants it to stop.
-struct Opening {
+// A load in progress, which can be aborted.
+struct PendingLoad {
     std::atomic<bool>       aborted{false};
     std::mutex              mutex;
     std::condition_variable ended_changed;
@@ -27,9 +27,9 @@ struct Opening {
     void mark_ended();
 };
 
-// What open() was asked to do.
+// The arguments of open().
 struct OpenRequest {
-    std::vector<std::string> modules;  // of ggml's, absolute paths
+    std::vector<std::string> modules;  // of ggml, absolute paths
     bool                     verbose = false;
     std::string              path;
     EngineOptions            options;
@@ -40,8 +40,8 @@ struct OpenRequest {
 class OpenWorker : public Napi::AsyncProgressWorker<float> {
 public:
     struct Started {
-        Napi::Promise            promise;  // of an Engine object
-        std::shared_ptr<Opening> opening;
+        Napi::Promise                promise;  // of an Engine object
+        std::shared_ptr<PendingLoad> pending_load;
     };
     // `on_progress(fraction)` may be empty; `on_events` is the engine's (event-pump.h).
     static Started start(Napi::Env env, OpenRequest request, Napi::Function on_progress, Napi::Function on_events);
@@ -54,13 +54,13 @@ private:
     void OnOK() override;
     void OnError(const Napi::Error& error) override;
 
-    OpenRequest              request_;
-    std::shared_ptr<Opening> opening_ = std::make_shared<Opening>();
-    std::shared_ptr<Engine>  engine_;
-    CaughtError              error_;
-    Napi::FunctionReference  on_progress_;
-    Napi::FunctionReference  on_events_;
-    Napi::Promise::Deferred  deferred_;
+    OpenRequest                  request_;
+    std::shared_ptr<PendingLoad> pending_load_ = std::make_shared<PendingLoad>();
+    std::shared_ptr<Engine>      engine_;
+    CaughtError                  error_;
+    Napi::FunctionReference      on_progress_;
+    Napi::FunctionReference      on_events_;
+    Napi::Promise::Deferred      deferred_;
 };
 
 }  // namespace chasqui

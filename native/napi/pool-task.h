@@ -14,26 +14,26 @@
 
 namespace chasqui {
 
-// Where preparation is done, and how to speak of what it may not take longer than.
+// The pool that prepares requests, and its timeout as text for messages.
 struct Preparation {
     explicit Preparation(const PreparePool::Options& options);
 
     const std::string timeout;  // "10 s"
-    PreparePool       pool;     // last: as it closes, tasks may have to be told of the timeout
+    PreparePool       pool;     // last: while it closes, tasks may still read the timeout
 };
 
-// For which owner (PreparePool) something is prepared, and what it is, for whoever must hear that it took too long:
-// "Rendering the conversation".
+// The owner of a task (see PreparePool), and what the task does, for the message of a timeout: "Rendering the
+// conversation".
 struct Purpose {
     uint32_t    owner;
     const char* name;
 };
 
-// A failure of the pool's, as JavaScript hears of it.
+// The error of a task that the pool ended.
 CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const Preparation& preparation);
 
-// Runs `work(engine)` off the JS thread and resolves a promise with what `to_js` makes of its result. The engine is let
-// go of as the work ends, not when JavaScript hears of it: shutdown waits for that, on the JS thread.
+// Runs `work(engine)` on a thread of the pool and resolves a promise with its result, converted by `to_js`. The engine
+// is released when the work ends, not when the promise settles, because shutdown() waits for that on the JS thread.
 template <typename Result>
 class PoolTask {
 public:
@@ -52,13 +52,13 @@ public:
         task.owner  = purpose.owner;
         task.work   = [outcome, engine = std::move(engine), work = std::move(work)] { outcome->run(work, *engine); };
         task.on_end = [outcome, function, purpose, &preparation](PreparePool::Ending ending) mutable {
-            // Work that goes on after its time writes to the outcome; it is not looked at any more.
-            const bool is_done = ending == PreparePool::Ending::done;
-            auto* const told   = new CaughtError(is_done ? outcome->error : to_error(ending, purpose, preparation));
-            if (function.NonBlockingCall(told) == napi_ok) {
+            // Work that goes on after its deadline writes to the outcome, so that is read only if the work is done.
+            const bool  is_done = ending == PreparePool::Ending::done;
+            auto* const error   = new CaughtError(is_done ? outcome->error : to_error(ending, purpose, preparation));
+            if (function.NonBlockingCall(error) == napi_ok) {
                 function.Release();
             } else {
-                delete told;  // the environment is closing, and has let go of the function
+                delete error;  // the environment is closing and has released the function
             }
         };
         if (!preparation.pool.submit(std::move(task))) {
@@ -93,7 +93,7 @@ private:
 
     static void settle(Napi::Env env, Napi::Function, Context* context, CaughtError* data) {
         const std::unique_ptr<CaughtError> error(data);
-        if (env == nullptr) return;  // the process is on its way out
+        if (env == nullptr) return;  // the process is exiting
         try {
             if (!error->message.empty()) throw to_js_error(env, *error);
             context->deferred.Resolve(context->to_js(env, context->outcome->result));

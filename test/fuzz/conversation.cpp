@@ -1,5 +1,5 @@
-// What a request brings to a template: JSON as ts/engine/render-request.ts writes it, behind two characters that choose the
-// template and whether the grammar that comes of it is compiled too.
+// Fuzzes what a request passes to a template: JSON as ts/engine/render-request.ts writes it. Two characters before it
+// choose the template, and whether the resulting grammar is compiled too.
 #include "core/error-code.h"
 #include "json-mutator.h"
 #include "templates.h"
@@ -68,15 +68,15 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-    return fuzz::mutate_json(data, size, most, seed, kHead, kParts);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+    return fuzz::mutate_json(data, size, max_size, seed, kHead, kParts);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    // ts/chat/json-depth.ts, and the few levels around what it judges.
-    constexpr size_t kDeepest = 72;
+    // The limit of ts/chat/json-depth.ts, and the few levels around the values that it checks.
+    constexpr size_t kMaxDepth = 72;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
-    if (size <= kHead || !is_object(input.substr(kHead), kDeepest)) return -1;
+    if (size <= kHead || !is_object(input.substr(kHead), kMaxDepth)) return -1;
     const ChatTemplate& chat = fuzz::chat_template(static_cast<unsigned char>(input[0]) % fuzz::n_templates());
     try {
         const RenderedPrompt rendered = chat.render(std::string(input.substr(kHead)));

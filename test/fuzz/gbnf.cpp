@@ -1,4 +1,4 @@
-// A grammar in GBNF as `grammar` of a request brings it. Bytes behind a NUL choose the way through it.
+// Fuzzes a grammar in GBNF, as in the field `grammar` of a request. The bytes after a NUL choose a path through it.
 #include "repeats.h"
 #include "vocabulary.h"
 #include "walk.h"
@@ -12,8 +12,8 @@ using namespace chasqui;
 
 namespace {
 
-constexpr size_t kMostBytes = 16384;
-constexpr size_t kMostSteps = 16;
+constexpr size_t kMaxBytes = 16384;
+constexpr size_t kMaxSteps = 16;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t           end     = std::min(input.find('\0'), size);
     std::string_view       choices = end < size ? input.substr(end + 1) : std::string_view("abcd");
     GrammarSettings        grammar;
-    grammar.gbnf = fuzz::with_repeats(input.substr(0, end), kMostBytes);
-    fuzz::compile_and_walk(grammar, choices.substr(0, kMostSteps));
+    grammar.gbnf = fuzz::with_repeats(input.substr(0, end), kMaxBytes);
+    fuzz::compile_and_walk(grammar, choices.substr(0, kMaxSteps));
     return 0;
 }

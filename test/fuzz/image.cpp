@@ -1,4 +1,4 @@
-// A file as an image of a request brings it: what it claims to be, and where that is small its pixels.
+// Fuzzes an image file: its header, and its pixels if the header claims a small image.
 #include "core/error-code.h"
 #include "llama/image-file.h"
 
@@ -14,7 +14,7 @@ using namespace chasqui;
 
 namespace {
 
-// More pixels take longer to decode and go no other way.
+// More pixels take longer to decode but use the same code.
 constexpr uint64_t kMaxPixels = uint64_t{1} << 16;
 
 }  // namespace
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (uint64_t{claimed.width} * claimed.height > kMaxPixels) return 0;
         const Pixels pixels = decode_image(source);
         if (pixels.size.width != claimed.width || pixels.size.height != claimed.height) std::abort();
-        // Reads every byte that is promised.
+        // Reads every byte of the result.
         unsigned sum = 0;
         for (size_t i = 0; i < size_t{3} * claimed.width * claimed.height; ++i) sum += pixels.rgb.get()[i];
         if (sum == 1) return -1;

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace chasqui::fuzz {
 
@@ -16,12 +16,12 @@ namespace {
 using Json   = nlohmann::ordered_json;
 using Random = std::minstd_rand;
 
-constexpr size_t kMostNodes = 1000;
+constexpr size_t kMaxNodes = 1000;
 
 size_t below(Random& random, size_t end) { return random() % end; }
 
 void collect(Json& node, std::vector<Json*>& nodes) {
-    if (nodes.size() >= kMostNodes) return;
+    if (nodes.size() >= kMaxNodes) return;
     nodes.push_back(&node);
     if (node.is_structured()) {
         for (Json& child : node) collect(child, nodes);
@@ -102,31 +102,31 @@ void change(Json& root, Random& random, const std::vector<std::string_view>& par
 }
 
 size_t depth_of(const Json& value) {
-    size_t deepest = 0;
+    size_t max_depth = 0;
     if (value.is_structured()) {
-        for (const Json& child : value) deepest = std::max(deepest, 1 + depth_of(child));
+        for (const Json& child : value) max_depth = std::max(max_depth, 1 + depth_of(child));
     }
-    return deepest;
+    return max_depth;
 }
 
 }  // namespace
 
-std::string as_object(std::string_view text, size_t deepest) {
+std::string as_object(std::string_view text, size_t max_depth) {
     const Json value = Json::parse(text, nullptr, false);
-    if (!value.is_object() || depth_of(value) > deepest) return {};
+    if (!value.is_object() || depth_of(value) > max_depth) return {};
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-size_t mutate_json(uint8_t* data, size_t size, size_t most, unsigned seed, size_t head,
+size_t mutate_json(uint8_t* data, size_t size, size_t max_size, unsigned seed, size_t head,
                    const std::vector<std::string_view>& parts) {
     Random random(seed);
-    if (size <= head || below(random, 8) == 0) return LLVMFuzzerMutate(data, size, most);
+    if (size <= head || below(random, 8) == 0) return LLVMFuzzerMutate(data, size, max_size);
     Json root = Json::parse(data + head, data + size, nullptr, false);
-    if (root.is_discarded()) return LLVMFuzzerMutate(data, size, most);
+    if (root.is_discarded()) return LLVMFuzzerMutate(data, size, max_size);
     const size_t n_changes = 1 + below(random, 3);
     for (size_t i = 0; i < n_changes; ++i) change(root, random, parts);
     const std::string text = root.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (head + text.size() > most) return LLVMFuzzerMutate(data, size, most);
+    if (head + text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
     std::memcpy(data + head, text.data(), text.size());
     return head + text.size();
 }

@@ -1,5 +1,5 @@
-// What a model writes, taken apart by the parser that belongs to the template. Of the two characters before it, the
-// first chooses the template, the second what it may call and how large the pieces are that the text comes in.
+// Fuzzes a completion, parsed by the parser of a template. Of the two characters before it, the first chooses the
+// template, the second the tools and the size of the pieces in which the text arrives.
 #include "core/error-code.h"
 #include "core/utf8-buffer.h"
 #include "llama/chat-parser.h"
@@ -21,7 +21,7 @@ using namespace chasqui;
 namespace {
 
 constexpr size_t kHead = 2;
-constexpr size_t kMostBytes = 2048;
+constexpr size_t kMaxBytes = 2048;
 
 const char* const kMessages = R"("messages":[{"role":"user","content":"Weather?"}])";
 const char* const kTools    = R"("tools":[{"type":"function","function":{"name":"get_weather","description":"Weather",
@@ -38,7 +38,7 @@ const ChatFormat* format_of(size_t index, bool has_tools) {
             if (has_tools) request += std::string(",") + kTools;
             found->second = fuzz::chat_template(index).render(request + "}").format;
         } catch (const Error&) {
-            found->second.reset();  // a template that refuses this conversation
+            found->second.reset();  // the template refuses this conversation
         }
     }
     return found->second ? &*found->second : nullptr;
@@ -57,15 +57,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const unsigned     kind   = static_cast<unsigned char>(input[1]);
     const ChatFormat* format = format_of(static_cast<unsigned char>(input[0]) % fuzz::n_templates(), kind % 4 != 0);
     if (format == nullptr) return -1;
-    // The engine hands out whole characters only.
+    // The engine returns whole characters only.
     Utf8Buffer        characters;
-    std::string       text  = characters.push(fuzz::with_repeats(input.substr(kHead), kMostBytes));
+    std::string       text  = characters.push(fuzz::with_repeats(input.substr(kHead), kMaxBytes));
     text += characters.flush();
     const size_t      piece = kind % 3 == 0 ? text.size() + 1 : 8 + kind;
     ChatParser        parser(*format, 0);
     for (size_t at = 0; at < text.size(); at += piece) parser.push(text.substr(at, piece), false);
     parser.push("", true);
-    // JavaScript cuts the text there.
+    // JavaScript cuts the text at this position.
     if (parser.reasoning_units() > text.size()) std::abort();
     return 0;
 }

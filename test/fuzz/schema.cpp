@@ -1,4 +1,4 @@
-// A JSON schema as `response_format` brings it: made into a grammar, compiled, and followed for some tokens.
+// Fuzzes a JSON schema, as in `response_format`: it is converted to a grammar, compiled, and followed for some tokens.
 #include "core/error-code.h"
 #include "json-mutator.h"
 #include "llama/chat-template.h"
@@ -13,8 +13,8 @@ using namespace chasqui;
 
 namespace {
 
-// ts/chat/json-depth.ts
-constexpr size_t kDeepest = 64;
+// The limit of ts/chat/json-depth.ts.
+constexpr size_t kMaxDepth = 64;
 
 const std::vector<std::string_view> kParts = {
     R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]})",
@@ -60,13 +60,13 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-    return fuzz::mutate_json(data, size, most, seed, 0, kParts);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+    return fuzz::mutate_json(data, size, max_size, seed, 0, kParts);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    // Node's JSON parser and ts/chat come first.
-    const std::string schema = fuzz::as_object({reinterpret_cast<const char*>(data), size}, kDeepest);
+    // Requests pass Node's JSON parser and ts/chat first.
+    const std::string schema = fuzz::as_object({reinterpret_cast<const char*>(data), size}, kMaxDepth);
     if (schema.empty()) return -1;
     try {
         const RenderedPrompt rendered = plain_template().render(

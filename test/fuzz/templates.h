@@ -6,9 +6,9 @@
 
 namespace chasqui::fuzz {
 
-// How many templates of real models there are (llama.cpp's models/templates), in the order of their names.
+// The number of templates of real models (llama.cpp's models/templates).
 size_t n_templates();
-// Read when it is first asked for.
+// Templates are in the order of their names, and read when they are first used.
 const ChatTemplate& chat_template(size_t index);
 
 }  // namespace chasqui::fuzz

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-// mtmd is not here to log anything.
+// mtmd is not linked, so this replaces what log.cpp calls.
 void mtmd_helper_log_set(ggml_log_callback, void*) {}
 
 namespace chasqui {
 
-// Takes the place of native/llama/model.cpp, which loads weights.
+// Replaces native/llama/model.cpp, which loads weights.
 Model::Model(const std::string& path, const OffloadOptions& offload, const Progress&)
     : path_(path), offload_(offload) {
     llama_model_params params = llama_model_default_params();

@@ -9,13 +9,13 @@
 
 namespace chasqui::fuzz {
 
-// The demo model's: small, so that walking through a grammar is quick.
+// The demo model's vocabulary, which is small, so that following a grammar is fast.
 const Model& small_vocabulary();
 
-// The files of llama.cpp's own tests, by name.
+// The vocabularies of llama.cpp's tests, by name.
 std::vector<std::string> vocabulary_files();
 
-// Ends the log, and the backtraces that a debugger is started for.
+// Turns off the log, and the backtraces, for which llama.cpp starts a debugger.
 void be_quiet();
 
 }  // namespace chasqui::fuzz

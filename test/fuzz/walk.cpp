@@ -16,11 +16,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The engine gives a sequence a few milliseconds at a time, and ten seconds in all.
-constexpr std::chrono::milliseconds kMostTime{500};
+// For a whole walk. In the engine a token gets a few milliseconds of a step, or seconds in the slow sampler.
+constexpr std::chrono::milliseconds kMaxTime{500};
 
-// Asking for all that is allowed looks at the whole vocabulary, and finds no more than some of it does: the tokens of a
-// byte, those that end, and every so many of the others.
+// To check the whole vocabulary takes long and finds no more bugs than to check a part of it: the tokens of one byte,
+// end-of-generation tokens, and every 32nd of the others.
 const std::vector<TokenId>& some_tokens() {
     static const std::vector<TokenId> some = [] {
         const Tokenizer      tokenizer(small_vocabulary());
@@ -54,7 +54,7 @@ void compile_and_walk(const GrammarSettings& grammar, std::string_view choices) 
     try {
         const std::shared_ptr<TokenConstraint> constraint = compiler.compile(grammar);
         Deadline                               deadline;
-        deadline.set(Clock::now() + kMostTime);
+        deadline.set(Clock::now() + kMaxTime);
         constraint->set_deadline(&deadline);
         for (const char choice : choices) {
             std::vector<TokenId> allowed = allowed_now(*constraint, choice);
@@ -66,7 +66,7 @@ void compile_and_walk(const GrammarSettings& grammar, std::string_view choices) 
             if (llama_vocab_is_eog(small_vocabulary().vocab(), token)) return;
         }
     } catch (const ConstraintTimeout&) {
-        // As a sequence whose grammar takes longer than its share.
+        // This happens to a sequence whose grammar takes longer than its share.
     } catch (const Error& error) {
         demand(error.code() == ErrorCode::invalid_grammar);
     }

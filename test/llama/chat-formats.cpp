@@ -79,13 +79,13 @@ const Test odd("chat: what does not fit the format is content, all of it and onc
     }
 });
 
-const Test continued("chat: a trailing answer is continued, and what it says already is no news", [] {
+const Test continued("chat: a trailing assistant message is continued, and its text is not reported again", [] {
     for (const char* name : {"Qwen-Qwen2.5-7B-Instruct", "Qwen-Qwen3-0.6B", "meta-llama-Llama-3.1-8B-Instruct"}) {
         const ChatTemplate   chat(source_of(name));
         const RenderedPrompt prompt = chat.render(
             R"({"messages": [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "One, two,"}]})");
         expect(prompt.text.size() > 9 && prompt.text.substr(prompt.text.size() - 9) == "One, two,",
-               std::string(name) + " to go on from the answer");
+               std::string(name) + " to continue the message");
         expect(prompt.format.has_value(), "a format");
         const Reply reply = read(*prompt.format, " three.", 2);
         expect_equal(reply.content, " three.");
@@ -93,7 +93,7 @@ const Test continued("chat: a trailing answer is continued, and what it says alr
     }
 });
 
-const Test plain("chat: where answers are their text there is no format, and a schema is a grammar", [] {
+const Test plain("chat: where completions are their text there is no format, and a schema is a grammar", [] {
     const ChatTemplate   chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
     const RenderedPrompt prompt = chat.render("{" + kQuestion + "}");
     expect(!prompt.format && !prompt.grammar, "neither format nor grammar");

@@ -47,12 +47,12 @@ public:
     }
 
     std::optional<std::string> render_alone(const std::string& messages, bool with_tools,
-                                            bool to_be_answered = true) const {
+                                            bool add_generation_prompt = true) const {
         common_chat_templates_inputs inputs;
         inputs.messages              = common_chat_msgs_parse_oaicompat(common_json::parse(messages));
         inputs.reasoning_format      = COMMON_REASONING_FORMAT_DEEPSEEK;
         inputs.parallel_tool_calls   = ours_.capabilities().parallel_tool_calls;
-        inputs.add_generation_prompt = to_be_answered;
+        inputs.add_generation_prompt = add_generation_prompt;
         if (with_tools) {
             inputs.tools =
                 common_chat_tools_parse_oaicompat(common_json::parse(std::string("{") + kTools + "}").at("tools"));

@@ -175,7 +175,7 @@ const Test literals("hostile grammar: many literals cost what their differences 
         grammar->accept(token_of(std::string(1, c)));
     }
     // It takes a tenth of a second, and would take a minute if each literal were matched by itself.
-    expect(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10), "an answer within seconds");
+    expect(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10), "a result within seconds");
 });
 
 const Test overdue("hostile grammar: a call ends when its deadline is over, and can be made again", [] {
@@ -194,7 +194,7 @@ const Test overdue("hostile grammar: a call ends when its deadline is over, and 
     expect_throws<ConstraintTimeout>([&] { grammar->allowed(); });
     deadline.lift();
     expect(expect_throws<Error>([&] { grammar->allowed(); }).code() == ErrorCode::invalid_grammar, "invalid_grammar");
-    expect(grammar->allows(token_of("a")), "an answer as before");
+    expect(grammar->allows(token_of("a")), "the same result as before");
     deadline.bring_to_now();
     expect_throws<ConstraintTimeout>([&] { grammar->accept(token_of("a")); });
     grammar->set_deadline(nullptr);

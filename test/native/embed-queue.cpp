@@ -24,7 +24,7 @@ size_t n_tokens(const std::vector<EmbedRow>& rows) {
     return sum;
 }
 
-const Test shares("embed-queue: short inputs share a pass up to its size", [] {
+const Test shares("embed-queue: short inputs share a step up to its size", [] {
     EmbedQueue queue({10, 8, 100, true});
     queue.add(request_of({4, 4, 4}));
     expect_equal(queue.plan().size(), size_t{2});
@@ -32,7 +32,7 @@ const Test shares("embed-queue: short inputs share a pass up to its size", [] {
     expect(queue.empty(), "an empty queue");
 });
 
-const Test whole("embed-queue: what cannot be split has a pass of its own when it is longer than one", [] {
+const Test whole("embed-queue: an indivisible input that is longer than a step has one of its own", [] {
     EmbedQueue queue({10, 8, 100, true});
     queue.add(request_of({3, 40, 3}));
     expect_equal(n_tokens(queue.plan()), size_t{3});
@@ -43,7 +43,7 @@ const Test whole("embed-queue: what cannot be split has a pass of its own when i
     expect_equal(n_tokens(queue.plan()), size_t{3});
 });
 
-const Test split("embed-queue: what can be split fills passes to the brim, in order", [] {
+const Test split("embed-queue: divisible inputs fill steps completely, in order", [] {
     EmbedQueue queue({10, 8, 100, false});
     queue.add(request_of({25, 5}));
     const std::vector<EmbedRow> first = queue.plan(), second = queue.plan(), third = queue.plan();
@@ -57,7 +57,7 @@ const Test split("embed-queue: what can be split fills passes to the brim, in or
     expect(queue.empty(), "an empty queue");
 });
 
-const Test turns("embed-queue: a single text does not wait for somebody's many", [] {
+const Test turns("embed-queue: a single text does not wait for another request's many", [] {
     EmbedQueue queue({10, 8, 100, true});
     const auto many = request_of(std::vector<size_t>(100, 5)), one = request_of({5});
     queue.add(many);
@@ -82,11 +82,12 @@ const Test dropped("embed-queue: a dropped request gives its slots back and take
     expect(queue.empty(), "an empty queue");
 });
 
-// Any traffic: each token of each input once and in order, no two inputs in a slot, never more than fits.
+// Any traffic: each token of each input is computed once and in order, no two inputs share a slot, no limit is
+// exceeded.
 const Test random("embed-queue: any traffic is computed once, in order, within the limits", [] {
     for (uint32_t seed = 1; seed <= 40; ++seed) {
         std::mt19937                                       random(seed);
-        const auto                                         draw = [&](size_t most) { return 1 + random() % most; };
+        const auto                                         draw = [&](size_t n_max) { return 1 + random() % n_max; };
         const bool                                         whole_inputs = seed % 2 == 0;
         const EmbedLimits                                  limits{draw(40), draw(6), 60, whole_inputs};
         EmbedQueue                                         queue(limits);
@@ -113,7 +114,7 @@ const Test random("embed-queue: any traffic is computed once, in order, within t
                 cells += length;
             }
             expect(rows.size() <= limits.n_slots && cells <= limits.n_cells, "no more than fits" + where);
-            expect(n_tokens(rows) <= limits.n_batch || (whole_inputs && rows.size() == 1), "a pass's size" + where);
+            expect(n_tokens(rows) <= limits.n_batch || (whole_inputs && rows.size() == 1), "a step's size" + where);
             expect(!rows.empty() || queue.empty(), "progress" + where);
         }
         for (const auto& request : requests) {

@@ -151,7 +151,7 @@ const Test turns("scheduler: encoding gets what a step leaves of the target time
     Scheduler scheduler(options(2, 1000));  // 100 ms
     scheduler.submit(with_image(1, '1', 5, 300, 3));
     scheduler.plan(Clock::now());
-    expect_equal(scheduler.encoding_ms(700), 700.0);  // nobody decodes: as long as the step
+    expect_equal(scheduler.encoding_ms(700), 700.0);  // no sequence decodes: as long as the step
     expect_equal(scheduler.encoding_ms(9000), 1000.0);
     scheduler.submit(text(2, 10));
     compute(scheduler, scheduler.plan(Clock::now()));
@@ -298,7 +298,7 @@ const Test unwanted("image encoder: what no sequence needs any more is not encod
     expect(late->embeddings[0] != nullptr, "encoded after all");
 });
 
-const Test failure("image encoder: an image that cannot be encoded fails those who have it, and nobody else", [] {
+const Test failure("image encoder: an image that cannot be encoded fails the sequences with it, and no other", [] {
     Results      results;
     ImageEncoder encoder(
         1000, [] {},

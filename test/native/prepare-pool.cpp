@@ -25,7 +25,7 @@ PreparePool::Options options(size_t n_workers, PreparePool::Clock::duration time
     return each;
 }
 
-// Submits a task and promises how it ends.
+// Submits a task; the future tells how it ended.
 std::future<Ending> submit(PreparePool& pool, uint32_t owner, std::function<void()> work) {
     const auto promise = std::make_shared<std::promise<Ending>>();
     auto       ending  = promise->get_future();
@@ -48,7 +48,7 @@ void busy_for(PreparePool::Clock::duration time) {
     }
 }
 
-// A door that tasks wait at.
+// Blocks tasks until it is opened.
 class Gate {
 public:
     void open() { promise_.set_value(); }
@@ -63,7 +63,7 @@ bool is(std::future<Ending>& ending, Ending expected) {
     return ending.wait_for(30s) == std::future_status::ready && ending.get() == expected;
 }
 
-const Test runs("prepare-pool: runs what it is given", [] {
+const Test runs("prepare-pool: runs a task", [] {
     PreparePool      pool(options(2));
     std::atomic<int> sum{0};
     std::vector<std::future<Ending>> endings;
@@ -72,7 +72,7 @@ const Test runs("prepare-pool: runs what it is given", [] {
     expect_equal(sum.load(), 5050);
 });
 
-const Test deadline("prepare-pool: what takes too long is ended, and others go on", [] {
+const Test deadline("prepare-pool: a task past its deadline is ended, and others go on", [] {
     PreparePool pool(options(2, 50ms));
     auto        first  = submit(pool, 1, go_on_until_interrupted);
     auto        second = submit(pool, 2, go_on_until_interrupted);
@@ -107,7 +107,7 @@ const Test stages("prepare-pool: the deadline is for the tasks that an owner has
     expect(is(other, Ending::done), "another owner to have its own time");
 });
 
-const Test given_back("prepare-pool: an owner that has nothing to do gets its time back", [] {
+const Test given_back("prepare-pool: an owner without tasks gets its time back", [] {
     PreparePool pool(options(1, 1s));
     const auto  stage = [&] { return submit(pool, 1, [] { busy_for(600ms); }); };
     auto        first = stage();
@@ -117,7 +117,7 @@ const Test given_back("prepare-pool: an owner that has nothing to do gets its ti
     expect(is(second, Ending::done), "the second to be done");
 });
 
-// One signal may be that of all that a program ever asks for.
+// A program may use one AbortSignal for all its requests, which makes one owner.
 const Test ordinary("prepare-pool: ordinary tasks, one after another, never add up to the deadline", [] {
     PreparePool pool(options(1, 1s));
     for (int i = 0; i < 25; ++i) {
@@ -164,7 +164,7 @@ const Test cancels("prepare-pool: a cancelled owner's tasks leave, and end", [] 
     expect_equal(n_begun.load(), 1);
 });
 
-const Test full("prepare-pool: takes no more than it has room for", [] {
+const Test full("prepare-pool: refuses tasks beyond its limit", [] {
     PreparePool::Options few = options(1);
     few.n_waiting            = 2;
     PreparePool       pool(few);
@@ -182,7 +182,7 @@ const Test full("prepare-pool: takes no more than it has room for", [] {
     expect(is(running, Ending::done) && is(first, Ending::done) && is(second, Ending::done), "the others to be done");
 });
 
-const Test stubborn("prepare-pool: work that does not look whether it is to end costs nobody else a place", [] {
+const Test stubborn("prepare-pool: work that never calls check() does not take a place from others", [] {
     const auto gate = std::make_shared<Gate>();
     {
         PreparePool pool(options(1, 20ms));
@@ -195,7 +195,7 @@ const Test stubborn("prepare-pool: work that does not look whether it is to end 
     gate->open();
 });
 
-const Test closed_again("prepare-pool: closing again neither waits again nor says otherwise", [] {
+const Test closed_again("prepare-pool: closing again neither waits again nor returns otherwise", [] {
     const auto  gate = std::make_shared<Gate>();
     PreparePool pool(options(1));
     Gate        begun;
@@ -212,7 +212,7 @@ const Test closed_again("prepare-pool: closing again neither waits again nor say
     expect(is(stuck, Ending::closed), "its end to be told");
 });
 
-const Test set_aside("prepare-pool: tasks that take long keep nobody waiting", [] {
+const Test long_tasks("prepare-pool: long tasks do not delay others", [] {
     PreparePool                      pool(options(2));
     std::vector<std::future<Ending>> long_ones;
     for (uint32_t owner = 1; owner <= 8; ++owner) long_ones.push_back(submit(pool, owner, go_on_until_interrupted));
@@ -222,7 +222,7 @@ const Test set_aside("prepare-pool: tasks that take long keep nobody waiting", [
     for (auto& ending : long_ones) expect(is(ending, Ending::closed), "each to be told");
 });
 
-const Test closing("prepare-pool: closing ends what runs and what waits", [] {
+const Test closing("prepare-pool: closing ends running and waiting tasks", [] {
     PreparePool       pool(options(1));
     std::atomic<bool> has_begun{false};
     auto              running = submit(pool, 1, [&] {
@@ -236,7 +236,7 @@ const Test closing("prepare-pool: closing ends what runs and what waits", [] {
     expect(!pool.submit({3, [] {}, [](Ending) {}}), "nothing more to be taken");
 });
 
-const Test lowers("prepare-pool: a task that takes long gives way to the rest of the process", [] {
+const Test lowers("prepare-pool: a long task gets a lower priority", [] {
     std::atomic<int>     n_lowered{0}, n_started{0};
     PreparePool::Options each = options(1);
     each.prepare_thread       = [&] { ++n_started; };

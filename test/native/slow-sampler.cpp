@@ -63,12 +63,12 @@ const Test samples("slow sampler: a token comes back with the sampler, which has
     auto        asked      = sample_of(1, constraint);
     asked->n_top           = 1;
     sampler.submit(std::move(asked));
-    const auto answers = done.take(true);
-    expect_equal(answers[0]->job_id, 1U);
-    expect_equal(answers[0]->token, 2);
-    expect(answers[0]->sampler != nullptr && !answers[0]->failure, "no failure");
-    expect_equal(answers[0]->logprobs->chosen.id, 2);
-    expect_equal(answers[0]->logprobs->top[0].id, 0);
+    const auto results = done.take(true);
+    expect_equal(results[0]->job_id, 1U);
+    expect_equal(results[0]->token, 2);
+    expect(results[0]->sampler != nullptr && !results[0]->failure, "no failure");
+    expect_equal(results[0]->logprobs->chosen.id, 2);
+    expect_equal(results[0]->logprobs->top[0].id, 0);
     expect(constraint->accepted == std::vector<TokenId>{2}, "accepted");
 });
 
@@ -82,14 +82,14 @@ const Test cancels("slow sampler: a cancelled sample breaks off, and the next is
     while (!endless->begun) std::this_thread::yield();
     sampler.cancel(2);
     sampler.cancel(1);
-    std::vector<std::unique_ptr<SlowSample>> answers;
-    while (answers.size() < 2) {
-        for (auto& answer : done.take(true)) answers.push_back(std::move(answer));
+    std::vector<std::unique_ptr<SlowSample>> results;
+    while (results.size() < 2) {
+        for (auto& sample : done.take(true)) results.push_back(std::move(sample));
     }
-    expect_equal(answers[0]->job_id, 1U);
-    expect(answers[0]->failure.has_value(), "broken off");
-    expect_equal(answers[1]->job_id, 3U);
-    expect_equal(answers[1]->token, 1);
+    expect_equal(results[0]->job_id, 1U);
+    expect(results[0]->failure.has_value(), "broken off");
+    expect_equal(results[1]->job_id, 3U);
+    expect_equal(results[1]->token, 1);
 });
 
 const Test closes("slow sampler: closing breaks off the current sample", [] {

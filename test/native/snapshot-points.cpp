@@ -17,7 +17,7 @@ void expect_points(const Points& message_starts, size_t n_prompt, const Points& 
     expect(points == expected, "the expected positions");
 }
 
-const Test chat("snapshot-points: after the instructions, and where the answer begins", [] {
+const Test chat("snapshot-points: after the instructions, and where the completion begins", [] {
     expect_points({0, 60, 80}, 83, {60, 80});
     expect_points({0, 60, 80, 100, 120}, 123, {60, 120});
 });

@@ -68,7 +68,7 @@ double longest_push(const ChatFormat& format, const std::string& text, size_t pi
     return longest;
 }
 
-const Test any_answer("chat: no answer ends the process or holds it up, in any format", [] {
+const Test any_completion("chat: no completion ends the process or blocks it, in any format", [] {
     double      longest = 0;
     std::string which;
     for (const auto& [name, format] : formats()) {

@@ -1,4 +1,4 @@
-#include "module-trial.h"
+#include "module-probe.h"
 
 #include "log.h"
 
@@ -20,13 +20,12 @@ namespace chasqui {
 
 namespace {
 
-// Wide enough for a block of any quantised type and for several tiles of a matrix unit; a multiple of nothing odd is
-// needed elsewhere, so the rest is small.
+// Wide enough for a block of any quantised type and for several tiles of a matrix unit. The other sizes may be small.
 constexpr int64_t kInner = 512;
 constexpr int64_t kRows  = 64;
-// One column takes the path of decoding, many that of prefill.
+// One column uses the kernels of decoding, many those of prefill.
 constexpr int64_t kColumns[] = {1, 32};
-// The share of the result's energy that may be error: what llama.cpp's own tests allow a product.
+// The relative error that llama.cpp's own tests allow a product.
 constexpr double kTolerance = 5e-4;
 
 struct FreeContext {
@@ -42,7 +41,7 @@ using Context = std::unique_ptr<ggml_context, FreeContext>;
 using Backend = std::unique_ptr<ggml_backend, FreeBackend>;
 using Buffer  = std::unique_ptr<ggml_backend_buffer, FreeBuffer>;
 
-// The same on every machine, without any library's idea of randomness.
+// Pseudorandom values that are the same on every machine.
 std::vector<float> make_values(int64_t count, uint32_t seed) {
     std::vector<float> values(static_cast<size_t>(count));
     for (float& value : values) {
@@ -55,7 +54,7 @@ std::vector<float> make_values(int64_t count, uint32_t seed) {
 struct Weights {
     ggml_type            type;
     std::vector<uint8_t> stored;
-    std::vector<float>   values;  // what `stored` stands for
+    std::vector<float>   values;  // what `stored` decodes to
 };
 
 Weights make_weights(ggml_type type) {
@@ -97,7 +96,7 @@ std::vector<float> multiply(ggml_backend* backend, ggml_backend_buffer_type_t st
     const Buffer weight_buffer(ggml_backend_alloc_ctx_tensors_from_buft(stored.get(), storage));
     if (!weight_buffer) throw std::runtime_error("it could not allocate memory");
     ggml_backend_buffer_set_usage(weight_buffer.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-    // A way to store weights serves some types only; llama.cpp asks before it uses one, and so does this.
+    // A storage format supports some types only; llama.cpp asks before it uses one, and so do we.
     if (!ggml_backend_supports_op(backend, product)) return {};
     const Buffer buffer(ggml_backend_alloc_ctx_tensors(computed.get(), backend));
     if (!buffer) throw std::runtime_error("it could not allocate memory");
@@ -123,7 +122,7 @@ std::vector<ggml_backend_buffer_type_t> list_storages(ggml_backend_dev_t device)
     return storages;
 }
 
-void try_device(ggml_backend_dev_t device, const std::function<void()>& on_step) {
+void probe_device(ggml_backend_dev_t device, const std::function<void()>& on_step) {
     const Backend backend(ggml_backend_dev_init(device, nullptr));
     if (!backend) throw std::runtime_error("its device could not be started: " + take_last_errors());
     bool computed = false;
@@ -136,7 +135,7 @@ void try_device(ggml_backend_dev_t device, const std::function<void()>& on_step)
                 if (products.empty()) continue;
                 on_step();
                 const double error = relative_error(weights, inputs, products);
-                // Negated, because a product that is not a number compares with nothing.
+                // Negated, because comparisons with NaN are false.
                 if (!(error <= kTolerance)) {
                     throw std::runtime_error(std::string("it computed a wrong product of ") + ggml_type_name(type) +
                                              " weights in " + ggml_backend_buft_name(storage) +
@@ -185,16 +184,16 @@ int score_module(const std::string& path) {
     return score == nullptr ? 1 : score();
 }
 
-std::vector<DeviceInfo> try_module(const std::string& path, const std::function<void()>& on_step) {
+std::vector<DeviceInfo> probe_module(const std::string& path, const std::function<void()>& on_step) {
     capture_log(false);
-    // ggml's loader logs no reason that could be told, so it is asked for here.
+    // ggml's loader does not log this reason, so the score is checked here.
     if (score_module(path) <= 0) throw std::runtime_error("this machine lacks what it needs");
     ggml_backend_reg_t module = ggml_backend_load(path.c_str());
     if (module == nullptr) throw std::runtime_error("ggml refused it: " + take_last_errors());
     std::vector<DeviceInfo> devices;
     for (size_t at = 0; at < ggml_backend_reg_dev_count(module); ++at) {
         ggml_backend_dev_t device = ggml_backend_reg_dev_get(module, at);
-        try_device(device, on_step);
+        probe_device(device, on_step);
         devices.push_back(describe(device));
     }
     if (devices.empty()) throw std::runtime_error("it found no device on this machine");

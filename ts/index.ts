@@ -39,6 +39,6 @@ export type {
   GenerateMessage,
   GeneratePart,
 } from './engine/load-chat-images.js';
-export type { LoadOptions } from './engine/load-options.js';
+export type { LoadHooks, LoadOptions } from './engine/load-options.js';
 export { loadModel, Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';

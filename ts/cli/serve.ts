@@ -134,7 +134,10 @@ async function serve(options: ServeOptions): Promise<void> {
   const progress = showProgress(process.stderr, 'Loading the model');
   try {
     const model = await modelPath(options);
-    const server = await start(profile, toSettings({ ...options, model }, progress.update));
+    const server = await start(profile, {
+      ...toSettings({ ...options, model }),
+      hooks: { onProgress: progress.update },
+    });
     progress.clear();
     stopOnSignals(
       () => server.stop(),
@@ -164,7 +167,7 @@ async function modelPath({ model = DEMO_MODEL, modelUrl, dataDir: given }: Serve
   }
 }
 
-function toSettings(options: ServeOptions & { model: string }, onProgress: (fraction: number) => void): StartSettings {
+function toSettings(options: ServeOptions & { model: string }): StartSettings {
   const { backend, parallel, threads, alias, maxQueue, targetStepMs, deterministic, pooling } = options;
   const { draftMax, draftMin, draftPMin, draftModel, prepareTimeout } = options;
   const { ctxSize: contextSize, cacheRam: cacheRamMiB, imageCacheMb: imageCacheMiB } = options;
@@ -173,7 +176,6 @@ function toSettings(options: ServeOptions & { model: string }, onProgress: (frac
     ...hosting,
     modelPath: options.model,
     model: {
-      onProgress,
       ...offloadSettings(options),
       ...givenOptions({
         backend,

@@ -1,4 +1,4 @@
-/** The options of `loadModel`. */
+/** The options of `loadModel`, which are data, and apart from them what it calls and what ends it. */
 import type { ImageHosts } from '../images/public-address.js';
 import type { Backend } from '../native/module-files.js';
 import type { OffloadOptions } from './offload.js';
@@ -64,8 +64,20 @@ export interface LoadOptions extends OffloadOptions {
   chatTemplate?: string;
   /** Writes llama.cpp's log to standard error. Default false. */
   verbose?: boolean;
+}
+
+/** What cannot be sent to another process as data. */
+export interface LoadHooks {
   /** Called with the fraction loaded, 0 to 1. */
-  onProgress?: (fraction: number) => void;
+  onProgress?: ((fraction: number) => void) | undefined;
   /** Aborts the load. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+}
+
+/** Users of the library may give both in one object. What `hooks` has goes before what `given` has. */
+export function splitHooks(
+  { onProgress, signal, ...options }: LoadOptions & LoadHooks,
+  hooks: LoadHooks = {},
+): { options: LoadOptions; hooks: LoadHooks } {
+  return { options, hooks: { onProgress: hooks.onProgress ?? onProgress, signal: hooks.signal ?? signal } };
 }

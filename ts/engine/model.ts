@@ -22,7 +22,7 @@ import type {
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
 import type { ImageInput, Job } from './job.js';
-import type { LoadOptions } from './load-options.js';
+import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { catalogued, withCatalogueCode } from './native-failure.js';
 import { Preparation } from './preparation.js';
@@ -242,9 +242,14 @@ function refuseUnknownTokens({ sampling }: Job, vocabularySize: number): void {
  * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options`,
  * `out_of_memory`, `addon_missing`, `backend_unavailable`; or the signal's reason.
  */
-export async function loadModel(path: string, options: LoadOptions = {}): Promise<Model> {
+export async function loadModel(
+  path: string,
+  given: LoadOptions & LoadHooks = {},
+  givenHooks: LoadHooks = {},
+): Promise<Model> {
+  const { options, hooks } = splitHooks(given, givenHooks);
   const streams = new Map<number, JobStream>();
-  const { core, info } = await openLocal(path, options, (...events) => deliver(streams, ...events));
+  const { core, info } = await openLocal(path, options, hooks, (...events) => deliver(streams, ...events));
   return new Model(core, streams, info, options);
 }
 

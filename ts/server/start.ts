@@ -3,7 +3,7 @@ import net from 'node:net';
 import os from 'node:os';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
-import type { LoadOptions } from '../engine/load-options.js';
+import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
@@ -19,6 +19,7 @@ export interface StartSettings {
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
   model?: LoadOptions;
+  hooks?: LoadHooks;
   engine?: EngineSettings;
   app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access'>;
   /** Needed by modes that have a base path. */
@@ -81,15 +82,10 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
 }
 
-function openEngine({ modelPath, model = {}, engine = {} }: StartSettings): Promise<Engine> {
+function openEngine({ modelPath, model = {}, hooks = {}, engine = {} }: StartSettings): Promise<Engine> {
   const { inProcess = false, ...supervision } = engine;
-  if (inProcess) return loadModel(modelPath, model);
-  const { onProgress, signal, ...options } = model;
-  return SupervisedEngine.open(modelPath, options, {
-    ...supervision,
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-  });
+  if (inProcess) return loadModel(modelPath, model, hooks);
+  return SupervisedEngine.open(modelPath, model, { ...hooks, ...supervision });
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */

@@ -38,7 +38,8 @@ async function open({ path, options, beatMs, coreDumps }: ControlMessage & { do:
   loadAddon().addon.ownProcess(coreDumps);
   const { core, info } = await openLocal(
     path,
-    { ...options, signal: loading.signal, onProgress: (fraction) => tell({ state: 'loading', fraction }) },
+    options,
+    { signal: loading.signal, onProgress: (fraction) => tell({ state: 'loading', fraction }) },
     (...events) => void pipe.write(encodeEvents(...events)),
   );
   const beat = setInterval(() => void core.stats().then((stats) => tell({ state: 'beat', stats })), beatMs);

@@ -21,7 +21,7 @@ import type {
 import { deliver } from '../events.js';
 import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
-import type { LoadOptions } from '../load-options.js';
+import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { Model } from '../model.js';
 import { RelayedStream } from '../relayed-stream.js';
 import type { JobStream } from '../token-stream.js';
@@ -31,10 +31,8 @@ import { type EngineEnd, type StartedChild, startChild } from './start-child.js'
 import { type Suspect, Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 
-export interface SupervisorHooks {
-  onProgress?: (fraction: number) => void;
-  /** Aborts the first load. */
-  signal?: AbortSignal;
+/** `onProgress` and `signal` are about the first load. */
+export interface SupervisorHooks extends LoadHooks {
   /** How long a step may take before the process is ended, in milliseconds; 0 is for ever. */
   stepTimeoutMs?: number;
   /** Told of every end but the last, and of what happens next. */

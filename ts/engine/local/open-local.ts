@@ -5,7 +5,7 @@ import { decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
-import type { LoadOptions } from '../load-options.js';
+import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
@@ -21,30 +21,35 @@ export interface OpenedCore {
  * `onEvents` is called on this thread, once for each wake of the engine.
  * @throws {ChasquiError} as `loadModel` does; or the signal's reason.
  */
-export async function openLocal(path: string, options: LoadOptions, onEvents: OnCoreEvents): Promise<OpenedCore> {
-  options.signal?.throwIfAborted();
+export async function openLocal(
+  path: string,
+  options: LoadOptions,
+  { signal, onProgress }: LoadHooks,
+  onEvents: OnCoreEvents,
+): Promise<OpenedCore> {
+  signal?.throwIfAborted();
   const absolutePath = resolve(path);
   const asked = toOpenRequest(absolutePath, options);
   const { addon } = loadAddon();
   const request = { ...asked, modules: await decideModules(options.backend) };
-  options.signal?.throwIfAborted();
-  const chosen = await chooseOffload(request, options, options.signal);
+  signal?.throwIfAborted();
+  const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
   const opening = addon.open(
     { ...request, options: { ...request.options, offload: chosen.offload } },
     (records, count, text, extras) => onEvents(records, count, text, extras, parsers.read(records, count, text)),
-    options.onProgress,
+    onProgress,
   );
   const onAbort = () => opening.abort();
-  options.signal?.addEventListener('abort', onAbort);
+  signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
     return { core: new LocalCore(native, parsers), info: describe(native, absolutePath, options, chosen) };
   } catch (error) {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     throw error;
   } finally {
-    options.signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -4,8 +4,9 @@ import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
-import { spellOut } from './cli/offload-options.js';
 import { serveCommand } from './cli/serve.js';
+import { spellOut } from './cli/table-options.js';
+import { LOAD_OPTIONS } from './engine/load-option-table.js';
 import { VERSION } from './version.js';
 
 await new Command('chasqui')
@@ -16,4 +17,4 @@ await new Command('chasqui')
   .addCommand(keysCommand())
   .addCommand(doctorCommand())
   .addCommand(buildCommand())
-  .parseAsync(spellOut(process.argv));
+  .parseAsync(spellOut(process.argv, LOAD_OPTIONS));

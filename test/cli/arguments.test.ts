@@ -1,6 +1,9 @@
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.js';
+import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.js';
+import type { OptionRow } from '../../ts/engine/option-row.js';
 import { runCli } from '../support/child.js';
 
 const test = suite('cli: arguments');
@@ -9,32 +12,36 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--port', 'abc'], /--port.*'abc' is invalid.*from 0 to 65535/],
   [['serve', '--port', '65536'], /--port.*from 0 to 65535/],
   [['serve', '--port', '-1'], /--port.*from 0 to 65535/],
-  [['serve', '--ctx-size', '0'], /--ctx-size.*whole number of at least 1/],
-  [['serve', '--parallel', '1.5'], /--parallel.*whole number of at least 1/],
-  [['serve', '--threads', '1e3'], /--threads.*whole number of at least 1/],
-  [['serve', '--body-limit', '64MB'], /--body-limit.*whole number of at least 1/],
+  [['serve', '--ctx-size', '0'], /--ctx-size.*whole number of tokens from 16 to/],
+  [['serve', '--parallel', '1.5'], /--parallel.*whole number from 1 to 256/],
+  [['serve', '--threads', '1e3'], /--threads.*whole number from 1 to 512/],
+  [['serve', '--body-limit', '64MB'], /--body-limit.*whole number of MiB from 1 to/],
   [['serve', '--model'], /--model <path>.*missing/],
-  [['serve', '--model', 'a', '--model-url', 'b'], /--model-url <url>' cannot be used with option '-m, --model/],
+  [
+    ['serve', '--model', 'a', '--model-url', 'b'],
+    /'-m, --model <path>' cannot be used with option '--model-url <url>'/,
+  ],
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /fetched from ftp:.*begin with https.*end in \.gguf/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
   [['serve', 'model.gguf'], /too many arguments/],
-  [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop, serverless/],
+  [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop or serverless/],
   [['serve', '--mode', 'serverless'], /needs --org <org_id> and --app <app_id>/],
   [['serve', '--mode', 'serverless', '--org', 'a/b', '--app', 'c'], /`a\/b` cannot be part of a URL path/],
-  [['serve', '--mode', 'serverless', '--org', 'a', '--app', 'c', '--auth', 'shared'], /--auth.*private, public/],
+  [['serve', '--mode', 'serverless', '--org', 'a', '--app', 'c', '--auth', 'shared'], /--auth.*private or public/],
   [['serve', '--org', 'a'], /--org, --app and --auth are for --mode serverless, not for runtime mode/],
   [['serve', '--mode', 'desktop', '--auth', 'private'], /--auth are for --mode serverless, not for desktop mode/],
   [['serve', '--cors-origin', 'https://a.example/'], /--cors-origin.*without a path/],
   [['serve', '--cors-origin', 'a.example'], /--cors-origin.*scheme:\/\/host/],
   [['serve', '--stall-timeout', 'soon'], /--stall-timeout.*whole number/],
-  [['serve', '--gpu-layers', 'most'], /--gpu-layers.*whole number, auto or all/],
-  [['serve', '-ngl', '-1'], /--gpu-layers.*whole number, auto or all/],
-  [['serve', '--split-mode', 'tensor'], /--split-mode.*none, layer, row/],
+  [['serve', '--gpu-layers', 'most'], /--gpu-layers.*whole number from 0 to \d+, auto or all/],
+  [['serve', '-ngl', '-1'], /--gpu-layers.*whole number from 0 to \d+, auto or all/],
+  [['serve', '--split-mode', 'tensor'], /--split-mode.*none, layer or row/],
   [['serve', '--main-gpu', 'first'], /--main-gpu.*whole number/],
   [['serve', '--tensor-split', '3,'], /--tensor-split.*numbers separated by commas/],
-  [['serve', '--tensor-split', '0,0', '--port', '0'], /tensorSplit.*not all 0/],
+  [['serve', '--tensor-split', '0,0'], /--tensor-split.*not all 0/],
+  [['serve', '--device', 'none,CUDA0', '--port', '0'], /--device is none,CUDA0/],
   [['serve', '--fit-target', '1GB'], /--fit-target.*whole number/],
-  [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds, from 1/],
+  [['serve', '--prepare-timeout', '0'], /--prepare-timeout.*seconds from 1 to 1000000/],
   [['keys', 'make'], /unknown command 'make'/],
   [['server'], /unknown command 'server'/],
   [['serve', '--host', '192.0.2.1', '--port', '0'], /192\.0\.2\.1 is not an address of this machine.*--host/],
@@ -60,26 +67,21 @@ test('a port in use is said before any model is loaded', async () => {
   assert.is(stderr, `chasqui: port ${port} at 127.0.0.1 is in use; stop what uses it, or choose another with --port\n`);
 });
 
-test('help explains every option, with its default', async () => {
+test('help explains every option, with its default, under headings and within 80 columns', async () => {
   const { code, stdout } = await runCli(['serve', '--help']);
   assert.is(code, 0);
-  const text = stdout.replace(/\s+/g, ' ');
-  const options = [
-    'model',
-    'model-url',
-    'host',
-    'port',
-    'ctx-size',
-    'parallel',
-    'threads',
-    'alias',
-    'strict',
-    'body-limit',
-  ];
-  options.push('device', 'gpu-layers', 'split-mode', 'main-gpu', 'tensor-split', 'fit-target');
-  options.push('mode', 'auth', 'data-dir', 'cors-origin', 'allowed-host', 'stall-timeout');
-  for (const option of options)
-    assert.match(text, new RegExp(`--${option} [^(]*\\((choices: [^)]*, )?default: `), option);
+  assert.equal(
+    stdout.split('\n').filter((line) => line.length > 80),
+    [],
+  );
+  const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
+  for (const { group } of rows) assert.match(stdout, new RegExp(`^${group.replace(/[()]/g, '\\$&')}:$`, 'm'));
+  for (const { flag } of rows.filter((row) => row.flag !== null)) {
+    const explained = `^  (-\\w, )?${flag} [^(]*(\\(CUDA\\)[^(]*)?\\((choices:\\s+[^)]*;\\s+)?default:\\s`;
+    assert.match(stdout, new RegExp(explained, 'm'), String(flag));
+  }
+  assert.not.match(stdout, '--image-cache-mb');
+  assert.not.match(stdout, '`');
 });
 
 test('the commands are listed', async () => {

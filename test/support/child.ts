@@ -17,9 +17,10 @@ export interface Child {
   exited: Promise<Exit>;
 }
 
-/** Starts a TypeScript file, `ts/cli.ts` for one. */
-export function startChild(file: string, args: readonly string[] = []): Child {
-  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args], { cwd: ROOT });
+/** Starts a TypeScript file, `ts/cli.ts` for one. `variables` are set beside those of this process. */
+export function startChild(file: string, args: readonly string[] = [], variables: NodeJS.ProcessEnv = {}): Child {
+  const env = { ...process.env, ...variables };
+  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args], { cwd: ROOT, env });
   const output = { stdout: '', stderr: '' };
   process_.stdout.on('data', (data) => {
     output.stdout += data;
@@ -34,8 +35,11 @@ export function startChild(file: string, args: readonly string[] = []): Child {
 }
 
 /** Runs the command line to its end. */
-export async function runCli(args: readonly string[]): Promise<Exit & { stdout: string; stderr: string }> {
-  const child = startChild('ts/cli.ts', args);
+export async function runCli(
+  args: readonly string[],
+  variables: NodeJS.ProcessEnv = {},
+): Promise<Exit & { stdout: string; stderr: string }> {
+  const child = startChild('ts/cli.ts', args, variables);
   const exit = await child.exited;
   return { ...exit, ...child.output };
 }

@@ -2,8 +2,13 @@
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
 import type { ApiKey, KeyStore } from '../keys/key-store.js';
-import { dataDir, dataDirOption } from './data-dir.js';
+import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
+import { HOSTING_OPTIONS } from './hosting-option-table.js';
+import { addTableOptions, givenOptions } from './table-options.js';
+
+/** The option of `chasqui serve`, under the heading that the others here have. */
+const DATA_DIR = { dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Options' } };
 
 interface KeysOptions {
   dataDir?: string;
@@ -35,9 +40,8 @@ export function keysCommand(): Command {
 }
 
 function subcommand(name: string, description: string): Command {
-  return new Command(name)
+  return addTableOptions(new Command(name), DATA_DIR)
     .description(description)
-    .addOption(dataDirOption())
     .option('--json', 'print JSON, for programs')
     .helpOption('-h, --help', 'explain the options');
 }
@@ -46,7 +50,7 @@ function subcommand(name: string, description: string): Command {
 async function withKeys(options: KeysOptions, action: (keys: KeyStore) => string): Promise<void> {
   try {
     const { KeyStore } = await import('../keys/key-store.js');
-    const keys = KeyStore.open(dataDir(options.dataDir));
+    const keys = KeyStore.open(dataDir(givenOptions(DATA_DIR, { ...options }).dataDir));
     try {
       console.log(action(keys));
     } finally {

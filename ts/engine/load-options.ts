@@ -1,70 +1,11 @@
 /** The options of `loadModel`, which are data, and apart from them what it calls and what ends it. */
-import type { ImageHosts } from '../images/public-address.js';
-import type { Backend } from '../native/module-files.js';
-import type { OffloadOptions } from './offload.js';
+import { ChasquiError } from '../errors.js';
+import { LOAD_OPTIONS } from './load-option-table.js';
+import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from './option-row.js';
 
-export interface LoadOptions extends OffloadOptions {
-  /** The name requests use; default: the file's name without `.gguf`. */
-  alias?: string;
-  /** Tokens that one conversation can hold, prompt plus answer; default: what the model was trained for, at most 4096. */
-  contextSize?: number;
-  /** How many sequences decode at the same time; each reserves `contextSize` tokens of memory. Default 4. */
-  parallel?: number;
-  /**
-   * What to compute with: `cpu`, or a GPU's `cuda`, `metal` or `vulkan`; decided by the first model of a process.
-   * Default: the environment's CHASQUI_BACKEND, or else `auto`, the best that passes a trial.
-   */
-  backend?: Backend | 'auto';
-  /** Compute threads; default: one per physical core, or fewer where the model is so small that they only wait. */
-  threads?: number;
-  /** Tokens in one step, at most; default 2048. */
-  batchSize?: number;
-  /** How many jobs may wait beside those that run; one more is refused with `queue_full`. Default 256. */
-  maxQueue?: number;
-  /** How long a step may take while anyone decodes, in milliseconds: longer prompts are sliced. Default 100. */
-  targetStepMs?: number;
-  /**
-   * How long all that must be done before a request can be computed may take: rendering, tokenizing, compiling grammars.
-   * What takes longer is ended with `prepare_timeout`. In milliseconds; default 10,000.
-   */
-  prepareTimeoutMs?: number;
-  /** Main memory for the KV cells of conversations that had to give way, in MiB; 0 keeps none. Default 1024. */
-  cacheRamMiB?: number;
-  /**
-   * Computes every sequence alone and from its first token. Kernels round differently for other batch shapes, so that
-   * two tokens of nearly equal probability may change places when others are served at the same time or a beginning is
-   * cached; this excludes it, at the price of batching, caching and guessing. Default false.
-   */
-  deterministic?: boolean;
-  /**
-   * Speculative decoding: tokens to guess at a time, at most, and to check together; 0 is off. Guesses come from the text
-   * so far, which pays where answers quote their prompts, or from `draftModel`; only while one or two streams decode.
-   * Answers are what they would be without. Default 0, or 8 with a draft model.
-   */
-  draftMax?: number;
-  /** GGUF file of a small model with the same vocabulary, to guess with. */
-  draftModel?: string;
-  /** Guesses of the draft model that are shorter are not checked. Default 0. */
-  draftMin?: number;
-  /** The draft model stops guessing at a token that it gives less probability than this. Default 0. */
-  draftPMin?: number;
-  /** Vision projector (GGUF); default: the one beside the model (see `findProjector`), if there is one; `null`: none. */
-  mmproj?: string | null;
-  /** Main memory for what pictures were encoded to, in MiB, so that none is encoded twice. Default 256. */
-  imageCacheMiB?: number;
-  /** Where `generate` fetches pictures from that messages give by address. Default: public addresses only. */
-  imageHosts?: ImageHosts;
-  /**
-   * How the vectors of a text's tokens become the text's vector, where the model's file does not say or is to be
-   * overruled; `rank` for models with a head for ranking whose file does not say so. Default: as the file says, or else
-   * `mean`.
-   */
-  pooling?: 'mean' | 'cls' | 'last' | 'rank';
-  /** A Jinja template instead of the model's own. */
-  chatTemplate?: string;
-  /** Writes llama.cpp's log to standard error. Default false. */
-  verbose?: boolean;
-}
+/** What each option means, takes and defaults to is said in load-option-table.ts. */
+export interface LoadOptions extends OptionsOf<typeof LOAD_OPTIONS> {}
+export interface CompleteLoadOptions extends CompleteOptionsOf<typeof LOAD_OPTIONS> {}
 
 /** What cannot be sent to another process as data. */
 export interface LoadHooks {
@@ -80,4 +21,39 @@ export function splitHooks(
   hooks: LoadHooks = {},
 ): { options: LoadOptions; hooks: LoadHooks } {
   return { options, hooks: { onProgress: hooks.onProgress ?? onProgress, signal: hooks.signal ?? signal } };
+}
+
+/**
+ * The options with the defaults of those that were not given.
+ * @throws {ChasquiError} `invalid_options`: an option that does not exist, or with a value that it does not take.
+ */
+export function completeLoadOptions(given: LoadOptions): CompleteLoadOptions {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(LOAD_OPTIONS, name));
+  if (unknown !== undefined) {
+    throw new ChasquiError('invalid_options', `\`${unknown.slice(0, 100)}\` is not an option of \`loadModel\`.`);
+  }
+  const complete = Object.entries(LOAD_OPTIONS).map(([name, row]) => [
+    name,
+    valueOrDefault(name, row, given[name as keyof LoadOptions]),
+  ]);
+  return Object.fromEntries(complete) as CompleteLoadOptions;
+}
+
+function valueOrDefault(name: string, row: OptionRow, value: unknown): unknown {
+  if (value === undefined) return 'default' in row ? row.default : undefined;
+  if (fits(row, value)) return value;
+  throw new ChasquiError('invalid_options', `\`${name}\` is ${shown(value)}, but must be ${wanted(row)}.`);
+}
+
+/** As it may be shown in a message, whatever it is. */
+function shown(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    // It contains itself, or something that JSON has no form for.
+  }
+  if (text === undefined) return `of type ${typeof value}`;
+  return text.length > 100 ? `${text.slice(0, 100)}...` : text;
 }

@@ -1,43 +1,42 @@
-/** What the native code is asked to open, from the options of `loadModel`: their defaults are here. */
+/** What native code is asked to open: the options of `loadModel`, checked and complete, in its own words. */
 import { resolve } from 'node:path';
-import { ChasquiError } from '../errors.js';
 import type { OpenRequest } from '../native/addon.js';
 import { findProjector } from './find-projector.js';
-import type { LoadOptions } from './load-options.js';
-import { readOffload } from './offload.js';
+import { completeLoadOptions, type LoadOptions } from './load-options.js';
+import { toNativeOffload } from './offload.js';
+
+const MIB = 2 ** 20;
+/** The length of drafts where there is a model to draft with, unless it is given. */
+const DRAFT_MAX_WITH_MODEL = 8;
 
 /** @throws {ChasquiError} `invalid_options` */
-export function toOpenRequest(path: string, options: LoadOptions): Omit<OpenRequest, 'modules'> {
+export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {
+  const options = completeLoadOptions(given);
+  const { draftModel, pooling } = options;
   return {
-    verbose: options.verbose ?? false,
+    verbose: options.verbose,
     path,
-    prepareTimeoutMs: prepareTimeout(options.prepareTimeoutMs),
+    prepareTimeoutMs: options.prepareTimeoutMs,
     options: {
-      offload: readOffload(options),
+      offload: toNativeOffload(options),
       contextLength: options.contextSize ?? 0,
-      parallel: options.parallel ?? 4,
+      parallel: options.parallel,
       threads: options.threads ?? 0,
-      batchSize: options.batchSize ?? 2048,
-      ubatchSize: Math.min(options.batchSize ?? 512, 512),
-      targetStepMs: options.targetStepMs ?? 100,
-      deterministic: options.deterministic ?? false,
-      draftMax: options.draftMax ?? (options.draftModel === undefined ? 0 : 8),
-      draftMin: options.draftMin ?? 0,
-      draftPMin: options.draftPMin ?? 0,
-      draftModelPath: options.draftModel === undefined ? '' : resolve(options.draftModel),
-      ...(options.pooling !== undefined && { pooling: options.pooling }),
+      batchSize: options.batchSize,
+      ubatchSize: Math.min(options.batchSize, 512),
+      targetStepMs: options.targetStepMs,
+      deterministic: options.deterministic,
+      draftMax: options.draftMax ?? (draftModel === undefined ? 0 : DRAFT_MAX_WITH_MODEL),
+      draftMin: options.draftMin,
+      draftPMin: options.draftPMin,
+      draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
+      ...(pooling !== undefined && { pooling }),
       chatTemplate: options.chatTemplate ?? '',
-      cacheRamBytes: (options.cacheRamMiB ?? 1024) * 2 ** 20,
+      cacheRamBytes: options.cacheRamMiB * MIB,
       mmprojPath: projectorPath(path, options.mmproj),
-      imageCacheBytes: (options.imageCacheMiB ?? 256) * 2 ** 20,
+      imageCacheBytes: options.imageCacheMiB * MIB,
     },
   };
-}
-
-/** Native code counts milliseconds in 32 bits. */
-function prepareTimeout(given = 10_000): number {
-  if (Number.isInteger(given) && given >= 1 && given <= 1e9) return given;
-  throw new ChasquiError('invalid_options', '`prepareTimeoutMs` must be a whole number from 1 to 10^9.');
 }
 
 function projectorPath(modelPath: string, mmproj: string | null | undefined): string {

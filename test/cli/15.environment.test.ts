@@ -1,0 +1,58 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli, startChild, untilWritten } from '../support/child.js';
+
+const test = suite('cli: environment');
+
+const REFUSED: [variables: Record<string, string>, says: RegExp][] = [
+  [{ CHASQUI_PARALLEL: 'many' }, /CHASQUI_PARALLEL is 'many', but must be a whole number from 1 to 256/],
+  [{ CHASQUI_BACKEND: 'gpu' }, /CHASQUI_BACKEND is 'gpu', but must be auto, cuda/],
+  [{ CHASQUI_STRICT: 'yes' }, /CHASQUI_STRICT is 'yes', but must be 1, 0, true or false/],
+  [{ CHASQUI_PREPARE_TIMEOUT: '0' }, /CHASQUI_PREPARE_TIMEOUT.*seconds from 1 to 1000000/],
+  [{ CHASQUI_MODEL: 'a', CHASQUI_MODEL_URL: 'b' }, /CHASQUI_MODEL and CHASQUI_MODEL_URL exclude each other/],
+  [{ CHASQUI_MODE: 'serverless' }, /needs --org <org_id> and --app <app_id>/],
+];
+
+for (const [variables, says] of REFUSED) {
+  test(`refuses ${JSON.stringify(variables)}`, async () => {
+    const { code, stdout, stderr } = await runCli(['serve'], variables);
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, says);
+    assert.match(stderr, /^chasqui: [^\n]*\n$/);
+  });
+}
+
+test('serve takes its options from the environment, and flags before them', async () => {
+  const variables = {
+    CHASQUI_PORT: '0',
+    CHASQUI_ALIAS: 'from-the-environment',
+    CHASQUI_CTX_SIZE: '512',
+    CHASQUI_PARALLEL: '2',
+    CHASQUI_THREADS: '1',
+    CHASQUI_STRICT: 'true',
+  };
+  const child = startChild('ts/cli.ts', ['serve', '--parallel', '3'], variables);
+  const [, base] = await untilWritten(child, /^Serving from-the-environment at (http:\S+\/v1)$/m);
+  const { data } = (await (await fetch(`${base}/models`)).json()) as { data: { context_length: number }[] };
+  assert.is(data[0]?.context_length, 512);
+  const health = await (await fetch(new URL('/health', base))).json();
+  assert.is((health as { kv_cells_total: number }).kv_cells_total, 3 * 512);
+  const body = JSON.stringify({
+    model: 'from-the-environment',
+    messages: [{ role: 'user', content: 'Hi' }],
+    surprise: 1,
+  });
+  const headers = { 'content-type': 'application/json' };
+  assert.is((await fetch(`${base}/chat/completions`, { method: 'POST', headers, body })).status, 400);
+  child.process.kill('SIGTERM');
+  assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
+});
+
+test('keys are kept where CHASQUI_HOME says', async () => {
+  const { code, stderr } = await runCli(['keys', 'list'], { CHASQUI_HOME: '/dev/null/nowhere' });
+  assert.is(code, 1);
+  assert.match(stderr, '/dev/null/nowhere');
+});
+
+test.run();

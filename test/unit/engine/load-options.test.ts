@@ -1,0 +1,140 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LOAD_OPTIONS } from '../../../ts/engine/load-option-table.js';
+import { completeLoadOptions, type LoadHooks, type LoadOptions, splitHooks } from '../../../ts/engine/load-options.js';
+import { toOpenRequest } from '../../../ts/engine/open-request.js';
+import { ChasquiError } from '../../../ts/errors.js';
+
+const test = suite('unit: load options');
+
+/** Values that each option refuses, beside those that no option takes. */
+const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[] } = {
+  alias: ['', 3],
+  mmproj: ['', false],
+  chatTemplate: ['', null],
+  pooling: ['Mean', 'max', '', null],
+  contextSize: [0, 3, 15, 16.5, 2 ** 31, '512', null],
+  parallel: [0, 257, 1000, 1.5, '4'],
+  backend: ['gpu', '', null],
+  threads: [0, -1, 513, 0.5],
+  batchSize: [0, 2 ** 20 + 1],
+  maxQueue: [-1, 2 ** 31],
+  targetStepMs: [0, -100, 0.5],
+  prepareTimeoutMs: [0, -1, 1.5, 1e9 + 1],
+  cacheRamMiB: [-1, 0.5, 2 ** 31],
+  imageCacheMiB: [-1, 0.5, 2 ** 31],
+  imageHosts: ['private', '', null],
+  deterministic: [0, 'true', null],
+  verbose: [1, 'yes'],
+  device: ['', 'CUDA0,', ',', [], [''], [3], 3, null],
+  gpuLayers: [-1, 1.5, 2 ** 31, '3', 'most', null],
+  splitMode: ['tensor', '', 3, null],
+  mainGpu: [-1, 0.5, '0', null, 2 ** 31],
+  tensorSplit: [[-1], [Number.NaN], [0, 0], ['3'], [1e39], [3e38, 3e38], [1e-60], '3,1', 3, null],
+  fitTargetMiB: [-1, 0.5, '1024', null],
+  draftMax: [-1, 65_536, 0.5],
+  draftModel: ['', null],
+  draftMin: [-1, 65_536],
+  draftPMin: [-0.1, 1.1, '0.5', null],
+};
+const NEVER = [Number.NaN, Number.POSITIVE_INFINITY, {}, () => 1, 10n, Symbol('x')];
+
+for (const [name, values] of Object.entries(REFUSED)) {
+  for (const value of [...values, ...NEVER]) {
+    test(`refuses ${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`, () => {
+      const { code, message } = refusal({ [name]: value } as LoadOptions);
+      assert.is(code, 'invalid_options');
+      assert.match(message, new RegExp(`^\`${name}\` is .+, but must be .+\\.$`));
+    });
+  }
+}
+
+function refusal(options: LoadOptions): ChasquiError {
+  try {
+    toOpenRequest('/models/a.gguf', options);
+  } catch (error) {
+    assert.instance(error, ChasquiError);
+    return error as ChasquiError;
+  }
+  throw new Error('it was taken');
+}
+
+test('a message shows what was given, as far as it may be long', () => {
+  const circle: unknown[] = [];
+  circle.push(circle);
+  assert.match(refusal({ parallel: 1000 }).message, '`parallel` is 1000, but must be a whole number from 1 to 256.');
+  assert.match(refusal({ device: circle } as LoadOptions).message, '`device` is of type object, but');
+  assert.ok(refusal({ pooling: 'x'.repeat(1000) } as unknown as LoadOptions).message.length < 250);
+});
+
+test('an option that does not exist is refused by its name', () => {
+  assert.match(refusal({ contextsize: 512 } as LoadOptions).message, '`contextsize` is not an option of `loadModel`.');
+  assert.match(refusal({ toString: 512 } as unknown as LoadOptions).message, '`toString` is not an option');
+});
+
+test('what is not given has its default, and `undefined` is not given', () => {
+  const given: object = { parallel: 2, threads: undefined, batchSize: undefined };
+  const complete = completeLoadOptions(given);
+  assert.is(complete.parallel, 2);
+  assert.is(complete.threads, undefined);
+  assert.equal(Object.keys(complete), Object.keys(LOAD_OPTIONS));
+  for (const [name, row] of Object.entries(LOAD_OPTIONS)) {
+    if (name !== 'parallel' && 'default' in row) assert.is(complete[name as keyof LoadOptions], row.default, name);
+  }
+});
+
+test('native code is asked for what was given, in its own units', () => {
+  const given: LoadOptions = { cacheRamMiB: 2, imageCacheMiB: 3, contextSize: 512, batchSize: 100, mmproj: null };
+  const { options, prepareTimeoutMs } = toOpenRequest('/models/a.gguf', { ...given, prepareTimeoutMs: 77 });
+  assert.is(prepareTimeoutMs, 77);
+  assert.is(options.cacheRamBytes, 2 * 2 ** 20);
+  assert.is(options.imageCacheBytes, 3 * 2 ** 20);
+  assert.is(options.contextLength, 512);
+  assert.equal([options.batchSize, options.ubatchSize], [100, 100]);
+  assert.is(options.mmprojPath, '');
+  assert.is(options.pooling, undefined);
+});
+
+test('native code is asked for the defaults', () => {
+  const { options, prepareTimeoutMs, verbose } = toOpenRequest('/models/a.gguf', {});
+  assert.equal([prepareTimeoutMs, verbose], [10_000, false]);
+  const { offload, ...rest } = options;
+  assert.is(offload.splitMode, 'layer');
+  assert.equal(rest, {
+    contextLength: 0,
+    parallel: 4,
+    threads: 0,
+    batchSize: 2048,
+    ubatchSize: 512,
+    targetStepMs: 100,
+    deterministic: false,
+    draftMax: 0,
+    draftMin: 0,
+    draftPMin: 0,
+    draftModelPath: '',
+    chatTemplate: '',
+    cacheRamBytes: 1024 * 2 ** 20,
+    mmprojPath: '',
+    imageCacheBytes: 256 * 2 ** 20,
+  });
+});
+
+test('a draft model drafts unless told otherwise', () => {
+  const draftMax = (options: LoadOptions) => toOpenRequest('/models/a.gguf', options).options.draftMax;
+  assert.is(draftMax({ draftModel: 'b.gguf' }), 8);
+  assert.is(draftMax({ draftModel: 'b.gguf', draftMax: 0 }), 0);
+});
+
+test('options are data: what is called stands apart, whichever way it was given', () => {
+  const onProgress = () => undefined;
+  const { signal } = new AbortController();
+  const beside: LoadOptions & LoadHooks = { parallel: 2, onProgress, signal };
+  const { options, hooks } = splitHooks(beside);
+  assert.equal(structuredClone(options), { parallel: 2 });
+  assert.equal(hooks, { onProgress, signal });
+  const other = new AbortController().signal;
+  assert.is(splitHooks(beside, { signal: other }).hooks.signal, other);
+  assert.is(splitHooks(beside, { signal: other }).hooks.onProgress, onProgress);
+});
+
+test.run();

@@ -1,0 +1,57 @@
+/** From an option's text, in a flag or an environment variable, to its value. */
+import { fits, inFlagUnit, type OptionRow, wanted } from '../engine/option-row.js';
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+]);
+
+/** `undefined`: the option does not take this text; `wantedText` says what it takes. */
+export function parseOption(row: OptionRow, text: string): unknown {
+  const value = toValue(row, text);
+  return fits(row, value) ? value : undefined;
+}
+
+/** To follow "must be". */
+export function wantedText(row: OptionRow): string {
+  const or = isNullable(row) ? ', or none' : '';
+  return `${wanted(row, { inText: true })}${or}`;
+}
+
+export function isNullable(row: OptionRow): boolean {
+  return 'nullable' in row && row.nullable === true;
+}
+
+/** `undefined`: not a value of the row's type. */
+function toValue(row: OptionRow, text: string): unknown {
+  switch (row.type) {
+    case 'boolean':
+      return BOOLEANS.get(text);
+    case 'integer':
+    case 'number':
+      return row.words?.includes(text) ? text : toNumber(row, text);
+    case 'names':
+      return text.split(',');
+    case 'shares':
+      return text.split(',').map((share) => decimal(share));
+    case 'path':
+    case 'string':
+      return isNullable(row) && text === 'none' ? null : text;
+    case 'choice':
+      return text;
+  }
+}
+
+function toNumber(row: Extract<OptionRow, { type: 'integer' | 'number' }>, text: string): number | undefined {
+  const number = row.type === 'number' ? decimal(text) : /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  const { min, max } = inFlagUnit(row);
+  if (number === undefined || number < min || number > max) return undefined;
+  return number * (row.flagUnit?.size ?? 1);
+}
+
+/** Digits with or without a point; no sign, no exponent. */
+function decimal(text: string): number | undefined {
+  return /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : undefined;
+}

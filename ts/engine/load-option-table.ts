@@ -1,0 +1,285 @@
+/**
+ * The options of `loadModel`, each said once: the type `LoadOptions`, the checks and defaults of `loadModel`, the flags of
+ * `chasqui serve`, its environment variables, its help and the tables in ts/cli/README.md come from these rows.
+ *
+ * To add an option, add a row, and say in open-request.ts what native code gets of it.
+ */
+import { BACKENDS } from '../native/module-files.js';
+import { MAX_COUNT, type OptionRows } from './option-row.js';
+
+export const LOAD_OPTIONS = {
+  alias: {
+    type: 'string',
+    flag: '--alias',
+    short: '-a',
+    placeholder: 'name',
+    group: 'Model',
+    help: "the model's name in requests",
+    otherwise: "the file's name without .gguf",
+  },
+  /** `null`: none, whatever lies beside the model. */
+  mmproj: {
+    type: 'path',
+    nullable: true,
+    flag: '--mmproj',
+    group: 'Model',
+    help: "GGUF file of the model's vision projector; none: take text only",
+    otherwise:
+      'mmproj-<model>.gguf, <model>-mmproj.gguf, <model>.mmproj.gguf, or the only mmproj*.gguf beside the model where ' +
+      'there is no other model',
+  },
+  chatTemplate: {
+    type: 'string',
+    flag: '--chat-template',
+    placeholder: 'jinja',
+    group: 'Model',
+    help: 'a Jinja template for chats, as text',
+    otherwise: "the model's own",
+  },
+  pooling: {
+    type: 'choice',
+    choices: ['mean', 'cls', 'last', 'rank'],
+    flag: '--pooling',
+    placeholder: 'kind',
+    group: 'Model',
+    help: "how the vectors of a text's tokens become its embedding; rank: for reranking models whose file does not say so",
+    otherwise: "what the model's file says, or else mean",
+  },
+  contextSize: {
+    type: 'integer',
+    min: 16,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    flag: '--ctx-size',
+    short: '-c',
+    placeholder: 'n',
+    group: 'Computing',
+    help: 'tokens that one conversation can hold, its completion included',
+    otherwise: 'what the model was trained for, at most 4096',
+  },
+  parallel: {
+    type: 'integer',
+    min: 1,
+    // llama.cpp has no more sequences.
+    max: 256,
+    default: 4,
+    flag: '--parallel',
+    short: '-j',
+    group: 'Computing',
+    help: 'completions computed at the same time; each takes the memory of `contextSize` tokens',
+  },
+  /** The first model of a process decides. The library reads CHASQUI_BACKEND as well. */
+  backend: {
+    type: 'choice',
+    choices: ['auto', ...BACKENDS],
+    flag: '--backend',
+    placeholder: 'name',
+    group: 'Computing',
+    help: 'what to compute with; auto: the best that passes a trial, see chasqui doctor',
+    otherwise: 'auto',
+  },
+  threads: {
+    type: 'integer',
+    min: 1,
+    // GGML_MAX_N_THREADS.
+    max: 512,
+    flag: '--threads',
+    short: '-t',
+    group: 'Computing',
+    help: 'threads to compute with',
+    otherwise: 'one per physical core, fewer for very small models',
+  },
+  batchSize: {
+    type: 'integer',
+    min: 1,
+    max: 2 ** 20,
+    unit: 'tokens',
+    default: 2048,
+    flag: '--batch-size',
+    short: '-b',
+    placeholder: 'n',
+    group: 'Computing',
+    help: 'tokens in one step, at most',
+  },
+  maxQueue: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    default: 256,
+    flag: '--max-queue',
+    group: 'Computing',
+    help: 'requests that may wait beside those that run; one more is refused, by a server with status 429',
+  },
+  targetStepMs: {
+    type: 'integer',
+    min: 1,
+    max: MAX_COUNT,
+    unit: 'ms',
+    default: 100,
+    flag: '--target-step-ms',
+    group: 'Computing',
+    help: 'how long a step may take while completions are running; prompts are sliced to fit',
+  },
+  prepareTimeoutMs: {
+    type: 'integer',
+    min: 1,
+    // Native code counts milliseconds in 32 bits.
+    max: 1e9,
+    unit: 'ms',
+    flagUnit: { unit: 's', size: 1000 },
+    default: 10_000,
+    flag: '--prepare-timeout',
+    group: 'Computing',
+    help: 'how long rendering, tokenizing and compiling what one request holds may take',
+  },
+  cacheRamMiB: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--cache-ram',
+    group: 'Computing',
+    help: 'main memory for conversations that had to give up their place; 0 keeps none',
+  },
+  imageCacheMiB: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 256,
+    flag: '--image-cache',
+    aliases: ['--image-cache-mb'],
+    group: 'Computing',
+    help: 'main memory for encoded images, so that none is encoded twice',
+  },
+  /** Where `generate` fetches images from that messages give by address. A server has a setting of its own. */
+  imageHosts: {
+    type: 'choice',
+    choices: ['public', 'loopback', 'any'],
+    default: 'public',
+    flag: null,
+    group: 'Computing',
+    help: 'where images may be fetched from',
+  },
+  /**
+   * Kernels round differently for other batch shapes, so that two tokens of nearly equal probability may change places
+   * when others are served at the same time or a prefix is cached. This excludes it, at the price of batching, caching
+   * and drafts.
+   */
+  deterministic: {
+    type: 'boolean',
+    default: false,
+    flag: '--deterministic',
+    group: 'Computing',
+    help:
+      'compute every completion alone and from its first token, so that equal requests get equal answers to the last ' +
+      'bit of rounding; slow',
+    otherwise: 'share steps and prefixes',
+  },
+  verbose: {
+    type: 'boolean',
+    default: false,
+    flag: '--verbose',
+    group: 'Computing',
+    help: "write llama.cpp's log to standard error",
+  },
+  device: {
+    type: 'names',
+    flag: '--device',
+    group: 'GPUs',
+    help: 'GPUs to compute on, as chasqui doctor names them, separated by commas; none: the CPU alone',
+    otherwise: 'all of the backend',
+  },
+  gpuLayers: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    words: ['auto', 'all'],
+    default: 'auto',
+    flag: '--gpu-layers',
+    aliases: ['-ngl'],
+    group: 'GPUs',
+    help:
+      '-ngl for short: how many of the last layers to put on GPUs, the output counted as one, or all; auto: as many as ' +
+      'fit into their free memory',
+  },
+  splitMode: {
+    type: 'choice',
+    choices: ['none', 'layer', 'row'],
+    default: 'layer',
+    flag: '--split-mode',
+    placeholder: 'mode',
+    group: 'GPUs',
+    help: 'how several GPUs share: whole layers, a part of each row (CUDA), or none: `mainGpu` does everything',
+  },
+  mainGpu: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    flag: '--main-gpu',
+    placeholder: 'index',
+    group: 'GPUs',
+    help: 'the GPU to use where `splitMode` is none, counted from 0 among those of `device`',
+    otherwise: '0',
+  },
+  tensorSplit: {
+    type: 'shares',
+    flag: '--tensor-split',
+    group: 'GPUs',
+    help: "each GPU's share, such as 3,1",
+    otherwise: 'by free memory',
+  },
+  fitTargetMiB: {
+    type: 'integer',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--fit-target',
+    group: 'GPUs',
+    help: 'memory to leave free on each GPU where `gpuLayers` is auto',
+  },
+  draftMax: {
+    type: 'integer',
+    min: 0,
+    // Native code counts them in 16 bits.
+    max: 65_535,
+    unit: 'tokens',
+    flag: '--draft-max',
+    placeholder: 'n',
+    group: 'Drafts (speculative decoding)',
+    help:
+      'tokens to draft at a time and to check in one step, while one or two completions are running; from the text so ' +
+      'far, which pays where completions quote their prompts, or by `draftModel`',
+    otherwise: '0, none; 8 with `draftModel`',
+  },
+  draftModel: {
+    type: 'path',
+    flag: '--draft-model',
+    group: 'Drafts (speculative decoding)',
+    help: 'GGUF file of a small model with the same vocabulary, to draft with',
+    otherwise: 'none',
+  },
+  draftMin: {
+    type: 'integer',
+    min: 0,
+    max: 65_535,
+    unit: 'tokens',
+    default: 0,
+    flag: '--draft-min',
+    placeholder: 'n',
+    group: 'Drafts (speculative decoding)',
+    help: 'drafts of the draft model that are shorter are not checked',
+  },
+  draftPMin: {
+    type: 'number',
+    min: 0,
+    max: 1,
+    default: 0,
+    flag: '--draft-p-min',
+    placeholder: 'p',
+    group: 'Drafts (speculative decoding)',
+    help: 'the draft model ends a draft at a token less probable than this',
+  },
+} as const satisfies OptionRows;

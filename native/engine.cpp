@@ -32,7 +32,7 @@ DraftOptions draft_options(const EngineOptions& options) {
     if (!options.deterministic) return options.draft;
     if (options.draft.model_path.empty()) return {};
     throw Error(ErrorCode::invalid_options,
-                "A draft model guesses several tokens at a time, which --deterministic excludes. Leave out one of them.");
+                "`draftModel` drafts several tokens at a time, which `deterministic` excludes. Leave out one of them.");
 }
 
 // The embedder gets a context as long as a sequence's, and as many threads.
@@ -140,7 +140,8 @@ void Engine::check_prompt(const Job& job) const {
 void Engine::refuse_length(const std::string& n_tokens) const {
     throw Error(ErrorCode::context_length_exceeded,
                 "The prompt has " + n_tokens + " tokens, but the context holds " + std::to_string(context_length_) +
-                    " for prompt and answer together. Shorten the prompt or serve with a larger --ctx-size.");
+                    " for prompt and answer together. Shorten the prompt or load the model with a larger " +
+                    "`contextSize`.");
 }
 
 void Engine::submit(Job job) {

@@ -52,9 +52,9 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
 
 void check(const DraftOptions& options, const Model& target, const Model& draft, Truncation target_truncation) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
-    if (options.n_max == 0) refuse("A draft model needs tokens to guess: --draft-max must be at least 1.");
-    if (options.n_min > options.n_max) refuse("--draft-min must not be larger than --draft-max.");
-    if (!(options.p_min >= 0.0f && options.p_min <= 1.0f)) refuse("--draft-p-min must be from 0 to 1.");
+    if (options.n_max == 0) refuse("A draft model needs tokens to draft: `draftMax` must be at least 1.");
+    if (options.n_min > options.n_max) refuse("`draftMin` must not be larger than `draftMax`.");
+    if (!(options.p_min >= 0.0f && options.p_min <= 1.0f)) refuse("`draftPMin` must be from 0 to 1.");
     if (target_truncation == Truncation::never) {
         refuse("A draft model is of no use for " + target.path() +
                ": rejected drafts cannot be removed from a recurrent state. Serve it without one.");

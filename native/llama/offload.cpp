@@ -84,7 +84,7 @@ void check_rows(const Devices& devices) {
         ggml_backend_reg_t module = ggml_backend_dev_backend_reg(device);
         if (ggml_backend_reg_get_proc_address(module, "ggml_backend_split_buffer_type") != nullptr) continue;
         refuse("The device `" + std::string(ggml_backend_dev_name(device)) +
-               "` cannot hold a part of each row: --split-mode layer shares out whole layers.");
+               "` cannot hold a part of each row: with `splitMode` layer it is given whole layers.");
     }
 }
 

@@ -31,7 +31,7 @@ CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const P
         case PreparePool::Ending::timed_out:
             return {ErrorCode::prepare_timeout,
                     std::string(purpose.name) + " took longer than " + preparation.timeout +
-                        ". Send less of it or make it simpler, or serve with a larger --prepare-timeout."};
+                        ". Send less of it or make it simpler, or load the model with a larger `prepareTimeoutMs`."};
         case PreparePool::Ending::closed: return {ErrorCode::engine_closed, "The engine was closed."};
         default: return {std::nullopt, "The request was cancelled."};
     }

@@ -188,7 +188,7 @@ test('nobody guesses while more than two answers are running', () =>
     for (const stream of others) await stream.return();
   }));
 
-test('guesses shorter than --draft-min are not checked, improbable ones not made', async () => {
+test('guesses shorter than draftMin are not checked, improbable ones not made', async () => {
   const request = ask('Count from 3 to 15.');
   const counts: number[] = [];
   for (const draftPMin of [0, 1]) {
@@ -221,7 +221,7 @@ test('a draft model that cannot guess for the model is refused at the start, wit
   assert.match(await refused(demoModelPath, tinyModel('mamba')), /recurrent/);
   assert.match(await refused(tinyModel('mamba'), demoModelPath), /recurrent/);
   assert.match(await refused(demoModelPath, demoModelPath, { deterministic: true }), /deterministic/);
-  assert.match(await refused(demoModelPath, demoModelPath, { draftMax: 0 }), /draft-max/);
+  assert.match(await refused(demoModelPath, demoModelPath, { draftMax: 0 }), /`draftMax`/);
   assert.match(await refused(demoModelPath, '/no/such.gguf', {}, 'model_file_missing'), /no.such/);
 });
 

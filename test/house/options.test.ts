@@ -1,0 +1,53 @@
+// What the pages say about options is what their tables say, and nothing below the command line knows flags.
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
+import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
+import type { OptionRow } from '../../ts/engine/option-row.ts';
+import { PAGE, pageWithTables } from './option-tables.ts';
+import { files, offences, read } from './source-tree.ts';
+
+const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
+const flags = new Set<string>(rows.flatMap(({ flag }) => flag ?? []));
+/** Of other commands, and of npm. */
+const others = ['--help', '--ignore-scripts', '--json', '--name'];
+
+test(`the tables of ${PAGE} are those of the code: npx tsx test/house/option-tables.ts writes them`, () => {
+  assert.is(read(PAGE), pageWithTables());
+});
+
+test('README.md names only flags that there are, by their present names', () => {
+  const named = [...read('README.md').matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag);
+  assert.ok(named.length > 20);
+  assert.equal(
+    [...new Set(named)].filter((flag) => !flags.has(flag) && !others.includes(flag)),
+    [],
+  );
+});
+
+const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
+const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/cli[/.]/.test(file));
+const native = files('native', /\.(h|cpp)$/);
+
+/** The lines of the tables themselves, and advice to run a command. */
+function mayNameFlags(line: string): boolean {
+  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ');
+}
+
+function namesFlag(line: string): boolean {
+  const code = line.replace(/^\s*(\/\/|\*|\/\*).*/, '');
+  const texts = code.match(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`?/g) ?? [];
+  return texts.some((text) => FLAG.test(text)) && !mayNameFlags(line);
+}
+
+test('options go by their names below the command line, not by their flags', () => {
+  assert.ok(lower.length > 50 && native.length > 50);
+  assert.equal(
+    offences(lower, (line) => namesFlag(line)),
+    [],
+  );
+  const inText = (line: string) => (line.match(/"(?:[^"\\]|\\.)*"/g) ?? []).some((text) => FLAG.test(text));
+  assert.equal(offences(native, inText), []);
+});
+
+test.run();

@@ -1,0 +1,90 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { completeJob } from '../../../ts/engine/job.js';
+import { Metrics, type MetricsOptions } from '../../../ts/metrics/metrics.js';
+import { RequestRecord } from '../../../ts/metrics/request-record.js';
+import { FakeEngine, finishOf } from '../../support/fake-engine.js';
+import { Exposition } from '../../support/read-metrics.js';
+
+const test = suite('unit: metrics under the names of other servers');
+
+async function scrape(names: NonNullable<MetricsOptions['names']>): Promise<Exposition> {
+  const timings = { queuedMs: 0, promptMs: 500, predictedMs: 2000 };
+  const finish = finishOf(30, 4, { cachedTokens: 10, timings });
+  const engine = new FakeEngine({ batches: () => [[{}, {}, {}, { finish }]], model: { contextLength: 4096 } });
+  const metrics = new Metrics({ names });
+  metrics.addEngine(engine);
+  const arrival = { id: 'req_1', method: 'POST', path: '/', endpoint: '/', traceParent: null };
+  const streams = new RequestRecord(metrics, arrival).follow('fake', [engine.submit(completeJob({ prompt: 'x' }))]);
+  for (const stream of streams) await stream.forEachBatch(() => undefined);
+  return new Exposition(await metrics.text());
+}
+
+test('by default there are only ours, and those of any process', async () => {
+  const names = [...(await scrape([])).families.keys()];
+  assert.ok(names.length > 20);
+  assert.equal(
+    names.filter((name) => !/^(chasqui|process)_/.test(name)),
+    [],
+  );
+});
+
+test("vLLM's: the same numbers, with its label for the engine", async () => {
+  const metrics = await scrape(['vllm', 'vllm']);
+  const labels = { model_name: 'fake', engine: '0' };
+  assert.is(metrics.value('vllm:prompt_tokens_total', labels), 30);
+  assert.is(metrics.value('vllm:generation_tokens_total', labels), 4);
+  assert.is(metrics.value('vllm:prefix_cache_hits_total', labels), 10);
+  assert.is(metrics.value('vllm:num_requests_running', labels), 0);
+  assert.is(metrics.value('vllm:num_requests_waiting', labels), 0);
+  assert.is(metrics.value('vllm:kv_cache_usage_perc', labels), 0);
+  assert.is(metrics.value('vllm:time_to_first_token_seconds_count', labels), 1);
+  assert.is(metrics.value('vllm:request_prefill_time_seconds_sum', labels), 0.5);
+  assert.is(metrics.value('vllm:request_success_total', { ...labels, finished_reason: 'stop' }), 1);
+  const bounds = metrics.samples('vllm:time_to_first_token_seconds_bucket').map(({ labels: { le } }) => le);
+  assert.equal([bounds.length, bounds[0], bounds.at(-2)], [23, '0.001', '2560']);
+});
+
+test('what a load balancer misses without them is always there', async () => {
+  const metrics = await scrape(['vllm']);
+  assert.is(metrics.value('vllm:cache_config_info', { block_size: '16', num_gpu_blocks: '256' }), 1);
+  const [adapters] = metrics.samples('vllm:lora_requests_info');
+  assert.equal(adapters?.labels, { max_lora: '0', running_lora_adapters: '', waiting_lora_adapters: '' });
+  assert.ok(Math.abs((adapters?.value ?? 0) - Date.now() / 1000) < 60);
+  const idle = new Exposition(await new Metrics({ names: ['vllm'] }).text());
+  assert.is(idle.value('vllm:cache_config_info', { num_gpu_blocks: '0' }), 1);
+  assert.is(idle.samples('vllm:lora_requests_info').length, 1);
+});
+
+test("llama-server's: without labels, prompts without what was cached", async () => {
+  const metrics = await scrape(['llamacpp']);
+  const values = Object.fromEntries(
+    [...metrics.families].flatMap(([name, { samples }]) =>
+      name.startsWith('llamacpp:') ? [[name.slice('llamacpp:'.length), samples.map(({ value }) => value)]] : [],
+    ),
+  );
+  assert.equal(values, {
+    prompt_tokens_total: [20],
+    prompt_tokens_cached_total: [10],
+    prompt_seconds_total: [0.5],
+    tokens_predicted_total: [4],
+    tokens_predicted_seconds_total: [2],
+    n_decode_total: [0],
+    n_tokens_max: [34],
+    spec_decode_num_draft_tokens_total: [0],
+    spec_decode_num_accepted_tokens_total: [0],
+    prompt_tokens_seconds: [40],
+    predicted_tokens_seconds: [2],
+    requests_processing: [0],
+    requests_deferred: [0],
+  });
+});
+
+test('each of them is one that llama-server has', async () => {
+  const { readFileSync } = await import('node:fs');
+  const source = readFileSync('vendor/llama.cpp/tools/server/server-task.cpp', 'utf8');
+  const names = [...(await scrape(['llamacpp'])).families.keys()].filter((name) => name.startsWith('llamacpp:'));
+  for (const name of names) assert.match(source, `"${name.slice('llamacpp:'.length)}",`);
+});
+
+test.run();

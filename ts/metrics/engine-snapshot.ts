@@ -1,0 +1,47 @@
+/** The counts that an engine returned last. */
+import type { Engine, EngineStats } from '../engine/engine.js';
+
+export interface Snapshot {
+  /** `null` until the engine has returned its counts once. */
+  stats: EngineStats | null;
+  /** Whether the engine returned them for this reading. */
+  isUp: boolean;
+}
+
+/**
+ * An engine normally returns its counts at once, but a scrape must not depend on that: the engine may be in another
+ * process, or stuck. While one call of `stats()` is open, there is no second one.
+ */
+export class EngineSnapshot {
+  readonly #engine: Pick<Engine, 'stats'>;
+  #stats: EngineStats | null = null;
+  #asking: Promise<boolean> | null = null;
+
+  constructor(engine: Pick<Engine, 'stats'>) {
+    this.#engine = engine;
+  }
+
+  /** Resolves within `timeoutMs`, whatever the engine does. */
+  async read(timeoutMs = 50): Promise<Snapshot> {
+    this.#asking ??= this.#ask();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs, false);
+    });
+    const isUp = await Promise.race([this.#asking, late]);
+    clearTimeout(timer);
+    return { stats: this.#stats, isUp };
+  }
+
+  async #ask(): Promise<boolean> {
+    try {
+      this.#stats = await this.#engine.stats();
+      return true;
+    } catch {
+      // A closed or dead engine rejects; `isUp` reports that.
+      return false;
+    } finally {
+      this.#asking = null;
+    }
+  }
+}

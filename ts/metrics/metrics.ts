@@ -1,0 +1,103 @@
+/** The measurements of a server, and their text for Prometheus. */
+import type { Engine } from '../engine/engine.js';
+import type { ErrorCode } from '../errors.js';
+import { addEngineSamples } from './engine-samples.js';
+import { EngineSnapshot } from './engine-snapshot.js';
+import { toExposition } from './exposition.js';
+import { ModelSeries } from './model-series.js';
+import { familiesUnder, type OtherNames, type Totals } from './other-names.js';
+import { ProcessSamples, watchEventLoop } from './process-samples.js';
+import { type CurrentSamples, Registry } from './registry.js';
+
+export interface MetricsOptions {
+  /** Other servers whose metric names are added to our own; default none. */
+  names?: readonly OtherNames[];
+}
+
+/** The part of an engine that is needed here. */
+export interface WatchedEngine extends Pick<Engine, 'stats'> {
+  readonly model: Pick<Engine['model'], 'id'>;
+}
+
+export class Metrics {
+  readonly #names: readonly OtherNames[];
+  readonly #registry = new Registry();
+  readonly #process = new ProcessSamples();
+  readonly #engines = new Map<WatchedEngine, EngineSnapshot>();
+  readonly #models = new Map<string, ModelSeries>();
+
+  constructor({ names = [] }: MetricsOptions = {}) {
+    this.#names = [...new Set(names)];
+  }
+
+  /** Includes the engine's counts from now on, until the returned function is called. */
+  addEngine(engine: WatchedEngine): () => void {
+    this.#engines.set(engine, new EngineSnapshot(engine));
+    // Prometheus computes a rate only for a series that it has seen with its 0.
+    this.forModel(engine.model.id);
+    return () => void this.#engines.delete(engine);
+  }
+
+  /** Measures the event loop until the returned function is called. */
+  watchEventLoop(): () => void {
+    return watchEventLoop(this.#registry.histogram('event_loop_lag_seconds'));
+  }
+
+  modelLoaded(model: string, seconds: number): void {
+    this.#registry.histogram('model_load_seconds', model).observe(seconds);
+  }
+
+  /** Call this when an engine that had died was started again. */
+  engineRestarted(model: string): void {
+    this.#registry.counter('engine_restarts_total', model).add();
+  }
+
+  /** Call this when a request was refused or failed. */
+  requestFailed(code: ErrorCode): void {
+    this.#registry.counter('request_failures_total', code).add();
+  }
+
+  /** `endpoint` is the path of the route, not of the request, because clients could make up any number of paths. */
+  replied(endpoint: string, status: number): void {
+    this.#registry.counter('http_requests_total', endpoint, String(status)).add();
+  }
+
+  /** Returns the same object for the same name. Hot paths keep it instead of looking it up again. */
+  forModel(model: string): ModelSeries {
+    const known = this.#models.get(model);
+    if (known) return known;
+    const series = new ModelSeries(this.#registry, model);
+    this.#models.set(model, series);
+    return series;
+  }
+
+  /** The text of all metrics. Waits at most 50 ms for engines that do not return their counts. */
+  async text(): Promise<string> {
+    const current: CurrentSamples = new Map();
+    const engines = Array.from(this.#engines, async ([engine, snapshot]) => ({
+      engine,
+      snapshot: await snapshot.read(),
+    }));
+    const snapshots = await Promise.all(engines);
+    for (const { engine, snapshot } of snapshots) addEngineSamples(current, engine.model.id, snapshot);
+    this.#process.addTo(current);
+    const families = this.#registry.families(current);
+    const totals = this.#totals(snapshots.flatMap(({ snapshot }) => snapshot.stats ?? []));
+    return toExposition([...families, ...this.#names.flatMap((names) => familiesUnder(names, families, totals))]);
+  }
+
+  #totals(engines: Totals['engines']): Totals {
+    const models = [...this.#models.values()];
+    const sum = (numberOf: (series: ModelSeries) => number) =>
+      models.reduce((total, series) => total + numberOf(series), 0);
+    return {
+      promptTokens: sum(({ cacheQueries }) => cacheQueries.value),
+      cachedTokens: sum(({ cacheHits }) => cacheHits.value),
+      generatedTokens: sum(({ generatedTokens }) => generatedTokens.value),
+      promptSeconds: sum(({ prefill }) => prefill.sum),
+      generationSeconds: sum(({ decode }) => decode.sum),
+      longestSequence: Math.max(0, ...models.map(({ longestSequence }) => longestSequence)),
+      engines,
+    };
+  }
+}

@@ -1,0 +1,95 @@
+/** Counters and histograms. Updating one costs an addition, and for histograms a search among the buckets. */
+import type { Sample } from './exposition.js';
+
+export class Counter {
+  #value = 0;
+
+  get value(): number {
+    return this.#value;
+  }
+
+  add(amount = 1): void {
+    this.#value += amount;
+  }
+
+  samples(labels: Readonly<Record<string, string>>): Sample[] {
+    return [{ labels, value: this.#value }];
+  }
+}
+
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** How many values lie in each bucket and not in the one below. The last bucket is for values above all bounds. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  /** `bounds` must ascend. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++;
+    (this.#counts[bucket] as number)++;
+    this.#sum += value;
+  }
+
+  /** The format demands that a bucket's sample includes the buckets below it. */
+  samples(labels: Readonly<Record<string, string>>): Sample[] {
+    let total = 0;
+    const buckets = Array.from(this.#counts, (count, at): Sample => {
+      total += count;
+      const le = at < this.#bounds.length ? String(this.#bounds[at]) : '+Inf';
+      return { suffix: '_bucket', labels: { ...labels, le }, value: total };
+    });
+    return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: total }];
+  }
+}
+
+/**
+ * The series of one family, by the values of their labels. After the first `max` series all further values share one
+ * whose labels are `other`, so that no label can fill the memory, wherever its values come from.
+ */
+export class SeriesByLabels<Series extends Counter | Histogram> {
+  readonly #names: readonly string[];
+  readonly #make: () => Series;
+  readonly #max: number;
+  readonly #series = new Map<string, { labels: Record<string, string>; series: Series }>();
+
+  constructor(names: readonly string[], make: () => Series, max = 1000) {
+    this.#names = names;
+    this.#make = make;
+    this.#max = max;
+  }
+
+  /** `values` must be in the order of the names. */
+  with(...values: readonly string[]): Series {
+    const shown = values.map((value) => value.slice(0, MAX_LABEL_LENGTH));
+    const key = shown.join('\0');
+    const known = this.#series.get(key);
+    if (known) return known.series;
+    const isOther = values.every((value) => value === OTHER);
+    if (this.#series.size >= this.#max && !isOther) return this.with(...values.map(() => OTHER));
+    const labels = Object.fromEntries(this.#names.map((name, at) => [name, shown[at] ?? '']));
+    const series = this.#make();
+    this.#series.set(key, { labels, series });
+    return series;
+  }
+
+  all(): Series[] {
+    return Array.from(this.#series.values(), ({ series }) => series);
+  }
+
+  samples(): Sample[] {
+    return Array.from(this.#series.values()).flatMap(({ labels, series }) => series.samples(labels));
+  }
+}
+
+const OTHER = 'other';
+const MAX_LABEL_LENGTH = 200;

@@ -122,8 +122,14 @@ function packMain(packages) {
   writeManifest(folder, {
     ...kept,
     optionalDependencies: Object.fromEntries(comeAlong.map(({ name }) => [name, manifest.version])),
-    peerDependencies: Object.fromEntries(buildTools.map((name) => [name, devDependencies[name]])),
-    peerDependenciesMeta: Object.fromEntries(buildTools.map((name) => [name, { optional: true }])),
+    peerDependencies: {
+      ...kept.peerDependencies,
+      ...Object.fromEntries(buildTools.map((name) => [name, devDependencies[name]])),
+    },
+    peerDependenciesMeta: {
+      ...kept.peerDependenciesMeta,
+      ...Object.fromEntries(buildTools.map((name) => [name, { optional: true }])),
+    },
   });
   return { name: manifest.name, ...pack(folder) };
 }

@@ -1,0 +1,102 @@
+/**
+ * Requests as spans of OpenTelemetry, if the package with its API is installed. The API drops all spans unless the user
+ * has loaded an SDK.
+ */
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import { VERSION } from '../version.js';
+import type { RequestRecord } from './request-record.js';
+
+type Api = typeof import('@opentelemetry/api');
+
+/** Resolves with `null` when the API is not installed. */
+export async function openSpans(): Promise<Spans | null> {
+  try {
+    return new Spans(await import('@opentelemetry/api'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+/** The endpoints' operations, as the semantic conventions for generative AI name them. */
+const OPERATIONS: Readonly<Record<string, string>> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/responses': 'chat',
+  '/v1/messages': 'chat',
+  '/v1/completions': 'text_completion',
+  '/v1/embeddings': 'embeddings',
+};
+
+export class Spans {
+  readonly #api: Api;
+  readonly #tracer: Tracer;
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.#tracer = api.trace.getTracer('chasqui', VERSION);
+  }
+
+  /**
+   * Adds the span of a request that is over, with children for its phases. They cannot be added earlier, because the
+   * engine reports the times of the phases when a completion ends.
+   */
+  add(record: RequestRecord): void {
+    const { SpanKind, SpanStatusCode, trace } = this.#api;
+    const { arrival, arrivedAt, durationMs, status, errorCode } = record;
+    const name = arrival.endpoint === null ? arrival.method : `${arrival.method} ${arrival.endpoint}`;
+    const parent = this.#parentOf(record);
+    const options = { kind: SpanKind.SERVER, startTime: arrivedAt, attributes: attributesOf(record) };
+    const span = this.#tracer.startSpan(name, options, parent);
+    if (span.isRecording()) {
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, ...(errorCode && { message: errorCode }) });
+      this.#addPhases(record, trace.setSpan(parent, span));
+    }
+    span.end(arrivedAt + (durationMs ?? 0));
+  }
+
+  #parentOf({ arrival }: RequestRecord): Context {
+    const { ROOT_CONTEXT, trace } = this.#api;
+    if (arrival.traceParent === null) return ROOT_CONTEXT;
+    const { traceId, spanId, flags } = arrival.traceParent;
+    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true });
+  }
+
+  /** The phases follow each other without a gap, and the last one ended when the last token came. */
+  #addPhases({ arrivedAt, timings, timingsEndMs }: RequestRecord, parent: Context): void {
+    if (timings === null) return;
+    const { queuedMs, promptMs, predictedMs } = timings;
+    let at = arrivedAt + timingsEndMs - queuedMs - promptMs - predictedMs;
+    for (const [name, ms] of [
+      ['queue', queuedMs],
+      ['prefill', promptMs],
+      ['decode', predictedMs],
+    ] as const) {
+      const span: Span = this.#tracer.startSpan(name, { startTime: at }, parent);
+      at += ms;
+      span.end(at);
+    }
+  }
+}
+
+function attributesOf(record: RequestRecord): Attributes {
+  const { arrival, model, status, errorCode, finishReasons } = record;
+  const operation = OPERATIONS[arrival.endpoint ?? ''];
+  return {
+    'http.request.method': arrival.method,
+    'url.path': arrival.path,
+    ...(arrival.endpoint !== null && { 'http.route': arrival.endpoint }),
+    'http.response.status_code': status,
+    ...(errorCode !== null && { 'error.type': errorCode }),
+    ...(operation !== undefined &&
+      model !== null && {
+        'gen_ai.operation.name': operation,
+        'gen_ai.provider.name': 'chasqui',
+        'gen_ai.request.model': model,
+        'gen_ai.response.model': model,
+        'gen_ai.usage.input_tokens': record.promptTokens,
+        'gen_ai.usage.cache_read.input_tokens': record.cachedTokens,
+        'gen_ai.usage.output_tokens': record.generatedTokens,
+        ...(finishReasons.length > 0 && { 'gen_ai.response.finish_reasons': finishReasons }),
+      }),
+  };
+}

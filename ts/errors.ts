@@ -98,7 +98,7 @@ export const ERRORS = {
   },
   engine_failed: serverError('The process of the engine ended again and again, and is not started any more.', 503),
   engine_stalled: {
-    ...serverError('The engine has not finished a step for half a minute. Said by the health endpoint only.', 503),
+    ...serverError('The engine has not finished a step for half a minute. Said by the health endpoints only.', 503),
     retryAfterSeconds: 30,
   },
   out_of_memory: serverError('Memory ran out while the completion was being computed.'),

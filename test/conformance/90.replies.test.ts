@@ -21,7 +21,9 @@ function* recordedReplies(folder: string): Generator<RecordedReply> {
 /** The document names one deployment; tests use others as well. */
 function normalised(reply: RecordedReply): RecordedReply {
   const [, below] =
-    /^\/[^/]+\/[^/]+(\/(?:v1|health|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(reply.url) ?? [];
+    /^\/[^/]+\/[^/]+(\/(?:v1|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(
+      reply.url,
+    ) ?? [];
   return below && !reply.url.startsWith('/v1/')
     ? { ...reply, url: `/${DEPLOYMENT.org}/${DEPLOYMENT.app}${below}` }
     : reply;

@@ -11,25 +11,29 @@ import type { Profile } from '../profiles/profile.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
 import {
-  replyToBrokenHttp,
-  replyToOddRequests,
   cutOffUnreadReplies,
   HTTP_SETTINGS,
   limitConnections,
   OpenExchanges,
   REQUEST_ID_PREFIX,
   REQUEST_TIMEOUT_MS,
+  replyToBrokenHttp,
+  replyToOddRequests,
 } from './connections.js';
 import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorHandler } from './error-handler.js';
 import { guardRequests } from './guards/guard-requests.js';
+import { observeRequests } from './observe-requests.js';
+import { logSettings } from './request-log.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { completionsRoute } from './routes/completions.js';
 import { documentationRoutes } from './routes/documentation.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
 import { messagesRoutes } from './routes/messages.js';
+import { METRICS_URL, metricsRoute } from './routes/metrics.js';
 import { modelsRoutes } from './routes/models.js';
+import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
 import { rootRoute } from './routes/root.js';
@@ -49,18 +53,27 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   rerankRoute,
   tokenizeRoutes,
   healthRoute,
+  probeRoutes,
+  metricsRoute,
 ];
+
+/** Load balancers, orchestrators and scrapers have no key. */
+const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];
 
 /**
  * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays
  * open. Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
  */
 export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
-  const context = createContext(engine, profile, options);
+  const context = createContext(engine, profile, {
+    onServerError: (error, requestId) => app.log.error({ id: requestId, err: error }, 'request failed'),
+    ...options,
+  });
   const { basePath, running } = context;
   const onError = errorHandler(context.options);
   const exchanges = new OpenExchanges();
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
+    ...logSettings(context.log),
     // This is the limit of routes that do not set their own.
     bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
     genReqId: () => newId(REQUEST_ID_PREFIX),
@@ -75,15 +88,16 @@ export function buildApp(engine: Engine, profile: Profile, options: AppOptions =
     routerOptions: { ignoreTrailingSlash: true },
   });
   app.setErrorHandler(onError);
+  observeRequests(app, context);
   limitConnections(app.server);
   replyToOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
   validateBodies(app);
-  const endpoints = guardRequests(app, context, options, [LIVENESS_URL]);
+  const endpoints = guardRequests(app, context, options, OPEN_URLS);
   app.addHook('preClose', () => running.drain(context.options.drainMs));
-  if (basePath !== '') livenessRoute(app);
+  if (basePath !== '') for (const route of [livenessRoute, probeRoutes, metricsRoute]) route(app, context);
   app.register(
     async (scope) => {
       for (const route of ROUTES) route(scope, context);

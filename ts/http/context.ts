@@ -1,10 +1,13 @@
 /** What an application is told when it is built, and what its routes are made of. */
 import type { Engine } from '../engine/engine.js';
 import type { ImageHosts } from '../images/public-address.js';
+import { Metrics } from '../metrics/metrics.js';
+import type { Spans } from '../metrics/spans.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
 import { basePathOf, type Deployment } from './guards/base-path.js';
+import type { LogOptions } from './request-log.js';
 import { RunningReplies } from './running-replies.js';
 
 export interface AppOptions {
@@ -22,7 +25,7 @@ export interface AppOptions {
   drainMs?: number;
   /** Where images may be fetched from; default: public hosts, and loopback where the profile allows it. */
   imageHosts?: ImageHosts;
-  /** Called with every error of the server itself; default none. */
+  /** Called with every error of the server itself; default: it is logged. */
   onServerError?: ServerErrorListener;
   /**
    * Maps an option as errors name it (`imageHosts`) to its name where the server was started; default: the same name.
@@ -36,6 +39,12 @@ export interface AppOptions {
   corsOrigins?: readonly string[];
   /** Names in the Host header that are accepted beside `localhost` and addresses, or `*` for any; default none. */
   allowedHosts?: readonly string[];
+  /** Default: an object of the application's own. */
+  metrics?: Metrics;
+  /** Reports requests to OpenTelemetry; default none. */
+  spans?: Spans | null;
+  /** Writes a line for each request; default none. */
+  log?: LogOptions;
 }
 
 export interface AppContext {
@@ -43,6 +52,9 @@ export interface AppContext {
   profile: Profile;
   options: RouteOptions;
   running: RunningReplies;
+  metrics: Metrics;
+  spans: Spans | null;
+  log: LogOptions | undefined;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -59,23 +71,29 @@ type RouteOption =
 
 export type RouteOptions = Required<Pick<AppOptions, RouteOption>>;
 
-const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit'> = {
+const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit' | 'onServerError'> = {
   strict: false,
   keepAliveMs: 10_000,
   stallTimeoutMs: 600_000,
   drainMs: 0,
-  onServerError: () => undefined,
   optionNames: {},
 };
 
 /** Throws `invalid_options` where the mode needs a deployment and is not told of one. */
-export function createContext(engine: Engine, profile: Profile, options: AppOptions): AppContext {
+export function createContext(
+  engine: Engine,
+  profile: Profile,
+  options: AppOptions & Required<Pick<AppOptions, 'onServerError'>>,
+): AppContext {
   const imageHosts = profile.allowsLoopbackImageHosts ? 'loopback' : 'public';
   return {
     engine,
     profile,
     options: { ...DEFAULTS, imageHosts, bodyLimit: profile.bodyLimit, ...options },
     running: new RunningReplies(),
+    metrics: options.metrics ?? new Metrics(),
+    spans: options.spans ?? null,
+    log: options.log,
     basePath: basePathOf(profile, options.deployment),
   };
 }

@@ -42,6 +42,8 @@ export function toChasquiError(
   { onServerError, optionNames }: ErrorReporting,
 ): ChasquiError {
   const error = thrown instanceof ChasquiError ? thrown : fromFastify(thrown as FastifyError, request);
+  // A URL that is not valid gets here before any hook has run.
+  request.record?.failed(error.code);
   if (ERRORS[error.code].status !== 500) return error.withOptionNamed(optionNames);
   onServerError(thrown, request.id);
   const row: CatalogueRow = ERRORS[error.code];

@@ -9,7 +9,7 @@ import { ChasquiError } from '../errors.js';
 const ABORT_GRACE_MS = 1000;
 
 export class RunningReplies {
-  readonly #running = new Set<AbortController>();
+  readonly #running = new Map<AbortController, ServerResponse>();
   #draining = false;
   #stopped = false;
   #onIdle: (() => void) | null = null;
@@ -36,8 +36,9 @@ export class RunningReplies {
     if (response.destroyed) {
       close();
     } else {
-      this.#running.add(controller);
+      this.#running.set(controller, response);
       response.once('close', close);
+      if (this.#draining) endConnectionAfter(response);
       if (this.#stopped) controller.abort(shuttingDown());
     }
     return controller.signal;
@@ -46,9 +47,10 @@ export class RunningReplies {
   /** Lets running replies go on for up to `timeoutMs`, then aborts them. Resolves when all of them are over. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
+    for (const response of this.#running.values()) endConnectionAfter(response);
     await this.#idle(timeoutMs);
     this.#stopped = true;
-    for (const controller of this.#running) controller.abort(shuttingDown());
+    for (const controller of this.#running.keys()) controller.abort(shuttingDown());
     await this.#idle(ABORT_GRACE_MS);
   }
 
@@ -67,6 +69,11 @@ export class RunningReplies {
     this.#running.delete(controller);
     if (this.#running.size === 0) this.#onIdle?.();
   }
+}
+
+/** Tells the client to send its next request elsewhere. The headers of a reply that has begun cannot be changed. */
+function endConnectionAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
 }
 
 export function shuttingDown(): ChasquiError {

@@ -1,5 +1,11 @@
-/** The reply of `GET /health`. Counts are of this moment, or since the engine started. */
+/** The replies of `GET /live` and `GET /ready`, and of `GET /health`. Counts are of this moment, or since the engine started. */
 import { exactly, integer, objectOf, string } from './json-schema.js';
+
+export interface Probe {
+  status: 'ok';
+}
+
+export const probeSchema = objectOf({ status: exactly('ok') });
 
 export interface Health {
   status: 'ok';

@@ -10,10 +10,20 @@ const test = suite('unit: running replies');
 interface FakeResponse extends EventEmitter {
   destroyed: boolean;
   writableEnded: boolean;
+  headersSent: boolean;
+  headers: Record<string, string>;
 }
 
 function respond(replies: RunningReplies, state: Partial<FakeResponse> = {}): [FakeResponse, AbortSignal] {
-  const response = Object.assign(new EventEmitter(), { destroyed: false, writableEnded: false, ...state });
+  const headers: Record<string, string> = {};
+  const response = Object.assign(new EventEmitter(), {
+    destroyed: false,
+    writableEnded: false,
+    headersSent: false,
+    headers,
+    setHeader: (name: string, value: string) => void Object.assign(headers, { [name]: value }),
+    ...state,
+  });
   return [response, replies.signalFor(response as unknown as ServerResponse)];
 }
 
@@ -68,6 +78,18 @@ test('draining waits for the last reply', async () => {
   }
   await draining;
   assert.is(codeOf(signal), null);
+});
+
+test('replies that have not begun say that their connections end, from when draining begins', async () => {
+  const replies = new RunningReplies();
+  const [before] = respond(replies);
+  const [begun] = respond(replies, { headersSent: true });
+  assert.equal(before.headers, {});
+  const draining = replies.drain(60_000);
+  const [after] = respond(replies);
+  assert.equal([before.headers, begun.headers, after.headers], [{ connection: 'close' }, {}, { connection: 'close' }]);
+  for (const response of [before, begun, after]) response.emit('close');
+  await draining;
 });
 
 test('what outlasts the patience is aborted, and so is what comes later', async () => {

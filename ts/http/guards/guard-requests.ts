@@ -11,6 +11,13 @@ import { allowOrigins } from './cors.js';
 import { checkHostHeader } from './host-header.js';
 import { Endpoints } from './endpoints.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route replies as usual while the server stops, because it reports the server's state. */
+    repliesWhileStopping?: boolean;
+  }
+}
+
 /**
  * To be called before the first route. `openUrls` are those of routes that need no key in any mode. Returns what is
  * known of the endpoints, so that their other methods can be refused when all routes are there.
@@ -27,8 +34,8 @@ export function guardRequests(
   });
   allowOrigins(app, options.corsOrigins ?? profile.corsOrigins);
   if (profile.checksHostHeader) checkHostHeader(app, options.allowedHosts ?? []);
-  app.addHook('onRequest', async () => {
-    if (running.draining) throw shuttingDown();
+  app.addHook('onRequest', async ({ routeOptions }) => {
+    if (running.draining && !routeOptions.config.repliesWhileStopping) throw shuttingDown();
   });
   if (profile.authentication === 'key') guardAccess(app, options.access, openUrls);
   app.addHook('onRequest', async (request) => {
@@ -41,6 +48,7 @@ export function guardRequests(
 }
 
 function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {
-  if (access === undefined) throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
+  if (access === undefined)
+    throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
   if (access !== 'public') requireApiKey(app, access, openUrls);
 }

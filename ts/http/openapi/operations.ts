@@ -4,7 +4,15 @@ import { createChatCompletion } from './operations/chat.js';
 import { countMessageTokens, createMessage } from './operations/messages.js';
 import { listModels, retrieveModel } from './operations/models.js';
 import { countInputTokens, createResponse } from './operations/responses.js';
-import { showDocument, showDocumentation, showHealth, showStart } from './operations/server.js';
+import {
+  showDocument,
+  showDocumentation,
+  showHealth,
+  showLive,
+  showMetrics,
+  showReady,
+  showStart,
+} from './operations/server.js';
 import { applyTemplate, createCompletion, createEmbeddings, detokenize, rerank, tokenize } from './operations/text.js';
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -22,6 +30,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/models': listModels,
   'GET /v1/models/{id}': retrieveModel,
   'GET /health': showHealth,
+  'GET /live': showLive,
+  'GET /ready': showReady,
+  'GET /metrics': showMetrics,
   'GET /': showStart,
   'GET /openapi.json': showDocument,
   'GET /docs': showDocumentation,

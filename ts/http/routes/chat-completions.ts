@@ -28,7 +28,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
     nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
-    const streams = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+    const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+    const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
     const parsed = rendered.format !== null;
     const head = newCompletionHead(engine.model.id);
     const { logprobs, timings } = body;

@@ -21,13 +21,16 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
     checkModelName(body.model, engine.model, profile);
     const signal = running.signalFor(reply.raw);
     try {
-      const completions = await submitCompletions(engine, body, profile, signal);
+      const started = await submitCompletions(engine, body, profile, signal);
+      const { choicesPerPrompt } = started;
+      const prompt = typeof body.prompt === 'string' ? body.prompt : null;
+      const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
+      const completions = { ...started, streams };
       const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
         includeUsage: body.stream_options?.include_usage ?? false,
         withTopLogprobs: (body.logprobs ?? 0) > 0,
       });
       if (!body.stream) return await toWholeCompletion(encoder, completions);
-      const { streams } = completions;
       const events = { streams, encoder: dataEvents(encoder), signal, translate: aboutPrompt };
       return await replyWithEvents(request, reply, events, options);
     } catch (thrown) {

@@ -12,9 +12,10 @@ const URL = '/v1/embeddings';
 export function embeddingsRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
   const preValidation = readFields(profile, options.strict, Object.keys(embeddingsSchema.properties));
   const settings = { schema: { body: embeddingsSchema }, preValidation };
-  app.post<{ Body: EmbeddingsRequest }>(URL, settings, async ({ body }, reply) => {
+  app.post<{ Body: EmbeddingsRequest }>(URL, settings, async ({ body, record }, reply) => {
     checkModelName(body.model, engine.model, profile);
     const { data, ...rest } = await toEmbeddings(engine, body, running.signalFor(reply.raw));
+    record.readTexts(engine.model.id, rest.usage.prompt_tokens);
     return reply.type('application/json; charset=utf-8').send(await jsonInSlices(rest, 'data', data));
   });
 }

@@ -10,11 +10,7 @@ import type { AppContext } from '../context.js';
 
 export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {
-    const stats = await countsOf(engine);
-    const { stepAgeMs } = stats;
-    if (stepAgeMs > STALLED_AFTER_MS)
-      throw stalled(`has not finished a step for ${Math.floor(stepAgeMs / 1000)} seconds`);
-    return toHealth(engine.model.id, stats);
+    return toHealth(engine.model.id, await countsOf(engine));
   });
 }
 
@@ -24,7 +20,15 @@ const STALLED_AFTER_MS = 30_000;
 /** A working engine returns its counts at once, so this waits no longer for them. */
 const STATS_TIMEOUT_MS = 2000;
 
-async function countsOf(engine: Engine): Promise<EngineStats> {
+/** Rejects with `engine_stalled` when the engine is stuck, and with the engine's own error when it is closed. */
+export async function countsOf(engine: Engine): Promise<EngineStats> {
+  const stats = await statsInTime(engine);
+  const { stepAgeMs } = stats;
+  if (stepAgeMs <= STALLED_AFTER_MS) return stats;
+  throw stalled(`has not finished a step for ${Math.floor(stepAgeMs / 1000)} seconds`);
+}
+
+async function statsInTime(engine: Engine): Promise<EngineStats> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const told = stalled(`has not told its counts for ${STATS_TIMEOUT_MS / 1000} seconds`);

@@ -10,8 +10,11 @@ const URL = '/v1/rerank';
 
 export function rerankRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
   const preValidation = readFields(profile, options.strict, Object.keys(rerankSchema.properties));
-  app.post<{ Body: RerankRequest }>(URL, { schema: { body: rerankSchema }, preValidation }, async ({ body }, reply) => {
+  app.post<{ Body: RerankRequest }>(URL, { schema: { body: rerankSchema }, preValidation }, async (request, reply) => {
+    const { body, record } = request;
     checkModelName(body.model, engine.model, profile);
-    return toRanking(engine, body, running.signalFor(reply.raw));
+    const ranking = await toRanking(engine, body, running.signalFor(reply.raw));
+    record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
+    return ranking;
   });
 }

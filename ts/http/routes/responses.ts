@@ -44,7 +44,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
         reply,
         unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
       );
-      const streams = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+      const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+      const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
       const encoder = new CompletionEventEncoder(events, rendered.format !== null);
       if (!body.stream) {
         await encoder.collect(streams);

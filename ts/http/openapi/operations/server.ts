@@ -1,4 +1,4 @@
-import { healthSchema } from '../../../schemas/health.js';
+import { healthSchema, probeSchema } from '../../../schemas/health.js';
 import type { Operation } from '../operation.js';
 
 export const showHealth: Operation = {
@@ -29,6 +29,31 @@ export const showHealth: Operation = {
       },
     },
   }),
+};
+
+export const showLive: Operation = {
+  id: 'showLive',
+  tag: 'Server',
+  summary: 'Whether the server runs, also while it stops.',
+  reply: { json: { name: 'Probe', schema: probeSchema } },
+  examples: () => ({ live: { summary: 'A server that runs', reply: { status: 'ok' } } }),
+};
+
+export const showReady: Operation = {
+  id: 'showReady',
+  tag: 'Server',
+  summary: 'Whether requests are accepted and computed.',
+  reply: { json: { name: 'Probe', schema: probeSchema } },
+  failures: ['engine_stalled'],
+  examples: () => ({ ready: { summary: 'A server that accepts requests', reply: { status: 'ok' } } }),
+};
+
+export const showMetrics: Operation = {
+  id: 'showMetrics',
+  tag: 'Server',
+  summary: "What the server measures, in Prometheus' text format.",
+  reply: { text: 'text/plain' },
+  examples: () => ({}),
 };
 
 export const showStart: Operation = {

@@ -1,0 +1,12 @@
+/** The measurements of the server in Prometheus' text format. This endpoint replies while the server stops, too. */
+import type { FastifyInstance } from 'fastify';
+import { EXPOSITION_TYPE } from '../../metrics/exposition.js';
+import type { AppContext } from '../context.js';
+
+export const METRICS_URL = '/metrics';
+
+export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): void {
+  app.get(METRICS_URL, { config: { repliesWhileStopping: true } }, async (_request, reply) => {
+    return reply.type(EXPOSITION_TYPE).send(await metrics.text());
+  });
+}

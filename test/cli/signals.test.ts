@@ -22,6 +22,26 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+test('while an answer finishes it is live and not ready', async () => {
+  const { child, url } = await startServer(60_000);
+  const reply = await startChat(child, url);
+  assert.is((await fetch(`${url}/ready`)).status, 200);
+  child.process.kill('SIGTERM');
+  await until(async () => (await fetch(`${url}/ready`)).status === 503, 'it is not ready');
+  assert.is((await fetch(`${url}/live`)).status, 200);
+  assert.is((await fetch(`${url}/v1/models`)).status, 503);
+  child.process.stdin?.write('\n');
+  assert.ok(readSse(await reply.text()).done);
+  assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
+});
+
+test('an engine that died shows in the exit code', async () => {
+  const { child } = await startServer(1, 60_000, ['60000', 'dead']);
+  child.process.kill('SIGTERM');
+  assert.equal(await child.exited, { code: 1, signal: null });
+  assert.match(child.output.stderr, /stopping failed: .*ended by SIGKILL/);
+});
+
 test('an answer that does not finish in time ends with an error', async () => {
   const { child, url } = await startServer(1);
   const reply = await startChat(child, url);

@@ -14,6 +14,8 @@ if (stuck === 'stuck') {
   engine.close = () => new Promise(() => setInterval(() => undefined, 1000));
   process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
 }
+// As one whose end was not its own will.
+if (stuck === 'dead') engine.close = () => Promise.reject(new Error('the engine was ended by SIGKILL'));
 stopOnSignals(
   async () => {
     await app.close();

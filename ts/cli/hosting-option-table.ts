@@ -1,9 +1,12 @@
 /** What `chasqui serve` needs to know beside the options of `loadModel`: which model, and how its server is hosted. */
 import { MAX_COUNT, type OptionRows, type OptionsOf } from '../engine/option-row.js';
 import { MAX_TEXT_BYTES } from '../http/body/limits.js';
+import { LOG_LEVELS } from '../http/request-log.js';
+import { OTHER_NAMES } from '../metrics/other-names.js';
 import { desktop } from '../profiles/desktop.js';
 import { runtime } from '../profiles/runtime.js';
 import { serverless } from '../profiles/serverless.js';
+import { LOG_FORMATS } from './log-output.js';
 
 const MIB = 2 ** 20;
 
@@ -119,6 +122,51 @@ export const HOSTING_OPTIONS = {
     flag: '--step-timeout',
     group: 'Server',
     help: 'how long a step of the engine may take before its process is ended and started again; 0: for ever',
+  },
+  shutdownTimeout: {
+    type: 'integer',
+    min: 0,
+    max: 1_000_000,
+    unit: 's',
+    default: 25,
+    flag: '--shutdown-timeout',
+    group: 'Server',
+    help: 'how long running requests may go on when the server is stopped',
+  },
+  metricsNames: {
+    type: 'names',
+    each: { pattern: new RegExp(`^(${OTHER_NAMES.join('|')})$`), says: OTHER_NAMES.join(' or ') },
+    flag: '--metrics-names',
+    placeholder: 'servers',
+    group: 'Watching',
+    help: `adds the names that metrics have in other servers to /metrics: ${OTHER_NAMES.join(', ')}`,
+    otherwise: 'none',
+  },
+  logFormat: {
+    type: 'choice',
+    choices: LOG_FORMATS,
+    default: 'auto',
+    flag: '--log-format',
+    placeholder: 'format',
+    group: 'Watching',
+    help: 'format of the log on standard error; auto: text on a terminal, else JSON',
+  },
+  logLevel: {
+    type: 'choice',
+    choices: LOG_LEVELS,
+    default: 'info',
+    flag: '--log-level',
+    placeholder: 'level',
+    group: 'Watching',
+    help: 'what is logged; debug adds probes and scrapes, warn leaves failures of the server',
+  },
+  logPrompts: {
+    type: 'boolean',
+    default: false,
+    flag: '--log-prompts',
+    group: 'Watching',
+    help: 'add the beginnings of prompts to the log',
+    otherwise: 'never',
   },
   corsOrigins: {
     type: 'names',

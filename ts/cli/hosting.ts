@@ -8,6 +8,8 @@ import { serverless } from '../profiles/serverless.js';
 import type { DeploymentSettings, StartSettings } from '../server/start.js';
 import { dataDir } from './data-dir.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { toList } from './table-options.js';
+import { watchingSettings } from './watching-settings.js';
 
 const PROFILES = { runtime, desktop, serverless };
 const MIB = 2 ** 20;
@@ -21,9 +23,11 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
   const { host, port, bodyLimit, corsOrigins, allowedHosts, allowPrivateImageHosts } = options;
   const { strict = HOSTING_OPTIONS.strict.default, stallTimeout = HOSTING_OPTIONS.stallTimeout.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
+  const { settings, log } = watchingSettings(options);
   return {
     ...(host !== undefined && { host }),
     ...(port !== undefined && { port }),
+    ...settings,
     ...toDeployment(options),
     engine: {
       inProcess: engine === 'in-process',
@@ -31,6 +35,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
       onRestart: tellRestart,
     },
     app: {
+      log,
       strict,
       stallTimeoutMs: stallTimeout * 1000,
       ...(allowPrivateImageHosts && { imageHosts: 'any' }),
@@ -45,10 +50,6 @@ function tellRestart({ end, afterMs }: RestartEvent): void {
   const next = afterMs === null ? 'it is not started again' : 'it is started again';
   const when = afterMs ? ` in ${(afterMs / 1000).toFixed(1)} s` : '';
   console.error(`chasqui: the engine ended: ${end.message}; ${next}${when}`);
-}
-
-function toList(names: string | readonly string[]): readonly string[] {
-  return typeof names === 'string' ? names.split(',') : names;
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {

@@ -48,6 +48,7 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
     stopOnSignals(
       () => server.stop(),
       () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
+      { hardStopMs: server.stopWithinMs },
     );
     announce(server, profile, hosting);
   } catch (error) {
@@ -78,11 +79,7 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
   return {
     ...hosting,
     model,
-    app: {
-      ...hosting.app,
-      optionNames: OPTION_NAMES,
-      onServerError: (error, requestId) => console.error(`chasqui: request ${requestId} failed:`, error),
-    },
+    app: { ...hosting.app, optionNames: OPTION_NAMES },
   };
 }
 

@@ -115,3 +115,8 @@ export function defaultText(row: OptionRow): string {
   if (typeof value === 'number' && 'flagUnit' in row) return String(value / (row.flagUnit?.size ?? 1));
   return value === false ? 'off' : String(value ?? 'none');
 }
+
+/** What an option of the type `names` holds. */
+export function toList(names: string | readonly string[]): readonly string[] {
+  return typeof names === 'string' ? names.split(',') : names;
+}

@@ -9,6 +9,9 @@ import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
 import type { KeyStore } from '../keys/key-store.js';
+import { Metrics } from '../metrics/metrics.js';
+import type { OtherNames } from '../metrics/other-names.js';
+import { openSpans } from '../metrics/spans.js';
 import type { Profile } from '../profiles/profile.js';
 import { closeServer } from './close-server.js';
 
@@ -21,7 +24,11 @@ export interface StartSettings {
   model?: LoadOptions;
   hooks?: LoadHooks;
   engine?: EngineSettings;
-  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access'>;
+  app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans'>;
+  /** How long running replies may go on when the server is stopped; default 25,000. */
+  shutdownTimeoutMs?: number;
+  /** Other servers whose names of metrics are added to our own; default none. */
+  metricsNames?: readonly OtherNames[];
   /** Needed by modes that have a base path. */
   deployment?: DeploymentSettings;
 }
@@ -44,13 +51,19 @@ export interface Server {
   /** The part of its paths before `/v1`. */
   basePath: string;
   /**
-   * Lets running replies finish for a few seconds, ends the others with an error, frees the model. Rejects with
-   * `internal_error` when the engine has not ended some seconds later: only the end of the process frees it then.
+   * Lets running replies finish for as long as the settings say, ends the others with an error, frees the model. Rejects
+   * with `internal_error` when the engine has not ended some seconds later: only the end of the process frees it then.
    */
   stop(): Promise<void>;
+  /** What `stop` takes at most is less than this. */
+  stopWithinMs: number;
 }
 
-const DRAIN_MS = 5000;
+/** Kubernetes gives a container 30 seconds, unless told otherwise. */
+const SHUTDOWN_TIMEOUT_MS = 25_000;
+
+/** For replies that are cut short to say so, and for the engine to end: a second more than both take at most. */
+const AFTER_DRAINING_MS = 10_000;
 
 /**
  * Rejects with a `ChasquiError` when the model cannot be loaded, and with Node's own error when the port is not free.
@@ -58,7 +71,7 @@ const DRAIN_MS = 5000;
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
   const port = settings.port ?? profile.port;
-  const { deployment } = settings;
+  const { deployment, metricsNames = [], shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS } = settings;
   const basePath = basePathOf(profile, deployment);
   await tryPort(host, port);
   const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
@@ -66,9 +79,14 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   let app: ReturnType<typeof buildApp> | undefined;
   const stop = (): Promise<void> => closeServer({ app, engine, keys });
   try {
-    engine = await openEngine(settings);
+    const metrics = new Metrics({ names: metricsNames });
+    const began = performance.now();
+    engine = await openEngine(settings, metrics);
+    metrics.modelLoaded(engine.model.id, (performance.now() - began) / 1000);
     app = buildApp(engine, profile, {
-      drainMs: DRAIN_MS,
+      drainMs,
+      metrics,
+      spans: await openSpans(),
       ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
@@ -79,13 +97,29 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     await stop();
     throw error;
   }
-  return { engine, host, port: (app.server.address() as net.AddressInfo).port, basePath, stop };
+  return {
+    engine,
+    host,
+    port: (app.server.address() as net.AddressInfo).port,
+    basePath,
+    stop,
+    stopWithinMs: drainMs + AFTER_DRAINING_MS,
+  };
 }
 
-function openEngine({ modelPath, model = {}, hooks = {}, engine = {} }: StartSettings): Promise<Engine> {
-  const { inProcess = false, ...supervision } = engine;
+async function openEngine(settings: StartSettings, metrics: Metrics): Promise<Engine> {
+  const { modelPath, model = {}, hooks = {}, engine = {} } = settings;
+  const { inProcess = false, onRestart, ...supervision } = engine;
   if (inProcess) return loadModel(modelPath, model, hooks);
-  return SupervisedEngine.open(modelPath, model, { ...hooks, ...supervision });
+  const supervised: SupervisedEngine = await SupervisedEngine.open(modelPath, model, {
+    ...hooks,
+    ...supervision,
+    onRestart: (event) => {
+      if (event.afterMs !== null) metrics.engineRestarted(supervised.model.id);
+      onRestart?.(event);
+    },
+  });
+  return supervised;
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */

@@ -7,21 +7,21 @@ export interface SignalOptions {
    * already.
    */
   echoMs?: number;
-  /** How long stopping may take, from the first signal. */
-  hardStopMs?: number;
+  /** How long stopping may take, from the first signal. Longer than `stop`, so that its error can still be printed. */
+  hardStopMs: number;
 }
 
 const ECHO_MS = 500;
 
-/** `stop()` of a server gives up a second earlier, so that its error can still be printed. */
-const HARD_STOP_MS = 15_000;
-
 /** How long the exit of the process may take, which waits for the engine's threads. */
 const EXIT_MS = 1000;
 
-/** Calls `onStop` and `stop` on the first signal, and exits with 0 when the server has stopped. */
-export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, options: SignalOptions = {}): void {
-  const { echoMs = ECHO_MS, hardStopMs = HARD_STOP_MS } = options;
+/**
+ * Calls `onStop` and `stop` on the first signal. Exits with 0 when the server has stopped, with 1 when `stop` rejects,
+ * which it does when the engine has died, and with 130 on a second signal.
+ */
+export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, options: SignalOptions): void {
+  const { echoMs = ECHO_MS, hardStopMs } = options;
   let stoppingSince: number | null = null;
   let guard: Worker | null = null;
   const exit = (code: number): never => {

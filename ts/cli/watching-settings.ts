@@ -1,0 +1,24 @@
+/** From the options for a server's log, its metrics and its end to its settings. */
+import process from 'node:process';
+import type { LogOptions } from '../http/request-log.js';
+import type { OtherNames } from '../metrics/other-names.js';
+import type { StartSettings } from '../server/start.js';
+import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { toList } from './table-options.js';
+import { lineWriter } from './log-output.js';
+
+export function watchingSettings(options: HostingOptions): {
+  settings: Pick<StartSettings, 'shutdownTimeoutMs' | 'metricsNames'>;
+  log: LogOptions;
+} {
+  const { shutdownTimeout = HOSTING_OPTIONS.shutdownTimeout.default, metricsNames } = options;
+  const { logFormat = HOSTING_OPTIONS.logFormat.default, logLevel = HOSTING_OPTIONS.logLevel.default } = options;
+  return {
+    settings: {
+      shutdownTimeoutMs: shutdownTimeout * 1000,
+      // The table allows no others.
+      ...(metricsNames && { metricsNames: toList(metricsNames) as OtherNames[] }),
+    },
+    log: { level: logLevel, prompts: options.logPrompts ?? false, write: lineWriter(process.stderr, logFormat) },
+  };
+}

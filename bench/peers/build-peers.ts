@@ -11,10 +11,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 // @ts-expect-error: plain JavaScript, because it runs before anything is installed.
 import { chooseVariants, listVariants } from '../../native/tooling/cpu-variants.mjs';
+import { root } from '../../test/support/places.js';
 // @ts-expect-error: the same.
 import { ensureLlamaSource, manifest } from '../../vendor/llama-source.mjs';
 import { killAtExit } from '../kill-at-exit.js';
-import { root } from '../../test/support/places.js';
 import { peersFolder } from './places.js';
 
 const targets = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;

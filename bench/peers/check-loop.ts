@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { type ModelName, syntheticModel } from '../../test/support/synthetic-model.js';
 import { bareLoop } from '../subjects/bare-loop.js';
 import { table } from '../table.js';
 import type { Work } from '../work.js';
 import type { Peers } from './build-peers.js';
-import { type ModelName, syntheticModel } from '../../test/support/synthetic-model.js';
 
 const timeout = 240_000;
 const promptTokens = 80;

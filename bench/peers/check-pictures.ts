@@ -1,12 +1,12 @@
 /** Answers about pictures beside llama-server's, on the same weights at temperature 0: they are the same texts. */
 import path from 'node:path';
+import { seededRandom } from '../../test/support/seeded-random.js';
+import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
+import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
 import { randomBitmap } from '../random-bitmap.js';
 import { startServer } from '../subjects/running-server.js';
-import { seededRandom } from '../../test/support/seeded-random.js';
 import type { Peers } from './build-peers.js';
-import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
 import { logsFolder } from './places.js';
-import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
 import type { Scenario } from './scenario.js';
 import { ourArguments, peerArguments } from './subjects.js';
 

@@ -1,8 +1,9 @@
 /** What a scenario is: a model, a number of sequences, what is done with them, and the lines of the table that it fills. */
+
+import type { ModelName } from '../../test/support/synthetic-model.js';
 import type { RunningServer } from '../subjects/running-server.js';
 import type { Work } from '../work.js';
 import type { Goal } from './goals.js';
-import type { ModelName } from '../../test/support/synthetic-model.js';
 
 /** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
 export const runTimeoutMs = 600_000;

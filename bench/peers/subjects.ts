@@ -1,10 +1,10 @@
 /** Starts what is compared, each with the same model, threads, context per sequence and number of sequences. */
 import path from 'node:path';
+import { root } from '../../test/support/places.js';
 import { bareLoop } from '../subjects/bare-loop.js';
 import { engine } from '../subjects/engine.js';
 import { type HttpServer, httpServer } from '../subjects/http-server.js';
 import type { Figures, Subject, Work } from '../work.js';
-import { root } from '../../test/support/places.js';
 import { logsFolder } from './places.js';
 import { mainThreadSeconds } from './process-usage.js';
 import type { Scenario, SubjectName } from './scenario.js';

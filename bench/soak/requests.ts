@@ -1,6 +1,7 @@
 /** What is asked: a fixed set of requests at temperature 0, and requests that are wrong. */
-import { randomBitmap } from '../random-bitmap.js';
+
 import { seededRandom } from '../../test/support/seeded-random.js';
+import { randomBitmap } from '../random-bitmap.js';
 import type { Answer } from './answers.js';
 import type { Call } from './exchange.js';
 

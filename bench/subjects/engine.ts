@@ -1,6 +1,6 @@
+import { seededRandom } from '../../test/support/seeded-random.js';
 import { loadModel, type Model } from '../../ts/index.js';
 import { type Figures, figuresOf, type StreamTimes, type Subject, type Work } from '../work.js';
-import { seededRandom } from '../../test/support/seeded-random.js';
 
 /** chasqui in this process, read token by token as a user would. */
 export async function engine(modelPath: string, threads: number, work: Work): Promise<Subject> {

@@ -1,6 +1,6 @@
+import { seededRandom } from '../../test/support/seeded-random.js';
 import { randomWords } from '../random-words.js';
 import { type Figures, figuresOf, type Subject, type Work } from '../work.js';
-import { seededRandom } from '../../test/support/seeded-random.js';
 import { streamChat, timeLimit } from './chat-stream.js';
 import { type RunningServer, type ServerCommand, startServer } from './running-server.js';
 

@@ -15,7 +15,9 @@ export function specifiersOf(file: string): string[] {
 export function resolveImport(specifier: string, from: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   const target = path.posix.join(path.posix.dirname(from), specifier);
-  return [target, target.replace(/\.js$/, '.ts')].find((candidate) => /\.(ts|mjs)$/.test(candidate) && exists(candidate));
+  return [target, target.replace(/\.js$/, '.ts')].find(
+    (candidate) => /\.(ts|mjs)$/.test(candidate) && exists(candidate),
+  );
 }
 
 export function importGraph(files: readonly string[]): ImportGraph {

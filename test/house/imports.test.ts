@@ -118,8 +118,7 @@ test('the addon is loaded by ts/native only', () => {
   assert.equal(broken, []);
 });
 
-const hosts = (file: string) =>
-  ['server', 'cli', 'cli.ts'].includes(room(file)) || file === 'ts/engine/child/main.ts';
+const hosts = (file: string) => ['server', 'cli', 'cli.ts'].includes(room(file)) || file === 'ts/engine/child/main.ts';
 
 const withoutComments = (line: string) => line.replace(/^\s*(\/\/|\*|\/\*).*/, '');
 

@@ -98,7 +98,10 @@ test('a picture that claims 100,000 x 100,000 pixels', async () => {
 
 test('an address that answers 404, and one that leads into the inner network', async ({ server }) => {
   await refuses(`${server.url}/absent`, { code: 'image_download_failed', says: /status 404/ });
-  const unreachable = { code: 'image_download_failed', says: /^(?!.*169\.254).* unless `--allow-private-image-hosts` allows them/ };
+  const unreachable = {
+    code: 'image_download_failed',
+    says: /^(?!.*169\.254).* unless `--allow-private-image-hosts` allows them/,
+  };
   for (const url of [`${server.url}/metadata`, 'http://10.0.0.1/', 'http://127.0.0.1:1/']) {
     await refuses(url, unreachable);
   }

@@ -260,7 +260,10 @@ test('what the chat side finds wrong has this protocol’s name for the field', 
 });
 
 test('a failure in a stream ends the response and is told', async () => {
-  const { respond, serverErrors } = responses({ failAt: 1, failWith: new ChasquiError('decode_failed', 'The model broke.') });
+  const { respond, serverErrors } = responses({
+    failAt: 1,
+    failWith: new ChasquiError('decode_failed', 'The model broke.'),
+  });
   const events = readNamedEvents((await respond({ stream: true })).body);
   assert.equal(
     events.slice(-2).map(({ type }) => type),

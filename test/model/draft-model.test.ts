@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../support/seeded-random.js';
 import {
   type ChasquiError,
   type Finish,
@@ -11,6 +10,7 @@ import {
   type Model,
 } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const base = { contextSize: 512, parallel: 4, threads: 1 };

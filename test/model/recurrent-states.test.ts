@@ -1,8 +1,8 @@
 /** Models that keep a state per sequence, wholly or beside KV cells, and models with sliding windows. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../support/seeded-random.js';
 import { type ChatMessage, type Finish, type GenerateRequest, loadModel, type Model } from '../../ts/index.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { type TinyModel, tinyModel } from '../support/tiny-model.js';
 
 interface Answer {

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { root } from '../support/places.js';
 import { loadModel, type Model } from '../../ts/index.js';
+import { root } from '../support/places.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 /** To find what a grammar allows among 152,000 tokens takes longer than a step of this model. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { root } from '../support/places.js';
 import { loadModel, type Model, type TokenStream } from '../../ts/index.js';
+import { root } from '../support/places.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 /** With a vocabulary of 152,000 tokens four sequences have so many logits that threads share the sampling. */

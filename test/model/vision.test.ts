@@ -1,8 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { syntheticModel } from '../support/synthetic-model.js';
-import { type ProjectorShape, syntheticProjector } from '../support/synthetic-projector.js';
 import {
   type ChasquiError,
   type ChatMessage,
@@ -15,6 +13,8 @@ import {
 } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { picture, pngChunk, toPng } from '../support/picture.js';
+import { syntheticModel } from '../support/synthetic-model.js';
+import { type ProjectorShape, syntheticProjector } from '../support/synthetic-projector.js';
 
 /** Small encoders: pictures of 64 × 64 pixels in patches of 8, so 64 tokens, or 4 where 16 become one. */
 function projector(kind: ProjectorShape['kind'], modelWidth: number, tilings?: number[]): string {

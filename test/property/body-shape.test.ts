@@ -1,10 +1,10 @@
 // What is judged of a body by its bytes, against what JSON.parse makes of it: random texts, cut and spoilt.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../support/seeded-random.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { checkShape } from '../../ts/http/body/check-shape.js';
 import { MAX_BODY_DEPTH } from '../../ts/http/body/limits.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { mutateText } from './mutate.js';
 import { below, pick, type Random } from './random-values.js';
 

@@ -1,6 +1,5 @@
 /** Sends random bodies, valid and spoilt ones, to the endpoints of all modes, and says what of the answers is wrong. */
 import type { FastifyInstance } from 'fastify';
-import { seededRandom } from '../support/seeded-random.js';
 import { buildApp } from '../../ts/http/app.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { loadModel } from '../../ts/index.js';
@@ -8,6 +7,7 @@ import type { JsonSchema } from '../../ts/schemas/json-schema.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { DEPLOYMENT, MODES, type Mode, PROFILES } from '../support/modes.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { mutate, mutateText } from './mutate.js';
 import { pick, type Random, randomValue } from './random-values.js';
 

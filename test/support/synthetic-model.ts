@@ -6,7 +6,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { seedOf } from './seeded-random.js';
 import {
   arrayLength,
   type Entry,
@@ -20,6 +19,7 @@ import {
 } from './gguf.js';
 import { modelsFolder, root } from './places.js';
 import { RandomWeights } from './random-weights.js';
+import { seedOf } from './seeded-random.js';
 
 interface Shape {
   layers: number;

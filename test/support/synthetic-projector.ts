@@ -16,8 +16,8 @@ import {
   uint32Entry,
   writeGguf,
 } from './gguf.js';
-import { constant, randomTensor, weights } from './synthetic-model.js';
 import { modelsFolder } from './places.js';
+import { constant, randomTensor, weights } from './synthetic-model.js';
 
 export interface ProjectorShape {
   /**

@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { demoModelPath } from './demo-model.js';
 import {
   arrayLength,
   type Entry,
@@ -17,7 +18,6 @@ import {
   writeGguf,
 } from './gguf.js';
 import { seededRandom, seedOf } from './seeded-random.js';
-import { demoModelPath } from './demo-model.js';
 
 const width = 64;
 const hidden = 160;

@@ -41,7 +41,10 @@ test('an option is told by the name that whoever started the server knows', () =
   error.option = 'allowedHosts';
   error.retryAfterSeconds = 3;
   const { code, message, param, retryAfterSeconds } = error.withOptionNamed({ allowedHosts: '--allowed-host' });
-  assert.equal([code, message, param, retryAfterSeconds], ['host_not_allowed', 'Add `x` to `--allowed-host`.', 'host', 3]);
+  assert.equal(
+    [code, message, param, retryAfterSeconds],
+    ['host_not_allowed', 'Add `x` to `--allowed-host`.', 'host', 3],
+  );
   assert.is(error.withOptionNamed({ imageHosts: '--image-hosts' }), error);
 });
 

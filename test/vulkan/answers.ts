@@ -1,9 +1,10 @@
 /** Prints what two models think comes next, with the backend that CHASQUI_BACKEND names, and llama.cpp's log: run by `compute.ts`. */
-import { syntheticModel } from '../support/synthetic-model.js';
-import { syntheticProjector } from '../support/synthetic-projector.js';
+
 import { type GenerateRequest, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { picture } from '../support/picture.js';
+import { syntheticModel } from '../support/synthetic-model.js';
+import { syntheticProjector } from '../support/synthetic-projector.js';
 import type { Answers, Next } from './compute.js';
 
 const tokens = (length: number) => Array.from({ length }, (_, at) => 40 + ((at * 7) % 50));

@@ -1,8 +1,8 @@
 /** A completion as an Anthropic message: the events of its stream, and the whole message at its end. */
 
-import type { CompletionDelta } from '../chat/completion-reader.js';
-import { type SseEvent, type CompletionProtocol, typedEvent } from '../chat/completion-event-encoder.js';
+import { type CompletionProtocol, type SseEvent, typedEvent } from '../chat/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../chat/completion-parts.js';
+import type { CompletionDelta } from '../chat/completion-reader.js';
 import { isTextTooDeep } from '../chat/json-depth.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';

@@ -32,7 +32,9 @@ export class SchemaCheck {
     this.#length += length;
     if (this.#length <= MAX_SCHEMA_LENGTH) return;
     const what =
-      length > MAX_SCHEMA_LENGTH ? `\`${param}\` is longer than` : `The JSON schemas up to \`${param}\` together are longer than`;
+      length > MAX_SCHEMA_LENGTH
+        ? `\`${param}\` is longer than`
+        : `The JSON schemas up to \`${param}\` together are longer than`;
     throw new ChasquiError('invalid_value', `${what} ${MAX_SCHEMA_LENGTH / 1024} KiB.`, param);
   }
 }
@@ -43,11 +45,7 @@ function limitMembers(schema: object, param: string): void {
     if (typeof next !== 'object' || next === null) continue;
     const values: unknown[] = Object.values(next);
     if (!Array.isArray(next) && values.length > MAX_MEMBERS) {
-      throw new ChasquiError(
-        'invalid_value',
-        `An object in \`${param}\` has more than ${MAX_MEMBERS} members.`,
-        param,
-      );
+      throw new ChasquiError('invalid_value', `An object in \`${param}\` has more than ${MAX_MEMBERS} members.`, param);
     }
     for (const value of values) if (typeof value === 'object') todo.push(value);
   }

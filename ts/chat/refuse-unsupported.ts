@@ -54,7 +54,10 @@ function tooMany(param: string, what: string, max: number): ChasquiError {
 function refuseTwoAssistantMessages({ messages }: ChatCompletionRequest): void {
   if (messages.at(-1)?.role !== 'assistant' || messages.at(-2)?.role !== 'assistant') return;
   const path = `messages[${messages.length - 1}]`;
-  throw unsupported(path, `\`${path}\` follows another message of the assistant and cannot be continued: join the two.`);
+  throw unsupported(
+    path,
+    `\`${path}\` follows another message of the assistant and cannot be continued: join the two.`,
+  );
 }
 
 function unsupported(param: string, message: string): ChasquiError {

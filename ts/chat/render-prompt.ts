@@ -58,10 +58,7 @@ function toChatMessage(message: Message, index: number, images: Iterator<ImageIn
   return chatMessage;
 }
 
-function toReasoningAndCalls(
-  message: AssistantMessage,
-  index: number,
-): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
+function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
   const calls = message.tool_calls ?? [];
   return {
     ...(message.reasoning_content && { reasoning: message.reasoning_content }),

@@ -26,7 +26,9 @@ async function build(options: string[]): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const child = spawn(process.execPath, [join(root, 'native', 'tooling', 'build.mjs'), ...options], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [join(root, 'native', 'tooling', 'build.mjs'), ...options], {
+    stdio: 'inherit',
+  });
   process.exitCode = await new Promise<number>((resolve) => {
     child.once('error', () => resolve(1)).once('close', (code) => resolve(code ?? 1));
   });

@@ -4,8 +4,8 @@ import type { LogOptions } from '../http/request-log.js';
 import type { OtherNames } from '../metrics/other-names.js';
 import type { StartSettings } from '../server/start.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
-import { toList } from './table-options.js';
 import { lineWriter } from './log-output.js';
+import { toList } from './table-options.js';
 
 export function watchingSettings(options: HostingOptions): {
   settings: Pick<StartSettings, 'shutdownTimeoutMs' | 'metricsNames'>;

@@ -1,8 +1,8 @@
 /** A reply as server-sent events. All events of one wake of the engine are sent by one write. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { SseEvent } from '../chat/completion-event-encoder.js';
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
+import type { SseEvent } from '../chat/completion-event-encoder.js';
 import type { ChunkEncoder } from '../chat/to-chunks.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { ChasquiError } from '../errors.js';

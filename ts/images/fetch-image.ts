@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { ImageError } from './image-error.js';
-import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MIB, MAX_REDIRECTS } from './limits.js';
+import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MAX_REDIRECTS, MIB } from './limits.js';
 import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
 import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
 

@@ -5,10 +5,10 @@ import { fetchImage, parseAddress } from './fetch-image.js';
 import type { ImageType } from './formats/format.js';
 import { ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
-import { validateImage } from './validate-image.js';
-import { MAX_TOTAL_FILE_BYTES, MIB, MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_PIXELS } from './limits.js';
+import { MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
+import { validateImage } from './validate-image.js';
 import { webpToPng } from './webp-to-png.js';
 
 export interface LoadImagesOptions {

@@ -6,7 +6,7 @@ import { isJpeg, readJpegSize } from './formats/jpeg.js';
 import { isPng, readPngSize } from './formats/png.js';
 import { isWebp, readWebpSize } from './formats/webp.js';
 import { ImageError } from './image-error.js';
-import { MAX_FILE_BYTES, MAX_SIDE, MIB, MAX_PIXELS } from './limits.js';
+import { MAX_FILE_BYTES, MAX_PIXELS, MAX_SIDE, MIB } from './limits.js';
 
 interface Format {
   type: ImageType;

@@ -3,9 +3,9 @@
  * announced, continued and closed one after the other, and the events are numbered from 0.
  */
 
-import type { CompletionDelta } from '../chat/completion-reader.js';
-import { type SseEvent, type CompletionProtocol, typedEvent } from '../chat/completion-event-encoder.js';
+import { type CompletionProtocol, type SseEvent, typedEvent } from '../chat/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../chat/completion-parts.js';
+import type { CompletionDelta } from '../chat/completion-reader.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';

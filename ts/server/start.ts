@@ -34,7 +34,7 @@ export interface StartSettings {
 }
 
 export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'onRestart'> {
-  /** Whether the engine computes in the server's own process, and ends it with its faults; default false. */
+  /** Whether the engine computes in the server's own process, which then ends with it; default false. */
   inProcess?: boolean;
 }
 

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom, seedOf } from '../../../test/support/seeded-random.js';
 import { randomBitmap } from '../../random-bitmap.js';
 import { type Chat, streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 import { median } from '../../work.js';
-import { seededRandom, seedOf } from '../../../test/support/seeded-random.js';
 import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 import { Reader } from './reader.js';

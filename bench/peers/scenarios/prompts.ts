@@ -1,5 +1,5 @@
-import { randomWords } from '../../random-words.js';
 import { seededRandom, seedOf } from '../../../test/support/seeded-random.js';
+import { randomWords } from '../../random-words.js';
 
 /** What the models' chat template adds to a user's message, the beginning of the answer included, in tokens. */
 export const userTemplateTokens = 8;

@@ -68,10 +68,11 @@ function samples(row: OptionRow): { taken: [text: string, value: unknown][]; ref
     }
     case 'choice':
       return { taken: row.choices.map((choice) => [choice, choice]), refused: ['x', row.choices.join()] };
-    case 'names':
-      return row.each === undefined
-        ? { taken: [['a,b', ['a', 'b']]], refused: ['a,', ','] }
-        : { taken: [['local', ['local']]], refused: ['local,', 'nonsense'] };
+    case 'names': {
+      if (row.each === undefined) return { taken: [['a,b', ['a', 'b']]], refused: ['a,', ','] };
+      const name = ['local', 'vllm'].find((each) => row.each?.pattern.test(each)) ?? '';
+      return { taken: [[name, [name]]], refused: [`${name},`, 'nonsense'] };
+    }
     case 'shares':
       return { taken: [['3,.5,0', [3, 0.5, 0]]], refused: ['3,', '-1', '0,0', 'x'] };
     case 'string':

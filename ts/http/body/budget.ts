@@ -3,7 +3,7 @@
  * largest incomplete body is given up for a smaller one, so the client that fills the memory is the first to be
  * refused. Bodies that are too large to be text, and so hold images, may use a part of the room only.
  */
-import { BYTES_FOR_TEXTS, FREE_BYTES, MAX_TEXT_BYTES, MAX_BYTES_HELD } from './limits.js';
+import { BYTES_FOR_TEXTS, FREE_BYTES, MAX_BYTES_HELD, MAX_TEXT_BYTES } from './limits.js';
 
 /** The room that one body takes. */
 export interface Share {

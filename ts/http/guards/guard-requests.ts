@@ -8,8 +8,8 @@ import type { AppContext, AppOptions } from '../context.js';
 import { shuttingDown } from '../running-replies.js';
 import { requireApiKey } from './authentication.js';
 import { allowOrigins } from './cors.js';
-import { checkHostHeader } from './host-header.js';
 import { Endpoints } from './endpoints.js';
+import { checkHostHeader } from './host-header.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { seededRandom } from '../../../support/seeded-random.js';
 import type { ChasquiError } from '../../../../ts/errors.js';
 import { checkShape } from '../../../../ts/http/body/check-shape.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from '../../../../ts/http/body/limits.js';
+import { seededRandom } from '../../../support/seeded-random.js';
 
 const test = suite('unit: the shape of a body, by its bytes');
 

@@ -153,7 +153,8 @@ export const applyTemplate: Operation = {
   id: 'applyTemplate',
   tag: 'Text',
   summary: 'A conversation as the model reads it.',
-  description: 'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
+  description:
+    'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
   requestName: 'ApplyTemplateRequest',
   reply: { json: { name: 'RenderedConversation', schema: applyTemplateReplySchema } },
   examples: () => ({

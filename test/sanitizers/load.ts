@@ -22,13 +22,15 @@ export async function carryLoad(variables: Record<string, string>, minutes: numb
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const cli = path.join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
   const options = ['--parallel', String(SEQUENCES), '--threads', String(THREADS), '--cache-ram', '16', '--port', '0'];
+  // With a sanitizer a step takes as long as it takes.
+  options.push('--step-timeout', '0', '--log-level', 'warn');
   const server = new ServerProcess('env', [...settings, process.execPath, cli, 'serve', '--alias', 'soak', ...options]);
   process.on('exit', () => server.kill());
   try {
     await server.untilItListens();
     const ask = async (request: Request) => readAnswer(await send(server.port, body(withMargins(request), false)));
     const known: { request: Request; answer: Answer }[] = [];
-    for (const request of fixedRequests(1)) known.push({ request, answer: await ask(request) });
+    await Promise.all(fixedRequests(1).map(async (request) => known.push({ request, answer: await ask(request) })));
     for (const request of await conversations(ask)) known.push({ request, answer: await ask(request) });
     const deadline = Date.now() + minutes * 60_000;
     const isOver = () => Date.now() >= deadline || server.end !== null;

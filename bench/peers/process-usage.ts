@@ -1,27 +1,34 @@
-/** What a process has used, read from Linux's /proc. */
+/** What a server has used, read from Linux's /proc: its process and those that it has started, such as its engine's. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import { statFields, statusMiB, sumOverTree } from '../../test/support/process-tree.js';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** User and system time of all its threads, in seconds. */
+/** User and system time of all threads, in seconds. */
 export function cpuSeconds(pid: number): number {
-  const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name before it stands in brackets and may have spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  return sumOf(pid, (each) => {
+    const fields = statFields(each);
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  });
 }
 
-/** The same of the thread that it began with, which in Node is the one that runs JavaScript. */
+/** The same of the threads that the processes began with, which in Node are those that run JavaScript. */
 export function mainThreadSeconds(pid: number): number {
-  return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+  return sumOf(pid, (each) => {
+    return Number(fs.readFileSync(`/proc/${each}/task/${each}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+  });
 }
 
-/** Resident memory in MB (10^6 bytes): now, and the most so far. Mapped files count as far as they are in memory. */
+/** Resident memory in MB (10^6 bytes): now, and the most so far. A mapped file counts once for each process. */
 export function residentMegabytes(pid: number): { now: number; peak: number } {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-  const kibibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
-  return { now: (kibibytes('VmRSS') * 1024) / 1e6, peak: (kibibytes('VmHWM') * 1024) / 1e6 };
+  const megabytes = (name: 'VmRSS' | 'VmHWM') => (sumOf(pid, (each) => statusMiB(each, name)) * 2 ** 20) / 1e6;
+  return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+}
+
+/** What this process has started are the servers that it compares. */
+function sumOf(pid: number, measure: (pid: number) => number): number {
+  return pid === process.pid ? measure(pid) : sumOverTree(pid, measure);
 }
 
 /** What all CPUs together have spent on anything since the machine started, in seconds. */

@@ -1,6 +1,6 @@
 /** The server under test, in a process of its own, and what can be seen of it from outside. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { statusMiB, sumOverTree } from '../../test/support/process-tree.js';
 import type { Health } from '../../ts/schemas/health.js';
 
 export class ServerProcess {
@@ -50,11 +50,11 @@ export class ServerProcess {
     return (await response.json()) as Health;
   }
 
-  /** Resident memory in MiB; undefined where there is no /proc. */
+  /** Resident memory in MiB, the process of the engine included; undefined where there is no /proc. */
   memoryMiB(): number | undefined {
-    if (process.platform !== 'linux' || this.#end !== null) return undefined;
-    const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')) ?? [];
-    return kib === undefined ? undefined : Number(kib) / 1024;
+    const { pid } = this.#child;
+    if (process.platform !== 'linux' || this.#end !== null || pid === undefined) return undefined;
+    return sumOverTree(pid, (each) => statusMiB(each, 'VmRSS'));
   }
 
   /** Asks it to stop, and tells how it ended; kills it when it does not. */

@@ -1,16 +1,11 @@
-/** What a process takes of the machine's memory, in MiB. */
-import fs from 'node:fs';
+/** What a server takes of the machine's memory, the process of its engine included, in MiB. */
+import { statusMiB, sumOverTree } from '../support/process-tree.js';
 
 export function memoryMiB(pid: number | undefined): number {
-  return statusMiB(pid, 'VmRSS');
+  return pid === undefined ? 0 : sumOverTree(pid, (each) => statusMiB(each, 'VmRSS'));
 }
 
-/** The most that it ever took. */
+/** The most that each of its processes ever took. */
 export function peakMemoryMiB(pid: number | undefined): number {
-  return statusMiB(pid, 'VmHWM');
-}
-
-function statusMiB(pid: number | undefined, name: string): number {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
+  return pid === undefined ? 0 : sumOverTree(pid, (each) => statusMiB(each, 'VmHWM'));
 }

@@ -1,5 +1,6 @@
 /** Finds the processes of a server's engines, and breaks them. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { parentOf, statusMiB } from './process-tree.js';
 import { until } from './until.js';
 
 /** The processes of engines whose parent is `pid`, as the kernel has them now. */
@@ -25,27 +26,16 @@ export async function untilEngineOf(pid: number, other?: number): Promise<number
 
 /** Neither gone nor waiting to be forgotten. */
 export function isAlive(pid: number): boolean {
-  return !['', 'Z', 'X'].includes(statusOf(pid)[0] ?? '');
+  const [, state = ''] = /\) (\w) /.exec(read(`/proc/${pid}/stat`)) ?? [];
+  return !['', 'Z', 'X'].includes(state);
 }
 
 export function residentMiB(pid: number): number {
-  const [, pages = '0'] = read(`/proc/${pid}/statm`).split(' ');
-  return (Number(pages) * 4096) / 2 ** 20;
+  return statusMiB(pid, 'VmRSS');
 }
 
 export function openDescriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-function parentOf(pid: number): number {
-  return Number(statusOf(pid)[1] ?? 0);
-}
-
-/** State, parent and so on: all that follows the name, which may hold anything. */
-function statusOf(pid: number): string[] {
-  return read(`/proc/${pid}/stat`)
-    .replace(/^.*\) /s, '')
-    .split(' ');
 }
 
 function commandOf(pid: number): string {

@@ -125,6 +125,24 @@ test('a draft model drafts unless told otherwise', () => {
   assert.is(draftMax({ draftModel: 'b.gguf', draftMax: 0 }), 0);
 });
 
+test('the type knows what the rows say', () => {
+  const good: LoadOptions[] = [{ mmproj: null }, { gpuLayers: 'all' }, { gpuLayers: 3 }, { device: ['CUDA0'] }];
+  for (const options of good) completeLoadOptions(options);
+  const wrong: LoadOptions[] = [
+    // @ts-expect-error: it is a number.
+    { parallel: '4' },
+    // @ts-expect-error: it is none of the choices.
+    { pooling: 'max' },
+    // @ts-expect-error: only the projector may be `null`.
+    { draftModel: null },
+    // @ts-expect-error: there is no such option.
+    { ctxSize: 512 },
+  ];
+  for (const options of wrong) refusal(options);
+  // @ts-expect-error: hooks are no data.
+  refusal({ onProgress: () => undefined });
+});
+
 test('options are data: what is called stands apart, whichever way it was given', () => {
   const onProgress = () => undefined;
   const { signal } = new AbortController();

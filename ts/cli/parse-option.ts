@@ -1,5 +1,5 @@
 /** From an option's text, in a flag or an environment variable, to its value. */
-import { fits, inFlagUnit, type OptionRow, wanted } from '../engine/option-row.js';
+import { fits, inFlagUnit, isNullable, type OptionRow, wanted } from '../engine/option-row.js';
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['1', true],
@@ -16,12 +16,7 @@ export function parseOption(row: OptionRow, text: string): unknown {
 
 /** To follow "must be". */
 export function wantedText(row: OptionRow): string {
-  const or = isNullable(row) ? ', or none' : '';
-  return `${wanted(row, { inText: true })}${or}`;
-}
-
-export function isNullable(row: OptionRow): boolean {
-  return 'nullable' in row && row.nullable === true;
+  return wanted(row, { inText: true });
 }
 
 /** `undefined`: not a value of the row's type. */

@@ -1,9 +1,9 @@
 /** The flags of a command and their help, from the rows of a table. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { inFlagUnit, type OptionRow, type OptionRows, type OptionsOf } from '../engine/option-row.js';
+import { inFlagUnit, isNullable, type OptionRow, type OptionRows, type OptionsOf } from '../engine/option-row.js';
 import { optionsOfEnvironment } from './environment.js';
 import { withFlags } from './option-names.js';
-import { isNullable, parseOption, wantedText } from './parse-option.js';
+import { parseOption, wantedText } from './parse-option.js';
 
 /** Has commander file what a flag says under the name that the option has in its table. */
 class TableOption extends Option {

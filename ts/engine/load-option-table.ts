@@ -7,6 +7,9 @@
 import { BACKENDS } from '../native/module-files.js';
 import { MAX_COUNT, type OptionRows } from './option-row.js';
 
+/** The default of `draftMax` where there is a model to draft with. */
+export const DRAFT_MAX_WITH_MODEL = 8;
+
 export const LOAD_OPTIONS = {
   alias: {
     type: 'string',
@@ -252,7 +255,7 @@ export const LOAD_OPTIONS = {
     help:
       'tokens to draft at a time and to check in one step, while one or two completions are running; from the text so ' +
       'far, which pays where completions quote their prompts, or by `draftModel`',
-    otherwise: '0, none; 8 with `draftModel`',
+    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
   },
   draftModel: {
     type: 'path',

@@ -2,12 +2,11 @@
 import { resolve } from 'node:path';
 import type { OpenRequest } from '../native/addon.js';
 import { findProjector } from './find-projector.js';
+import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
 import { completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
 
 const MIB = 2 ** 20;
-/** The length of drafts where there is a model to draft with, unless it is given. */
-const DRAFT_MAX_WITH_MODEL = 8;
 
 /** @throws {ChasquiError} `invalid_options` */
 export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {

@@ -89,6 +89,10 @@ export type CompleteOptionsOf<Rows> = {
   -readonly [Name in keyof Rows]: ValueOf<Rows[Name]> | (Rows[Name] extends { default: unknown } ? never : undefined);
 };
 
+export function isNullable(row: OptionRow): boolean {
+  return 'nullable' in row && row.nullable === true;
+}
+
 /** Whether a value is one that the option takes. */
 export function fits(row: OptionRow, value: unknown): boolean {
   switch (row.type) {
@@ -99,7 +103,7 @@ export function fits(row: OptionRow, value: unknown): boolean {
       return row.words?.includes(value as string) || isNumberFor(row, value);
     case 'string':
     case 'path':
-      return (typeof value === 'string' && value !== '') || (value === null && row.nullable === true);
+      return (typeof value === 'string' && value !== '') || (value === null && isNullable(row));
     case 'choice':
       return row.choices.includes(value as string);
     case 'names': {
@@ -139,9 +143,10 @@ export function wanted(row: OptionRow, { inText = false } = {}): string {
     case 'number':
       return inWords([wantedNumber(inText ? inFlagUnit(row) : row), ...(row.words ?? [])]);
     case 'string':
-      return 'a text that is not empty';
-    case 'path':
-      return 'a path';
+    case 'path': {
+      const text = row.type === 'path' ? 'a path' : 'a text that is not empty';
+      return inWords([text, ...(isNullable(row) ? [inText ? 'none' : 'null'] : [])]);
+    }
     case 'choice':
       return inWords(row.choices);
     case 'names':

@@ -17,6 +17,8 @@ export interface CatalogueRow {
   meaning: string;
   /** After how many seconds trying again may help, unless the error itself says so. */
   retryAfterSeconds?: number;
+  /** The option of the server that the messages name, unless the error itself says which. */
+  option?: string;
 }
 
 function badRequest(meaning: string, status = 400): CatalogueRow {
@@ -71,11 +73,12 @@ export const ERRORS = {
   image_too_large: badRequest('An image has too many bytes or pixels, or those of the request have together.'),
   image_download_failed: badRequest('An image could not be had from its address.'),
   template_failed: badRequest("The model's chat template refused the conversation."),
-  context_length_exceeded: badRequest('The prompt does not fit into the context.'),
+  context_length_exceeded: { ...badRequest('The prompt does not fit into the context.'), option: 'contextSize' },
   invalid_grammar: badRequest('A grammar or JSON schema cannot be enforced, or allows no token to go on with.'),
-  prepare_timeout: badRequest(
-    'Rendering, tokenizing or compiling what the request holds took longer than the server allows.',
-  ),
+  prepare_timeout: {
+    ...badRequest('Rendering, tokenizing or compiling what the request holds took longer than the server allows.'),
+    option: 'prepareTimeoutMs',
+  },
   prompt_refused: badRequest(
     'The engine ended twice while it computed this request, which is not tried again for an hour.',
   ),
@@ -151,8 +154,10 @@ export class ChasquiError extends Error {
 
   /** Returns the same error with its option called as `names` has it; itself where `names` has no name for it. */
   withOptionNamed(names: Readonly<Record<string, string>>): ChasquiError {
-    const name = this.option === undefined ? undefined : names[this.option];
+    const row: CatalogueRow = ERRORS[this.code];
+    const option = this.option ?? row.option;
+    const name = option === undefined ? undefined : names[option];
     if (name === undefined) return this;
-    return this.retold(this.message.replaceAll(`\`${this.option}\``, `\`${name}\``), this.param);
+    return this.retold(this.message.replaceAll(`\`${option}\``, `\`${name}\``), this.param);
   }
 }

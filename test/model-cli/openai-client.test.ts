@@ -77,7 +77,7 @@ test('gets typed errors', async ({ client }) => {
   const long = await failure(ask('word '.repeat(3000)));
   assert.instance(long, OpenAI.BadRequestError);
   assert.is(long.code, 'context_length_exceeded');
-  assert.match(long.message, /\d+ tokens.* 512 /);
+  assert.match(long.message, /\d+ tokens.* 512 .*`--ctx-size`/);
 });
 
 test('a thousand bad requests hold nothing and hurt nobody', async ({ client, server }) => {

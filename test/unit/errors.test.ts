@@ -46,6 +46,8 @@ test('an option is told by the name that whoever started the server knows', () =
     ['host_not_allowed', 'Add `x` to `--allowed-host`.', 'host', 3],
   );
   assert.is(error.withOptionNamed({ imageHosts: '--image-hosts' }), error);
+  const tooLong = new ChasquiError('context_length_exceeded', 'Load the model with a larger `contextSize`.');
+  assert.match(tooLong.withOptionNamed({ contextSize: '--ctx-size' }).message, 'larger `--ctx-size`.');
 });
 
 function sourcesUnder(folder: string): string[] {

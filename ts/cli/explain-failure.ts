@@ -1,9 +1,9 @@
 /** Why a command failed, in one line that says what to do. */
 import { ChasquiError } from '../errors.js';
-import { OPTION_NAMES, withFlags } from './option-names.js';
+import { withFlags } from './option-names.js';
 
 export function explainFailure(error: unknown, { host, port }: { host?: string; port?: number } = {}): string {
-  if (error instanceof ChasquiError) return toOneLine(withFlags(error.withOptionNamed(OPTION_NAMES).message));
+  if (error instanceof ChasquiError) return toOneLine(withFlags(error.message));
   if (!(error instanceof Error)) return toOneLine(String(error));
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':

@@ -7,11 +7,14 @@ const ROWS: Readonly<Record<string, OptionRow>> = { ...HOSTING_OPTIONS, ...LOAD_
 
 /** The flag of each option that errors may name. */
 export const OPTION_NAMES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(ROWS).flatMap(([name, { flag }]) => (flag === undefined ? [] : [[name, flag]]))),
+  ...Object.fromEntries(Object.entries(ROWS).flatMap(([name, { flag }]) => (flag === null ? [] : [[name, flag]]))),
   imageHosts: HOSTING_OPTIONS.allowPrivateImageHosts.flag,
 };
 
 /** Puts flags in place of the names that a text has in backticks: --ctx-size for `contextSize`. */
 export function withFlags(text: string): string {
-  return text.replace(/`([a-z]+)`/gi, (quoted, name) => (Object.hasOwn(ROWS, name) && ROWS[name]?.flag) || quoted);
+  return text.replace(
+    /`([a-z]+)`/gi,
+    (quoted, name) => (Object.hasOwn(OPTION_NAMES, name) ? OPTION_NAMES[name] : null) ?? quoted,
+  );
 }

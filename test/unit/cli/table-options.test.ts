@@ -169,10 +169,7 @@ test('messages from below name flags on the command line', () => {
     withFlags('`draftMin` must not be larger than `draftMax`.'),
     '--draft-min must not be larger than --draft-max.',
   );
-  assert.is(
-    withFlags('There is no device `Vulkan0`; `imageHosts`; `toString`'),
-    'There is no device `Vulkan0`; `imageHosts`; `toString`',
-  );
+  assert.is(withFlags('There is no device `Vulkan0`; `toString`'), 'There is no device `Vulkan0`; `toString`');
   const error = new ChasquiError('invalid_options', '`tensorSplit` is [0].');
   assert.is(explainFailure(error), '--tensor-split is [0].');
 });

@@ -210,7 +210,7 @@ test('pictures that would take too much to decode are refused before they are de
     const bad: [Buffer, string, RegExp][] = [
       [claiming(100_000, 100_000, 10), 'image_too_large', /has 100000 x 100000 pixels/],
       [claiming(3000, 2, 10), 'invalid_image', /too narrow/],
-      [claiming(16, 16, 2 ** 28), 'invalid_image', /larger than the picture/],
+      [claiming(16, 16, 2 ** 28), 'invalid_image', /larger than the image/],
     ];
     for (const [bytes, expected, says] of bad) {
       const { code, message } = await failureOf(ofModel(model, { bytes }, 'x'));

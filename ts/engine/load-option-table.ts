@@ -136,7 +136,7 @@ export const LOAD_OPTIONS = {
     help: 'how long rendering, tokenizing and compiling what one request holds may take',
   },
   cacheRamMiB: {
-    type: 'integer',
+    type: 'number',
     min: 0,
     max: MAX_COUNT,
     unit: 'MiB',

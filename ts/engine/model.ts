@@ -22,6 +22,7 @@ import type {
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
 import type { ImageInput, Job } from './job.js';
+import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { catalogued, withCatalogueCode } from './native-failure.js';
@@ -57,8 +58,8 @@ export class Model implements Engine {
   constructor(core: EngineCore, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
     this.#core = core;
     this.#streams = streams;
-    this.#maxQueue = options.maxQueue ?? 256;
-    this.#imageHosts = options.imageHosts ?? 'public';
+    this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
+    this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.model = info;
     this.#preparation = new Preparation(core);
     this.#embedder = new Embedder(core, this.#preparation, info, info.parallel + this.#maxQueue);

@@ -31,7 +31,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
       ...(pooling !== undefined && { pooling }),
       chatTemplate: options.chatTemplate ?? '',
-      cacheRamBytes: options.cacheRamMiB * MIB,
+      cacheRamBytes: Math.floor(options.cacheRamMiB * MIB),
       mmprojPath: projectorPath(path, options.mmproj),
       imageCacheBytes: options.imageCacheMiB * MIB,
     },

@@ -21,7 +21,7 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   maxQueue: [-1, 2 ** 31],
   targetStepMs: [0, -100, 0.5],
   prepareTimeoutMs: [0, -1, 1.5, 1e9 + 1],
-  cacheRamMiB: [-1, 0.5, 2 ** 31],
+  cacheRamMiB: [-1, 2 ** 31],
   imageCacheMiB: [-1, 0.5, 2 ** 31],
   imageHosts: ['private', '', null],
   deterministic: [0, 'true', null],

@@ -32,6 +32,7 @@ test('the body is OpenAI’s envelope', () => {
 
 test('a code that implies the field names it, unless whoever throws knows better', () => {
   assert.is(toErrorBody(new ChasquiError('context_length_exceeded', 'x')).error.param, 'messages');
+  assert.is(toErrorBody(new ChasquiError('prompt_refused', 'x')).error.param, 'messages');
   assert.is(toErrorBody(new ChasquiError('template_failed', 'x', 'messages[1]')).error.param, 'messages[1]');
   assert.is(toErrorBody(new ChasquiError('engine_closed', 'x')).error.param, null);
 });

@@ -6,6 +6,7 @@ const FIELDS: Partial<Record<ErrorCode, string>> = {
   template_failed: 'messages',
   context_length_exceeded: 'messages',
   invalid_grammar: 'grammar',
+  prompt_refused: 'messages',
   invalid_job: 'messages',
 };
 

@@ -4,7 +4,7 @@ import { toJob } from '../chat/to-job.js';
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine, TextInput, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
-import { ChasquiError } from '../errors.js';
+import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { MAX_CHOICES } from '../schemas/chat-completion.js';
 import type { CompletionRequest } from '../schemas/completion.js';
@@ -47,11 +47,12 @@ export async function submitCompletions(
   };
 }
 
-/** The engine does not know of requests, so it cannot say which field a prompt that is too long came in. */
+/** Errors about the prompt. The engine does not know of requests, so it cannot say which field the prompt came in. */
+const ABOUT_PROMPT: readonly ErrorCode[] = ['context_length_exceeded', 'invalid_job', 'prompt_refused'];
+
 export function aboutPrompt(thrown: unknown): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
-  if (thrown.code !== 'context_length_exceeded' && thrown.code !== 'invalid_job') return thrown;
-  return thrown.retold(thrown.message, 'prompt');
+  return ABOUT_PROMPT.includes(thrown.code) ? thrown.retold(thrown.message, 'prompt') : thrown;
 }
 
 function refuseUnsupported(body: CompletionRequest): void {

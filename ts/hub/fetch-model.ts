@@ -62,7 +62,13 @@ async function save(url: string, part: string, { onProgress, signal }: FetchMode
       yield chunk;
     }
   };
-  await pipeline(Readable.fromWeb(response.body), checked, fs.createWriteStream(part), { ...(signal && { signal }) });
+  // A stream that opened the file by itself might create it only after a failure, when nobody removes it any more.
+  const file = await fs.promises.open(part, 'wx');
+  try {
+    await pipeline(Readable.fromWeb(response.body), checked, file.createWriteStream(), { ...(signal && { signal }) });
+  } finally {
+    await file.close();
+  }
   if (size < Math.max(expected, GGUF.length)) throw failed(url, `it ended after ${size} bytes`);
 }
 

@@ -1,8 +1,11 @@
+import { pbkdf2 } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
@@ -98,6 +101,16 @@ for (const [where, says] of [
     assert.equal(filesIn(folder), []);
   });
 }
+
+test('nothing is kept either where the file system is slow', async ({ folder, base }) => {
+  // Files are opened on libuv's thread pool; this keeps its threads busy until the download has failed.
+  const hash = promisify(pbkdf2);
+  const busy = Array.from({ length: 16 }, () => hash('password', 'salt', 30_000, 64, 'sha512'));
+  await failure(fetchModel(`${base}/cut/model.gguf`, folder));
+  await Promise.all(busy);
+  await setImmediate();
+  assert.equal(filesIn(folder), []);
+});
 
 test('an address that nobody listens at', async ({ folder }) => {
   assert.match((await failure(fetchModel('http://127.0.0.1:9/model.gguf', folder))).message, /ECONNREFUSED|bad port/);

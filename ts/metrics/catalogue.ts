@@ -62,7 +62,10 @@ export const CATALOGUE = {
     'finished_reason',
   ]),
   time_to_first_token_seconds: histogram('Time from the arrival of a request to its first token.', FIRST_TOKEN),
-  inter_token_latency_seconds: histogram('Time between two batches of tokens of one completion.', BETWEEN_TOKENS),
+  inter_token_latency_seconds: histogram(
+    'Time between two batches of tokens of one streamed completion.',
+    BETWEEN_TOKENS,
+  ),
   request_time_per_output_token_seconds: histogram(
     'Mean time of a token after the first, for each completion.',
     BETWEEN_TOKENS,

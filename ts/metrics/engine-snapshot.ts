@@ -2,7 +2,7 @@
 import type { Engine, EngineStats } from '../engine/engine.js';
 
 export interface Snapshot {
-  /** `null` until the engine has returned its counts once. */
+  /** `null` until the engine has returned its counts, and after it has rejected. */
   stats: EngineStats | null;
   /** Whether the engine returned them for this reading. */
   isUp: boolean;
@@ -38,7 +38,8 @@ export class EngineSnapshot {
       this.#stats = await this.#engine.stats();
       return true;
     } catch {
-      // A closed or dead engine rejects; `isUp` reports that.
+      // An engine that is closed, has died or is being restarted has nothing that could be counted.
+      this.#stats = null;
       return false;
     } finally {
       this.#asking = null;

@@ -1,20 +1,22 @@
 import type { Finish, Token, TokenStream } from '../engine/engine.js';
 
-export interface TokenListener {
-  /** Called with each batch. `waitedMs` is the time since the batch before it, `null` for the first. */
-  onTokens(count: number, waitedMs: number | null): void;
-  onFinish(finish: Finish): void;
+export interface Batch {
+  tokens: number;
+  /** Milliseconds since the batch before it; `null` for the first. */
+  waitedMs: number | null;
+  /** Set in the last batch of a completion. */
+  finish: Finish | undefined;
 }
 
 /** A stream that reports to a listener what its reader gets. */
 export class FollowedStream implements TokenStream {
   readonly #stream: TokenStream;
-  readonly #listener: TokenListener;
+  readonly #onBatch: (batch: Batch) => void;
   #lastAt: number | null = null;
 
-  constructor(stream: TokenStream, listener: TokenListener) {
+  constructor(stream: TokenStream, onBatch: (batch: Batch) => void) {
     this.#stream = stream;
-    this.#listener = listener;
+    this.#onBatch = onBatch;
   }
 
   forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void> {
@@ -39,10 +41,10 @@ export class FollowedStream implements TokenStream {
   }
 
   #report(tokens: readonly Token[]): void {
+    if (tokens.length === 0) return;
     const now = performance.now();
-    this.#listener.onTokens(tokens.length, this.#lastAt === null ? null : now - this.#lastAt);
+    const waitedMs = this.#lastAt === null ? null : now - this.#lastAt;
     this.#lastAt = now;
-    const finish = tokens.at(-1)?.finish;
-    if (finish) this.#listener.onFinish(finish);
+    this.#onBatch({ tokens: tokens.length, waitedMs, finish: tokens.at(-1)?.finish });
   }
 }

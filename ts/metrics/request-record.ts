@@ -1,7 +1,7 @@
 /** The measurements of one request. Its route and its streams update them; the log and the metrics read them. */
 import type { Finish, Timings, TokenStream } from '../engine/engine.js';
 import type { ErrorCode } from '../errors.js';
-import { FollowedStream } from './followed-stream.js';
+import { type Batch, FollowedStream } from './followed-stream.js';
 import type { Metrics } from './metrics.js';
 import type { ModelSeries } from './model-series.js';
 import type { TraceParent } from './trace-parent.js';
@@ -74,9 +74,9 @@ export class RequestRecord {
     this.#completions = streams.length;
     return streams.map((stream, index) => {
       const promptIndex = Math.floor(index / choicesPerPrompt);
-      return new FollowedStream(stream, {
-        onTokens: (count, waitedMs) => this.#count(series, count, waitedMs),
-        onFinish: (finish) => this.#finish(series, finish, promptIndex),
+      return new FollowedStream(stream, (batch) => {
+        this.#count(series, batch);
+        if (batch.finish) this.#finish(series, batch.finish, promptIndex);
       });
     });
   }
@@ -109,13 +109,15 @@ export class RequestRecord {
     this.#series.unfinished(unfinished, this.errorCode === 'client_closed_request' ? 'abort' : 'error');
   }
 
-  #count(series: ModelSeries, count: number, waitedMs: number | null): void {
-    this.generatedTokens += count;
-    series.generatedTokens.add(count);
+  #count(series: ModelSeries, { tokens, waitedMs, finish }: Batch): void {
+    this.generatedTokens += tokens;
+    series.generatedTokens.add(tokens);
     if (waitedMs !== null) {
       series.betweenTokens.observe(waitedMs / 1000);
     } else if (this.firstTokenMs === null) {
-      this.firstTokenMs = this.#sinceArrival();
+      // A completion that is not streamed comes in one batch, at its end. The engine knows when it began.
+      const sinceFirstMs = finish?.timings.predictedMs ?? 0;
+      this.firstTokenMs = Math.max(0, this.#sinceArrival() - sinceFirstMs);
       series.firstToken.observe(this.firstTokenMs / 1000);
     }
   }

@@ -59,6 +59,21 @@ test('counts what passes and tells it on, and observes once for each batch', asy
   assert.equal(metrics.samples('chasqui_request_failures_total'), []);
 });
 
+test('a completion that comes in one batch began when the engine says', async () => {
+  const finish = finishOf(30, 2, { timings: { ...TIMINGS, predictedMs: 50 } });
+  const { record, streams } = begin([[{ text: 'a' }, { text: 'b', finish }]]);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  const before = performance.now();
+  await streams[0]?.forEachBatch(() => undefined);
+  record.end(200);
+  const readMs = performance.now() - before;
+  const { firstTokenMs, timingsEndMs } = record;
+  assert.ok(Math.abs((firstTokenMs as number) - (timingsEndMs - 50)) <= readMs, `${firstTokenMs} of ${timingsEndMs}`);
+  const other = begin([[{ finish: finishOf(1, 1, { timings: { ...TIMINGS, predictedMs: 1e9 } }) }]]);
+  await other.readAll();
+  assert.is(other.record.firstTokenMs, 0);
+});
+
 test('answers that share a prompt count it once, and each in the cache', async () => {
   const finish = finishOf(10, 1, { cachedTokens: 4 });
   const { record, readAll, read } = begin([[{ finish }]], 3);

@@ -35,11 +35,11 @@ test('while an answer finishes it is live and not ready', async () => {
   assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
 });
 
-test('an engine that died shows in the exit code', async () => {
-  const { child } = await startServer(1, 60_000, ['60000', 'dead']);
+test('an engine that has failed shows in the exit code', async () => {
+  const { child } = await startServer(1, 60_000, ['60000', 'failed']);
   child.process.kill('SIGTERM');
   assert.equal(await child.exited, { code: 1, signal: null });
-  assert.match(child.output.stderr, /stopping failed: .*ended by SIGKILL/);
+  assert.match(child.output.stderr, /stopping failed: .*engine had failed/);
 });
 
 test('an answer that does not finish in time ends with an error', async () => {

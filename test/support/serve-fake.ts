@@ -1,6 +1,7 @@
 /** A program for tests of how a server stops: a fake engine that answers when told so by a line on standard input. */
 import { buildApp } from '../../ts/http/app.js';
 import { runtime } from '../../ts/profiles/runtime.js';
+import { closeServer } from '../../ts/server/close-server.js';
 import { stopOnSignals } from '../../ts/server/stop-on-signals.js';
 import { FakeEngine } from './fake-engine.js';
 
@@ -14,13 +15,9 @@ if (stuck === 'stuck') {
   engine.close = () => new Promise(() => setInterval(() => undefined, 1000));
   process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
 }
-// As one whose end was not its own will.
-if (stuck === 'dead') engine.close = () => Promise.reject(new Error('the engine was ended by SIGKILL'));
+if (stuck === 'failed') engine.state = 'failed';
 stopOnSignals(
-  async () => {
-    await app.close();
-    await engine.close();
-  },
+  () => closeServer({ app, engine, keys: null }),
   () => console.log('stopping'),
   { echoMs, hardStopMs },
 );

@@ -5,7 +5,7 @@ import { ChasquiError } from '../errors.js';
 /** The parts of a server; those that were not made because a start failed are undefined or null. */
 export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
-  engine: Pick<Engine, 'close'> | undefined;
+  engine: Pick<Engine, 'close' | 'state'> | undefined;
   keys: { close(): void } | null;
 }
 
@@ -14,15 +14,17 @@ const ENGINE_CLOSE_MS = 8000;
 
 /**
  * Rejects with `internal_error` when the engine has not ended in time; then only the end of the process frees its
- * memory.
+ * memory. Rejects with `engine_failed`, after everything is closed, when the engine had failed before.
  */
 export async function closeServer({ app, engine, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
+  const hadFailed = engine?.state === 'failed';
   try {
     await app?.close();
     if (engine) await within(engineCloseMs, engine.close());
   } finally {
     keys?.close();
   }
+  if (hadFailed) throw new ChasquiError('engine_failed', 'The engine had failed before the server was stopped.');
 }
 
 async function within(limitMs: number, closing: Promise<void>): Promise<void> {

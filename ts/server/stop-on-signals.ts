@@ -18,7 +18,7 @@ const EXIT_MS = 1000;
 
 /**
  * Calls `onStop` and `stop` on the first signal. Exits with 0 when the server has stopped, with 1 when `stop` rejects,
- * which it does when the engine has died, and with 130 on a second signal.
+ * which it does when the engine has failed, and with 130 on a second signal.
  */
 export function stopOnSignals(stop: () => Promise<void>, onStop: () => void, options: SignalOptions): void {
   const { echoMs = ECHO_MS, hardStopMs } = options;

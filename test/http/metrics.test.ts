@@ -1,6 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Metrics } from '../../ts/metrics/metrics.js';
+import type { RequestRecord } from '../../ts/metrics/request-record.js';
+import type { Spans } from '../../ts/metrics/spans.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp, type TestApp, testApp } from '../support/build-app.js';
 import { finishOf } from '../support/fake-engine.js';
@@ -109,6 +111,24 @@ test('the engine is asked, and not waited for', async () => {
   assert.is((await scrape(test)).value('chasqui_engine_up', { model_name: 'fake' }), 1);
   test.engine.stats = () => new Promise(() => undefined);
   assert.is((await scrape(test)).value('chasqui_engine_up', { model_name: 'fake' }), 0);
+});
+
+test('each request becomes a span, once', async () => {
+  const added: RequestRecord[] = [];
+  const spans = { add: (record: RequestRecord) => void added.push(record) } as unknown as Spans;
+  const { chat } = testApp({ batches: ANSWER }, { spans });
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const { app } = testApp({}, { spans });
+  await chat({ stream: true });
+  await app.inject({ url: '/v1/models', headers: { traceparent } });
+  assert.equal(
+    added.map(({ arrival, generatedTokens, status }) => [arrival.endpoint, generatedTokens, status]),
+    [
+      [CHAT_PATH, 4, 200],
+      ['/v1/models', 0, 200],
+    ],
+  );
+  assert.is(added[1]?.arrival.traceParent?.spanId, 'b'.repeat(16));
 });
 
 test('whoever runs the server adds what it knows, and the names it wants', async () => {

@@ -12,8 +12,15 @@ const test = suite('cli: watching a server');
 
 const MODEL = 'chasqui-demo';
 
+/** A server that a failed test did not stop would keep the whole run from ending. */
+const started: Child[] = [];
+test.after.each(() => {
+  for (const { process } of started.splice(0)) process.kill('SIGKILL');
+});
+
 async function serve(...args: string[]): Promise<{ child: Child; url: string }> {
   const child = startChild('ts/cli.ts', ['serve', '--port', '0', '--threads', '1', ...args]);
+  started.push(child);
   const [, url = ''] = await untilWritten(child, /^Serving \S+ at (http:\S+)\/v1$/m);
   return { child, url };
 }
@@ -98,7 +105,7 @@ test('the log can be text, or nothing', async () => {
   const silent = await serve('--log-level', 'silent');
   await chat(silent.url, { max_tokens: 1 });
   await stop(silent.child);
-  assert.is(silent.child.output.stderr, 'chasqui: stopping; running answers may take a few seconds to finish\n');
+  assert.match(silent.child.output.stderr, /^chasqui: stopping[^\n]*\n$/);
 });
 
 test.run();

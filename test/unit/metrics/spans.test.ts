@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { type Context, type SpanOptions, trace } from '@opentelemetry/api';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -105,6 +106,19 @@ test('one that failed, without a trace or a model', () => {
     'http.response.status_code': 500,
     'error.type': 'internal_error',
   });
+});
+
+test('without the package there are none', () => {
+  const hooks = `export const resolve = (specifier, context, next) =>
+    next(specifier === '@opentelemetry/api' ? 'a-package-that-is-not-installed' : specifier, context);`;
+  const program = `
+    import { register } from 'node:module';
+    register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}));
+    const { openSpans } = await import('./ts/metrics/spans.ts');
+    console.log(await openSpans());`;
+  const args = ['--import', 'tsx', '--input-type=module', '-e', program];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal([status, stdout], [0, 'null\n'], stderr);
 });
 
 test.run();

@@ -65,6 +65,8 @@ function startServer(): ServerProcess {
     'serve',
     '--port',
     '0',
+    '--log-level',
+    'error',
     '--alias',
     'soak',
     '--parallel',

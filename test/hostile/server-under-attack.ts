@@ -43,6 +43,8 @@ export class ServerUnderAttack {
       '12',
       '--prepare-timeout',
       '5',
+      '--log-level',
+      'error',
       ...args,
     ]);
     const [, port = ''] = await untilWritten(child, /^Serving .* at http:\S+:(\d+)\/v1$/m);

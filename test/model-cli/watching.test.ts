@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Usage } from '../../ts/schemas/chat-response.js';
 import { type Child, startChild, untilWritten } from '../support/child.js';
+import { untilEngineOf } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
 import { Exposition } from '../support/read-metrics.js';
 import { readSse } from '../support/read-sse.js';
@@ -15,7 +16,7 @@ const MODEL = 'chasqui-demo';
 /** A server that a failed test did not stop would keep the whole run from ending. */
 const started: Child[] = [];
 test.after.each(() => {
-  for (const { process } of started.splice(0)) process.kill('SIGKILL');
+  for (const child of started.splice(0)) child.process.kill('SIGKILL');
 });
 
 async function serve(...args: string[]): Promise<{ child: Child; url: string }> {
@@ -94,6 +95,28 @@ test('an answer that outlasts the shutdown timeout ends with an error, and the l
   assert.equal([line?.status, line?.error, others.length], [200, 'engine_closed', 0]);
   assert.match(String(line?.prompt), /Count from 3 to 9/);
 });
+
+if (process.platform === 'linux') {
+  test('an engine that dies is counted; what passed through the server stays counted', async () => {
+    const { child, url } = await serve();
+    await readJson(await chat(url, { max_tokens: 5 }));
+    const scrape = async () => new Exposition(await (await fetch(`${url}/metrics`)).text());
+    const before = await scrape();
+    assert.is(before.value('chasqui_engine_restarts_total'), 0);
+    assert.ok(before.value('chasqui_engine_process_resident_memory_bytes') > 1e6);
+    const engine = await untilEngineOf(child.process.pid as number);
+    process.kill(engine, 'SIGKILL');
+    await untilEngineOf(child.process.pid as number, engine);
+    assert.is((await fetch(`${url}/live`)).status, 200);
+    await until(async () => (await fetch(`${url}/ready`)).status === 200, 'it is ready again', 30_000);
+    const after = await scrape();
+    assert.is(after.value('chasqui_engine_restarts_total'), 1);
+    assert.is(after.value('chasqui_engine_up'), 1);
+    assert.is(after.value('chasqui_generation_tokens_total'), 5);
+    assert.is(after.value('chasqui_engine_steps_total'), 0);
+    await stop(child);
+  });
+}
 
 test('the log can be text, or nothing', async () => {
   const asText = await serve('--log-format', 'text');

@@ -44,6 +44,8 @@ export const CATALOGUE = {
     'KV cells by what they hold: running completions (used), the prefix cache (cached), nothing (free).',
     ['model_name', 'state'],
   ),
+  engine_process_cpu_seconds_total: counter("Processor time of the engine's own process; Linux only."),
+  engine_process_resident_memory_bytes: gauge("Resident memory of the engine's own process; Linux only."),
   engine_step_age_seconds: gauge('How long the current step has taken so far; 0 when there is none.'),
   engine_steps_total: counter('Steps that the engine has computed.'),
   spec_decode_num_draft_tokens_total: counter('Tokens that drafts proposed.'),

@@ -2,6 +2,7 @@
 import type { EngineStats } from '../engine/engine.js';
 import type { MetricName } from './catalogue.js';
 import type { Snapshot } from './engine-snapshot.js';
+import { readProcessUsage } from './process-usage.js';
 import type { CurrentSamples } from './registry.js';
 
 /** The metrics that are one number among the engine's counts. */
@@ -19,12 +20,17 @@ const NUMBERS: Partial<Record<MetricName, (stats: EngineStats) => number>> = {
 };
 
 /** Adds an engine's samples to those of other engines. */
-export function addEngineSamples(samples: CurrentSamples, model: string, { stats, isUp }: Snapshot): void {
+export function addEngineSamples(samples: CurrentSamples, model: string, { stats, isUp, pid }: Snapshot): void {
   const labels = { model_name: model };
   const add = (name: MetricName, value: number, more: Record<string, string> = {}): void => {
     samples.set(name, [...(samples.get(name) ?? []), { labels: { ...labels, ...more }, value }]);
   };
   add('engine_up', isUp ? 1 : 0);
+  const usage = pid === undefined ? null : readProcessUsage(pid);
+  if (usage !== null) {
+    add('engine_process_cpu_seconds_total', usage.cpuSeconds);
+    add('engine_process_resident_memory_bytes', usage.residentBytes);
+  }
   if (stats === null) return;
   for (const [name, numberOf] of Object.entries(NUMBERS)) add(name as MetricName, numberOf(stats));
   const { kvCellsUsed, kvCellsCached, kvCellsTotal } = stats;

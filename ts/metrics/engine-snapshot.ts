@@ -1,11 +1,20 @@
 /** The counts that an engine returned last. */
 import type { Engine, EngineStats } from '../engine/engine.js';
 
+/** The part of an engine that is needed here. */
+export interface WatchedEngine extends Pick<Engine, 'stats'> {
+  readonly model: Pick<Engine['model'], 'id'>;
+  /** The process that computes, if it is another one than this. */
+  pid?(): Promise<number | undefined>;
+}
+
 export interface Snapshot {
   /** `null` until the engine has returned its counts, and after it has rejected. */
   stats: EngineStats | null;
   /** Whether the engine returned them for this reading. */
   isUp: boolean;
+  /** The process of its own that the engine had then. */
+  pid: number | undefined;
 }
 
 /**
@@ -13,11 +22,12 @@ export interface Snapshot {
  * process, or stuck. While one call of `stats()` is open, there is no second one.
  */
 export class EngineSnapshot {
-  readonly #engine: Pick<Engine, 'stats'>;
+  readonly #engine: Omit<WatchedEngine, 'model'>;
   #stats: EngineStats | null = null;
+  #pid: number | undefined;
   #asking: Promise<boolean> | null = null;
 
-  constructor(engine: Pick<Engine, 'stats'>) {
+  constructor(engine: Omit<WatchedEngine, 'model'>) {
     this.#engine = engine;
   }
 
@@ -30,16 +40,17 @@ export class EngineSnapshot {
     });
     const isUp = await Promise.race([this.#asking, late]);
     clearTimeout(timer);
-    return { stats: this.#stats, isUp };
+    return { stats: this.#stats, isUp, pid: this.#pid };
   }
 
   async #ask(): Promise<boolean> {
     try {
-      this.#stats = await this.#engine.stats();
+      [this.#stats, this.#pid] = await Promise.all([this.#engine.stats(), this.#engine.pid?.()]);
       return true;
     } catch {
       // An engine that is closed, has died or is being restarted has nothing that could be counted.
       this.#stats = null;
+      this.#pid = undefined;
       return false;
     } finally {
       this.#asking = null;

@@ -1,8 +1,7 @@
 /** The measurements of a server, and their text for Prometheus. */
-import type { Engine } from '../engine/engine.js';
 import type { ErrorCode } from '../errors.js';
 import { addEngineSamples } from './engine-samples.js';
-import { EngineSnapshot } from './engine-snapshot.js';
+import { EngineSnapshot, type WatchedEngine } from './engine-snapshot.js';
 import { toExposition } from './exposition.js';
 import { ModelSeries } from './model-series.js';
 import { familiesUnder, type OtherNames, type Totals } from './other-names.js';
@@ -12,11 +11,6 @@ import { type CurrentSamples, Registry } from './registry.js';
 export interface MetricsOptions {
   /** Other servers whose metric names are added to our own; default none. */
   names?: readonly OtherNames[];
-}
-
-/** The part of an engine that is needed here. */
-export interface WatchedEngine extends Pick<Engine, 'stats'> {
-  readonly model: Pick<Engine['model'], 'id'>;
 }
 
 export class Metrics {

@@ -74,6 +74,27 @@ test('engines that come back, and models that are loaded', async () => {
   assert.is(text.value('chasqui_model_load_seconds_sum', { model_name: 'm' }), 1.5);
 });
 
+if (process.platform === 'linux') {
+  test('the process of an engine, while there is one', async () => {
+    const metrics = new Metrics();
+    const engine = Object.assign(engineWith('m', {}), { pid: async (): Promise<number | undefined> => process.pid });
+    metrics.addEngine(engine);
+    metrics.addEngine(engineWith('in this process', {}));
+    const { rss } = process.memoryUsage();
+    const text = await read(metrics);
+    const resident = text.value('chasqui_engine_process_resident_memory_bytes');
+    assert.ok(Math.abs(resident / rss - 1) < 0.2, `${resident} instead of ${rss}`);
+    const cpu = text.value('chasqui_engine_process_cpu_seconds_total', { model_name: 'm' });
+    const { user, system } = process.cpuUsage();
+    assert.ok(Math.abs(cpu - (user + system) / 1e6) < 1, `${cpu} s`);
+    // There is no such process: Linux's numbers end below.
+    for (const pid of [2 ** 30, undefined]) {
+      engine.pid = async () => pid;
+      assert.equal((await read(metrics)).samples('chasqui_engine_process_resident_memory_bytes'), []);
+    }
+  });
+}
+
 test('the process', async () => {
   const text = await read(new Metrics());
   assert.ok(text.value('process_cpu_seconds_total') > 0);

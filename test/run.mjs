@@ -1,4 +1,4 @@
-// Runs the tests: node test/run.mjs [tier ...]. Each tier is a process of its own, because uvu runs all files of one
+// Runs the tests: node test/run.mjs [tier ...]. CHASQUI_TEST_JOBS says how many tiers run at a time (1). Each tier is a process of its own, because uvu runs all files of one
 // command in one process, and a crash of the native code must cost one tier, not the whole run.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -16,7 +16,7 @@ const vulkanVariables = path.join(root, 'build', 'vulkan-tools', 'env');
 const replies = path.join(root, 'build', 'test-replies');
 
 // In this order: what fails fastest comes first. A tier that only some machines can run gets a `when`; a single test
-// that skips itself fails the run.
+// that skips itself fails the run. No other runs beside one that is `alone`.
 const tiers = [
   { name: 'house', limit: minute },
   { name: 'unit', limit: 2 * minute },
@@ -33,13 +33,19 @@ const tiers = [
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'property', limit: 10 * minute },
-  { name: 'hostile', limit: 20 * minute },
-  { name: 'faults', limit: 10 * minute, when: process.platform === 'linux' ? undefined : () => 'it needs /proc' },
+  // It measures how long others are held up.
+  { name: 'hostile', limit: 20 * minute, alone: true },
+  {
+    name: 'faults',
+    limit: 10 * minute,
+    alone: true,
+    when: process.platform === 'linux' ? undefined : () => 'it needs /proc',
+  },
   // Last, because it reads what servers answered in all the others.
-  { name: 'conformance', limit: 5 * minute },
+  { name: 'conformance', limit: 5 * minute, alone: true },
 ];
 
-let running;
+const running = new Set();
 
 /** Packages are installed as their users install them: with their dependencies, from a registry. */
 function noPackages() {
@@ -60,7 +66,7 @@ function vulkanEnvironment() {
 }
 
 process.once('SIGTERM', () => {
-  running?.kill('SIGKILL');
+  for (const child of running) child.kill('SIGKILL');
   process.exit(143);
 });
 process.exitCode = await main(process.argv.slice(2));
@@ -74,12 +80,23 @@ async function main(wanted) {
 
   fs.rmSync(replies, { recursive: true, force: true });
   fs.mkdirSync(replies, { recursive: true });
-  const results = [];
-  for (const tier of tiers.filter(({ name }) => present.includes(name))) {
-    if (wanted.length > 0 && !wanted.includes(tier.name)) continue;
-    results.push(await runTier(tier));
-  }
-  return summarise(results);
+  const jobs = Number(process.env.CHASQUI_TEST_JOBS ?? 1);
+  if (!(Number.isInteger(jobs) && jobs >= 1)) return complain('CHASQUI_TEST_JOBS must be a whole number from 1');
+  const chosen = tiers.filter(({ name }) => present.includes(name) && (wanted.length === 0 || wanted.includes(name)));
+  return summarise(await runTiers(chosen, jobs));
+}
+
+/** `jobs` of them at a time, in order; those that are `alone` one after another at the end. */
+async function runTiers(chosen, jobs) {
+  const results = new Map();
+  const run = async (tier) => results.set(tier, await runTier(tier, jobs > 1));
+  const waiting = chosen.filter(({ alone }) => !alone);
+  const lane = async () => {
+    for (let tier = waiting.shift(); tier; tier = waiting.shift()) await run(tier);
+  };
+  await Promise.all(Array.from({ length: jobs }, lane));
+  for (const tier of chosen.filter(({ alone }) => alone)) await run(tier);
+  return chosen.map((tier) => results.get(tier));
 }
 
 function hasTests(name) {
@@ -93,17 +110,19 @@ function complain(message) {
   return 2;
 }
 
-async function runTier(tier) {
+/** With `atOnce` what it prints comes when it has ended. */
+async function runTier(tier, atOnce) {
   const reason = tier.when?.();
   if (reason) return { name: tier.name, passed: 0, failed: 0, problem: '', note: `not on this machine: ${reason}` };
-  console.log(`\n${tier.name}`);
+  if (!atOnce) console.log(`\n${tier.name}`);
   const started = Date.now();
-  const { output, end } = await runUvu(tier);
+  const { output, end } = await runUvu(tier, atOnce);
+  if (atOnce) console.log(`\n${tier.name}\n${output}`);
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   return { name: tier.name, note: `${seconds} s`, ...judge(output, end) };
 }
 
-function runUvu({ name, limit, env }) {
+function runUvu({ name, limit, env }, atOnce) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = ['--import', 'tsx', uvu, path.join('test', name), String.raw`\.test\.ts$`, color];
@@ -113,7 +132,7 @@ function runUvu({ name, limit, env }) {
       env: { ...recording(), ...env?.() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    running = child;
+    running.add(child);
     let output = '';
     let timedOut = false;
     const timer = setTimeout(() => {
@@ -122,13 +141,14 @@ function runUvu({ name, limit, env }) {
     }, limit);
     child.stdout.on('data', (data) => {
       output += data;
-      process.stdout.write(data);
+      if (!atOnce) process.stdout.write(data);
     });
     child.stderr.pipe(process.stderr, { end: false });
     let grace;
     const finish = (code, signal) => {
       clearTimeout(timer);
       clearTimeout(grace);
+      running.delete(child);
       child.stdout.destroy();
       child.stderr.destroy();
       resolve({ output, end: { code, signal, timedOut, limit } });

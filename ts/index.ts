@@ -1,4 +1,6 @@
 /** chasqui as a library: `import { loadModel } from 'chasqui'`. */
+
+export { SupervisedEngine } from './engine/child/supervised-engine.js';
 export type {
   ChatImagePart,
   ChatMessage,
@@ -40,5 +42,6 @@ export type {
   GeneratePart,
 } from './engine/load-chat-images.js';
 export type { LoadHooks, LoadOptions } from './engine/load-options.js';
-export { loadModel, Model } from './engine/model.js';
+export { Model } from './engine/model.js';
 export { ChasquiError, type ErrorCode } from './errors.js';
+export { loadModel, type ProcessOptions } from './library/load-model.js';

@@ -1,7 +1,6 @@
 // What every engine does, wherever it computes: in this process, in one of its own, or as the fake of the other tests.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { SupervisedEngine } from '../../ts/engine/child/supervised-engine.js';
 import type { ChatMessage, Engine, Token } from '../../ts/engine/engine.js';
 import { completeJob, type GenerateOptions, grammarOf } from '../../ts/engine/job.js';
 import { ChasquiError, loadModel } from '../../ts/index.js';
@@ -13,7 +12,7 @@ const LONG = Array.from({ length: 300 }, (_, at) => [{ text: `${at} ` }]);
 
 const ENGINES: Record<string, { open(): Promise<Engine>; computes: boolean }> = {
   'in this process': { open: () => loadModel(demoModelPath, OPTIONS), computes: true },
-  'in a process of its own': { open: () => SupervisedEngine.open(demoModelPath, OPTIONS), computes: true },
+  'in a process of its own': { open: () => loadModel(demoModelPath, { ...OPTIONS, process: true }), computes: true },
   'the fake': { open: async () => new FakeEngine({ batches: () => LONG }), computes: false },
 };
 

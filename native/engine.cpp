@@ -341,10 +341,10 @@ void Engine::fail_all(ErrorCode code, const std::string& message) {
 }
 
 void Engine::count() {
-    EngineStats stats    = counts_;
-    stats.active         = scheduler_.n_running();
-    stats.queued         = scheduler_.n_waiting();
-    stats.kv_cells_total = static_cast<uint64_t>(context_length_) * n_slots_;
+    EngineStats stats     = counts_;
+    stats.active          = scheduler_.n_running();
+    stats.queued          = scheduler_.n_waiting();
+    stats.kv_cells_total  = static_cast<uint64_t>(context_length_) * n_slots_;
     stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
     stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;
     const std::lock_guard<std::mutex> lock(stats_mutex_);

@@ -44,7 +44,7 @@ struct EngineOptions {
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
-    std::string     chat_template;                      // replaces the model's own unless empty
+    std::string     chat_template;  // replaces the model's own unless empty
 };
 
 // As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
@@ -143,21 +143,21 @@ private:
     using Command =
         std::variant<std::unique_ptr<Sequence>, Cancel, Pause, EncodeResult, std::unique_ptr<SlowSample>, Close>;
 
-    void run() noexcept;
-    void receive();
-    void step();
-    void compute(Plan& plan);
-    void resume_encoder(Clock::time_point step_started);
-    void place(Plan& plan);
-    bool decode(const Plan& plan);
-    void set_sampling_share(double milliseconds);
-    void sample(const Plan& plan);
-    void sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
-    bool sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
-    bool sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const;
+    void         run() noexcept;
+    void         receive();
+    void         step();
+    void         compute(Plan& plan);
+    void         resume_encoder(Clock::time_point step_started);
+    void         place(Plan& plan);
+    bool         decode(const Plan& plan);
+    void         set_sampling_share(double milliseconds);
+    void         sample(const Plan& plan);
+    void         sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);
+    bool         sample_token(Sequence& sequence, float* logits, RowOutcome& outcome);
+    bool         sample_within_share(Sequence& sequence, float* logits, RowOutcome& outcome) const;
     SampledToken accept(Sequence& sequence, TokenId token, std::optional<Logprobs> logprobs) const;
-    void take_outcome(const PlanRow& row, RowOutcome& outcome);
-    void publish();
+    void         take_outcome(const PlanRow& row, RowOutcome& outcome);
+    void         publish();
 
     void              check_generates() const;
     std::string_view  piece(const Job& job, TokenId token) const;

@@ -49,7 +49,7 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
         placement.source    = in_place          ? Placement::Source::in_place
                               : is_slot(hit.id) ? Placement::Source::slot
                                                 : Placement::Source::snapshot;
-        entries_[hit.id].last_used  = ++clock_;
+        entries_[hit.id].last_used   = ++clock_;
         placement.next_position      = media ? media->position(hit.n_tokens) : static_cast<int32_t>(hit.n_tokens);
         placement.last_kept_position =
             media ? media->position(hit.n_tokens - 1) : static_cast<int32_t>(hit.n_tokens) - 1;

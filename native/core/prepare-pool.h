@@ -35,7 +35,7 @@ public:
     };
 
     struct Options {
-        size_t                n_workers = 2;  // threads for tasks that are not long
+        size_t                n_workers = 2;     // threads for tasks that are not long
         size_t                n_waiting = 1024;  // tasks that may wait, at most
         Clock::duration       timeout   = std::chrono::seconds(10);
         std::function<void()> prepare_thread;  // is called on each thread as it starts

@@ -94,18 +94,18 @@ private:
         Sequence* first_image = nullptr;
     };
 
-    Load   load() const;
-    void   admit(Clock::time_point now, Plan& plan);
-    bool   awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
+    Load      load() const;
+    void      admit(Clock::time_point now, Plan& plan);
+    bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
     Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
-    void   preempt(Sequence& victim);
-    void   plan_rows(Plan& plan) const;
-    void   plan_deterministic_row(Plan& plan);
-    bool   plan_image(Plan& plan);
-    bool   may_reuse(const Sequence& sequence) const;
-    size_t prompt_budget(size_t n_decoding, size_t n_reserved) const;
-    size_t image_budget(size_t n_decoding) const;
-    double max_step_ms(size_t n_decoding) const;
+    void      preempt(Sequence& victim);
+    void      plan_rows(Plan& plan) const;
+    void      plan_deterministic_row(Plan& plan);
+    bool      plan_image(Plan& plan);
+    bool      may_reuse(const Sequence& sequence) const;
+    size_t    prompt_budget(size_t n_decoding, size_t n_reserved) const;
+    size_t    image_budget(size_t n_decoding) const;
+    double    max_step_ms(size_t n_decoding) const;
 
     SchedulerOptions options_;
     PrefixCache      cache_;

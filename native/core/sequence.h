@@ -64,19 +64,19 @@ public:
     // Counts and timings of a sequence that is over.
     Finish finish() const;
 
-    std::vector<TokenId> tokens;          // the prompt, then what was sampled
-    size_t               n_computed = 0;  // tokens[0, n_computed) have KV cells
+    std::vector<TokenId> tokens;                // the prompt, then what was sampled
+    size_t               n_computed = 0;        // tokens[0, n_computed) have KV cells
     int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
     SequenceStatus       status     = SequenceStatus::queued;
     // Of each of the prompt's images, until all of them are computed; nullptr: not encoded yet.
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
-    bool                 may_reuse  = true;     // a cached prefix; false after one could not be loaded
-    bool                 paused     = false;    // its reader is behind: it computes nothing for now
-    std::unique_ptr<Sampler> sampler;           // nullptr while the slow sampler has it (slow-sampler.h)
-    SamplingPace         sampling_pace;
-    DraftLength          lookup_draft_length, model_draft_length;
-    size_t               n_drafted = 0, n_accepted = 0;
-    Clock::time_point    submitted_at, scheduled_at, first_token_at, last_token_at;
+    bool                     may_reuse = true;   // a cached prefix; false after one could not be loaded
+    bool                     paused    = false;  // its reader is behind: it computes nothing for now
+    std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
+    SamplingPace             sampling_pace;
+    DraftLength              lookup_draft_length, model_draft_length;
+    size_t                   n_drafted = 0, n_accepted = 0;
+    Clock::time_point        submitted_at, scheduled_at, first_token_at, last_token_at;
 
 private:
     Job         job_;

@@ -309,9 +309,9 @@ private:
     std::vector<std::string> call_ids_;
     size_t                   n_announced_   = 0;
     uint32_t                 n_parses_      = 0;
-    size_t                   parsed_        = 0;  // how much of the input message_ reflects
-    size_t                   reported_      = 0;  // how much of the input has been reported
-    size_t                   reasoning_end_ = 0;  // in the text
+    size_t                   parsed_        = 0;          // how much of the input message_ reflects
+    size_t                   reported_      = 0;          // how much of the input has been reported
+    size_t                   reasoning_end_ = 0;          // in the text
     Run                      run_           = Run::none;  // the run that the input ends in
     long                     depth_         = 0;          // of open brackets
 

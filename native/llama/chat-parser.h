@@ -17,7 +17,7 @@ struct ChatDelta {
     int32_t     tool_index = -1;  // of the call that the fields below belong to; -1: none
     std::string tool_id;          // with the name, in a call's first delta
     std::string tool_name;
-    std::string tool_arguments;   // a piece of JSON
+    std::string tool_arguments;  // a piece of JSON
 };
 
 // Splits a completion into reasoning, content and tool calls while it is generated, with the parser that llama.cpp

@@ -28,7 +28,7 @@ struct RenderedPrompt {
     std::vector<std::string>       additional_stops;
     std::vector<std::string>       preserved_tokens;  // control tokens that the format needs in the text
     std::optional<GrammarSettings> grammar;
-    std::optional<ChatFormat>     format;  // none: the completion is its text
+    std::optional<ChatFormat>      format;  // none: the completion is its text
 };
 
 // What a template supports.

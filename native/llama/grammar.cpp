@@ -216,12 +216,12 @@ private:
     std::vector<llama_token_data>    candidates_;
     Utf8Buffer                       text_;  // holds the last character while it is incomplete
 
-    TriggerWords words_;                         // empty if llama.cpp looks for the triggers
+    TriggerWords words_;                            // empty if llama.cpp looks for the triggers
     TriggerWords reasoning_start_, reasoning_end_;  // empty if there is no reasoning
     bool         lazy_, names_tokens_;
     bool         awaits_trigger_;
     bool         in_reasoning_ = false;
-    bool         is_off_      = false;
+    bool         is_off_       = false;
 };
 
 std::vector<std::string> to_patterns(const std::vector<GrammarTrigger>& triggers) {

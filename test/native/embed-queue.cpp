@@ -84,7 +84,7 @@ const Test dropped("embed-queue: a dropped request gives its slots back and take
 
 // Any traffic: each token of each input is computed once and in order, no two inputs share a slot, no limit is
 // exceeded.
-const Test random("embed-queue: any traffic is computed once, in order, within the limits", [] {
+const Test random_traffic("embed-queue: any traffic is computed once, in order, within the limits", [] {
     for (uint32_t seed = 1; seed <= 40; ++seed) {
         std::mt19937                                       random(seed);
         const auto                                         draw = [&](size_t n_max) { return 1 + random() % n_max; };

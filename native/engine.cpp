@@ -140,7 +140,7 @@ void Engine::check_prompt(const Job& job) const {
 void Engine::refuse_length(const std::string& n_tokens) const {
     throw Error(ErrorCode::context_length_exceeded,
                 "The prompt has " + n_tokens + " tokens, but the context holds " + std::to_string(context_length_) +
-                    " for prompt and answer together. Shorten the prompt or load the model with a larger " +
+                    " for prompt and completion together. Shorten the prompt or load the model with a larger " +
                     "`contextSize`.");
 }
 

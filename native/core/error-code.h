@@ -54,7 +54,7 @@ inline const char* to_string(ErrorCode code) {
 
 class Error : public std::runtime_error {
 public:
-    // `image`: which of the job's images is at fault, if one is.
+    // `image`: which of the job's images the error is about, if it is about one.
     Error(ErrorCode code, const std::string& message, std::optional<size_t> image = std::nullopt)
         : std::runtime_error(message), code_(code), image_(image) {}
     ErrorCode             code() const { return code_; }

@@ -39,7 +39,7 @@ struct Finish {
 struct Failure {
     ErrorCode             code = ErrorCode::decode_failed;
     std::string           message;
-    std::optional<size_t> image = std::nullopt;  // which of the job's images is at fault
+    std::optional<size_t> image = std::nullopt;  // which of the job's images it is about
 };
 
 // What all sequences produced since JavaScript last took events, as columns, so that one call from C++ into JavaScript

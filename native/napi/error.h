@@ -15,7 +15,7 @@ namespace chasqui {
 struct CaughtError {
     std::optional<ErrorCode> code;
     std::string              message;
-    std::optional<size_t>    image = std::nullopt;  // which of the job's images is at fault
+    std::optional<size_t>    image = std::nullopt;  // which of the job's images it is about
 
     static CaughtError current();
 };

@@ -123,6 +123,14 @@ export const HOSTING_OPTIONS = {
     group: 'Server',
     help: 'how long a step of the engine may take before its process is ended and started again; 0: for ever',
   },
+  coreDumps: {
+    type: 'boolean',
+    default: false,
+    flag: '--core-dumps',
+    group: 'Server',
+    help: 'let an engine that ends through an error of its own leave a core file, which holds prompts',
+    otherwise: 'none is left',
+  },
   shutdownTimeout: {
     type: 'integer',
     min: 0,

@@ -32,6 +32,7 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
     engine: {
       inProcess: engine === 'in-process',
       stepTimeoutMs: stepTimeout * 1000,
+      coreDumps: options.coreDumps ?? false,
       onRestart: tellRestart,
     },
     app: {

@@ -33,7 +33,7 @@ export interface StartSettings {
   deployment?: DeploymentSettings;
 }
 
-export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'onRestart'> {
+export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'coreDumps' | 'onRestart'> {
   /** Whether the engine computes in the server's own process, which then ends with it; default false. */
   inProcess?: boolean;
 }

@@ -17,7 +17,7 @@ export class RestartPolicy {
   }
 
   /**
-   * The engine ended at `now` (milliseconds that only grow), through a fault of its own. How long to wait before it is
+   * The engine ended at `now` (milliseconds that only grow), through an error of its own. How long to wait before it is
    * started again: not at all, then 1 s, 2 s, 4 s ..., or `null` for ever.
    */
   afterFault(now: number): number | null {

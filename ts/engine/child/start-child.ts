@@ -47,13 +47,13 @@ export interface ChildHooks {
   onEvents: OnCoreEvents;
   onProgress?: ((fraction: number) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** Whether a process that ends through a fault leaves a core file, where the system writes them; default false. */
+  /** Whether a process that ends through an error of its own leaves a core file, where the system writes them; default false. */
   coreDumps?: boolean | undefined;
   /** How long loading may give no sign of progress. */
   loadTimeoutMs: number;
 }
 
-/** These are what a fault of the code itself ends a process with. */
+/** Errors of the code itself end a process with these. */
 const FAULTS: readonly (NodeJS.Signals | null)[] = [
   'SIGABRT',
   'SIGSEGV',

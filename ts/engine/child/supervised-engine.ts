@@ -35,6 +35,8 @@ import { Watchdog } from './watchdog.js';
 export interface SupervisorHooks extends LoadHooks {
   /** How long a step may take before the process is ended, in milliseconds; 0 is for ever. */
   stepTimeoutMs?: number;
+  /** Whether a process that ends through an error of its own leaves a core file, where the system writes them; default false. */
+  coreDumps?: boolean;
   /** Told of every end but the last, and of what happens next. */
   onRestart?: (event: RestartEvent) => void;
 }
@@ -248,7 +250,8 @@ export class SupervisedEngine implements Engine {
     if (afterMs > 0) await sleep(afterMs, this.#closing.signal);
     const began = performance.now();
     try {
-      const started = await startModel(this.#path, this.#options, { signal: this.#closing.signal });
+      const { coreDumps = false } = this.#hooks;
+      const started = await startModel(this.#path, this.#options, { coreDumps, signal: this.#closing.signal });
       this.#loadMs = performance.now() - began;
       this.#info = { ...started.model.model, created: this.#info.created };
       this.#state = 'ready';
@@ -257,7 +260,8 @@ export class SupervisedEngine implements Engine {
     } catch (error) {
       if (this.#closed !== null) throw error;
       const next = this.#policy.afterFault(performance.now());
-      const message = (error as Error).message;
+      const message = `it could not be started again: ${(error as Error).message}`;
+      this.#hooks.onRestart?.({ end: { cause: 'crashed', message, signal: null, exitCode: null }, afterMs: next });
       return next === null ? this.#fallBack({ message }) : this.#restart(next);
     }
   }
@@ -282,6 +286,7 @@ async function startModel(path: string, options: LoadOptions, hooks: SupervisorH
     onProgress: hooks.onProgress,
     signal: hooks.signal,
     loadTimeoutMs: LOAD_TIMEOUT_MS,
+    coreDumps: hooks.coreDumps,
   });
   return { child, model: new Model(child.core, streams, child.info, options) };
 }

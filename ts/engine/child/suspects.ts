@@ -24,7 +24,7 @@ export class Suspects {
     return suspect;
   }
 
-  /** An engine ended through a fault, while all of these were there. */
+  /** An engine ended through an error of its own, while all of these were there. */
   engineEnded(): void {
     const at = performance.now();
     for (const { digest } of this.#running) {

@@ -23,7 +23,12 @@ export interface Reply {
 }
 
 /** Longer than any answer takes, however many wait: whoever is still waiting then was forgotten. */
-const PATIENCE_MS = 180_000;
+let patienceMs = 180_000;
+
+/** For servers that are slow because of what watches them. */
+export function haveMorePatience(factor: number): void {
+  patienceMs *= factor;
+}
 
 /** Resolves with the reply, or with what had arrived of it when we dropped it. Rejects when the server broke it off. */
 export function exchange(port: number, call: Call): Promise<Reply> {
@@ -44,8 +49,8 @@ export function exchange(port: number, call: Call): Promise<Reply> {
       outgoing.destroy();
       finish();
     };
-    const forgotten = () => outgoing.destroy(new Error(`no complete answer within ${PATIENCE_MS / 1000} s`));
-    timers.push(setTimeout(forgotten, PATIENCE_MS));
+    const forgotten = () => outgoing.destroy(new Error(`no complete answer within ${patienceMs / 1000} s`));
+    timers.push(setTimeout(forgotten, patienceMs));
     if (call.dropAfterMs !== undefined) timers.push(setTimeout(drop, call.dropAfterMs));
 
     outgoing.on('response', (incoming) => {

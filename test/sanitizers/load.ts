@@ -3,7 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { type Answer, readAnswer } from '../../bench/soak/answers.js';
 import { runClient } from '../../bench/soak/clients.js';
-import { exchange } from '../../bench/soak/exchange.js';
+import { exchange, haveMorePatience } from '../../bench/soak/exchange.js';
 import { body, conversations, fixedRequests, withMargins } from '../../bench/soak/requests.js';
 import { ServerProcess } from '../../bench/soak/server.js';
 import { Tally } from '../../bench/soak/tally.js';
@@ -13,12 +13,15 @@ const SEQUENCES = 64;
 const THREADS = 2;
 const CLIENTS = 56;
 const STOP_MS = 120_000;
+/** How many times as long everything takes with a sanitizer. */
+const SLOWNESS = 5;
 
 type Request = Parameters<typeof withMargins>[0];
 
 /** What went wrong. `variables` are for the server only: under a sanitizer the clients would be slow as well. */
 export async function carryLoad(variables: Record<string, string>, minutes: number): Promise<string[]> {
   const tally = new Tally();
+  haveMorePatience(SLOWNESS);
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const cli = path.join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
   const options = ['--parallel', String(SEQUENCES), '--threads', String(THREADS), '--cache-ram', '16', '--port', '0'];

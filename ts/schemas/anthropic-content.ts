@@ -1,4 +1,4 @@
-/** What messages to `POST /v1/messages` consist of: Anthropic's content blocks. */
+/** Anthropic's content blocks, of which the messages of `POST /v1/messages` consist. */
 import { variantsBy } from './variants.js';
 
 export interface TextBlock {

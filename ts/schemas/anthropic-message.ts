@@ -24,9 +24,9 @@ export type StopReason = 'end_turn' | 'max_tokens' | 'model_context_window_excee
 export interface MessageUsage {
   /** The tokens of the prompt that were computed for this completion. */
   input_tokens: number;
-  /** Those of the prompt that were found in the cache. */
+  /** The tokens of the prompt that were found in the cache. */
   cache_read_input_tokens: number;
-  /** Always 0: every prompt is kept, at no price. */
+  /** Always 0, because writing to the cache costs nothing here. */
   cache_creation_input_tokens: number;
   output_tokens: number;
   /** Present where the template tells reasoning apart, or there were tools. */
@@ -105,7 +105,7 @@ export const messageEventSchema = anyOf(
 
 export const tokenCountSchema = objectOf({ input_tokens: integer });
 
-/** Of failures that have one of these codes. */
+/** The schema of failures that have one of these codes. */
 export function anthropicErrorSchema(_types: readonly string[], codes: readonly string[]): JsonSchema {
   const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
   return objectOf({ type: exactly('error'), error: objectOf(error) });

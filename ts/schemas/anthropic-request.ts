@@ -1,6 +1,6 @@
 /**
  * The bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`. Only impossible values are refused here.
- * Every field may also be `null`, which means absent: nulls are dropped before the schema looks.
+ * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 import {
   type AnthropicMessage,

@@ -1,6 +1,6 @@
 /**
- * The body of `POST /v1/chat/completions`. Only impossible values are refused; what is typical is the caller's choice.
- * Every field may also be `null`, which means absent: nulls are dropped before the schema looks.
+ * The body of `POST /v1/chat/completions`. Only impossible values are refused; unusual ones are the caller's choice.
+ * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 import { type Message, messageSchema } from './message.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tool.js';
@@ -14,9 +14,9 @@ export interface ChatCompletionRequest {
   top_p?: number;
   top_k?: number;
   min_p?: number;
-  /** The runtime's word for the penalty on repeated tokens. */
+  /** The penalty on repeated tokens, under the name that the runtime mode has for it. */
   repetition_penalty?: number;
-  /** The desktop's word for the same. */
+  /** The same under the desktop mode's name. */
   repeat_penalty?: number;
   presence_penalty?: number;
   frequency_penalty?: number;
@@ -30,9 +30,9 @@ export interface ChatCompletionRequest {
   top_logprobs?: number;
   /** Token id → what is added to its logit. */
   logit_bias?: Record<string, number>;
-  /** llama.cpp's: goes on past the end of text, for measuring. */
+  /** From llama.cpp: generation goes on past the end of text, for measuring. */
   ignore_eos?: boolean;
-  /** llama.cpp's: false computes the whole prompt anew. */
+  /** From llama.cpp: false computes the whole prompt anew. */
   cache_prompt?: boolean;
   /** Higher ones are served first; the default is 0. */
   priority?: number;
@@ -44,7 +44,7 @@ export interface ChatCompletionRequest {
   /** From llama.cpp: what the completion must match, in GBNF. */
   grammar?: string;
   reasoning_effort?: string;
-  /** llama.cpp's: variables of the chat template. */
+  /** From llama.cpp: variables of the chat template. */
   chat_template_kwargs?: Record<string, unknown>;
   /** Reports times and rates with the completion. */
   timings?: boolean;
@@ -58,13 +58,13 @@ export interface ResponseFormat {
 export type ChatParameter = keyof ChatCompletionRequest;
 
 export const MAX_STOP_STRINGS = 16;
-/** Characters. Text is held back for as long as it may become one of them. */
+/** In characters. Text is held back for as long as it may become a stop string. */
 export const MAX_STOP_STRING_LENGTH = 1000;
 export const MAX_CHOICES = 128;
 export const MAX_TOP_LOGPROBS = 20;
-/** Each is looked at in every step of every choice; enough to ban a whole script from a large vocabulary. */
+/** Every step of every choice visits each of them. This is enough to ban a whole script from a large vocabulary. */
 export const MAX_LOGIT_BIASES = 16_384;
-/** Templates know a dozen, at most. */
+/** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
 
@@ -92,7 +92,7 @@ const parameterSchemas: Record<ChatParameter, object> = {
   top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
   logit_bias: {
     type: 'object',
-    // One name for each token: with leading zeros there were many.
+    // Without leading zeros each token has one name only.
     propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },
     maxProperties: MAX_LOGIT_BIASES,
     additionalProperties: { type: 'number' },
@@ -134,7 +134,7 @@ export function isParameter(name: string): name is ChatParameter {
   return Object.hasOwn(parameterSchemas, name);
 }
 
-/** The schema for a mode that supports `parameters`; what else a body holds, it does not look at. */
+/** The schema for a mode that supports `parameters`; it does not check other fields of a body. */
 export function chatCompletionSchema(parameters: readonly ChatParameter[]): object {
   return {
     type: 'object',

@@ -1,4 +1,4 @@
-/** Settings of the chat endpoint that the other protocols have no word for; they take them by the same names. */
+/** Settings of the chat endpoint that other protocols do not have; their endpoints take them under the same names. */
 import { type ChatCompletionRequest, type ChatParameter, chatCompletionSchema } from './chat-completion.js';
 
 export const CHAT_EXTRAS = [
@@ -20,12 +20,12 @@ export const CHAT_EXTRAS = [
 
 export type ChatExtra = (typeof CHAT_EXTRAS)[number];
 
-/** Those of them that a mode takes, given all that it takes in chat bodies. */
+/** The extras that a mode supports, given all parameters that it supports in chat bodies. */
 export function chatExtras(parameters: readonly ChatParameter[]): ChatExtra[] {
   return CHAT_EXTRAS.filter((name) => parameters.includes(name));
 }
 
-/** Name → schema. */
+/** Maps the name of each extra to its schema. */
 export function chatExtraSchemas(parameters: readonly ChatParameter[]): Record<string, object> {
   return (chatCompletionSchema(chatExtras(parameters)) as { properties: Record<string, object> }).properties;
 }

@@ -30,7 +30,7 @@ export interface ToolCallReply {
   function: { name: string; arguments: string };
 }
 
-/** The first delta of a call has its id and name; the others more of its arguments. */
+/** The first delta of a call has its id and name; the later ones continue its arguments. */
 export interface ToolCallDelta {
   /** Which of the completion's calls; they come one after the other. */
   index: number;
@@ -39,9 +39,9 @@ export interface ToolCallDelta {
   function: { name?: string; arguments: string };
 }
 
-/** Named as llama.cpp does; times in milliseconds. */
+/** The names are llama.cpp's; times are in milliseconds. */
 export interface TimingsReport {
-  /** Until the request was first scheduled. */
+  /** The time until the request was first scheduled. */
   queued_ms: number;
   /** The prompt's tokens that were found in the cache, and those that were computed. */
   cache_n: number;
@@ -49,7 +49,7 @@ export interface TimingsReport {
   prompt_ms: number;
   prompt_per_second: number | null;
   predicted_n: number;
-  /** From the first token to the last. */
+  /** The time from the first token to the last. */
   predicted_ms: number;
   predicted_per_second: number | null;
   /** How many tokens speculative decoding drafted, and how many were accepted; present where it drafted any. */
@@ -78,7 +78,7 @@ export interface ChatCompletion {
     finish_reason: FinishReason | 'tool_calls';
   }[];
   usage: Usage;
-  /** Only when `timings` asked; of the first choice. */
+  /** The times of the first choice; present only when `timings` asked for them. */
   timings?: TimingsReport;
 }
 
@@ -100,9 +100,9 @@ export interface ChatCompletionChunk {
     logprobs: ChoiceLogprobs | null;
     finish_reason: FinishReason | 'tool_calls' | null;
   }[];
-  /** There only when `stream_options.include_usage` asked: `null` in all chunks but the last. */
+  /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last. */
   usage?: Usage | null;
-  /** Only when `timings` asked: in the chunk that ends a choice. */
+  /** Present only when `timings` asked for it, in the chunk that ends a choice. */
   timings?: TimingsReport;
 }
 
@@ -174,7 +174,7 @@ const choice = {
   },
 };
 
-/** For serialisation: Fastify compiles it into a function that is faster than `JSON.stringify`. */
+/** Fastify compiles this schema into a function that serialises faster than `JSON.stringify`. */
 export const chatCompletionReplySchema = {
   type: 'object',
   required: ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'],

@@ -28,7 +28,7 @@ export interface Completion {
     /** Null in all chunks of a choice but its last. */
     finish_reason: FinishReason | null;
   }[];
-  /** In chunks only if `stream_options.include_usage` asked: null in all but the last. */
+  /** In chunks only if `stream_options.include_usage` asked for it: null in all but the last. */
   usage?: Usage | null;
 }
 

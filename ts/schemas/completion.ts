@@ -7,7 +7,7 @@ import {
 } from './chat-completion.js';
 import { type TextInputs, textInputsSchema } from './text-input.js';
 
-/** What means the same here as in a chat. */
+/** Fields that mean the same here as in a chat. */
 const SHARED = [
   'model',
   'stream',
@@ -37,7 +37,7 @@ export interface CompletionRequest extends Pick<ChatCompletionRequest, (typeof S
   suffix?: string;
   /** Begins each choice with its prompt. */
   echo?: boolean;
-  /** More than `n` is refused: nothing here is generated to be thrown away. */
+  /** More than `n` is refused, because the server does not generate choices that it would then discard. */
   best_of?: number;
   /** How many alternatives to report with each token. */
   logprobs?: number;

@@ -1,4 +1,4 @@
-/** Words for writing the schemas of replies. */
+/** Short forms for writing the schemas of replies. */
 
 export type JsonSchema = Record<string, unknown>;
 type Properties = Record<string, JsonSchema>;

@@ -17,7 +17,7 @@ export interface RerankReply {
   results: {
     /** Its place in the request. */
     index: number;
-    /** What the model's head puts out; for most models a logit, so that only the order means something. */
+    /** The output of the model's head; for most models a logit, so that only the order of scores has a meaning. */
     relevance_score: number;
     document?: { text: string };
   }[];

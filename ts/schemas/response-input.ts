@@ -1,4 +1,4 @@
-/** What `input` of `POST /v1/responses` holds: messages, calls of tools and their results, reasoning. */
+/** What `input` of `POST /v1/responses` holds: messages, tool calls and their results, reasoning. */
 import { variantsBy } from './variants.js';
 
 export interface InputTextPart {

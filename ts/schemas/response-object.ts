@@ -139,7 +139,7 @@ const usage = objectOf({
   total_tokens: integer,
 });
 
-/** What only repeats the request is not looked into. */
+/** Fields that only repeat the request have no schema of their own. */
 export const responseSchema = objectOf({
   id: string,
   object: exactly('response'),

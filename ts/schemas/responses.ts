@@ -1,6 +1,6 @@
 /**
  * The body of `POST /v1/responses`. Only impossible values are refused here; what this server cannot do is refused by
- * ts/responses. Every field may also be `null`, which means absent: nulls are dropped before the schema looks.
+ * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 import { type ChatCompletionRequest, type ChatParameter, MAX_TOP_LOGPROBS } from './chat-completion.js';
 import { type ChatExtra, chatExtraSchemas, chatExtras } from './chat-extras.js';
@@ -8,7 +8,7 @@ import { type InputItem, inputItemSchema } from './response-input.js';
 import { functionName, variantsBy } from './variants.js';
 
 export interface ResponseTool {
-  /** Anything but `function` is a tool that OpenAI's own servers run. */
+  /** All types but `function` are tools that only OpenAI's own servers run. */
   type: string;
   name?: string;
   description?: string | null;
@@ -48,7 +48,7 @@ export interface ResponsesRequest extends Pick<ChatCompletionRequest, ChatExtra>
   temperature?: number;
   top_p?: number;
   top_logprobs?: number;
-  /** More that the reply should hold; of interest here is `message.output_text.logprobs`. */
+  /** Further parts of the reply that are asked for; this server knows `message.output_text.logprobs` only. */
   include?: string[];
   stream?: boolean;
   stream_options?: Record<string, unknown>;
@@ -138,7 +138,7 @@ const ownSchemas = {
   include: { type: 'array', items: { type: 'string' } },
   stream: { type: 'boolean' },
   stream_options: { type: 'object' },
-  // As OpenAI has it: each event of a stream that tells the response repeats them.
+  // OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
   metadata: { type: 'object', maxProperties: 16, additionalProperties: { type: 'string', maxLength: 512 } },
   store: { type: 'boolean' },
   truncation: { enum: ['auto', 'disabled'] },

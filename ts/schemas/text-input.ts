@@ -1,10 +1,10 @@
-/** What may be text or tokens, one or many: `prompt` of completions, `input` of embeddings. */
+/** Fields that hold text or tokens, one or many: `prompt` of completions, `input` of embeddings. */
 
 export type TextInputs = string | string[] | number[] | number[][];
 
 const token = { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 };
 
-/** That all items are of the same kind is checked by `toInputs`, which can name the one that is not. */
+/** `toInputs` checks that all items are of one kind, because it can name the item that is not. */
 export const textInputsSchema = {
   type: ['string', 'array'],
   minItems: 1,

@@ -14,7 +14,7 @@ export interface TokenizeRequest {
 
 export interface TokenPiece {
   id: number;
-  /** The bytes as numbers, where they are no text by themselves. */
+  /** A text, or the bytes as numbers where they are not valid UTF-8 by themselves. */
   piece: string | number[];
 }
 

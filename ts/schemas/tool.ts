@@ -5,9 +5,9 @@ export interface Tool {
   function: {
     name: string;
     description?: string | null;
-    /** JSON Schema; absent: the function takes no arguments. */
+    /** A JSON Schema; without it the function takes no arguments. */
     parameters?: object | null;
-    /** Demands that the schema be enforced in full; what cannot be is an error then. */
+    /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
     strict?: boolean | null;
   };
 }

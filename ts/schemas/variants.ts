@@ -1,6 +1,6 @@
-/** What the schemas of both protocols have in common. */
+/** Parts of schemas that the protocols share. */
 
-/** What functions may be called. */
+/** The names that functions may have. */
 export const functionName = { type: 'string', pattern: '^[a-zA-Z0-9_.-]{1,128}$' };
 
 /**

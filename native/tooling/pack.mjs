@@ -35,7 +35,17 @@ const floor = { GLIBC: '2.28', GLIBCXX: '3.4.25' };
 /** Needed for `chasqui build` only, which says so. */
 const buildTools = ['cmake-js', 'node-addon-api'];
 
-const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE'];
+/** README.md leads to these. */
+const pages = [
+  '.github/CONTRIBUTING.md',
+  'bench/README.md',
+  'ts/README.md',
+  'ts/cli/README.md',
+  'ts/http/README.md',
+  'ts/metrics/README.md',
+  'ts/profiles/README.md',
+];
+const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE', ...pages];
 const notInMain = [
   'native/tooling/gpu-module.mjs',
   'native/tooling/notices.mjs',

@@ -30,7 +30,7 @@ function cells(line: string): string[] {
 /** The table that has all these columns; a test without it would check nothing. */
 export function tableWith(markdown: string, ...columns: string[]): Table {
   const table = tables(markdown).find((candidate) => columns.every((column) => candidate.columns.includes(column)));
-  if (!table) throw new Error(`README.md has no table with the columns ${columns.join(', ')}`);
+  if (!table) throw new Error(`The page has no table with the columns ${columns.join(', ')}`);
   return table;
 }
 
@@ -38,6 +38,22 @@ export function tableWith(markdown: string, ...columns: string[]): Table {
 export function terms(cell: string): string[] {
   const named = [...cell.matchAll(/`([^`]+)`|\[([^\]`]+)\]\(/g)].map(([, code, link]) => (code ?? link) as string);
   return [...new Set(named)];
+}
+
+/** The links of a cell, with their texts. */
+export function linkedTerms(cell: string): { text: string; link: string }[] {
+  return [...cell.matchAll(/\[([^\]]+)\]\(([^)\s]+)\)/g)].map(([, text = '', link = '']) => ({ text, link }));
+}
+
+/** What the headings of a page can be linked by, as GitHub makes it. */
+export function anchors(markdown: string): string[] {
+  const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading as string);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 export function links(markdown: string): string[] {

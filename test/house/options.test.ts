@@ -8,17 +8,24 @@ import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
 const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
-const flags = new Set<string>(rows.flatMap(({ flag }) => flag ?? []));
-/** Of other commands, and of npm. */
-const others = ['--help', '--ignore-scripts', '--json', '--name'];
+const flags = new Set<string>(
+  rows.flatMap(({ flag, aliases = [], type }) => {
+    const names = [...(flag ? [flag] : []), ...aliases];
+    return type === 'boolean' ? [...names, ...names.map((name) => name.replace('--', '--no-'))] : names;
+  }),
+);
+/** Of other commands, and of Node. */
+const others = ['--help', '--json', '--name', '--import'];
 
 test(`the tables of ${PAGE} are those of the code: npx tsx test/house/option-tables.ts writes them`, () => {
   assert.is(read(PAGE), pageWithTables());
 });
 
-test('README.md names only flags that there are, by their present names', () => {
-  const named = [...read('README.md').matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag);
-  assert.ok(named.length > 20);
+const pages = ['README.md', ...files('ts', /\/README\.md$/)];
+
+test('the pages name only flags that there are, by their present names', () => {
+  const named = pages.flatMap((page) => [...read(page).matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  assert.ok(pages.length > 5 && new Set(named).size > 30);
   assert.equal(
     [...new Set(named)].filter((flag) => !flags.has(flag) && !others.includes(flag)),
     [],

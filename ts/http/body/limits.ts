@@ -1,4 +1,4 @@
-/** Limits of a request's body, checked before anything is made of it. README.md lists them for users. */
+/** Limits of a request's body, checked before anything is made of it. ts/http/README.md lists them for users. */
 
 const MIB = 2 ** 20;
 

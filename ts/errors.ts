@@ -99,7 +99,14 @@ export const ERRORS = {
     ...serverError('The process of the engine ended, and another is being started.', 503),
     retryAfterSeconds: 5,
   },
-  engine_failed: serverError('The process of the engine ended again and again, and is not started any more.', 503),
+  model_loading: {
+    ...serverError('The model that the request needs is being loaded.', 503),
+    retryAfterSeconds: 5,
+  },
+  engine_failed: serverError(
+    'The model could not be loaded, or the process of its engine ended again and again and is not started any more.',
+    503,
+  ),
   engine_stalled: {
     ...serverError('The engine has not finished a step for half a minute. Said by the health endpoints only.', 503),
     retryAfterSeconds: 30,

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/http/app.js';
 import type { AppOptions } from '../../ts/http/context.js';
 import type { LogOptions } from '../../ts/http/request-log.js';
+import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { FakeEngine, type FakeScript, finishOf } from '../support/fake-engine.js';
@@ -86,7 +87,11 @@ test('a stream that fails after it began tells its code too', async () => {
 for (const level of ['info', 'error'] as const) {
   test(`an error of the server has a line of its own, with its stack (${level})`, async () => {
     const { lines, options } = logging({ level });
-    const app = buildApp(new FakeEngine({ failAt: 0, failWith: new Error('broken') }), runtime, options);
+    const app = buildApp(
+      SingleModel.of(new FakeEngine({ failAt: 0, failWith: new Error('broken') })),
+      runtime,
+      options,
+    );
     const reply = await app.inject({ method: 'POST', url: CHAT_PATH, payload: chatBody() });
     assert.is(reply.statusCode, 500);
     const [error, request, ...others] = lines;

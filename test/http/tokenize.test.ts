@@ -86,6 +86,7 @@ test('an entry of the models says what can be asked of it', async () => {
     id: 'fake',
     object: 'model',
     owned_by: 'chasqui',
+    status: { value: 'loaded' },
     context_length: 4096,
     input_modalities: ['text'],
     output_modalities: ['text'],

@@ -3,8 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../ts/http/app.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { loadModel } from '../../ts/index.js';
+import { SingleModel } from '../../ts/models/single-model.js';
 import type { JsonSchema } from '../../ts/schemas/json-schema.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
+import { namingOf } from '../support/build-app.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { DEPLOYMENT, MODES, type Mode, PROFILES } from '../support/modes.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -39,7 +41,12 @@ export async function sendBodies(count: number, seed: number): Promise<BodiesRep
   const targets: Target[] = [];
   for (const mode of MODES) {
     const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
-    targets.push(await toTarget(buildApp(engine, PROFILES[mode], { onServerError, ...deployed }), mode));
+    targets.push(
+      await toTarget(
+        buildApp(SingleModel.of(engine, namingOf(PROFILES[mode])), PROFILES[mode], { onServerError, ...deployed }),
+        mode,
+      ),
+    );
   }
   let next = 0;
   const work = async (): Promise<void> => {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { buildApp } from '../../ts/http/app.js';
 import type { AppOptions } from '../../ts/http/context.js';
+import { type Naming, SingleModel } from '../../ts/models/single-model.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { FakeEngine, type FakeScript } from './fake-engine.js';
@@ -19,6 +20,11 @@ export interface TestApp {
   send(url: string, body: unknown): Promise<LightMyRequestResponse>;
 }
 
+/** Which names of the model requests may give in a mode. */
+export function namingOf({ checksModelName }: Profile): Naming {
+  return { anyName: !checksModelName };
+}
+
 export const CHAT_PATH = '/v1/chat/completions';
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
@@ -29,7 +35,8 @@ export function chatBody(body: Record<string, unknown> = {}): Record<string, unk
 export function testApp(script: FakeScript = {}, options: AppOptions = {}, profile: Profile = runtime): TestApp {
   const engine = new FakeEngine(script);
   const serverErrors: unknown[] = [];
-  const app = buildApp(engine, profile, { onServerError: (error) => serverErrors.push(error), ...options });
+  const pool = SingleModel.of(engine, namingOf(profile));
+  const app = buildApp(pool, profile, { onServerError: (error) => serverErrors.push(error), ...options });
   const { deployment } = options;
   const url = deployment ? `/${deployment.org}/${deployment.app}${CHAT_PATH}` : CHAT_PATH;
   const post: TestApp['post'] = (payload, headers = JSON_HEADERS) =>

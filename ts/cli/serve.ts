@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
+import type { ModelInfo } from '../engine/engine.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { fetchModel } from '../hub/fetch-model.js';
@@ -44,13 +45,14 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
     const settings = toSettings(hosting, givenOptions(LOAD_OPTIONS, parsed));
     const modelPath = await findModel(hosting);
     const server = await start(profile, { ...settings, modelPath, hooks: { onProgress: progress.update } });
-    progress.clear();
     stopOnSignals(
       () => server.stop(),
       () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
       { hardStopMs: server.stopWithinMs },
     );
-    announce(server, profile, hosting);
+    const model = await server.ready;
+    progress.clear();
+    if (model !== null) announce(server, model, profile, hosting);
   } catch (error) {
     progress.clear();
     console.error(`chasqui: ${explainFailure(error, { ...profile, ...hosting })}`);
@@ -83,12 +85,12 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
   };
 }
 
-function announce({ host, port, basePath, engine }: Server, profile: Profile, { auth }: HostingOptions): void {
+function announce(server: Server, model: ModelInfo, profile: Profile, { auth }: HostingOptions): void {
+  const { host, port, basePath } = server;
   const needsKey = profile.authentication === 'key' && auth !== 'public';
   const base = `${baseUrl(host, port)}${basePath}`;
-  const { id, generates, pooling } = engine.model;
+  const { id, generates, pooling, placement, unfitted } = model;
   const asks = generates ? 'chat' : pooling === 'rank' ? 'rerank' : 'embeddings';
-  const { placement, unfitted } = engine.model;
   console.log(`Serving ${id} at ${base}/v1`);
   if (placement.devices.length > 0) {
     console.log(`Layers on ${placement.devices.join(', ')}: ${placement.gpuLayers} of ${placement.layers}`);

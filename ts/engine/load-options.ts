@@ -1,4 +1,5 @@
 /** The options of `loadModel`, which are data, and apart from them what it calls and what ends it. */
+import { basename } from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type CompleteOptionsOf, fits, type OptionRow, type OptionsOf, wanted } from './option-row.js';
@@ -13,6 +14,11 @@ export interface LoadHooks {
   onProgress?: ((fraction: number) => void) | undefined;
   /** Aborts the load. */
   signal?: AbortSignal | undefined;
+}
+
+/** The name by which requests ask for a model, also before it is loaded. */
+export function modelIdOf(path: string, { alias }: LoadOptions): string {
+  return alias ?? basename(path).replace(/\.gguf$/i, '');
 }
 
 /** Users of the library may give both in one object. What `hooks` has goes before what `given` has. */

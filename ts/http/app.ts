@@ -1,11 +1,11 @@
 /**
- * The HTTP application: one engine, one profile, every route. It neither listens nor reads the environment;
+ * The HTTP application: one pool of models, one profile, every route. It neither listens nor reads the environment;
  * its callers do, so tests and all hosting modes get the same behaviour.
  */
 import type { Socket } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Engine } from '../engine/engine.js';
+import type { ModelPool } from '../models/pool.js';
 import { newId } from '../new-id.js';
 import type { Profile } from '../profiles/profile.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
@@ -61,11 +61,11 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];
 
 /**
- * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the engine stays
- * open. Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
+ * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the pool
+ * stays open. Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
  */
-export function buildApp(engine: Engine, profile: Profile, options: AppOptions = {}): FastifyInstance {
-  const context = createContext(engine, profile, {
+export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions = {}): FastifyInstance {
+  const context = createContext(pool, profile, {
     onServerError: (error, requestId) => app.log.error({ id: requestId, err: error }, 'request failed'),
     ...options,
   });

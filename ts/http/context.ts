@@ -1,8 +1,8 @@
 /** What an application is told when it is built, and what its routes are made of. */
-import type { Engine } from '../engine/engine.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { Spans } from '../metrics/spans.js';
+import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
@@ -48,7 +48,7 @@ export interface AppOptions {
 }
 
 export interface AppContext {
-  engine: Engine;
+  pool: ModelPool;
   profile: Profile;
   options: RouteOptions;
   running: RunningReplies;
@@ -81,13 +81,13 @@ const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit' | 'onServerError'>
 
 /** Throws `invalid_options` where the mode needs a deployment and is not told of one. */
 export function createContext(
-  engine: Engine,
+  pool: ModelPool,
   profile: Profile,
   options: AppOptions & Required<Pick<AppOptions, 'onServerError'>>,
 ): AppContext {
   const imageHosts = profile.allowsLoopbackImageHosts ? 'loopback' : 'public';
   return {
-    engine,
+    pool,
     profile,
     options: { ...DEFAULTS, imageHosts, bodyLimit: profile.bodyLimit, ...options },
     running: new RunningReplies(),

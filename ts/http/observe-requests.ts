@@ -15,7 +15,7 @@ declare module 'fastify' {
 const MAX_PATH_LENGTH = 200;
 
 /** To be called before any hook that may refuse requests. */
-export function observeRequests(app: FastifyInstance, { engine, metrics, spans, log, basePath }: AppContext): void {
+export function observeRequests(app: FastifyInstance, { pool, metrics, spans, log, basePath }: AppContext): void {
   app.decorateRequest('record', null as never);
   app.addHook('onRequest', async (request, reply) => {
     const record = new RequestRecord(metrics, toArrival(request, basePath), { keepsPrompt: log?.prompts ?? false });
@@ -29,10 +29,10 @@ export function observeRequests(app: FastifyInstance, { engine, metrics, spans, 
       spans?.add(record);
     });
   });
-  const removeEngine = metrics.addEngine(engine);
+  const stopReading = metrics.watchEngines(() => pool.list().flatMap(({ engine }) => engine ?? []));
   const stopWatching = metrics.watchEventLoop();
   app.addHook('onClose', async () => {
-    removeEngine();
+    stopReading();
     stopWatching();
   });
 }

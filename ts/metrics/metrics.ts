@@ -17,19 +17,18 @@ export class Metrics {
   readonly #names: readonly OtherNames[];
   readonly #registry = new Registry();
   readonly #process = new ProcessSamples();
-  readonly #engines = new Map<WatchedEngine, EngineSnapshot>();
+  readonly #engines = new Set<() => readonly WatchedEngine[]>();
+  readonly #snapshots = new WeakMap<WatchedEngine, EngineSnapshot>();
   readonly #models = new Map<string, ModelSeries>();
 
   constructor({ names = [] }: MetricsOptions = {}) {
     this.#names = [...new Set(names)];
   }
 
-  /** Includes the engine's counts from now on, until the returned function is called. */
-  addEngine(engine: WatchedEngine): () => void {
-    this.#engines.set(engine, new EngineSnapshot(engine));
-    // Prometheus computes a rate only for a series that it has seen with its 0.
-    this.forModel(engine.model.id);
-    return () => void this.#engines.delete(engine);
+  /** Includes the counts of whatever engines `list` returns at that time, until the returned function is called. */
+  watchEngines(list: () => readonly WatchedEngine[]): () => void {
+    this.#engines.add(list);
+    return () => void this.#engines.delete(list);
   }
 
   /** Measures the event loop until the returned function is called. */
@@ -68,16 +67,25 @@ export class Metrics {
   /** The text of all metrics. Waits at most 50 ms for engines that do not return their counts. */
   async text(): Promise<string> {
     const current: CurrentSamples = new Map();
-    const engines = Array.from(this.#engines, async ([engine, snapshot]) => ({
-      engine,
-      snapshot: await snapshot.read(),
-    }));
-    const snapshots = await Promise.all(engines);
+    const engines = [...this.#engines].flatMap((list) => list());
+    // Prometheus computes a rate only for a series that it has seen with its 0.
+    for (const { model } of engines) this.forModel(model.id);
+    const snapshots = await Promise.all(
+      engines.map(async (engine) => ({ engine, snapshot: await this.#snapshotOf(engine).read() })),
+    );
     for (const { engine, snapshot } of snapshots) addEngineSamples(current, engine.model.id, snapshot);
     this.#process.addTo(current);
     const families = this.#registry.families(current);
     const totals = this.#totals(snapshots.flatMap(({ snapshot }) => snapshot.stats ?? []));
     return toExposition([...families, ...this.#names.flatMap((names) => familiesUnder(names, families, totals))]);
+  }
+
+  #snapshotOf(engine: WatchedEngine): EngineSnapshot {
+    const known = this.#snapshots.get(engine);
+    if (known) return known;
+    const snapshot = new EngineSnapshot(engine);
+    this.#snapshots.set(engine, snapshot);
+    return snapshot;
   }
 
   #totals(engines: Totals['engines']): Totals {

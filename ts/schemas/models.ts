@@ -1,24 +1,32 @@
 /** The replies of `GET /v1/models` and `GET /v1/models/{id}`. */
-import { arrayOf, exactly, integer, objectOf, string } from './json-schema.js';
+import { arrayOf, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
 
-export interface ModelEntry {
+/** The fields that only a loaded model has are absent before. */
+export interface ListedModel {
   id: string;
   object: 'model';
-  /** Unix seconds; when the model was loaded. */
+  /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
   created: number;
   owned_by: string;
+  status: {
+    value: 'unloaded' | 'loading' | 'loaded' | 'failed';
+    /** How much of it is loaded, from 0 to 1. */
+    progress?: number;
+    /** Why it failed. */
+    reason?: string;
+  };
+  /** Bytes of its file; of its weights, once it is loaded. */
+  size?: number;
   /** The longest prompt plus completion, in tokens. */
-  context_length: number;
-  input_modalities: readonly string[];
-  output_modalities: readonly string[];
+  context_length?: number;
+  input_modalities?: readonly string[];
+  output_modalities?: readonly string[];
   /** What can be asked of it: `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
-  capabilities: readonly string[];
+  capabilities?: readonly string[];
   /** How the weights are stored, such as `Q4_K - Medium`. */
-  quantization: string;
-  /** Bytes of the weights. */
-  size: number;
+  quantization?: string;
   /** The same and more under llama-server's names. */
-  meta: {
+  meta?: {
     vocab_type: number;
     n_vocab: number;
     n_ctx: number;
@@ -34,31 +42,36 @@ export interface ModelEntry {
 
 export interface ModelList {
   object: 'list';
-  data: ModelEntry[];
+  data: ListedModel[];
 }
 
-export const modelEntrySchema = objectOf({
-  id: string,
-  object: exactly('model'),
-  created: integer,
-  owned_by: string,
-  context_length: integer,
-  input_modalities: arrayOf(string),
-  output_modalities: arrayOf(string),
-  capabilities: arrayOf(string),
-  quantization: string,
-  size: integer,
-  meta: objectOf({
-    vocab_type: integer,
-    n_vocab: integer,
-    n_ctx: integer,
-    n_ctx_train: integer,
-    n_embd: integer,
-    n_params: integer,
+export const listedModelSchema = objectOf(
+  {
+    id: string,
+    object: exactly('model'),
+    created: integer,
+    owned_by: string,
+    status: objectOf({ value: oneOf('unloaded', 'loading', 'loaded', 'failed') }, { progress: number, reason: string }),
+  },
+  {
     size: integer,
-    ftype: string,
-    pooling: string,
-  }),
-});
+    context_length: integer,
+    input_modalities: arrayOf(string),
+    output_modalities: arrayOf(string),
+    capabilities: arrayOf(string),
+    quantization: string,
+    meta: objectOf({
+      vocab_type: integer,
+      n_vocab: integer,
+      n_ctx: integer,
+      n_ctx_train: integer,
+      n_embd: integer,
+      n_params: integer,
+      size: integer,
+      ftype: string,
+      pooling: string,
+    }),
+  },
+);
 
-export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(modelEntrySchema) });
+export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });

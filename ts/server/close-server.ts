@@ -5,7 +5,7 @@ import { ChasquiError } from '../errors.js';
 /** The parts of a server; those that were not made because a start failed are undefined or null. */
 export interface ServerParts {
   app: { close(): Promise<unknown> } | undefined;
-  engine: Pick<Engine, 'close' | 'state'> | undefined;
+  pool: { close(): Promise<void>; list(): readonly { engine: Pick<Engine, 'state'> | null }[] } | undefined;
   keys: { close(): void } | null;
 }
 
@@ -16,11 +16,11 @@ const ENGINE_CLOSE_MS = 8000;
  * Rejects with `internal_error` when the engine has not ended in time; then only the end of the process frees its
  * memory. Rejects with `engine_failed`, after everything is closed, when the engine had failed before.
  */
-export async function closeServer({ app, engine, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
-  const hadFailed = engine?.state === 'failed';
+export async function closeServer({ app, pool, keys }: ServerParts, engineCloseMs = ENGINE_CLOSE_MS): Promise<void> {
+  const hadFailed = pool?.list().some(({ engine }) => engine?.state === 'failed') ?? false;
   try {
     await app?.close();
-    if (engine) await within(engineCloseMs, engine.close());
+    if (pool) await within(engineCloseMs, pool.close());
   } finally {
     keys?.close();
   }

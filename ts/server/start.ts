@@ -1,9 +1,10 @@
 /** Starts a server from a profile and a model's path, and stops it. */
-import net from 'node:net';
+import { statSync } from 'node:fs';
+import type net from 'node:net';
 import os from 'node:os';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
-import type { Engine } from '../engine/engine.js';
-import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
+import type { Engine, ModelInfo } from '../engine/engine.js';
+import { type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
@@ -12,6 +13,7 @@ import type { KeyStore } from '../keys/key-store.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { OtherNames } from '../metrics/other-names.js';
 import { openSpans } from '../metrics/spans.js';
+import { type ModelSource, SingleModel } from '../models/single-model.js';
 import type { Profile } from '../profiles/profile.js';
 import { closeServer } from './close-server.js';
 
@@ -22,7 +24,7 @@ export interface StartSettings {
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
   model?: LoadOptions;
-  hooks?: LoadHooks;
+  hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
   app?: Omit<AppOptions, 'drainMs' | 'deployment' | 'access' | 'metrics' | 'spans'>;
   /** How long running replies may go on when the server is stopped; default 25,000. */
@@ -45,7 +47,11 @@ export interface DeploymentSettings extends Deployment {
 }
 
 export interface Server {
-  engine: Engine;
+  /**
+   * When the model can be used: what is known of it, or `null` if the server was stopped before. Rejects with a
+   * `ChasquiError` when it cannot be loaded; the server has been stopped then.
+   */
+  ready: Promise<ModelInfo | null>;
   host: string;
   port: number;
   /** The part of its paths before `/v1`. */
@@ -66,24 +72,25 @@ const SHUTDOWN_TIMEOUT_MS = 25_000;
 const AFTER_DRAINING_MS = 10_000;
 
 /**
- * Rejects with a `ChasquiError` when the model cannot be loaded, and with Node's own error when the port is not free.
+ * Listens, and then loads the model: until that is done, requests that need it are told to come again. Rejects with a
+ * `ChasquiError` when the settings do not fit together, and with Node's own error when the port is not free.
  */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
   const port = settings.port ?? profile.port;
   const { deployment, metricsNames = [], shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS } = settings;
   const basePath = basePathOf(profile, deployment);
-  await tryPort(host, port);
+  const metrics = new Metrics({ names: metricsNames });
+  const pool = new SingleModel(sourceOf(settings, metrics), { anyName: !profile.checksModelName });
   const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
-  let engine: Engine | undefined;
   let app: ReturnType<typeof buildApp> | undefined;
-  const stop = (): Promise<void> => closeServer({ app, engine, keys });
+  let stopping = false;
+  const stop = (): Promise<void> => {
+    stopping = true;
+    return closeServer({ app, pool, keys });
+  };
   try {
-    const metrics = new Metrics({ names: metricsNames });
-    const began = performance.now();
-    engine = await openEngine(settings, metrics);
-    metrics.modelLoaded(engine.model.id, (performance.now() - began) / 1000);
-    app = buildApp(engine, profile, {
+    app = buildApp(pool, profile, {
       drainMs,
       metrics,
       spans: await openSpans(),
@@ -97,8 +104,18 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     await stop();
     throw error;
   }
+  const ready = async (): Promise<ModelInfo | null> => {
+    try {
+      const engine = await pool.load({ onProgress: settings.hooks?.onProgress });
+      return stopping ? null : engine.model;
+    } catch (error) {
+      if (stopping) return null;
+      await stop();
+      throw error;
+    }
+  };
   return {
-    engine,
+    ready: ready(),
     host,
     port: (app.server.address() as net.AddressInfo).port,
     basePath,
@@ -107,19 +124,30 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   };
 }
 
-async function openEngine(settings: StartSettings, metrics: Metrics): Promise<Engine> {
-  const { modelPath, model = {}, hooks = {}, engine = {} } = settings;
+function sourceOf(settings: StartSettings, metrics: Metrics): ModelSource {
+  const { modelPath, model = {} } = settings;
+  const id = modelIdOf(modelPath, model);
+  const open = async (hooks: LoadHooks): Promise<Engine> => {
+    const began = performance.now();
+    const engine = await openEngine(settings, hooks, () => metrics.engineRestarted(id));
+    metrics.modelLoaded(id, (performance.now() - began) / 1000);
+    return engine;
+  };
+  return { id, sizeBytes: statSync(modelPath, { throwIfNoEntry: false })?.size ?? null, open };
+}
+
+async function openEngine(settings: StartSettings, hooks: LoadHooks, onRestarted: () => void): Promise<Engine> {
+  const { modelPath, model = {}, engine = {} } = settings;
   const { inProcess = false, onRestart, ...supervision } = engine;
   if (inProcess) return loadModel(modelPath, model, hooks);
-  const supervised: SupervisedEngine = await SupervisedEngine.open(modelPath, model, {
+  return SupervisedEngine.open(modelPath, model, {
     ...hooks,
     ...supervision,
     onRestart: (event) => {
-      if (event.afterMs !== null) metrics.engineRestarted(supervised.model.id);
+      if (event.afterMs !== null) onRestarted();
       onRestart?.(event);
     },
   });
-  return supervised;
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */
@@ -136,13 +164,4 @@ function ownNames(host: string): string[] {
 /** A server that others can reach must not fetch images from this machine's own services for them. */
 function imageHostsAt(host: string): Pick<AppOptions, 'imageHosts'> {
   return ['localhost', '127.0.0.1', '::1'].includes(host) ? {} : { imageHosts: 'public' };
-}
-
-/** Loading a model may take minutes, so a port that is taken is reported before that. */
-function tryPort(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = net.createServer();
-    probe.once('error', reject);
-    probe.listen({ host, port }, () => probe.close(() => resolve()));
-  });
 }

@@ -19,8 +19,9 @@ function engineWith(id: string, stats: Partial<Awaited<ReturnType<FakeEngine['st
 test('tells what each engine tells', async () => {
   const metrics = new Metrics();
   const counts = { active: 3, queued: 2, kvCellsUsed: 25, kvCellsCached: 50, kvCellsTotal: 100, stepAgeMs: 1500 };
-  metrics.addEngine(engineWith('one', { ...counts, decodeSteps: 7, draftedTokens: 9, acceptedTokens: 8 }));
-  metrics.addEngine(engineWith('two', { active: 1, kvCellsTotal: 0 }));
+  const first = engineWith('one', { ...counts, decodeSteps: 7, draftedTokens: 9, acceptedTokens: 8 });
+  const second = engineWith('two', { active: 1, kvCellsTotal: 0 });
+  metrics.watchEngines(() => [first, second]);
   const text = await read(metrics);
   const one = (name: string, labels = {}) => text.value(`chasqui_${name}`, { model_name: 'one', ...labels });
   assert.is(one('engine_up'), 1);
@@ -41,7 +42,8 @@ test('tells what each engine tells', async () => {
 
 test('an engine that is gone is told of no longer, what it answered stays', async () => {
   const metrics = new Metrics();
-  const remove = metrics.addEngine(engineWith('one', {}));
+  const engine = engineWith('one', {});
+  const remove = metrics.watchEngines(() => [engine]);
   metrics.forModel('one').generatedTokens.add(5);
   remove();
   const text = await read(metrics);
@@ -54,8 +56,8 @@ test('an engine that says nothing holds nobody up', async () => {
   const metrics = new Metrics();
   const engine = engineWith('stuck', {});
   engine.stats = () => new Promise(() => undefined);
-  metrics.addEngine(engine);
-  metrics.addEngine(engineWith('well', {}));
+  const well = engineWith('well', {});
+  metrics.watchEngines(() => [engine, well]);
   const text = await read(metrics);
   assert.is(text.value('chasqui_engine_up', { model_name: 'stuck' }), 0);
   assert.is(text.value('chasqui_engine_up', { model_name: 'well' }), 1);
@@ -63,7 +65,8 @@ test('an engine that says nothing holds nobody up', async () => {
 
 test('engines that come back, and models that are loaded', async () => {
   const metrics = new Metrics();
-  metrics.addEngine(engineWith('m', {}));
+  const engine = engineWith('m', {});
+  metrics.watchEngines(() => [engine]);
   assert.is((await read(metrics)).value('chasqui_engine_restarts_total', { model_name: 'm' }), 0);
   metrics.engineRestarted('m');
   metrics.engineRestarted('m');

@@ -13,7 +13,7 @@ async function scrape(names: NonNullable<MetricsOptions['names']>): Promise<Expo
   const finish = finishOf(30, 4, { cachedTokens: 10, timings });
   const engine = new FakeEngine({ batches: () => [[{}, {}, {}, { finish }]], model: { contextLength: 4096 } });
   const metrics = new Metrics({ names });
-  metrics.addEngine(engine);
+  metrics.watchEngines(() => [engine]);
   const arrival = { id: 'req_1', method: 'POST', path: '/', endpoint: '/', traceParent: null };
   const streams = new RequestRecord(metrics, arrival).follow('fake', [engine.submit(completeJob({ prompt: 'x' }))]);
   for (const stream of streams) await stream.forEachBatch(() => undefined);

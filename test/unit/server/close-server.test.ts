@@ -11,7 +11,7 @@ function parts(engineCloses: () => Promise<void>, state: EngineState = 'ready') 
   return {
     closed,
     app: { close: () => note('app') },
-    engine: { state, close: () => note('engine').then(engineCloses) },
+    pool: { list: () => [{ engine: { state } }], close: () => note('engine').then(engineCloses) },
     keys: { close: () => void closed.push('keys') },
   };
 }
@@ -20,7 +20,7 @@ test('in this order, and only what is there', async () => {
   const all = parts(async () => undefined);
   await closeServer(all);
   assert.equal(all.closed, ['app', 'engine', 'keys']);
-  await closeServer({ app: undefined, engine: undefined, keys: null });
+  await closeServer({ app: undefined, pool: undefined, keys: null });
 });
 
 test('an engine that never ends is waited for in bounded time', async () => {

@@ -1,11 +1,11 @@
 /** Loads a model into this process. */
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
 import { decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
-import type { LoadHooks, LoadOptions } from '../load-options.js';
+import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
 import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
@@ -57,7 +57,7 @@ function describe(native: NativeEngine, path: string, options: LoadOptions, { un
   const info = native.info();
   return {
     ...info,
-    id: options.alias ?? basename(path).replace(/\.gguf$/i, ''),
+    id: modelIdOf(path, options),
     path,
     created: Math.floor(Date.now() / 1000),
     inputModalities: info.vision ? ['text', 'image'] : ['text'],

@@ -9,23 +9,21 @@ import { toCompletion } from '../../chat/to-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
-import { checkModelName } from '../model-name.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents } from '../sse.js';
+import { withModel } from '../with-model.js';
 
 const URL = '/v1/chat/completions';
 
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
-  const { engine, profile, options, running } = context;
+  const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
 
-  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation, bodyLimit }, async (request, reply) => {
+  const complete = withModel<ChatCompletionRequest>(context, async (request, reply, { engine, signal }) => {
     const { body } = request;
-    checkModelName(body.model, engine.model, profile);
-    const signal = running.signalFor(reply.raw);
     const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
     nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
     const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
@@ -45,4 +43,5 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
       throw translate(thrown);
     }
   });
+  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation, bodyLimit }, complete);
 }

@@ -5,21 +5,20 @@ import { type CompletionRequest, completionSchema } from '../../schemas/completi
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
 import type { AppContext } from '../context.js';
-import { checkModelName } from '../model-name.js';
 import { readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents } from '../sse.js';
+import { withModel } from '../with-model.js';
 
 const URL = '/v1/completions';
 
-export function completionsRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
+export function completionsRoute(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
   const body = completionSchema(profile.parameters);
   const preValidation = readFields(profile, options.strict, Object.keys(body.properties));
 
-  app.post<{ Body: CompletionRequest }>(URL, { schema: { body }, preValidation }, async (request, reply) => {
+  const complete = withModel<CompletionRequest>(context, async (request, reply, { engine, signal }) => {
     const { body } = request;
-    checkModelName(body.model, engine.model, profile);
-    const signal = running.signalFor(reply.raw);
     try {
       const started = await submitCompletions(engine, body, profile, signal);
       const { choicesPerPrompt } = started;
@@ -37,4 +36,5 @@ export function completionsRoute(app: FastifyInstance, { engine, profile, option
       throw aboutPrompt(thrown);
     }
   });
+  app.post<{ Body: CompletionRequest }>(URL, { schema: { body }, preValidation }, complete);
 }

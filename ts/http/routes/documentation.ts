@@ -8,7 +8,7 @@ import { OPERATIONS } from '../openapi/operations.js';
 import { toPage } from '../openapi/page.js';
 
 /** To be called before the routes that are to be described. */
-export function documentationRoutes(app: FastifyInstance, { engine, profile, basePath }: AppContext): void {
+export function documentationRoutes(app: FastifyInstance, { pool, profile, basePath }: AppContext): void {
   const endpoints: Endpoint[] = [];
   app.addHook('onRoute', (route) => {
     const endpoint = toEndpoint(route, basePath);
@@ -17,7 +17,7 @@ export function documentationRoutes(app: FastifyInstance, { engine, profile, bas
 
   let document: OpenApiDocument | undefined;
   const describe = (): OpenApiDocument => {
-    document ??= toDocument(endpoints, { profile, basePath, model: engine.model.id, version: VERSION });
+    document ??= toDocument(endpoints, { profile, basePath, model: pool.list()[0]?.id ?? 'model', version: VERSION });
     return document;
   };
 

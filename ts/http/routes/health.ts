@@ -1,17 +1,35 @@
 /**
  * For load balancers and for people: 200 while requests are accepted and computed, 503 from the moment when the server
- * begins to stop, and while its engine does not finish a step.
+ * begins to stop, while its model is being loaded, and while its engine does not finish a step.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Engine, EngineStats } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
+import { type ModelEntry, type ModelPool, modelFailed, modelLoading } from '../../models/pool.js';
 import type { Health } from '../../schemas/health.js';
 import type { AppContext } from '../context.js';
 
-export function healthRoute(app: FastifyInstance, { engine }: AppContext): void {
+export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {
-    return toHealth(engine.model.id, await countsOf(engine));
+    const engines = loadedEngines(pool);
+    const counts = await Promise.all(engines.map(countsOf));
+    return toHealth(engines[0].model.id, counts.reduce(sumOf));
   });
+}
+
+/** @throws {ChasquiError} `model_loading` or `engine_failed` while no model is loaded. */
+export function loadedEngines(pool: ModelPool): [Engine, ...Engine[]] {
+  const entries = pool.list();
+  const [first, ...others] = entries.flatMap(({ engine }) => engine ?? []);
+  if (first !== undefined) return [first, ...others];
+  const loading = entries.find(({ status }) => status === 'loading');
+  if (loading !== undefined) throw modelLoading(loading);
+  throw modelFailed(entries[0] as ModelEntry);
+}
+
+function sumOf(one: EngineStats, other: EngineStats): EngineStats {
+  const sums = Object.entries(one).map(([name, count]) => [name, count + other[name as keyof EngineStats]]);
+  return Object.fromEntries(sums) as EngineStats;
 }
 
 /** The scheduler aims at a tenth of a second for a step; a step that takes so long means that the engine is stuck. */
@@ -48,11 +66,14 @@ function stalled(what: string): ChasquiError {
 export const LIVENESS_URL = '/health';
 
 /**
- * This route lies outside the base path and needs no key, because load balancers have none. So it says nothing but that
- * the server accepts requests.
+ * This route lies outside the base path and needs no key, because load balancers have none. So it says nothing but
+ * whether the server accepts requests.
  */
-export function livenessRoute(app: FastifyInstance): void {
-  app.get(LIVENESS_URL, async () => ({ status: 'ok' }));
+export function livenessRoute(app: FastifyInstance, { pool }: AppContext): void {
+  app.get(LIVENESS_URL, async () => {
+    loadedEngines(pool);
+    return { status: 'ok' };
+  });
 }
 
 function toHealth(model: string, stats: EngineStats): Health {

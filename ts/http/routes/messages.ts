@@ -18,15 +18,15 @@ import {
 } from '../../schemas/anthropic-request.js';
 import type { AppContext } from '../context.js';
 import { errorHandler } from '../error-handler.js';
-import { checkModelName } from '../model-name.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
+import { withModel } from '../with-model.js';
 
 const URL = '/v1/messages';
 const COUNT_URL = '/v1/messages/count_tokens';
 
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
-  const { engine, profile, options, running } = context;
+  const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
   const replyWithError = errorHandler(options, toAnthropicError);
   const common = {
@@ -42,12 +42,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   const schema = { body: messagesSchema(profile.parameters) };
   const countSchema = { body: countTokensSchema(profile.parameters) };
 
-  app.post<{ Body: MessagesRequest }>(URL, { ...common, schema }, async (request, reply) => {
+  const complete = withModel<MessagesRequest>(context, async (request, reply, { engine, signal }) => {
     const { body } = request;
-    checkModelName(body.model, engine.model, profile);
     const { body: chat, origins } = toChat(body);
     return origins.guard(chat, async () => {
-      const signal = running.signalFor(reply.raw);
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
@@ -68,20 +66,16 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     });
   });
+  app.post<{ Body: MessagesRequest }>(URL, { ...common, schema }, complete);
 
-  app.post<{ Body: MessagesRequest }>(
-    COUNT_URL,
-    { ...common, schema: countSchema },
-    async ({ body }, reply): Promise<TokenCount> => {
-      checkModelName(body.model, engine.model, profile);
-      const signal = running.signalFor(reply.raw);
-      const { body: chat, origins } = toChat(body);
-      return origins.guard(chat, async () => {
-        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        return { input_tokens: await engine.countTokens(rendered, { signal }) };
-      });
-    },
-  );
+  const count = withModel<MessagesRequest>(context, async (request, _reply, { engine, signal }) => {
+    const { body: chat, origins } = toChat(request.body);
+    return origins.guard(chat, async () => {
+      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      return { input_tokens: await engine.countTokens(rendered, { signal }) } satisfies TokenCount;
+    });
+  });
+  app.post<{ Body: MessagesRequest }>(COUNT_URL, { ...common, schema: countSchema }, count);
 }
 
 /** Anthropic's clients look for the request's id under this name. */

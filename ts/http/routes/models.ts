@@ -1,26 +1,36 @@
-/** The model that is served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
+/** The models that are served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../engine/engine.js';
-import type { ModelEntry, ModelList } from '../../schemas/models.js';
+import { type ModelEntry, modelNotFound } from '../../models/pool.js';
+import type { ListedModel, ModelList } from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
-import { unknownModel } from '../model-name.js';
 
-export function modelsRoutes(app: FastifyInstance, { engine }: AppContext): void {
-  app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: [toModelEntry(engine.model)] }));
+export function modelsRoutes(app: FastifyInstance, { pool }: AppContext): void {
+  app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) }));
 
-  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ModelEntry> => {
+  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ListedModel> => {
     const id = request.params['*'];
-    if (id !== engine.model.id) throw unknownModel(id, engine.model);
-    return toModelEntry(engine.model);
+    const entries = pool.list();
+    const entry = entries.find((each) => each.id === id);
+    if (entry === undefined) throw modelNotFound(id, entries, null);
+    return toListedModel(entry);
   });
 }
 
-function toModelEntry(model: ModelInfo): ModelEntry {
+function toListedModel({ id, created, status, progress, sizeBytes, reason, engine }: ModelEntry): ListedModel {
   return {
-    id: model.id,
+    id,
     object: 'model',
-    created: model.created,
+    created,
     owned_by: 'chasqui',
+    status: { value: status, ...(progress !== null && { progress }), ...(reason !== null && { reason }) },
+    ...(sizeBytes !== null && { size: sizeBytes }),
+    ...(engine !== null && toDetails(engine.model)),
+  };
+}
+
+function toDetails(model: ModelInfo): Partial<ListedModel> {
+  return {
     context_length: contextLengthOf(model),
     input_modalities: model.inputModalities,
     output_modalities: [outputOf(model)],

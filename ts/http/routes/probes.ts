@@ -1,19 +1,19 @@
 /**
  * Probes for what starts and restarts servers, such as Kubernetes. `/live` is 200 as long as the process serves, also
- * while it stops. `/ready` is 200 while requests are accepted and computed.
+ * while it loads its model and while it stops. `/ready` is 200 while requests are accepted and computed.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Probe } from '../../schemas/health.js';
 import type { AppContext } from '../context.js';
-import { countsOf } from './health.js';
+import { countsOf, loadedEngines } from './health.js';
 
 export const LIVE_URL = '/live';
 export const READY_URL = '/ready';
 
-export function probeRoutes(app: FastifyInstance, { engine }: AppContext): void {
+export function probeRoutes(app: FastifyInstance, { pool }: AppContext): void {
   app.get(LIVE_URL, { config: { repliesWhileStopping: true } }, async (): Promise<Probe> => ({ status: 'ok' }));
   app.get(READY_URL, async (): Promise<Probe> => {
-    await countsOf(engine);
+    await Promise.all(loadedEngines(pool).map(countsOf));
     return { status: 'ok' };
   });
 }

@@ -3,18 +3,18 @@ import type { FastifyInstance } from 'fastify';
 import { type RerankRequest, rerankSchema } from '../../schemas/rerank.js';
 import { toRanking } from '../../text/to-ranking.js';
 import type { AppContext } from '../context.js';
-import { checkModelName } from '../model-name.js';
 import { readFields } from '../read-fields.js';
+import { withModel } from '../with-model.js';
 
 const URL = '/v1/rerank';
 
-export function rerankRoute(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
+export function rerankRoute(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
   const preValidation = readFields(profile, options.strict, Object.keys(rerankSchema.properties));
-  app.post<{ Body: RerankRequest }>(URL, { schema: { body: rerankSchema }, preValidation }, async (request, reply) => {
-    const { body, record } = request;
-    checkModelName(body.model, engine.model, profile);
-    const ranking = await toRanking(engine, body, running.signalFor(reply.raw));
+  const rank = withModel<RerankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
+    const ranking = await toRanking(engine, body, signal);
     record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
     return ranking;
   });
+  app.post<{ Body: RerankRequest }>(URL, { schema: { body: rerankSchema }, preValidation }, rank);
 }

@@ -13,32 +13,30 @@ import { toChat } from '../../responses/to-chat.js';
 import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
 import type { AppContext } from '../context.js';
-import { checkModelName } from '../model-name.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
+import { withModel } from '../with-model.js';
 
 const URL = '/v1/responses';
 const COUNT_URL = '/v1/responses/input_tokens';
 
 export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
-  const { engine, profile, options, running } = context;
+  const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
   const known = readFields(profile, options.strict, responsesParameters(profile.parameters));
   const preValidation = [known, nameMessages];
   const schema = { body: responsesSchema(profile.parameters) };
 
   const translate = (body: ResponsesRequest) => {
-    checkModelName(body.model, engine.model, profile);
     refuseUnsupported(body);
     return toChat(body);
   };
 
-  app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation, bodyLimit }, async (request, reply) => {
+  const respond = withModel<ResponsesRequest>(context, async (request, reply, { engine, signal }) => {
     const { body } = request;
     const { body: chat, origins } = translate(body);
     const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
     return origins.guard(chat, async () => {
-      const signal = running.signalFor(reply.raw);
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       nameIgnoredParts(
         reply,
@@ -55,20 +53,17 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
     });
   });
+  app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation, bodyLimit }, respond);
 
-  app.post<{ Body: ResponsesRequest }>(
-    COUNT_URL,
-    { schema, preValidation, bodyLimit },
-    async (request, reply): Promise<InputTokens> => {
-      const { body: chat, origins } = translate(request.body);
-      const signal = running.signalFor(reply.raw);
-      return origins.guard(chat, async () => {
-        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        const input_tokens = await engine.countTokens(rendered, { signal });
-        return { object: 'response.input_tokens', input_tokens };
-      });
-    },
-  );
+  const count = withModel<ResponsesRequest>(context, async (request, _reply, { engine, signal }) => {
+    const { body: chat, origins } = translate(request.body);
+    return origins.guard(chat, async () => {
+      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      const input_tokens = await engine.countTokens(rendered, { signal });
+      return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
+    });
+  });
+  app.post<{ Body: ResponsesRequest }>(COUNT_URL, { schema, preValidation, bodyLimit }, count);
 }
 
 /** An input item without a `type` is a message; the schema tells items apart by it. */

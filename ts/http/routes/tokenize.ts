@@ -11,39 +11,36 @@ import {
 } from '../../schemas/tokenize.js';
 import { toText, toTokens } from '../../text/to-tokens.js';
 import type { AppContext } from '../context.js';
-import { checkModelName } from '../model-name.js';
 import { readFields } from '../read-fields.js';
+import { withModel } from '../with-model.js';
 
-export function tokenizeRoutes(app: FastifyInstance, { engine, profile, options, running }: AppContext): void {
+export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
   const settingsFor = (schema: { properties: object }) => ({
     schema: { body: schema },
     preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
   });
 
-  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), async ({ body }, reply) => {
-    checkModelName(body.model, engine.model, profile);
-    return toTokens(engine, body, running.signalFor(reply.raw));
+  const tokenize = withModel<TokenizeRequest>(context, async ({ body }, _reply, { engine, signal }) => {
+    return toTokens(engine, body, signal);
   });
+  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), tokenize);
 
-  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), async ({ body }, reply) => {
-    checkModelName(body.model, engine.model, profile);
-    return toText(engine, body, running.signalFor(reply.raw));
+  const detokenize = withModel<DetokenizeRequest>(context, async ({ body }, _reply, { engine, signal }) => {
+    return toText(engine, body, signal);
   });
+  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), detokenize);
 
-  const template = {
+  const settings = {
     schema: { body: { ...chatCompletionSchema(profile.parameters), required: ['messages'] } },
     preValidation: readFields(profile, options.strict),
     bodyLimit: options.bodyLimit,
   };
   type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
-  app.post<{ Body: Conversation }>(
-    '/apply-template',
-    template,
-    async ({ body }, reply): Promise<ApplyTemplateReply> => {
-      checkModelName(body.model, engine.model, profile);
-      const loading = { hosts: options.imageHosts, signal: running.signalFor(reply.raw) };
-      const { prompt } = await renderBody(engine, { model: engine.model.id, ...body }, loading);
-      return { prompt };
-    },
-  );
+  const applyTemplate = withModel<Conversation>(context, async ({ body }, _reply, { engine, signal }) => {
+    const loading = { hosts: options.imageHosts, signal };
+    const { prompt } = await renderBody(engine, { model: engine.model.id, ...body }, loading);
+    return { prompt } satisfies ApplyTemplateReply;
+  });
+  app.post<{ Body: Conversation }>('/apply-template', settings, applyTemplate);
 }

@@ -1,4 +1,4 @@
-import { modelEntrySchema, modelListSchema } from '../../../schemas/models.js';
+import { listedModelSchema, modelListSchema } from '../../../schemas/models.js';
 import type { Operation } from '../operation.js';
 
 const entry = (model: string) => ({
@@ -6,6 +6,7 @@ const entry = (model: string) => ({
   object: 'model',
   created: 1_790_000_000,
   owned_by: 'chasqui',
+  status: { value: 'loaded' },
   context_length: 4096,
   input_modalities: ['text'],
   output_modalities: ['text'],
@@ -38,6 +39,6 @@ export const retrieveModel: Operation = {
   tag: 'Models',
   summary: 'The same by its id.',
   idDescription: 'The id; its slashes may be percent-encoded or not.',
-  reply: { json: { name: 'Model', schema: modelEntrySchema } },
+  reply: { json: { name: 'Model', schema: listedModelSchema } },
   examples: (model) => ({ model: { summary: 'The model', reply: entry(model) } }),
 };

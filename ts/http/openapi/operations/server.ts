@@ -1,12 +1,15 @@
+import type { ErrorCode } from '../../../errors.js';
 import { healthSchema, probeSchema } from '../../../schemas/health.js';
 import type { Operation } from '../operation.js';
+
+const ENGINE_FAILURES: ErrorCode[] = ['model_loading', 'engine_stalled', 'engine_restarting', 'engine_failed'];
 
 export const showHealth: Operation = {
   id: 'showHealth',
   tag: 'Server',
   summary: 'Whether requests are taken, and what the engine has done.',
   reply: { json: { name: 'Health', schema: healthSchema } },
-  failures: ['engine_stalled'],
+  failures: ENGINE_FAILURES,
   examples: (model) => ({
     idle: {
       summary: 'A server at rest',
@@ -44,7 +47,7 @@ export const showReady: Operation = {
   tag: 'Server',
   summary: 'Whether requests are accepted and computed.',
   reply: { json: { name: 'Probe', schema: probeSchema } },
-  failures: ['engine_stalled'],
+  failures: ENGINE_FAILURES,
   examples: () => ({ ready: { summary: 'A server that accepts requests', reply: { status: 'ok' } } }),
 };
 

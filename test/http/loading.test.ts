@@ -1,0 +1,187 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Engine, OnBehalf } from '../../ts/engine/engine.js';
+import { ChasquiError } from '../../ts/errors.js';
+import { buildApp } from '../../ts/http/app.js';
+import type { Lease, ModelPool } from '../../ts/models/pool.js';
+import { SingleModel } from '../../ts/models/single-model.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { serverless } from '../../ts/profiles/serverless.js';
+import { CHAT_PATH, chatBody } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+import { FakeEngine } from '../support/fake-engine.js';
+import { DEPLOYMENT } from '../support/modes.js';
+import { until } from '../support/until.js';
+
+const test = suite('http: while the model is loaded');
+
+/** An application whose model is loaded to 40 %. */
+function loadingApp(profile = runtime) {
+  let loaded: (engine: Engine) => void = () => undefined;
+  let failed: (error: Error) => void = () => undefined;
+  const pool = new SingleModel({
+    id: 'fake',
+    sizeBytes: 1234,
+    open: ({ onProgress }) => {
+      onProgress?.(0.4);
+      return new Promise((resolve, reject) => {
+        [loaded, failed] = [resolve, reject];
+      });
+    },
+  });
+  const loading = pool.load().catch(() => undefined);
+  const app = buildApp(pool, profile, profile === serverless ? { deployment: DEPLOYMENT, access: 'public' } : {});
+  const end = async (outcome: Engine | Error) => {
+    if (outcome instanceof Error) failed(outcome);
+    else loaded(outcome);
+    await loading;
+  };
+  return { app, end };
+}
+
+const MESSAGES = { messages: [{ role: 'user', content: 'Hi' }] };
+const REQUESTS: [url: string, body: object][] = [
+  [CHAT_PATH, { model: 'fake', ...MESSAGES }],
+  [CHAT_PATH, { model: 'fake', stream: true, ...MESSAGES }],
+  ['/v1/completions', { model: 'fake', prompt: 'Hi' }],
+  ['/v1/responses', { model: 'fake', input: 'Hi' }],
+  ['/v1/responses/input_tokens', { model: 'fake', input: 'Hi' }],
+  ['/v1/embeddings', { model: 'fake', input: 'Hi' }],
+  ['/v1/rerank', { model: 'fake', query: 'Hi', documents: ['a'] }],
+  ['/tokenize', { content: 'Hi' }],
+  ['/detokenize', { tokens: [1] }],
+  ['/apply-template', MESSAGES],
+];
+
+test('what needs it is told to come again, and how far it is', async () => {
+  const { app } = loadingApp();
+  const loading = { status: 503, type: 'server_error', code: 'model_loading', says: /`fake` is being loaded, 40 %/ };
+  for (const [url, payload] of REQUESTS) {
+    const reply = await app.inject({ method: 'POST', url, payload });
+    expectError(reply, loading);
+    assert.is(reply.headers['retry-after'], '5', url);
+  }
+  for (const url of ['/health', '/ready']) {
+    const reply = await app.inject(url);
+    expectError(reply, loading);
+    assert.is(reply.headers['retry-after'], '5', url);
+  }
+});
+
+test('messages are told so in their own words', async () => {
+  const { app } = loadingApp();
+  for (const url of ['/v1/messages', '/v1/messages/count_tokens']) {
+    const reply = await app.inject({ method: 'POST', url, payload: { model: 'fake', max_tokens: 5, ...MESSAGES } });
+    assert.is(reply.statusCode, 503, url);
+    assert.is(reply.json().type, 'error');
+    assert.match(reply.json().error.message, '40 %');
+  }
+});
+
+test('another model is still not found, and what is wrong with a body is still said', async () => {
+  const { app } = loadingApp();
+  const post = (payload: object) => app.inject({ method: 'POST', url: CHAT_PATH, payload });
+  expectError(await post({ model: 'other', ...MESSAGES }), {
+    status: 404,
+    type: 'not_found_error',
+    code: 'model_not_found',
+    param: 'model',
+  });
+  expectError(await post({ model: 'fake' }), { status: 400, code: 'missing_required_parameter', param: 'messages' });
+});
+
+test('it is live, can be scraped, is documented, and lists the model', async () => {
+  const { app, end } = loadingApp();
+  for (const url of ['/live', '/metrics', '/docs', '/openapi.json', '/']) {
+    assert.is((await app.inject(url)).statusCode, 200, url);
+  }
+  const { created, ...listed } = (await app.inject('/v1/models')).json().data[0];
+  const status = { value: 'loading', progress: 0.4 };
+  assert.equal(listed, { id: 'fake', object: 'model', owned_by: 'chasqui', status, size: 1234 });
+  assert.type(created, 'number');
+  assert.equal((await app.inject('/v1/models/fake')).json(), { created, ...listed });
+  expectError(await app.inject('/v1/models/other'), { status: 404, type: 'not_found_error', code: 'model_not_found' });
+  await end(new FakeEngine());
+  const loaded = (await app.inject('/v1/models')).json().data[0];
+  assert.equal(loaded.status, { value: 'loaded' });
+  assert.is(loaded.context_length, 4096);
+});
+
+test('when it is loaded everything is answered', async () => {
+  const { app, end } = loadingApp();
+  await end(new FakeEngine({ model: { pooling: 'rank' } }));
+  for (const [url, payload] of REQUESTS) {
+    const reply = await app.inject({ method: 'POST', url, payload });
+    assert.is(reply.statusCode, 200, `${url}: ${reply.body}`);
+  }
+  assert.is((await app.inject('/ready')).statusCode, 200);
+  assert.match((await app.inject('/metrics')).body, /chasqui_engine_up\{model_name="fake"\} 1/);
+});
+
+test('when it cannot be loaded that is said, without what only the log may say', async () => {
+  const { app, end } = loadingApp();
+  await end(new ChasquiError('model_file_invalid', '/home/me/secret.gguf is no model.'));
+  for (const url of ['/health', '/ready', '/v1/models']) assert.not.match((await app.inject(url)).body, /secret/);
+  const failed = { status: 503, type: 'server_error', code: 'engine_failed', says: /not a complete GGUF model/ };
+  expectError(await app.inject('/ready'), failed);
+  expectError(await app.inject({ method: 'POST', url: CHAT_PATH, payload: chatBody() }), failed);
+  assert.is((await app.inject('/v1/models')).json().data[0].status.value, 'failed');
+});
+
+test('load balancers outside the path of a deployment are told too', async () => {
+  const { app, end } = loadingApp(serverless);
+  for (const url of ['/health', '/ready'])
+    expectError(await app.inject(url), { status: 503, type: 'server_error', code: 'model_loading' });
+  await end(new FakeEngine());
+  for (const url of ['/health', '/ready']) assert.is((await app.inject(url)).statusCode, 200);
+});
+
+/** A pool that counts its leases. */
+function countedPool(engine: Engine) {
+  const single = SingleModel.of(engine);
+  const counted = { held: 0, taken: 0, pool: { list: () => single.list(), acquire } satisfies ModelPool };
+  async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {
+    const lease = await single.acquire(name, on);
+    let released = false;
+    counted.held += 1;
+    counted.taken += 1;
+    const release = () => {
+      if (!released) counted.held -= 1;
+      released = true;
+    };
+    return { ...lease, release };
+  }
+  return counted;
+}
+
+test('each request gives its lease back when its reply is over, however that ends', async () => {
+  const counted = countedPool(new FakeEngine({ model: { pooling: 'rank' } }));
+  const app = buildApp(counted.pool, runtime);
+  for (const [url, payload] of REQUESTS) {
+    await app.inject({ method: 'POST', url, payload });
+    assert.is(counted.held, 0, url);
+  }
+  assert.is(counted.taken, REQUESTS.length);
+});
+
+test('one whose client leaves gives it back too', async () => {
+  const engine = new FakeEngine({ manual: true });
+  const counted = countedPool(engine);
+  const app = buildApp(counted.pool, runtime);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  try {
+    const left = new AbortController();
+    const body = JSON.stringify(chatBody({ stream: true }));
+    const headers = { 'content-type': 'application/json' };
+    const reply = fetch(url + CHAT_PATH, { method: 'POST', headers, body, signal: left.signal });
+    reply.catch(() => undefined);
+    await until(() => engine.running.size === 1, 'the job is submitted');
+    assert.is(counted.held, 1);
+    left.abort();
+    await until(() => counted.held === 0, 'the lease is given back');
+  } finally {
+    await app.close();
+  }
+});
+
+test.run();

@@ -1,0 +1,71 @@
+/** The models of a server: which there are, in what state, and the engine of one for as long as a request needs it. */
+import type { Engine, OnBehalf } from '../engine/engine.js';
+import { ChasquiError, ERRORS } from '../errors.js';
+
+export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
+
+export interface ModelEntry {
+  /** The name that requests use. */
+  readonly id: string;
+  readonly status: ModelStatus;
+  /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
+  readonly created: number;
+  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
+  readonly progress: number | null;
+  /** Bytes of its file; `null` if the file cannot be found. */
+  readonly sizeBytes: number | null;
+  /** Why it failed, without what only the log may say; `null` unless it did. */
+  readonly reason: string | null;
+  /** For its counts and what is known of the model; whoever computes with it takes a lease. `null` unless it is loaded. */
+  readonly engine: Engine | null;
+}
+
+/** While it is held, its model is not unloaded. */
+export interface Lease {
+  readonly engine: Engine;
+  /** Safe to call any number of times. */
+  release(): void;
+}
+
+export interface ModelPool {
+  /** All models in the same order each time. */
+  list(): readonly ModelEntry[];
+  /**
+   * The engine of the model with this name, which may be absent where there is only one. Rejects with
+   * `model_not_found`, with `model_loading` and `engine_failed` while no engine can be had; or with the signal's reason.
+   */
+  acquire(name: string | undefined, on: OnBehalf): Promise<Lease>;
+}
+
+const MAX_SHOWN_LENGTH = 100;
+const MAX_SHOWN_MODELS = 5;
+
+/** `param` is the request field that the name came in. */
+export function modelNotFound(name: string, entries: readonly ModelEntry[], param: string | null): ChasquiError {
+  const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name;
+  const ids = entries.slice(0, MAX_SHOWN_MODELS).map(({ id }) => `\`${id}\``);
+  const more = entries.length > MAX_SHOWN_MODELS ? ' and others' : '';
+  return new ChasquiError(
+    'model_not_found',
+    `The model \`${shown}\` is not served here; this server has ${ids.join(', ')}${more}.`,
+    param,
+  );
+}
+
+export function modelLoading({ id, progress }: ModelEntry): ChasquiError {
+  const percent = Math.floor((progress ?? 0) * 100);
+  return new ChasquiError(
+    'model_loading',
+    `The model \`${id}\` is being loaded, ${percent} % so far: try again in a moment.`,
+  );
+}
+
+export function modelFailed({ id, reason }: ModelEntry): ChasquiError {
+  return new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${reason}`);
+}
+
+/** For everybody: the whole message may hold paths of this machine. */
+export function reasonOf(error: unknown): string {
+  const { meaning } = ERRORS[error instanceof ChasquiError ? error.code : 'internal_error'];
+  return `${meaning} The server's log says more.`;
+}

@@ -1,0 +1,112 @@
+/** A pool of one model, which is loaded once and stays. */
+import type { Engine, OnBehalf } from '../engine/engine.js';
+import type { LoadHooks } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
+import {
+  type Lease,
+  type ModelEntry,
+  type ModelPool,
+  modelFailed,
+  modelLoading,
+  modelNotFound,
+  reasonOf,
+} from './pool.js';
+
+/** A model that can be loaded. */
+export interface ModelSource {
+  id: string;
+  sizeBytes: number | null;
+  open(hooks: LoadHooks): Promise<Engine>;
+}
+
+export interface Naming {
+  /** Whether a request gets the model whatever name it gives; default false. */
+  anyName?: boolean;
+}
+
+export class SingleModel implements ModelPool {
+  readonly #source: ModelSource;
+  readonly #anyName: boolean;
+  readonly #created = Math.floor(Date.now() / 1000);
+  readonly #closing = new AbortController();
+  #opening: Promise<Engine> | null = null;
+  #engine: Engine | null = null;
+  #progress = 0;
+  #reason: string | null = null;
+
+  constructor(source: ModelSource, { anyName = false }: Naming = {}) {
+    this.#source = source;
+    this.#anyName = anyName;
+  }
+
+  /** The pool of a model that is loaded already. */
+  static of(engine: Engine, naming: Naming = {}): SingleModel {
+    const { id, sizeBytes } = engine.model;
+    const pool = new SingleModel({ id, sizeBytes, open: async () => engine }, naming);
+    pool.#engine = engine;
+    pool.#opening = Promise.resolve(engine);
+    return pool;
+  }
+
+  /**
+   * Loads the model, unless that was begun before. Rejects with why it cannot be loaded, and with `engine_closed` when
+   * the pool is closed meanwhile.
+   */
+  load({ onProgress }: Pick<LoadHooks, 'onProgress'> = {}): Promise<Engine> {
+    this.#opening ??= this.#open(onProgress);
+    return this.#opening;
+  }
+
+  list(): readonly ModelEntry[] {
+    return [this.#entry()];
+  }
+
+  async acquire(name: string | undefined, { signal }: OnBehalf): Promise<Lease> {
+    signal?.throwIfAborted();
+    const entry = this.#entry();
+    if (!this.#anyName && name !== undefined && name !== entry.id) throw modelNotFound(name, [entry], 'model');
+    if (entry.engine !== null) return { engine: entry.engine, release: () => {} };
+    throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
+  }
+
+  /** Ends the load, or closes the engine; rejects as that does. */
+  async close(): Promise<void> {
+    this.#closing.abort(new ChasquiError('engine_closed', 'The server is shutting down.'));
+    const engine = await this.#opening?.catch(() => null);
+    await engine?.close();
+  }
+
+  async #open(onProgress: LoadHooks['onProgress']): Promise<Engine> {
+    const { signal } = this.#closing;
+    try {
+      signal.throwIfAborted();
+      this.#engine = await this.#source.open({
+        signal,
+        onProgress: (fraction) => {
+          this.#progress = fraction;
+          onProgress?.(fraction);
+        },
+      });
+      return this.#engine;
+    } catch (error) {
+      this.#reason = reasonOf(error);
+      throw error;
+    }
+  }
+
+  #entry(): ModelEntry {
+    const { id, sizeBytes } = this.#source;
+    const engine = this.#engine;
+    const reason = this.#reason;
+    const status = engine !== null ? 'loaded' : reason !== null ? 'failed' : 'loading';
+    return {
+      id,
+      status,
+      created: engine?.model.created ?? this.#created,
+      progress: status === 'loading' ? this.#progress : null,
+      sizeBytes,
+      reason,
+      engine,
+    };
+  }
+}

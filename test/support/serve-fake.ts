@@ -9,7 +9,8 @@ import { FakeEngine } from './fake-engine.js';
 const [drain, echo, hardStop = '60000', stuck] = process.argv.slice(2);
 const [drainMs, echoMs, hardStopMs] = [drain, echo, hardStop].map(Number) as [number, number, number];
 const engine = new FakeEngine({ manual: true });
-const app = buildApp(SingleModel.of(engine), runtime, { drainMs });
+const pool = SingleModel.of(engine);
+const app = buildApp(pool, runtime, { drainMs });
 process.stdin.on('data', () => engine.step());
 // As an engine that stands still: closing it never ends, and neither does what waits for its thread on exit.
 if (stuck === 'stuck') {
@@ -18,7 +19,7 @@ if (stuck === 'stuck') {
 }
 if (stuck === 'failed') engine.state = 'failed';
 stopOnSignals(
-  () => closeServer({ app, engine, keys: null }),
+  () => closeServer({ app, pool, keys: null }),
   () => console.log('stopping'),
   { echoMs, hardStopMs },
 );

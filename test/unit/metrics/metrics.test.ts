@@ -81,8 +81,8 @@ if (process.platform === 'linux') {
   test('the process of an engine, while there is one', async () => {
     const metrics = new Metrics();
     const engine = Object.assign(engineWith('m', {}), { pid: async (): Promise<number | undefined> => process.pid });
-    metrics.addEngine(engine);
-    metrics.addEngine(engineWith('in this process', {}));
+    const other = engineWith('in this process', {});
+    metrics.watchEngines(() => [engine, other]);
     const { rss } = process.memoryUsage();
     const text = await read(metrics);
     const resident = text.value('chasqui_engine_process_resident_memory_bytes');

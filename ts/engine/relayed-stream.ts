@@ -11,7 +11,7 @@ export type StartJob = (failure: unknown) => Promise<TokenStream>;
 export interface RelayListener {
   /** The first token has come. */
   onBegin(): void;
-  /** Nothing more comes, perhaps because the reader has left; `well`: the last token has come. May be called again. */
+  /** Called once: nothing more comes, perhaps because the reader has left. `well`: the reader got the last token. */
   onEnd(well: boolean): void;
 }
 
@@ -22,6 +22,7 @@ export class RelayedStream implements TokenStream {
   #source: Promise<TokenStream>;
   #begun = false;
   #left = false;
+  #ended = false;
 
   /**
    * With `whole`, `forEachBatch` gives all tokens at the end, in one batch: a job that fails before it can then be started
@@ -38,7 +39,7 @@ export class RelayedStream implements TokenStream {
     return this.#untilBegun(async (source) => {
       const result = await source.next();
       if (!this.#begun) this.#begin();
-      if (result.done) this.#listener?.onEnd(true);
+      if (result.done) this.#end(true);
       return result;
     });
   }
@@ -51,7 +52,7 @@ export class RelayedStream implements TokenStream {
       });
     };
     await this.#untilBegun(this.#whole ? (source) => this.#readWhole(source, take) : read);
-    this.#listener?.onEnd(true);
+    this.#end(true);
   }
 
   async #readWhole(source: TokenStream, take: (tokens: Token[]) => void | Promise<void>): Promise<void> {
@@ -60,13 +61,14 @@ export class RelayedStream implements TokenStream {
       this.#listener?.onBegin();
       for (const token of tokens) all.push(token);
     });
+    if (this.#left) return;
     this.#begun = true;
     await take(all);
   }
 
   async return(): Promise<IteratorResult<Token>> {
     this.#left = true;
-    this.#listener?.onEnd(false);
+    this.#end(false);
     // What has not started yet is left as soon as it has.
     void this.#source.then(
       (source) => source.return(),
@@ -97,8 +99,14 @@ export class RelayedStream implements TokenStream {
   }
 
   #fail(failure: unknown): never {
-    this.#listener?.onEnd(false);
+    this.#end(false);
     throw failure;
+  }
+
+  #end(well: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#listener?.onEnd(well);
   }
 
   /** A stream that is not read yet may fail all the same: whoever reads it later is told. */

@@ -22,8 +22,12 @@ export function coreMethods(core: EngineCore, fail: (jobId: number, thrown: unkn
     // Without images nothing is awaited, so that calls about the job stay behind it.
     if (id === null) return core.submit({ ...job, media: null }, constraint);
     waiting.add(job.id);
-    const images = await media.get(id);
-    if (waiting.delete(job.id)) core.submit({ ...job, media: images }, constraint);
+    try {
+      const images = await media.get(id);
+      if (waiting.has(job.id)) core.submit({ ...job, media: images }, constraint);
+    } finally {
+      waiting.delete(job.id);
+    }
   };
   return {
     render: core.render.bind(core),

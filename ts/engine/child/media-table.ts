@@ -41,7 +41,8 @@ export class MediaTable {
     const { prompt, images, owner } = entry;
     const media = entry.media ?? (await this.#core.tokenizePrompt(prompt, images, owner)).media;
     if (media === null) throw new Error(`The images ${id} are no longer images.`);
-    this.#keep(id, { prompt, images, owner, media });
+    // They may have been released while they were read.
+    if (this.#entries.has(id)) this.#keep(id, { prompt, images, owner, media });
     return media;
   }
 

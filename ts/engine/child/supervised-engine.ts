@@ -107,20 +107,22 @@ export class SupervisedEngine implements Engine {
     const { prompt, images, grammar } = job;
     let suspect: Suspect | undefined;
     let starts = 0;
+    const { signal } = options;
     const start = async (failure: unknown): Promise<TokenStream> => {
       suspect?.end(false);
       starts += 1;
       if (failure !== undefined && (starts > MAX_STARTS || !isRestart(failure))) throw failure;
       suspect = this.#suspects.begin({ prompt, images, grammar });
-      const { model } = await this.#engine(options.signal);
-      if (failure !== undefined) await untilAborted(this.#suspects.trial(suspect), options.signal, () => {});
-      return model.submit(job, options);
+      return (await this.#engineFor(suspect, starts, signal)).submit(job, options);
     };
-    return new RelayedStream(
-      start,
-      { onBegin: () => suspect?.passed(), onEnd: (well) => suspect?.end(well) },
-      options.whole,
-    );
+    const end = (well: boolean): void => {
+      signal?.removeEventListener('abort', onAbort);
+      suspect?.end(well);
+    };
+    // Nobody may be reading.
+    const onAbort = () => end(false);
+    signal?.addEventListener('abort', onAbort);
+    return new RelayedStream(start, { onBegin: () => suspect?.passed(), onEnd: end }, options.whole);
   }
 
   /** See `generate`. */
@@ -178,9 +180,7 @@ export class SupervisedEngine implements Engine {
     for (let starts = 1; ; starts += 1) {
       const suspect = this.#suspects.begin(request);
       try {
-        const { model } = await this.#engine(signal);
-        if (starts > 1) await untilAborted(this.#suspects.trial(suspect), signal, () => {});
-        const answer = await ask(model);
+        const answer = await ask(await this.#engineFor(suspect, starts, signal));
         suspect.end(true);
         return answer;
       } catch (error) {
@@ -190,9 +190,13 @@ export class SupervisedEngine implements Engine {
     }
   }
 
-  async #engine(signal: AbortSignal | undefined): Promise<Running> {
+  /** What is tried once more gets its engine last, for the one that was on trial before it may have ended that. */
+  async #engineFor(suspect: Suspect, starts: number, signal: AbortSignal | undefined): Promise<Model> {
+    if (starts > 1) await untilAborted(this.#suspects.trial(suspect), signal, () => {});
     if (this.#state === 'failed' || this.#state === 'closed') throw this.#unavailable();
-    return untilAborted(this.#current, signal, () => {});
+    const { model } = await untilAborted(this.#current, signal, () => {});
+    suspect.entered();
+    return model;
   }
 
   #unavailable(): ChasquiError {

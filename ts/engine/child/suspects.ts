@@ -1,6 +1,6 @@
 /**
- * Which requests were there when an engine ended. One that was there twice is not computed again, and those that are tried
- * once more are tried one after another, so that one that ends the engine takes no other with it.
+ * Which requests an engine was computing when it ended. One that it computed at two ends is not computed again, and those
+ * that are tried once more are tried one after another, so that one that ends the engine takes no other with it.
  */
 import { createHash } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
@@ -10,25 +10,29 @@ const REMEMBERED_MS = 60 * 60_000;
 const MAX_ENDS = 2;
 
 export class Suspects {
+  readonly #now: () => number;
   /** By the digest of a request: how many ends it was there at, and when the last was. The latest last. */
   readonly #ends = new Map<string, { count: number; at: number }>();
   readonly #running = new Set<Suspect>();
   #gate: Promise<void> = Promise.resolve();
 
+  /** `now`: milliseconds that only grow. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
   /** What a request is told by; it is read only if an engine ends, or has. Throws `prompt_refused`. */
   begin(request: unknown): Suspect {
     const suspect = new Suspect(request, this.#running, this.#ends);
-    const known = this.#ends.size === 0 ? undefined : this.#ends.get(suspect.digest);
-    if (known && known.count >= MAX_ENDS && performance.now() - known.at < REMEMBERED_MS) throw refused();
-    this.#running.add(suspect);
+    if (this.#ends.size > 0 && this.#endsOf(suspect.digest) >= MAX_ENDS) throw refused();
     return suspect;
   }
 
-  /** An engine ended through an error of its own, while all of these were there. */
+  /** An engine ended through an error of its own, while it computed all that have entered it. Equal requests are one. */
   engineEnded(): void {
-    const at = performance.now();
-    for (const { digest } of this.#running) {
-      const count = (this.#ends.get(digest)?.count ?? 0) + 1;
+    const at = this.#now();
+    for (const digest of new Set(Array.from(this.#running, (suspect) => suspect.digest))) {
+      const count = this.#endsOf(digest) + 1;
       this.#ends.delete(digest);
       this.#ends.set(digest, { count, at });
       const [oldest] = this.#ends.keys();
@@ -42,6 +46,11 @@ export class Suspects {
     this.#gate = before.then(() => suspect.harmless);
     await before;
   }
+
+  #endsOf(digest: string): number {
+    const known = this.#ends.get(digest);
+    return known && this.#now() - known.at < REMEMBERED_MS ? known.count : 0;
+  }
 }
 
 export class Suspect {
@@ -49,6 +58,7 @@ export class Suspect {
   readonly harmless: Promise<void>;
   #setHarmless: () => void = () => {};
   #digest: string | undefined;
+  #over = false;
 
   constructor(
     private readonly request: unknown,
@@ -65,12 +75,18 @@ export class Suspect {
     return this.#digest;
   }
 
+  /** An engine gets it now. Whatever waits for an engine has no part in how the last one ended. */
+  entered(): void {
+    if (!this.#over) this.running.add(this);
+  }
+
   passed(): void {
     this.#setHarmless();
   }
 
   /** It is over; `well`: the engine computed all of it. */
   end(well: boolean): void {
+    this.#over = true;
     this.running.delete(this);
     this.#setHarmless();
     if (well && this.ends.size > 0) this.ends.delete(this.digest);
@@ -78,10 +94,28 @@ export class Suspect {
 }
 
 function digestOf(request: unknown): string {
-  const text = JSON.stringify(request, (_key, value: unknown) =>
-    value instanceof Uint8Array ? createHash('sha256').update(value).digest('base64') : value,
-  );
-  return createHash('sha256').update(text).digest('base64');
+  return sha256(JSON.stringify(withoutBytes(request)));
+}
+
+/** With digests in the place of bytes, which must not get into JSON: that has several characters for each. */
+function withoutBytes(value: unknown): unknown {
+  if (value instanceof Uint8Array) return digestOfBytes(value);
+  if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(withoutBytes);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutBytes(each)]));
+}
+
+/** The choices of a request share their pictures. */
+const digestsOfBytes = new WeakMap<Uint8Array, string>();
+
+function digestOfBytes(bytes: Uint8Array): string {
+  const digest = digestsOfBytes.get(bytes) ?? sha256(bytes);
+  digestsOfBytes.set(bytes, digest);
+  return digest;
+}
+
+function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('base64');
 }
 
 function refused(): ChasquiError {

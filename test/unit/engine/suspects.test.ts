@@ -1,0 +1,157 @@
+// Which requests are refused after ends of the engine, and that those tried once more come one after another.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Suspect, Suspects } from '../../../ts/engine/child/suspects.js';
+import { ChasquiError } from '../../../ts/errors.js';
+
+const test = suite('unit: requests that were there when an engine ended');
+
+const HOUR_MS = 60 * 60_000;
+
+function entered(suspects: Suspects, request: unknown): Suspect {
+  const suspect = suspects.begin(request);
+  suspect.entered();
+  return suspect;
+}
+
+/** As in an engine that ends while it computes these. */
+function endWith(suspects: Suspects, ...requests: readonly unknown[]): void {
+  const running = requests.map((request) => entered(suspects, request));
+  suspects.engineEnded();
+  for (const suspect of running) suspect.end(false);
+}
+
+function isRefused(suspects: Suspects, request: unknown): boolean {
+  try {
+    suspects.begin(request).end(false);
+    return false;
+  } catch (error) {
+    assert.instance(error, ChasquiError);
+    assert.is((error as ChasquiError).code, 'prompt_refused');
+    return true;
+  }
+}
+
+async function isOpen(trial: Promise<void>): Promise<boolean> {
+  return Promise.race([trial.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
+}
+
+test('what was there at two ends is refused, what was there at one is not', () => {
+  const suspects = new Suspects();
+  endWith(suspects, 'bad', 'other');
+  assert.not(isRefused(suspects, 'bad'));
+  endWith(suspects, 'bad');
+  assert.ok(isRefused(suspects, 'bad'));
+  assert.not(isRefused(suspects, 'other'));
+  assert.not(isRefused(suspects, 'new'));
+});
+
+test('equal requests that are there at one end, such as the choices of one, count once', () => {
+  const suspects = new Suspects();
+  endWith(suspects, { prompt: 'Hi', images: [] }, { prompt: 'Hi', images: [] });
+  assert.not(isRefused(suspects, { prompt: 'Hi', images: [] }));
+});
+
+test('what waits for an engine, or is over, was not there when one ended', () => {
+  const suspects = new Suspects();
+  for (let end = 0; end < 3; end += 1) {
+    const waiting = suspects.begin('waits');
+    const left = suspects.begin('left');
+    left.end(false);
+    left.entered();
+    entered(suspects, 'done').end(true);
+    suspects.engineEnded();
+    waiting.end(false);
+  }
+  for (const request of ['waits', 'left', 'done']) assert.not(isRefused(suspects, request), request);
+});
+
+test('what ends well is forgotten, and what does not is not', () => {
+  const suspects = new Suspects();
+  endWith(suspects, 'good', 'bad');
+  entered(suspects, 'good').end(true);
+  entered(suspects, 'bad').end(false);
+  endWith(suspects, 'good', 'bad');
+  assert.not(isRefused(suspects, 'good'));
+  assert.ok(isRefused(suspects, 'bad'));
+});
+
+test('an hour after its last end a request is as any other', () => {
+  let now = 0;
+  const suspects = new Suspects(() => now);
+  endWith(suspects, 'bad');
+  now += HOUR_MS;
+  endWith(suspects, 'bad');
+  assert.not(isRefused(suspects, 'bad'), 'ends more than an hour apart do not add up');
+  endWith(suspects, 'bad');
+  assert.ok(isRefused(suspects, 'bad'));
+  now += HOUR_MS;
+  assert.not(isRefused(suspects, 'bad'));
+});
+
+test('requests are told apart by all that they hold: text, tokens, grammars and the bytes of pictures', () => {
+  const suspects = new Suspects();
+  const picture = (byte: number) => [{ bytes: Buffer.alloc(100, byte) }];
+  const requests = [
+    { prompt: 'a', images: [], grammar: null },
+    { prompt: 'a', images: [], grammar: { text: 'root ::= "a"' } },
+    { prompt: [1, 2], images: [], grammar: null },
+    { prompt: [1, 3], images: [], grammar: null },
+    { prompt: 'a', images: picture(1), grammar: null },
+    { prompt: 'a', images: picture(2), grammar: null },
+    ['a', [{ type: 'image', image: { bytes: new Uint8Array(3) } }]],
+    ['a', [{ type: 'image', image: { bytes: new Uint8Array(4) } }]],
+  ];
+  for (const request of requests) {
+    assert.not(isRefused(suspects, request), JSON.stringify(request));
+    endWith(suspects, request);
+    endWith(suspects, structuredClone(request));
+  }
+  for (const request of requests) assert.ok(isRefused(suspects, request), JSON.stringify(request));
+});
+
+test('the same bytes in a Buffer and in an array are the same picture', () => {
+  const suspects = new Suspects();
+  endWith(suspects, { images: [{ bytes: Buffer.from([1, 2, 3]) }] });
+  endWith(suspects, { images: [{ bytes: Uint8Array.of(1, 2, 3) }] });
+  assert.ok(isRefused(suspects, { images: [{ bytes: Buffer.from([1, 2, 3]) }] }));
+});
+
+test('of many requests the latest are remembered', () => {
+  const suspects = new Suspects();
+  const many = Array.from({ length: 2000 }, (_, at) => `request ${at}`);
+  endWith(suspects, ...many);
+  endWith(suspects, 'request 0');
+  endWith(suspects, 'request 1999');
+  assert.not(isRefused(suspects, 'request 0'));
+  assert.ok(isRefused(suspects, 'request 1999'));
+});
+
+test('one is on trial at a time, until it has passed or ended, wherever it waits itself', async () => {
+  const suspects = new Suspects();
+  const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => suspects.begin(name)) as [
+    Suspect,
+    Suspect,
+    Suspect,
+    Suspect,
+  ];
+  const trials = [first, second, third, fourth].map((suspect) => suspects.trial(suspect)) as [
+    Promise<void>,
+    Promise<void>,
+    Promise<void>,
+    Promise<void>,
+  ];
+  const open = () => Promise.all(trials.map(isOpen));
+  assert.equal(await open(), [true, false, false, false]);
+  // The reader of the third leaves while it waits: nobody waits for it later.
+  third.end(false);
+  assert.equal(await open(), [true, false, false, false]);
+  first.passed();
+  assert.equal(await open(), [true, true, false, false]);
+  second.end(false);
+  assert.equal(await open(), [true, true, true, true]);
+  fourth.end(true);
+  assert.ok(await isOpen(suspects.trial(suspects.begin('5'))));
+});
+
+test.run();

@@ -50,7 +50,8 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
 function tellRestart({ end, afterMs }: RestartEvent): void {
   const next = afterMs === null ? 'it is not started again' : 'it is started again';
   const when = afterMs ? ` in ${(afterMs / 1000).toFixed(1)} s` : '';
-  console.error(`chasqui: the engine ended: ${end.message}; ${next}${when}`);
+  const said = end.said ? ` (${end.said})` : '';
+  console.error(`chasqui: the engine ended: ${end.message}${said}; ${next}${when}`);
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {

@@ -1,6 +1,6 @@
 /** Works out in a child process how many layers fit, or whether those asked for can be set up. */
 
-import { forkScript, START_LIMIT_MS } from '../process/fork-script.js';
+import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
 import type { FitAnswer, FitMessage, FitTask } from './fit.js';
 
@@ -8,12 +8,18 @@ import type { FitAnswer, FitMessage, FitTask } from './fit.js';
 const FIT_LIMIT_MS = 60_000;
 
 /** Never rejects: that it cannot be worked out, for whatever reason, is an answer. Ends early when the signal aborts. */
-export function runFit(
+export async function runFit(
   addonPath: string,
   task: FitTask,
   { signal, limitMs = FIT_LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {},
 ): Promise<FitAnswer> {
-  const { child, describeEnd } = forkScript(new URL('fit', import.meta.url), [addonPath]);
+  let forked: ForkedScript;
+  try {
+    forked = forkScript(new URL('fit', import.meta.url), [addonPath]);
+  } catch (error) {
+    return notStarted(error as Error);
+  }
+  const { child, describeEnd } = forked;
   return new Promise((resolve) => {
     let answer: FitAnswer | undefined;
     const kill = () => child.kill('SIGKILL');
@@ -32,13 +38,17 @@ export function runFit(
       if (message === 'ready') watch.expectSign(limitMs);
       else answer = message;
     });
-    child.once('error', (error) => settle({ reason: `no process could be started for it: ${error.message}` }));
+    child.once('error', (error) => settle(notStarted(error)));
     child.once('close', (code, ending) =>
       settle(answer ?? { reason: crashed(describeEnd(code, ending)), ended: 'crashed' }),
     );
     // What becomes of a child that ends before it has read this is seen in how it ended.
     child.send(task, () => {});
   });
+}
+
+function notStarted({ message }: Error): FitAnswer {
+  return { reason: `no process could be started for it: ${message}` };
 }
 
 function crashed(how: string): string {

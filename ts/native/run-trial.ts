@@ -1,5 +1,5 @@
 /** Tries modules in a child process and says what became of each. */
-import { forkScript, START_LIMIT_MS } from '../process/fork-script.js';
+import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
 import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
 
@@ -35,7 +35,7 @@ interface ChildRun {
 }
 
 function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
-  const { child, describeEnd } = forkScript(new URL('trial', import.meta.url), [addonPath, task, ...files]);
+  const { child, describeEnd } = start([addonPath, task, ...files]);
   return new Promise((resolve, reject) => {
     const reported: TrialResult[] = [];
     let ready = false;
@@ -52,7 +52,7 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     });
     child.once('error', (error) => {
       watch.stop();
-      reject(new TrialNotPossible(`no process could be started to try modules in: ${error.message}`));
+      reject(notStarted(error));
     });
     child.once('close', (code, signal) => {
       watch.stop();
@@ -60,6 +60,18 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
       else reject(new TrialNotPossible(end || crashed(describeEnd(code, signal))));
     });
   });
+}
+
+function start(args: readonly string[]): ForkedScript {
+  try {
+    return forkScript(new URL('trial', import.meta.url), args);
+  } catch (error) {
+    throw notStarted(error as Error);
+  }
+}
+
+function notStarted({ message }: Error): TrialNotPossible {
+  return new TrialNotPossible(`no process could be started to try modules in: ${message}`);
 }
 
 function crashed(how: string): string {

@@ -9,10 +9,15 @@ const KEPT_COMPLAINT = 4000;
 
 const extension = extname(import.meta.url);
 
+/** The system gives no process: it has run out of memory, or this process of files. */
+export class ForkFailed extends Error {}
+
 export interface ForkedScript {
   child: ChildProcess;
   /** How it ended, in words, with the last line it wrote to standard error. */
   describeEnd(code: number | null, signal: NodeJS.Signals | null): string;
+  /** That line, or the one that says most; empty when there is none. */
+  lastWords(): string;
 }
 
 export interface ForkOptions {
@@ -22,21 +27,44 @@ export interface ForkOptions {
   onStderr?: (text: Buffer) => void;
 }
 
-/** `script`: its address without extension. The child ends with this process, if that ends in good order. */
+/**
+ * `script`: its address without extension. The child ends with this process, if that ends in good order.
+ * @throws {ForkFailed} Another failure to start is the child's `error` event, which nobody has to listen to.
+ */
 export function forkScript(script: URL, args: readonly string[] = [], options: ForkOptions = {}): ForkedScript {
-  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc', ...Array<'pipe'>(options.pipes ?? 0).fill('pipe')];
-  const child = fork(`${fileURLToPath(script)}${extension}`, [...args], {
-    // Run from its source, the script needs what its parent was started with to be understood.
-    execArgv: extension === '.ts' ? process.execArgv : [],
-    stdio,
-  });
+  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc', ...extraPipes(options.pipes ?? 0)];
+  const child = tryFork(`${fileURLToPath(script)}${extension}`, args, stdio);
   let complaint = '';
   child.stderr?.on('data', (data: Buffer) => {
     complaint = `${complaint}${data}`.slice(-KEPT_COMPLAINT);
     options.onStderr?.(data);
   });
-  endWithParent(child);
-  return { child, describeEnd: (code, signal) => describeEnd(code, signal, complaint) };
+  if (child.pid !== undefined) endWithParent(child);
+  const saidLast = () => lastWords(complaint);
+  return { child, describeEnd: (code, signal) => describeEnd(code, signal, saidLast()), lastWords: saidLast };
+}
+
+/** Where Windows would have a pipe that cannot be read and written at a time, this asks for one that can. */
+function extraPipes(count: number): 'overlapped'[] {
+  return Array<'overlapped'>(count).fill('overlapped');
+}
+
+function tryFork(file: string, args: readonly string[], stdio: StdioOptions): ChildProcess {
+  let child: ChildProcess;
+  try {
+    child = fork(file, [...args], {
+      // Run from its source, the script needs what its parent was started with to be understood.
+      execArgv: extension === '.ts' ? process.execArgv : [],
+      stdio,
+    });
+  } catch (error) {
+    throw new ForkFailed((error as Error).message);
+  }
+  // Without a listener the event would end this process.
+  child.on('error', () => {});
+  // Whatever the types say, Node leaves a child without pipes when there are no files left for them.
+  if ((child.stdio as unknown) === undefined) throw new ForkFailed('too many files are open');
+  return child;
 }
 
 function endWithParent(child: ChildProcess): void {
@@ -45,14 +73,22 @@ function endWithParent(child: ChildProcess): void {
   child.once('close', () => process.off('exit', kill));
 }
 
-function describeEnd(code: number | null, signal: NodeJS.Signals | null, complaint: string): string {
-  const said = lastWords(complaint);
-  const ended = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
-  return `${ended}${said ? ` (${said})` : ''}`;
+/** How a process ended, in words. */
+export function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
 }
 
-/** A failed assertion says more than what is printed after it. */
+function describeEnd(code: number | null, signal: NodeJS.Signals | null, said: string): string {
+  return `${describeExit(code, signal)}${said ? ` (${said})` : ''}`;
+}
+
+/** A failed assertion, or an error that nobody caught, says more than what is printed after it. */
 function lastWords(complaint: string): string {
-  const lines = complaint.trim().split('\n').filter(Boolean);
-  return lines.findLast((line) => /assert|abort|terminate called/i.test(line)) ?? lines.at(-1) ?? '';
+  const lines = complaint
+    .split('\n')
+    // What controls a terminal has no place in a message.
+    .map((line) => line.replaceAll(/\p{Cc}+/gu, ' ').trim())
+    .filter(Boolean);
+  const telling = (line: string) => /assert|abort|terminate called|^\w*Error: |FATAL ERROR/i.test(line);
+  return lines.findLast(telling) ?? lines.at(-1) ?? '';
 }

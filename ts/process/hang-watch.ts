@@ -3,6 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** On a busy machine a process gets the time on top that it waits for a processor, up to this many times the limit. */
 const BUSY_FACTOR = 6;
+const LOOK_MS = 1000;
+/** More time than this is not counted from look to look: the machine, or both processes, were suspended. */
+const MOST_PER_LOOK_MS = 2 * LOOK_MS;
 
 export class HangWatch {
   readonly #pid: number | undefined;
@@ -18,15 +21,23 @@ export class HangWatch {
   /** A sign has come; the next is due within `limitMs`. */
   expectSign(limitMs: number): void {
     this.stop();
-    const began = Date.now();
     const waitedBefore = waitedForProcessor(this.#pid);
-    const judge = () => {
+    let last = performance.now();
+    let passed = 0;
+    const lookIn = (leftMs: number) => {
+      this.#timer = setTimeout(look, Math.min(leftMs, LOOK_MS));
+    };
+    const look = () => {
+      const now = performance.now();
+      passed += Math.min(now - last, MOST_PER_LOOK_MS);
+      last = now;
+      if (passed < limitMs) return lookIn(limitMs - passed);
       const waited = waitedForProcessor(this.#pid) - waitedBefore;
-      const left = Math.min(limitMs + waited, BUSY_FACTOR * limitMs) - (Date.now() - began);
-      if (left > 0) this.#timer = setTimeout(judge, left);
+      const left = Math.min(limitMs + waited, BUSY_FACTOR * limitMs) - passed;
+      if (left > 0) lookIn(left);
       else this.#onHang(limitMs);
     };
-    this.#timer = setTimeout(judge, limitMs);
+    lookIn(limitMs);
   }
 
   stop(): void {

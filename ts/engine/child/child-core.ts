@@ -22,6 +22,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface ProcessHooks {
+  /** Ends the process. */
+  close(): Promise<void>;
+  /** It has written what cannot be read; nothing more is read from it. */
+  onGarbled(what: string): void;
+}
+
 /** Stands for an object of the other process, which is released there when this one is collected. */
 class Handle {
   constructor(readonly id: number) {}
@@ -29,7 +36,7 @@ class Handle {
 
 export class ChildCore implements EngineCore {
   readonly #pipe: Socket;
-  readonly #close: () => Promise<void>;
+  readonly #process: ProcessHooks;
   readonly #calls = new Map<number, Waiting>();
   readonly #jobs = new Set<number>();
   /** By the ids of embeddings, those of their calls. */
@@ -40,10 +47,10 @@ export class ChildCore implements EngineCore {
   #lastCall = 0;
   #ended: unknown;
 
-  /** `close` ends the process. This one stays for as long as there is something that it waits for. */
-  constructor(pipe: Socket, onEvents: OnCoreEvents, close: () => Promise<void>) {
+  /** This process stays for as long as there is something that it waits for. */
+  constructor(pipe: Socket, onEvents: OnCoreEvents, process: ProcessHooks) {
     this.#pipe = pipe;
-    this.#close = close;
+    this.#process = process;
     const events = new EventsDecoder();
     const toldOfEnds: OnCoreEvents = (records, count, ...rest) => {
       this.#endJobs(records, count);
@@ -53,7 +60,14 @@ export class ChildCore implements EngineCore {
       if (kind === FRAME.events) events.decode(payload, toldOfEnds);
       else this.#settle(kind, decodeValue(payload) as [number, unknown]);
     });
-    pipe.on('data', (data: Buffer) => reader.push(data));
+    pipe.on('data', (data: Buffer) => {
+      try {
+        reader.push(data);
+      } catch (error) {
+        pipe.destroy();
+        process.onGarbled((error as Error).message);
+      }
+    });
     // That the process has ended is told by itself (`end`).
     pipe.on('error', () => {});
     pipe.unref();
@@ -124,9 +138,9 @@ export class ChildCore implements EngineCore {
 
   submit(job: CoreJob, constraint: NativeConstraint | null): void {
     if (this.#ended !== undefined) throw this.#ended;
+    this.#tell('submit', { ...job, media: idOf(job.media) }, idOf(constraint));
     this.#jobs.add(job.id);
     this.#pipe.ref();
-    this.#tell('submit', { ...job, media: idOf(job.media) }, idOf(constraint));
   }
 
   pause(jobId: number, paused: boolean): void {
@@ -144,7 +158,7 @@ export class ChildCore implements EngineCore {
   }
 
   close(): Promise<void> {
-    return this.#close();
+    return this.#process.close();
   }
 
   #call<T>(method: string, ...args: unknown[]): Promise<T> {
@@ -152,9 +166,9 @@ export class ChildCore implements EngineCore {
     this.#lastCall = (this.#lastCall % (2 ** 32 - 1)) + 1;
     const id = this.#lastCall;
     return new Promise((resolve, reject) => {
+      this.#pipe.write(encodeFrame(FRAME.call, [id, method, ...args]));
       this.#calls.set(id, { resolve: resolve as (value: unknown) => void, reject });
       this.#pipe.ref();
-      this.#pipe.write(encodeFrame(FRAME.call, [id, method, ...args]));
     });
   }
 

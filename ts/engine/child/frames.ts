@@ -10,6 +10,7 @@
  *                                                                                 absent when there are none
  */
 import { deserialize, serialize } from 'node:v8';
+import { ChasquiError } from '../../errors.js';
 import { FIELDS_PER_RECORD } from '../../native/addon.js';
 import type { OnCoreEvents, ParsedText } from '../core.js';
 
@@ -22,10 +23,6 @@ export const FRAME = {
   error: 3,
   /** From the engine. */
   events: 4,
-  /** From the engine: the fraction of the model that is loaded. */
-  progress: 5,
-  /** From the engine, at intervals: its counts. */
-  beat: 6,
 } as const;
 
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME];
@@ -36,8 +33,12 @@ const RECORD_BYTES = FIELDS_PER_RECORD * 4;
 /** A request may bring 64 MiB of images, which become pixels only in the engine. */
 export const MAX_FRAME_BYTES = 2 ** 30;
 
-export function encodeFrame(kind: FrameKind, value: unknown): Buffer {
+/** Throws `request_too_large` for a payload of more bytes than `most`, which the other side would not take. */
+export function encodeFrame(kind: FrameKind, value: unknown, most = MAX_FRAME_BYTES - 1): Buffer {
   const payload = serialize(value);
+  if (payload.length > most) {
+    throw new ChasquiError('request_too_large', `The request takes up ${payload.length} bytes, of ${most} at most.`);
+  }
   const frame = Buffer.allocUnsafe(HEAD_BYTES + payload.length);
   writeHead(frame, kind);
   payload.copy(frame, HEAD_BYTES);

@@ -2,10 +2,10 @@
 import type { Socket } from 'node:net';
 import { ChasquiError } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
-import { type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
+import { describeExit, type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
-import type { OnCoreEvents } from '../core.js';
+import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import type { LoadOptions } from '../load-options.js';
 import { ChildCore } from './child-core.js';
@@ -16,8 +16,8 @@ import { fromWire } from './wire-error.js';
 export const PIPE_FD = 4;
 
 const BEAT_MS = 500;
-/** For freeing a model; what takes longer is ended. */
-const CLOSE_LIMIT_MS = 10_000;
+/** For the current step and for freeing a model; what takes longer is ended. A server waits longer than this. */
+export const CLOSE_LIMIT_MS = 5000;
 /** How long a process that is to say where it stands may take to do so. */
 const ABORT_LIMIT_MS = 2000;
 
@@ -25,15 +25,17 @@ const ABORT_LIMIT_MS = 2000;
 export interface EngineEnd {
   /** `closed`: it was asked to; `killed`: by somebody from outside. */
   cause: 'closed' | 'crashed' | 'hung' | 'out_of_memory' | 'killed';
-  /** In words, the last line that it wrote included. */
+  /** In words, which clients may read. */
   message: string;
+  /** The last line that it wrote, which may hold paths; empty when there is none. */
+  said: string;
   signal: NodeJS.Signals | null;
   exitCode: number | null;
 }
 
 export interface StartedChild {
   readonly pid: number | undefined;
-  readonly core: ChildCore;
+  readonly core: EngineCore & Pick<ChildCore, 'end'>;
   readonly info: ModelInfo;
   /** When the process is gone. */
   readonly ended: Promise<EngineEnd>;
@@ -53,6 +55,8 @@ export interface ChildHooks {
   loadTimeoutMs: number;
 }
 
+export type StartChild = (path: string, options: LoadOptions, hooks: ChildHooks) => Promise<StartedChild>;
+
 /** Errors of the code itself end a process with these. */
 const FAULTS: readonly (NodeJS.Signals | null)[] = [
   'SIGABRT',
@@ -66,12 +70,12 @@ const FAULTS: readonly (NodeJS.Signals | null)[] = [
 
 /** Rejects as `loadModel` does, and with `model_load_failed` when the process ends or hangs while it loads. */
 export async function startChild(path: string, options: LoadOptions, hooks: ChildHooks): Promise<StartedChild> {
-  const child = new ChildProcessOfEngine(hooks);
   const { signal } = hooks;
+  signal?.throwIfAborted();
+  const child = fork(hooks);
   const onAbort = () => void child.close();
   signal?.addEventListener('abort', onAbort);
   try {
-    signal?.throwIfAborted();
     const info = await child.open(path, options);
     return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
   } catch (error) {
@@ -80,6 +84,14 @@ export async function startChild(path: string, options: LoadOptions, hooks: Chil
     throw error;
   } finally {
     signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function fork(hooks: ChildHooks): ChildProcessOfEngine {
+  try {
+    return new ChildProcessOfEngine(hooks);
+  } catch (error) {
+    throw new ChasquiError('model_load_failed', `No process could be started: ${(error as Error).message}.`);
   }
 }
 
@@ -100,7 +112,10 @@ class ChildProcessOfEngine {
       onStderr: (text) => process.stderr.write(text),
     });
     const { child } = this.#forked;
-    this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, () => this.close());
+    this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, {
+      close: () => this.close(),
+      onGarbled: (what) => this.abort(`it wrote what cannot be read (${what})`),
+    });
     this.ended = new Promise((resolve) => {
       child.once('close', (code, signal) => resolve(this.#toEnd(code, signal)));
       child.once('error', (error) => resolve(notStarted(error)));
@@ -140,9 +155,10 @@ class ChildProcessOfEngine {
           else reject(fromWire(message.failure));
         }
       });
-      void this.ended.then((end) => {
+      void this.ended.then(({ message, said }) => {
         watch.stop();
-        reject(new ChasquiError('model_load_failed', `The process that loaded the model ended: ${end.message}.`));
+        const how = said ? `${message} (${said})` : message;
+        reject(new ChasquiError('model_load_failed', `The process that loaded the model ended: ${how}.`));
       });
     }).finally(() => clearInterval(keepAlive));
   }
@@ -175,10 +191,11 @@ class ChildProcessOfEngine {
   }
 
   #toEnd(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd {
-    const described = this.#forked.describeEnd(exitCode, signal);
+    const described = describeExit(exitCode, signal);
     const cause = this.#causeOf(signal);
     const why = cause === 'out_of_memory' ? 'memory ran out' : this.#hung;
-    return { cause, message: why ? `${why}, and ${described}` : described, signal, exitCode };
+    const message = why ? `${why}, and ${described}` : described;
+    return { cause, message, said: this.#forked.lastWords(), signal, exitCode };
   }
 
   #causeOf(signal: NodeJS.Signals | null): EngineEnd['cause'] {
@@ -191,5 +208,5 @@ class ChildProcessOfEngine {
 }
 
 function notStarted(error: Error): EngineEnd {
-  return { cause: 'crashed', message: `it could not be started: ${error.message}`, signal: null, exitCode: null };
+  return { cause: 'crashed', message: 'it could not be started', said: error.message, signal: null, exitCode: null };
 }

@@ -2,7 +2,7 @@
  * An engine in a process of its own, which is started again when it ends. What was asked and not answered at all is asked
  * once more of the new process; what had begun fails with `engine_restarting`.
  */
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, ERRORS } from '../../errors.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -27,7 +27,7 @@ import { RelayedStream } from '../relayed-stream.js';
 import type { JobStream } from '../token-stream.js';
 import { untilAborted } from '../until-aborted.js';
 import { RestartPolicy } from './restart-policy.js';
-import { type EngineEnd, type StartedChild, startChild } from './start-child.js';
+import { type EngineEnd, type StartChild, type StartedChild, startChild } from './start-child.js';
 import { type Suspect, Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 
@@ -37,7 +37,7 @@ export interface SupervisorHooks extends LoadHooks {
   stepTimeoutMs?: number;
   /** Whether a process that ends through an error of its own leaves a core file, where the system writes them; default false. */
   coreDumps?: boolean;
-  /** Told of every end but the last, and of what happens next. */
+  /** Told of every end that nobody asked for, of every start that fails, and of what happens next. */
   onRestart?: (event: RestartEvent) => void;
 }
 
@@ -52,17 +52,17 @@ const LOAD_TIMEOUT_MS = 10 * 60_000;
 /** Of what was asked and not answered at all. */
 const MAX_STARTS = 2;
 const WATCH_MS = 1000;
-/** A server that was suspended was as deaf as it takes its engine to be. */
-const MAX_SILENCE_PER_WATCH_MS = 2 * WATCH_MS;
 
 interface Running {
   model: Model;
   child: StartedChild;
+  loadMs: number;
 }
 
 export class SupervisedEngine implements Engine {
   readonly #path: string;
   readonly #hooks: SupervisorHooks;
+  readonly #start: StartChild;
   readonly #policy = new RestartPolicy();
   readonly #suspects = new Suspects();
   #options: LoadOptions;
@@ -70,24 +70,32 @@ export class SupervisedEngine implements Engine {
   #state: EngineState = 'ready';
   /** The engine that runs or will; rejects when there will be none. */
   #current: Promise<Running>;
-  #loadMs = 0;
+  #loadMs: number;
   /** Why there will be none. */
   #failure = '';
   #closed: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  private constructor(path: string, options: LoadOptions, hooks: SupervisorHooks, first: Running) {
+  private constructor(path: string, options: LoadOptions, hooks: SupervisorHooks, start: StartChild, first: Running) {
     this.#path = path;
     this.#options = options;
     this.#hooks = hooks;
+    this.#start = start;
     this.#info = first.model.model;
+    this.#loadMs = first.loadMs;
     this.#current = Promise.resolve(first);
     this.#watch(first);
   }
 
   /** Rejects as `loadModel` does: what fails at the first load is not tried again. */
-  static async open(path: string, options: LoadOptions, hooks: SupervisorHooks = {}): Promise<SupervisedEngine> {
-    return new SupervisedEngine(path, options, hooks, await startModel(path, options, hooks));
+  static async open(
+    path: string,
+    options: LoadOptions,
+    hooks: SupervisorHooks = {},
+    start: StartChild = startChild,
+  ): Promise<SupervisedEngine> {
+    const first = await startModel(start, path, options, hooks);
+    return new SupervisedEngine(path, options, hooks, start, first);
   }
 
   get model(): ModelInfo {
@@ -170,7 +178,7 @@ export class SupervisedEngine implements Engine {
 
   async #close(): Promise<void> {
     this.#state = 'closed';
-    this.#closing.abort(new ChasquiError('engine_closed', 'The engine was closed.'));
+    this.#closing.abort(engineClosed());
     const running = await this.#current.catch(() => null);
     await running?.model.close();
   }
@@ -200,7 +208,7 @@ export class SupervisedEngine implements Engine {
   }
 
   #unavailable(): ChasquiError {
-    if (this.#state === 'closed') return new ChasquiError('engine_closed', 'The engine was closed.');
+    if (this.#state === 'closed') return engineClosed();
     if (this.#state === 'failed') return new ChasquiError('engine_failed', this.#failure);
     return this.#restarting('it is being started again');
   }
@@ -214,15 +222,14 @@ export class SupervisedEngine implements Engine {
   #watch(running: Running): void {
     const { child } = running;
     const watchdog = new Watchdog(this.#hooks.stepTimeoutMs ?? STEP_TIMEOUT_MS);
-    let silentMs = 0;
     let seen = child.beat.at;
     let last = performance.now();
     const timer = setInterval(() => {
       const now = performance.now();
-      silentMs = child.beat.at === seen ? silentMs + Math.min(now - last, MAX_SILENCE_PER_WATCH_MS) : 0;
-      seen = child.beat.at;
+      const { stats, at } = child.beat;
+      const hangs = watchdog.check(stats, at !== seen, now - last);
+      seen = at;
       last = now;
-      const hangs = watchdog.check(child.beat.stats, silentMs);
       if (hangs === null) return;
       clearInterval(timer);
       child.abort(hangs);
@@ -235,64 +242,95 @@ export class SupervisedEngine implements Engine {
   }
 
   #ended({ model, child }: Running, end: EngineEnd): void {
-    if (this.#closed !== null) return;
-    this.#state = 'restarting';
+    if (this.#closed !== null) {
+      // What was asked before it was closed may not have been answered.
+      child.core.end(engineClosed());
+      return;
+    }
     // What somebody from outside ended is started again at once, and however often.
     const isFault = end.cause !== 'killed';
-    const afterMs = isFault ? this.#policy.afterFault(performance.now()) : 0;
     if (isFault) this.#suspects.engineEnded();
-    this.#hooks.onRestart?.({ end, afterMs });
-    this.#current = afterMs === null ? this.#fallBack(end) : this.#restart(afterMs);
-    this.#current.catch(() => {});
+    this.#startAgain(end, isFault);
     // Last, so that whatever is asked again asks the new engine.
     const reason = this.#restarting(end.message);
     child.core.end(reason);
     model.end(reason);
   }
 
-  async #restart(afterMs: number): Promise<Running> {
-    if (afterMs > 0) await sleep(afterMs, this.#closing.signal);
-    const began = performance.now();
-    try {
-      const { coreDumps = false } = this.#hooks;
-      const started = await startModel(this.#path, this.#options, { coreDumps, signal: this.#closing.signal });
-      this.#loadMs = performance.now() - began;
-      this.#info = { ...started.model.model, created: this.#info.created };
-      this.#state = 'ready';
-      this.#watch(started);
-      return started;
-    } catch (error) {
-      if (this.#closed !== null) throw error;
-      const next = this.#policy.afterFault(performance.now());
-      const message = `it could not be started again: ${(error as Error).message}`;
-      this.#hooks.onRestart?.({ end: { cause: 'crashed', message, signal: null, exitCode: null }, afterMs: next });
-      return next === null ? this.#fallBack({ message }) : this.#restart(next);
-    }
+  #startAgain(end: EngineEnd, isFault: boolean): Promise<Running> {
+    this.#state = 'restarting';
+    const afterMs = isFault ? this.#afterFault() : 0;
+    this.#hooks.onRestart?.({ end, afterMs });
+    this.#current = afterMs === null ? this.#giveUp(end) : this.#restart(afterMs);
+    this.#current.catch(() => {});
+    return this.#current;
   }
 
-  /** The CPU, where another backend was used; else there will be no engine. */
-  async #fallBack({ message }: Pick<EngineEnd, 'message'>): Promise<Running> {
-    if (this.#info.placement.devices.length > 0 && (this.#options.backend ?? 'auto') === 'auto') {
-      this.#options = { ...this.#options, backend: 'cpu' };
-      this.#policy.forget();
-      return this.#restart(0);
+  /** Where another backend was used, the CPU is tried before the engine is given up. */
+  #afterFault(): number | null {
+    const afterMs = this.#policy.afterFault(performance.now());
+    const mayFallBack = this.#info.placement.devices.length > 0 && (this.#options.backend ?? 'auto') === 'auto';
+    if (afterMs !== null || !mayFallBack) return afterMs;
+    this.#options = { ...this.#options, backend: 'cpu' };
+    this.#policy.forget();
+    return 0;
+  }
+
+  async #restart(afterMs: number): Promise<Running> {
+    if (afterMs > 0) await sleep(afterMs, this.#closing.signal);
+    let started: Running;
+    try {
+      const { coreDumps = false } = this.#hooks;
+      const hooks = { coreDumps, signal: this.#closing.signal };
+      started = await startModel(this.#start, this.#path, this.#options, hooks);
+    } catch (error) {
+      if (this.#closed !== null) throw error;
+      return this.#startAgain(failedStart(error), true);
     }
+    this.#watch(started);
+    // It is closed by whoever waits for it there.
+    if (this.#closed !== null) return started;
+    this.#loadMs = started.loadMs;
+    this.#info = { ...started.model.model, created: this.#info.created };
+    this.#state = 'ready';
+    return started;
+  }
+
+  async #giveUp({ message }: EngineEnd): Promise<never> {
     this.#state = 'failed';
     this.#failure = `The engine ended again and again, the last time: ${message}. It is not started any more.`;
     throw this.#unavailable();
   }
 }
 
-async function startModel(path: string, options: LoadOptions, hooks: SupervisorHooks): Promise<Running> {
+async function startModel(
+  start: StartChild,
+  path: string,
+  options: LoadOptions,
+  hooks: SupervisorHooks,
+): Promise<Running> {
+  const began = performance.now();
   const streams = new Map<number, JobStream>();
-  const child = await startChild(path, options, {
+  const child = await start(path, options, {
     onEvents: (...events) => deliver(streams, ...events),
     onProgress: hooks.onProgress,
     signal: hooks.signal,
     loadTimeoutMs: LOAD_TIMEOUT_MS,
     coreDumps: hooks.coreDumps,
   });
-  return { child, model: new Model(child.core, streams, child.info, options) };
+  const loadMs = performance.now() - began;
+  return { child, model: new Model(child.core, streams, child.info, options), loadMs };
+}
+
+/** The error's own message may hold paths, which clients are not told. */
+function failedStart(error: unknown): EngineEnd {
+  const why = error instanceof ChasquiError ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';
+  const said = (error as Error).message;
+  return { cause: 'crashed', message: `it could not be started again${why}`, said, signal: null, exitCode: null };
+}
+
+function engineClosed(): ChasquiError {
+  return new ChasquiError('engine_closed', 'The engine was closed.');
 }
 
 function isRestart(error: unknown): boolean {
@@ -301,10 +339,13 @@ function isRestart(error: unknown): boolean {
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer);
-      reject(signal.reason);
-    });
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
   });
 }

@@ -1,0 +1,182 @@
+// The server's end of the pipe to an engine: calls are answered or rejected, whatever becomes of the other end, and the
+// server stays for as long as it waits for something.
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ChildCore } from '../../../ts/engine/child/child-core.js';
+import { decodeValue, encodeEvents, encodeFrame, FRAME, FrameReader } from '../../../ts/engine/child/frames.js';
+import { toWire } from '../../../ts/engine/child/wire-error.js';
+import type { CoreJob } from '../../../ts/engine/core.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import { RECORD_FLAGS } from '../../../ts/native/addon.js';
+
+const test = suite("unit: the server's end of the pipe to an engine");
+
+type Call = [id: number, method: string, ...args: unknown[]];
+
+/** A pipe whose other end is the test. */
+class FakePipe extends Duplex {
+  readonly calls: Call[] = [];
+  waits = true;
+  readonly #reader = new FrameReader((_kind, payload) => this.calls.push(decodeValue(payload) as Call));
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#reader.push(chunk);
+    done();
+  }
+
+  ref(): void {
+    this.waits = true;
+  }
+
+  unref(): void {
+    this.waits = false;
+  }
+
+  async answer(frame: Buffer): Promise<void> {
+    this.push(frame);
+    await turn();
+  }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function connected() {
+  const pipe = new FakePipe();
+  const log: string[] = [];
+  const core = new ChildCore(
+    pipe as unknown as Socket,
+    (records, count) => log.push(`${count} events of ${records[0]}`),
+    { close: async () => void log.push('close'), onGarbled: (what) => log.push(`garbled: ${what}`) },
+  );
+  return { pipe, core, log };
+}
+
+async function outcome(promise: Promise<unknown>): Promise<unknown> {
+  return promise.catch((error) => error);
+}
+
+const job = (id: number): CoreJob => ({ id, media: null }) as CoreJob;
+const ended = new ChasquiError('engine_restarting', 'gone');
+
+test('calls are answered by their numbers, in any order, with values and with errors', async () => {
+  const { pipe, core } = connected();
+  assert.not(pipe.waits);
+  const [first, second, third] = [core.stats(), core.tokenize('a', true, false, 1), outcome(core.render('{}', 2))];
+  assert.ok(pipe.waits);
+  assert.equal(
+    pipe.calls.map(([, ...call]) => call),
+    [['stats'], ['tokenize', 'a', true, false, 1], ['render', '{}', 2]],
+  );
+  const [one, two, three] = pipe.calls.map(([id]) => id);
+  const failure = toWire(new ChasquiError('template_failed', 'no', 'messages'));
+  await pipe.answer(encodeFrame(FRAME.error, [three, failure]));
+  await pipe.answer(encodeFrame(FRAME.result, [two, Int32Array.of(4)]));
+  assert.ok(pipe.waits);
+  await pipe.answer(encodeFrame(FRAME.result, [one, { active: 0 }]));
+  assert.not(pipe.waits);
+  assert.equal(await first, { active: 0 });
+  assert.equal(await second, Int32Array.of(4));
+  const error = (await third) as ChasquiError;
+  assert.equal([error.code, error.message, error.param], ['template_failed', 'no', 'messages']);
+});
+
+test('when the process is gone all calls reject, those that come later too, and nothing is waited for', async () => {
+  const { pipe, core } = connected();
+  core.submit(job(1), null);
+  const [tokens, vectors] = [core.tokenize('a', true, false, 1), core.embed(1, new Int32Array(1), new Int32Array(1))];
+  pipe.destroy();
+  const late = core.render('{}', 1);
+  core.pause(1, true);
+  core.cancel(1);
+  core.end(ended);
+  for (const call of [tokens, vectors, late, core.stats()]) assert.is(await outcome(call), ended);
+  assert.throws(
+    () => core.submit(job(2), null),
+    (error: unknown) => error === ended,
+  );
+  const before = pipe.calls.length;
+  core.cancelEmbed(1);
+  core.cancelPreparation(1);
+  assert.is(pipe.calls.length, before);
+  assert.not(pipe.waits);
+});
+
+test('a pipe that breaks rejects nothing by itself, and ends nobody', async () => {
+  const { pipe, core } = connected();
+  const call = core.stats();
+  pipe.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+  await turn();
+  core.submit(job(1), null);
+  const late = core.stats();
+  await turn();
+  core.end(ended);
+  assert.is(await outcome(call), ended);
+  assert.is(await outcome(late), ended);
+});
+
+test('the server waits for jobs until they end, fail or are cancelled', async () => {
+  for (const over of [RECORD_FLAGS.finish, RECORD_FLAGS.failure, null]) {
+    const { pipe, core, log } = connected();
+    core.submit(job(7), null);
+    await pipe.answer(encodeEvents(Int32Array.of(7, 1, 1, 0), 1, 'a', []));
+    assert.ok(pipe.waits);
+    if (over === null) core.cancel(7);
+    else await pipe.answer(encodeEvents(Int32Array.of(7, 1, 0, over), 1, '', [{}]));
+    assert.not(pipe.waits);
+    assert.is(log.length, over === null ? 1 : 2);
+  }
+});
+
+test('an embedding that is cancelled is waited for no more', async () => {
+  const { pipe, core } = connected();
+  void core.embed(5, new Int32Array(1), new Int32Array(1));
+  const [[id]] = pipe.calls as [Call];
+  core.cancelEmbed(5);
+  assert.not(pipe.waits);
+  assert.equal(pipe.calls.at(-1), [0, 'cancelEmbed', 5]);
+  await pipe.answer(encodeFrame(FRAME.error, [id, toWire(ended)]));
+  assert.not(pipe.waits);
+});
+
+test('what cannot be sent rejects, and is not waited for', async () => {
+  const { pipe, core } = connected();
+  const notData = (() => {}) as never;
+  assert.instance(await outcome(core.render(notData, 1)), Error);
+  assert.throws(() => core.submit({ ...job(1), stop: notData }, null));
+  assert.not(pipe.waits);
+});
+
+test('what cannot be read ends the process, and not the server', async () => {
+  for (const garbage of [
+    Buffer.from([0, 0, 0, 0, 0]),
+    Buffer.from([255, 255, 255, 255, 2]),
+    Buffer.from([3, 0, 0, 0, FRAME.result, 1, 2]),
+    Buffer.from([3, 0, 0, 0, FRAME.events, 1, 2]),
+  ]) {
+    const { pipe, core, log } = connected();
+    const call = core.stats();
+    await pipe.answer(garbage);
+    assert.is(log.length, 1);
+    assert.match(log[0] ?? '', /^garbled: ./);
+    assert.ok(pipe.destroyed);
+    core.end(ended);
+    assert.is(await outcome(call), ended);
+  }
+});
+
+test('images and grammars stay there: they go back by their numbers', async () => {
+  const { pipe, core } = connected();
+  const asked = core.tokenizePrompt('a', [], 1);
+  await pipe.answer(encodeFrame(FRAME.result, [1, { tokens: Int32Array.of(1), media: 42 }]));
+  const compiled = core.compileGrammar({} as never, 2, 1);
+  await pipe.answer(encodeFrame(FRAME.result, [2, [7, 8]]));
+  const [, second] = await compiled;
+  core.submit({ ...job(3), media: (await asked).media }, second ?? null);
+  assert.equal(pipe.calls.at(-1), [0, 'submit', { id: 3, media: 42 }, 8]);
+});
+
+test.run();

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 const BUSY_FACTOR = 6;
 const LOOK_MS = 1000;
 /** More time than this is not counted from look to look: the machine, or both processes, were suspended. */
-const MOST_PER_LOOK_MS = 2 * LOOK_MS;
+const MAX_PER_LOOK_MS = 2 * LOOK_MS;
 
 export class HangWatch {
   readonly #pid: number | undefined;
@@ -29,7 +29,7 @@ export class HangWatch {
     };
     const look = () => {
       const now = performance.now();
-      passed += Math.min(now - last, MOST_PER_LOOK_MS);
+      passed += Math.min(now - last, MAX_PER_LOOK_MS);
       last = now;
       if (passed < limitMs) return lookIn(limitMs - passed);
       const waited = waitedForProcessor(this.#pid) - waitedBefore;

@@ -63,6 +63,9 @@ export const ERRORS = {
   unknown_parameter: badRequest('Where unknown fields are refused: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the completion and that this server cannot obey.'),
   model_not_found: notFound('The request names a model that is not served here.'),
+  model_not_loaded: badRequest(
+    'The request names a model that is not loaded, and this server loads none because a request names it.',
+  ),
   model_not_capable: badRequest(
     'The model cannot do this: an embedding model does not chat, a chat model does not rank.',
   ),

@@ -139,7 +139,11 @@ test('load balancers outside the path of a deployment are told too', async () =>
 /** A pool that counts its leases. */
 function countedPool(engine: Engine) {
   const single = SingleModel.of(engine);
-  const counted = { held: 0, taken: 0, pool: { list: () => single.list(), acquire } satisfies ModelPool };
+  const counted = {
+    held: 0,
+    taken: 0,
+    pool: { isReady: true, list: () => single.list(), acquire } satisfies ModelPool,
+  };
   async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {
     const lease = await single.acquire(name, on);
     let released = false;

@@ -5,8 +5,10 @@ import { desktop } from '../profiles/desktop.js';
 import type { Profile } from '../profiles/profile.js';
 import { runtime } from '../profiles/runtime.js';
 import { serverless } from '../profiles/serverless.js';
+import type { ModelsSettings } from '../server/open-pool.js';
 import type { DeploymentSettings, StartSettings } from '../server/start.js';
 import { dataDir } from './data-dir.js';
+import { explainFailure } from './explain-failure.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
 import { toList } from './table-options.js';
 import { watchingSettings } from './watching-settings.js';
@@ -19,7 +21,7 @@ export function profileOf({ mode = HOSTING_OPTIONS.mode.default, maxPriority }: 
   return maxPriority === undefined ? profile : { ...profile, maxPriority };
 }
 
-export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'modelPath' | 'model'> {
+export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'models' | 'model'> {
   const { host, port, bodyLimit, corsOrigins, allowedHosts, allowPrivateImageHosts } = options;
   const { strict = HOSTING_OPTIONS.strict.default, stallTimeout = HOSTING_OPTIONS.stallTimeout.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
@@ -44,6 +46,20 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
       ...(corsOrigins && { corsOrigins: toList(corsOrigins).filter((origin) => origin !== 'none') }),
       ...(allowedHosts && { allowedHosts: toList(allowedHosts) }),
     },
+  };
+}
+
+/** All but which models are loaded at the start. */
+export function modelsSettings(options: HostingOptions): Omit<ModelsSettings, 'paths'> {
+  const { modelsDir, modelsMemory, autoload = HOSTING_OPTIONS.autoload.default } = options;
+  const { loadTimeout = HOSTING_OPTIONS.loadTimeout.default, ttl = HOSTING_OPTIONS.ttl.default } = options;
+  return {
+    ...(modelsDir !== undefined && { folder: modelsDir }),
+    ...(modelsMemory !== undefined && { budgetBytes: modelsMemory * MIB }),
+    autoload,
+    loadTimeoutMs: loadTimeout * 1000,
+    ttlMs: ttl * 1000,
+    onFailure: (id, error) => console.error(`chasqui: ${id} was not loaded: ${explainFailure(error)}`),
   };
 }
 

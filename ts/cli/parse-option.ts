@@ -31,6 +31,8 @@ function toValue(row: OptionRow, text: string): unknown {
       return text.split(',');
     case 'shares':
       return text.split(',').map((share) => decimal(share));
+    case 'paths':
+      return [text];
     case 'path':
     case 'string':
       return isNullable(row) && text === 'none' ? null : text;

@@ -2,17 +2,17 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
-import type { ModelInfo } from '../engine/engine.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { fetchModel } from '../hub/fetch-model.js';
+import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import { type Server, type StartSettings, start } from '../server/start.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
-import { hostingSettings, profileOf } from './hosting.js';
+import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
@@ -43,16 +43,17 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
     const settings = toSettings(hosting, givenOptions(LOAD_OPTIONS, parsed));
-    const modelPath = await findModel(hosting);
-    const server = await start(profile, { ...settings, modelPath, hooks: { onProgress: progress.update } });
+    const models = { ...modelsSettings(hosting), paths: await findModels(hosting) };
+    const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
       () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
       { hardStopMs: server.stopWithinMs },
     );
-    const model = await server.ready;
+    // Whoever sees that it loads may stop it.
+    const ready = await server.load();
     progress.clear();
-    if (model !== null) announce(server, model, profile, hosting);
+    if (ready !== null) announce(server, ready, profile, hosting);
   } catch (error) {
     progress.clear();
     console.error(`chasqui: ${explainFailure(error, { ...profile, ...hosting })}`);
@@ -60,8 +61,8 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   }
 }
 
-async function findModel({ model = DEMO_MODEL, modelUrl, dataDir: given }: HostingOptions): Promise<string> {
-  if (modelUrl === undefined) return model;
+async function findModels({ model, modelUrl, modelsDir, dataDir: given }: HostingOptions): Promise<readonly string[]> {
+  if (modelUrl === undefined) return model ?? (modelsDir === undefined ? [DEMO_MODEL] : []);
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -69,14 +70,14 @@ async function findModel({ model = DEMO_MODEL, modelUrl, dataDir: given }: Hosti
   for (const signal of signals) process.once(signal, onSignal);
   try {
     const options = { onProgress: progress.update, signal: stop.signal };
-    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
+    return [await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options)];
   } finally {
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);
   }
 }
 
-function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'modelPath'> {
+function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'models'> {
   const hosting = hostingSettings(options);
   return {
     ...hosting,
@@ -85,17 +86,27 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
   };
 }
 
-function announce(server: Server, model: ModelInfo, profile: Profile, { auth }: HostingOptions): void {
+function announce(server: Server, models: readonly ModelEntry[], profile: Profile, { auth }: HostingOptions): void {
   const { host, port, basePath } = server;
   const needsKey = profile.authentication === 'key' && auth !== 'public';
   const base = `${baseUrl(host, port)}${basePath}`;
-  const { id, generates, pooling, placement, unfitted } = model;
-  const asks = generates ? 'chat' : pooling === 'rank' ? 'rerank' : 'embeddings';
-  console.log(`Serving ${id} at ${base}/v1`);
-  if (placement.devices.length > 0) {
-    console.log(`Layers on ${placement.devices.join(', ')}: ${placement.gpuLayers} of ${placement.layers}`);
+  const first = models.find(({ engine }) => engine !== null) ?? models[0];
+  const info = first?.engine?.model;
+  console.log(`Serving ${namesOf(models)} at ${base}/v1`);
+  if (info !== undefined && info.placement.devices.length > 0) {
+    const { devices, gpuLayers, layers } = info.placement;
+    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
-  if (unfitted !== undefined) console.error(`chasqui: ${withFlags(unfitted)}`);
-  console.log(`Try it:\n\n  ${curlLine(base, id, process.platform, { needsKey, asks })}\n`);
+  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
+  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { needsKey, asks })}\n`);
   if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
+}
+
+const MAX_NAMES = 5;
+
+function namesOf(models: readonly ModelEntry[]): string {
+  const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
+  const others = models.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }

@@ -82,7 +82,8 @@ function parserOf(row: OptionRow): (text: string, previous: unknown) => unknown 
     // Commander takes null for a flag without a value.
     if (value === null) return false;
     // Lists may be given in pieces.
-    return row.type === 'names' && Array.isArray(previous) ? [...previous, ...(value as string[])] : value;
+    const isList = row.type === 'names' || row.type === 'paths';
+    return isList && Array.isArray(previous) ? [...previous, ...(value as string[])] : value;
   };
 }
 
@@ -90,6 +91,7 @@ function placeholder(row: OptionRow): string {
   if (row.placeholder !== undefined) return row.placeholder;
   switch (row.type) {
     case 'path':
+    case 'paths':
       return 'path';
     case 'names':
       return 'names';

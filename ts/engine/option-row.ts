@@ -57,6 +57,8 @@ type TypeFields =
       /** What each of them must match, and how to say that in words. */
       readonly each?: { readonly pattern: RegExp; readonly says: string };
     }
+  /** A list of paths, each of which is given by a flag of its own. */
+  | { readonly type: 'paths' }
   /** A list of numbers that only mean something in proportion to each other. */
   | { readonly type: 'shares' };
 
@@ -71,9 +73,11 @@ type ValueOfType<Row> = Row extends { type: 'boolean' }
       ? Choice
       : Row extends { type: 'names' }
         ? string | readonly string[]
-        : Row extends { type: 'shares' }
-          ? readonly number[]
-          : string;
+        : Row extends { type: 'paths' }
+          ? readonly string[]
+          : Row extends { type: 'shares' }
+            ? readonly number[]
+            : string;
 
 /** The values that an option takes. */
 export type ValueOf<Row> =
@@ -110,6 +114,8 @@ export function fits(row: OptionRow, value: unknown): boolean {
       const names = typeof value === 'string' ? value.split(',') : value;
       return Array.isArray(names) && names.length > 0 && names.every((name) => isNameFor(row, name));
     }
+    case 'paths':
+      return Array.isArray(value) && value.length > 0 && value.every((path) => typeof path === 'string' && path !== '');
     case 'shares':
       return Array.isArray(value) && value.every(isShare) && (value.length === 0 || haveSum(value));
   }
@@ -151,6 +157,8 @@ export function wanted(row: OptionRow, { inText = false } = {}): string {
       return inWords(row.choices);
     case 'names':
       return listOf(row.each?.says ?? 'names', inText);
+    case 'paths':
+      return inText ? 'a path' : 'a list of paths';
     case 'shares':
       return `${listOf('numbers', inText)}, of at least 0 and not all 0`;
   }

@@ -27,14 +27,22 @@ export interface Lease {
   release(): void;
 }
 
+export interface AcquireOptions extends OnBehalf {
+  /** Told while the model is being loaded for this request: how much of it is, from 0 to 1. */
+  onProgress?: ((fraction: number) => void) | undefined;
+}
+
 export interface ModelPool {
+  /** Whether requests are taken: what is loaded at the start is loaded. */
+  readonly isReady: boolean;
   /** All models in the same order each time. */
   list(): readonly ModelEntry[];
   /**
    * The engine of the model with this name, which may be absent where there is only one. Rejects with
-   * `model_not_found`, with `model_loading` and `engine_failed` while no engine can be had; or with the signal's reason.
+   * `model_not_found`, with `model_loading`, `model_not_loaded` and `engine_failed` when no engine can be had; or with
+   * the signal's reason.
    */
-  acquire(name: string | undefined, on: OnBehalf): Promise<Lease>;
+  acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
 }
 
 const MAX_SHOWN_LENGTH = 100;

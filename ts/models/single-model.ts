@@ -57,6 +57,10 @@ export class SingleModel implements ModelPool {
     return this.#opening;
   }
 
+  get isReady(): boolean {
+    return this.#engine !== null;
+  }
+
   list(): readonly ModelEntry[] {
     return [this.#entry()];
   }

@@ -1,11 +1,7 @@
 /** Starts a server from a profile and a model's path, and stops it. */
-import { statSync } from 'node:fs';
 import type net from 'node:net';
 import os from 'node:os';
-import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
-import type { Engine, ModelInfo } from '../engine/engine.js';
-import { type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
-import { loadModel } from '../engine/model.js';
+import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
@@ -13,12 +9,13 @@ import type { KeyStore } from '../keys/key-store.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { OtherNames } from '../metrics/other-names.js';
 import { openSpans } from '../metrics/spans.js';
-import { type ModelSource, SingleModel } from '../models/single-model.js';
+import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import { closeServer } from './close-server.js';
+import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.js';
 
 export interface StartSettings {
-  modelPath: string;
+  models: ModelsSettings;
   /** Default: the profile's. */
   host?: string;
   /** Default: the profile's. 0 takes any free port. */
@@ -35,11 +32,6 @@ export interface StartSettings {
   deployment?: DeploymentSettings;
 }
 
-export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 'coreDumps' | 'onRestart'> {
-  /** Whether the engine computes in the server's own process, which then ends with it; default false. */
-  inProcess?: boolean;
-}
-
 export interface DeploymentSettings extends Deployment {
   auth: 'private' | 'public';
   /** The folder of the API keys. */
@@ -48,10 +40,10 @@ export interface DeploymentSettings extends Deployment {
 
 export interface Server {
   /**
-   * When the model can be used: what is known of it, or `null` if the server was stopped before. Rejects with a
-   * `ChasquiError` when it cannot be loaded; the server has been stopped then.
+   * Loads the models, and resolves with what is known of them when requests are taken; with `null` if the server was
+   * stopped before. Rejects with a `ChasquiError` when the only model cannot be loaded; the server has been stopped then.
    */
-  ready: Promise<ModelInfo | null>;
+  load(): Promise<readonly ModelEntry[] | null>;
   host: string;
   port: number;
   /** The part of its paths before `/v1`. */
@@ -72,7 +64,7 @@ const SHUTDOWN_TIMEOUT_MS = 25_000;
 const AFTER_DRAINING_MS = 10_000;
 
 /**
- * Listens, and then loads the model: until that is done, requests that need it are told to come again. Rejects with a
+ * Listens. Until a model is loaded, requests that need it are told to come again. Rejects with a
  * `ChasquiError` when the settings do not fit together, and with Node's own error when the port is not free.
  */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
@@ -81,16 +73,16 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const { deployment, metricsNames = [], shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS } = settings;
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
-  const pool = new SingleModel(sourceOf(settings, metrics), { anyName: !profile.checksModelName });
+  const models = openPool(settings, metrics, !profile.checksModelName);
   const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
   let app: ReturnType<typeof buildApp> | undefined;
   let stopping = false;
   const stop = (): Promise<void> => {
     stopping = true;
-    return closeServer({ app, pool, keys });
+    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys });
   };
   try {
-    app = buildApp(pool, profile, {
+    app = buildApp(models.pool, profile, {
       drainMs,
       metrics,
       spans: await openSpans(),
@@ -104,10 +96,10 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     await stop();
     throw error;
   }
-  const ready = async (): Promise<ModelInfo | null> => {
+  const load = async (): Promise<readonly ModelEntry[] | null> => {
     try {
-      const engine = await pool.load({ onProgress: settings.hooks?.onProgress });
-      return stopping ? null : engine.model;
+      await models.start(settings.hooks?.onProgress);
+      return stopping ? null : models.pool.list();
     } catch (error) {
       if (stopping) return null;
       await stop();
@@ -115,39 +107,13 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     }
   };
   return {
-    ready: ready(),
+    load,
     host,
     port: (app.server.address() as net.AddressInfo).port,
     basePath,
     stop,
     stopWithinMs: drainMs + AFTER_DRAINING_MS,
   };
-}
-
-function sourceOf(settings: StartSettings, metrics: Metrics): ModelSource {
-  const { modelPath, model = {} } = settings;
-  const id = modelIdOf(modelPath, model);
-  const open = async (hooks: LoadHooks): Promise<Engine> => {
-    const began = performance.now();
-    const engine = await openEngine(settings, hooks, () => metrics.engineRestarted(id));
-    metrics.modelLoaded(id, (performance.now() - began) / 1000);
-    return engine;
-  };
-  return { id, sizeBytes: statSync(modelPath, { throwIfNoEntry: false })?.size ?? null, open };
-}
-
-async function openEngine(settings: StartSettings, hooks: LoadHooks, onRestarted: () => void): Promise<Engine> {
-  const { modelPath, model = {}, engine = {} } = settings;
-  const { inProcess = false, onRestart, ...supervision } = engine;
-  if (inProcess) return loadModel(modelPath, model, hooks);
-  return SupervisedEngine.open(modelPath, model, {
-    ...hooks,
-    ...supervision,
-    onRestart: (event) => {
-      if (event.afterMs !== null) onRestarted();
-      onRestart?.(event);
-    },
-  });
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */

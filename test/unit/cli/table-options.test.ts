@@ -73,6 +73,8 @@ function samples(row: OptionRow): { taken: [text: string, value: unknown][]; ref
       const name = ['local', 'vllm'].find((each) => row.each?.pattern.test(each)) ?? '';
       return { taken: [[name, [name]]], refused: [`${name},`, 'nonsense'] };
     }
+    case 'paths':
+      return { taken: [['a,b', ['a,b']]], refused: [] };
     case 'shares':
       return { taken: [['3,.5,0', [3, 0.5, 0]]], refused: ['3,', '-1', '0,0', 'x'] };
     case 'string':
@@ -134,12 +136,16 @@ test('a flag goes before its variable, whatever that says; an empty variable is 
 });
 
 test('a flag goes before the variable of an option that it excludes', () => {
-  assert.equal(byFlag(['--model', 'a'], { CHASQUI_MODEL_URL: 'b' }), { model: 'a' });
+  assert.equal(byFlag(['--model', 'a'], { CHASQUI_MODEL_URL: 'b' }), { model: ['a'] });
   assert.equal(byFlag(['--model-url', 'b'], { CHASQUI_MODEL: 'a' }), { modelUrl: 'b' });
   assert.throws(
     () => byVariable({ CHASQUI_MODEL: 'a', CHASQUI_MODEL_URL: 'b' }),
     (error: Error) => /CHASQUI_MODEL and CHASQUI_MODEL_URL exclude each other/.test(error.message),
   );
+});
+
+test('a flag for a path may be given several times', () => {
+  assert.equal(byFlag(['--model', 'a,b', '-m', 'c'], { CHASQUI_MODEL: 'd' }), { model: ['a,b', 'c'] });
 });
 
 test('other names of an option mean the same', () => {

@@ -11,21 +11,44 @@ import type { AppContext } from '../context.js';
 
 export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
   app.get('/health', async (): Promise<Health> => {
-    const engines = loadedEngines(pool);
-    const counts = await Promise.all(engines.map(countsOf));
-    return toHealth(engines[0].model.id, counts.reduce(sumOf));
+    const counts = await Promise.all(readyEngines(pool).map(countsOf));
+    const { id } = pool.list().find(({ engine }) => engine !== null) ?? (pool.list()[0] as ModelEntry);
+    return toHealth(id, counts.reduce(sumOf, NO_COUNTS));
   });
 }
 
-/** @throws {ChasquiError} `model_loading` or `engine_failed` while no model is loaded. */
-export function loadedEngines(pool: ModelPool): [Engine, ...Engine[]] {
+/**
+ * The engines of the models that are loaded.
+ * @throws {ChasquiError} `model_loading` or `engine_failed` while what is loaded at the start is not.
+ */
+export function readyEngines(pool: ModelPool): Engine[] {
   const entries = pool.list();
-  const [first, ...others] = entries.flatMap(({ engine }) => engine ?? []);
-  if (first !== undefined) return [first, ...others];
+  if (pool.isReady) return entries.flatMap(({ engine }) => engine ?? []);
+  const failed = entries.find(({ status }) => status === 'failed');
   const loading = entries.find(({ status }) => status === 'loading');
-  if (loading !== undefined) throw modelLoading(loading);
-  throw modelFailed(entries[0] as ModelEntry);
+  throw failed !== undefined && loading === undefined
+    ? modelFailed(failed)
+    : modelLoading(loading ?? (entries[0] as ModelEntry));
 }
+
+const NO_COUNTS: EngineStats = {
+  active: 0,
+  queued: 0,
+  kvCellsUsed: 0,
+  kvCellsCached: 0,
+  kvCellsTotal: 0,
+  jobsFinished: 0,
+  jobsCancelled: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  draftedTokens: 0,
+  acceptedTokens: 0,
+  decodeSteps: 0,
+  imagesEncoded: 0,
+  embeddedTokens: 0,
+  sampledAside: 0,
+  stepAgeMs: 0,
+};
 
 function sumOf(one: EngineStats, other: EngineStats): EngineStats {
   const sums = Object.entries(one).map(([name, count]) => [name, count + other[name as keyof EngineStats]]);
@@ -71,7 +94,7 @@ export const LIVENESS_URL = '/health';
  */
 export function livenessRoute(app: FastifyInstance, { pool }: AppContext): void {
   app.get(LIVENESS_URL, async () => {
-    loadedEngines(pool);
+    readyEngines(pool);
     return { status: 'ok' };
   });
 }

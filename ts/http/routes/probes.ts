@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Probe } from '../../schemas/health.js';
 import type { AppContext } from '../context.js';
-import { countsOf, loadedEngines } from './health.js';
+import { countsOf, readyEngines } from './health.js';
 
 export const LIVE_URL = '/live';
 export const READY_URL = '/ready';
@@ -13,7 +13,7 @@ export const READY_URL = '/ready';
 export function probeRoutes(app: FastifyInstance, { pool }: AppContext): void {
   app.get(LIVE_URL, { config: { repliesWhileStopping: true } }, async (): Promise<Probe> => ({ status: 'ok' }));
   app.get(READY_URL, async (): Promise<Probe> => {
-    await Promise.all(loadedEngines(pool).map(countsOf));
+    await Promise.all(readyEngines(pool).map(countsOf));
     return { status: 'ok' };
   });
 }

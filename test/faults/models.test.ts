@@ -1,0 +1,127 @@
+// Several models of one server, each in a process of its own, within a budget that holds one of them.
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { enginesOf } from '../support/engine-process.js';
+import { readJson } from '../support/read-json.js';
+import { until } from '../support/until.js';
+
+interface Context {
+  folder: string;
+}
+
+const test = suite<Context>('faults: several models');
+
+test.before((context) => {
+  context.folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-models-'));
+  for (const name of ['one', 'two']) copyFileSync(demoModelPath, path.join(context.folder, `${name}.gguf`));
+  symlinkSync(path.join(context.folder, 'one.gguf'), path.join(context.folder, 'same.gguf'));
+});
+test.after(({ folder }) => rmSync(folder, { recursive: true }));
+
+class Served {
+  constructor(
+    readonly child: Child,
+    readonly url: string,
+  ) {}
+
+  static async start(args: readonly string[]): Promise<Served> {
+    const child = startChild('ts/cli.ts', ['serve', '--port', '0', '--ctx-size', '512', '--threads', '1', ...args]);
+    const [, url = ''] = await untilWritten(child, /^Serving .* at (http:\S+)\/v1$/m);
+    return new Served(child, url);
+  }
+
+  get processes(): number {
+    return enginesOf(this.child.process.pid as number).length;
+  }
+
+  async ask(model: string, body: object = {}): Promise<{ status: number; model?: string; code?: string }> {
+    const reply = await this.post('/v1/chat/completions', {
+      model,
+      messages: [{ role: 'user', content: 'Count from 3 to 9' }],
+      max_tokens: 8,
+      ...body,
+    });
+    const { model: answered, error } = await readJson(reply);
+    return { status: reply.status, ...(error ? { code: error.code } : { model: answered }) };
+  }
+
+  post(url: string, body: object): Promise<Response> {
+    const headers = { 'content-type': 'application/json' };
+    return fetch(this.url + url, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  async states(): Promise<Record<string, string>> {
+    const { data } = await readJson(await fetch(`${this.url}/v1/models`));
+    return Object.fromEntries(
+      data.map((each: { id: string; status: { value: string } }) => [each.id, each.status.value]),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.child.process.kill('SIGTERM');
+    assert.equal(await this.child.exited, { code: 0, signal: null }, this.child.output.stderr);
+  }
+}
+
+/** Holds one process of an engine with the demo model, and not two. */
+const ONE = ['--models-memory', '150'];
+
+test('a folder: each is loaded when it is named, and makes way for the other', async ({ folder }) => {
+  const served = await Served.start(['--models-dir', folder, ...ONE]);
+  assert.equal([served.processes, await served.states()], [0, { one: 'unloaded', two: 'unloaded' }]);
+  assert.is((await fetch(`${served.url}/ready`)).status, 200);
+  assert.is((await fetch(`${served.url}/health`)).status, 200);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  assert.equal([served.processes, await served.states()], [1, { one: 'loaded', two: 'unloaded' }]);
+  assert.equal(await served.ask('two'), { status: 200, model: 'two' });
+  assert.equal(await served.states(), { one: 'unloaded', two: 'loaded' });
+  await until(() => served.processes === 1, 'one process');
+  assert.equal(await served.ask('same'), { status: 200, model: 'one' });
+  assert.equal(await served.ask('three'), { status: 404, code: 'model_not_found' });
+  await served.stop();
+});
+
+test('clients of both at once are all answered, with never more than one of them loaded', async ({ folder }) => {
+  const served = await Served.start(['--models-dir', folder, ...ONE]);
+  let most = 0;
+  const counting = setInterval(async () => {
+    const states = Object.values(await served.states().catch(() => ({})));
+    most = Math.max(most, states.filter((state) => state === 'loaded' || state === 'loading').length);
+  }, 20);
+  const models = ['one', 'two', 'one', 'two', 'two', 'one', 'two', 'one'];
+  const replies = await Promise.all(models.map((model) => served.ask(model)));
+  clearInterval(counting);
+  assert.equal(
+    replies,
+    models.map((model) => ({ status: 200, model })),
+  );
+  assert.is(most, 1);
+  await served.stop();
+});
+
+test('those that are named are there at the start, side by side within a budget that holds both', async ({
+  folder,
+}) => {
+  const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
+  const served = await Served.start([...files, '--models-memory', '1000', '--ttl', '1']);
+  assert.is(served.processes, 2);
+  assert.equal(await served.ask('two'), { status: 200, model: 'two' });
+  await until(() => served.processes === 0, 'they are idle for a second', 20_000);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  await served.stop();
+});
+
+test('without autoload one that is not loaded is refused', async ({ folder }) => {
+  const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
+  const served = await Served.start([...files, ...ONE, '--no-autoload']);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  assert.equal(await served.ask('two'), { status: 400, code: 'model_not_loaded' });
+  await served.stop();
+});
+
+test.run();

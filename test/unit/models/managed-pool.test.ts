@@ -1,0 +1,268 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LoadHooks } from '../../../ts/engine/load-options.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import { ManagedPool, type ManagedPoolOptions } from '../../../ts/models/managed-pool.js';
+import type { ManagedSource, OpenedModel } from '../../../ts/models/model-source.js';
+import { FakeEngine } from '../../support/fake-engine.js';
+import { until } from '../../support/until.js';
+
+const test = suite('unit: a pool of several models');
+
+/** A model of 10 bytes, whose loads end when the test says so, or at once. */
+class FakeSource implements ManagedSource {
+  readonly aliases: readonly string[] = [];
+  readonly sizeBytes = 8;
+  readonly estimatedBytes = 10;
+  readonly engines: FakeEngine[] = [];
+  hooks: LoadHooks = {};
+  #loaded: (opened: OpenedModel) => void = () => undefined;
+  #failed: (error: unknown) => void = () => undefined;
+
+  constructor(
+    readonly id: string,
+    readonly isManual = false,
+  ) {}
+
+  open(hooks: LoadHooks): Promise<OpenedModel> {
+    this.hooks = hooks;
+    this.engines.push(new FakeEngine({ model: { id: this.id } }));
+    return new Promise((resolve, reject) => {
+      [this.#loaded, this.#failed] = [resolve, reject];
+      hooks.signal?.addEventListener('abort', () => reject(hooks.signal?.reason));
+      if (!this.isManual) this.load();
+    });
+  }
+
+  load(measured: number | null = null): void {
+    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measureBytes: async () => measured });
+  }
+
+  fail(error: unknown): void {
+    this.#failed(error);
+  }
+}
+
+async function poolOf(sources: FakeSource[], changes: Partial<ManagedPoolOptions> = {}) {
+  const failures: unknown[] = [];
+  const pool = new ManagedPool(sources, {
+    budgetBytes: 20,
+    anyName: false,
+    autoload: true,
+    loadTimeoutMs: 60_000,
+    ttlMs: 0,
+    onFailure: (_id, error) => failures.push(error),
+    ...changes,
+  });
+  await pool.start([]);
+  const states = () => pool.list().map(({ status }) => status);
+  return { pool, failures, states };
+}
+
+const codeOf = (refused: Promise<unknown>) =>
+  refused.then(
+    () => 'none',
+    (error: ChasquiError) => error.code,
+  );
+
+const [A, B, C] = ['a', 'b', 'c'];
+const sources = (isManual = false) =>
+  [A, B, C].map((id) => new FakeSource(id as string, isManual)) as [FakeSource, FakeSource, FakeSource];
+
+test('a request has its model loaded, others that come meanwhile share the load', async () => {
+  const [a, b, c] = sources(true);
+  const { pool, states } = await poolOf([a, b, c]);
+  const told: number[] = [];
+  const both = [pool.acquire('a', { onProgress: (fraction) => told.push(fraction) }), pool.acquire('a', {})];
+  await until(() => a.engines.length === 1, 'the load');
+  a.hooks.onProgress?.(0.4);
+  assert.equal(told, [0.4]);
+  assert.equal([states(), pool.list()[0]?.progress], [['loading', 'unloaded', 'unloaded'], 0.4]);
+  a.load();
+  const [one, other] = await Promise.all(both);
+  assert.is(one?.engine, other?.engine);
+  assert.is(a.engines.length, 1);
+  assert.equal(states(), ['loaded', 'unloaded', 'unloaded']);
+});
+
+test('two stay side by side; the third displaces what was used longest ago', async () => {
+  const [a, b, c] = sources();
+  const { pool, states } = await poolOf([a, b, c]);
+  (await pool.acquire('a', {})).release();
+  (await pool.acquire('b', {})).release();
+  assert.equal(states(), ['loaded', 'loaded', 'unloaded']);
+  (await pool.acquire('a', {})).release();
+  const { engine } = await pool.acquire('c', {});
+  assert.is(engine.model.id, 'c');
+  assert.equal(states(), ['loaded', 'unloaded', 'loaded']);
+  assert.ok(b.engines[0]?.closed);
+});
+
+test('what computes is never unloaded; who waits gets in when it is idle', async () => {
+  const [a, b, c] = sources();
+  const { pool, states } = await poolOf([a, b, c]);
+  const [one, other] = [await pool.acquire('a', {}), await pool.acquire('b', {})];
+  let third = false;
+  const waiting = pool.acquire('c', {}).then((lease) => {
+    third = true;
+    return lease;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal([third, states()], [false, ['loaded', 'loaded', 'unloaded']]);
+  other.release();
+  other.release();
+  assert.is((await waiting).engine.model.id, 'c');
+  assert.equal(states(), ['loaded', 'unloaded', 'loaded']);
+  one.release();
+});
+
+test('a model that is asked for all the time lets another one in', async () => {
+  const [a, b] = sources();
+  const { pool } = await poolOf([a, b], { budgetBytes: 10 });
+  let served = 0;
+  let asking = true;
+  const client = async () => {
+    let last = await pool.acquire('a', {});
+    while (asking) {
+      const next = pool.acquire('a', {});
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      last.release();
+      last = await next;
+      served += 1;
+    }
+    last.release();
+  };
+  const clients = Promise.all([client(), client()]);
+  await until(() => served > 3, 'the first is served');
+  const lease = await pool.acquire('b', {});
+  assert.is(lease.engine.model.id, 'b');
+  const before = served;
+  lease.release();
+  await until(() => served > before, 'the first is served again');
+  asking = false;
+  await clients;
+});
+
+test('what is measured counts from then on', async () => {
+  const [a, b] = sources(true);
+  const { pool, states } = await poolOf([a, b]);
+  const first = pool.acquire('a', {});
+  await until(() => a.engines.length === 1, 'the load');
+  a.load(15);
+  (await first).release();
+  const second = pool.acquire('b', {});
+  await until(() => b.engines.length === 1, 'the other load');
+  b.load();
+  await second;
+  assert.equal(states(), ['unloaded', 'loaded']);
+});
+
+test('a request that leaves waits no longer, and one that waited too long is told', async () => {
+  const [a, b] = sources(true);
+  const { pool } = await poolOf([a, b], { loadTimeoutMs: 30 });
+  const leaving = new AbortController();
+  const left = pool.acquire('a', { signal: leaving.signal });
+  const late = pool.acquire('a', {});
+  const never = pool.acquire('b', {});
+  leaving.abort(new ChasquiError('client_closed_request', 'gone'));
+  assert.is(await codeOf(left), 'client_closed_request');
+  assert.is(await codeOf(late), 'model_loading');
+  assert.is(await codeOf(never), 'model_loading');
+  a.load();
+  await until(() => pool.list()[0]?.status === 'loaded', 'the load goes on');
+  assert.is(b.engines.length, 0);
+});
+
+test('one that cannot be loaded says so, and is not tried again for every request', async () => {
+  const [a, b] = sources(true);
+  const { pool, failures } = await poolOf([a, b]);
+  const refused = pool.acquire('a', {});
+  await until(() => a.engines.length === 1, 'the load');
+  const failure = new ChasquiError('model_file_invalid', '/home/me/secret.gguf is no model.');
+  a.fail(failure);
+  assert.is(await codeOf(refused), 'engine_failed');
+  assert.equal(failures, [failure]);
+  assert.is(await codeOf(pool.acquire('a', {})), 'engine_failed');
+  assert.is(a.engines.length, 1);
+  assert.not.match(JSON.stringify(pool.list()), /secret/);
+  const other = pool.acquire('b', {});
+  await until(() => b.engines.length === 1, 'the other load');
+  b.load();
+  assert.is((await other).engine.model.id, 'b');
+});
+
+test('without autoload only what is loaded is served', async () => {
+  const { pool } = await poolOf(sources(), { autoload: false });
+  assert.is(await codeOf(pool.acquire('a', {})), 'model_not_loaded');
+});
+
+test('an idle model goes after its time, a busy one does not', async () => {
+  const { pool, states } = await poolOf(sources(), { ttlMs: 30 });
+  const held = await pool.acquire('a', {});
+  (await pool.acquire('b', {})).release();
+  await until(() => states()[1] === 'unloaded', 'the idle one is gone');
+  assert.is(states()[0], 'loaded');
+  held.release();
+  await until(() => states()[0] === 'unloaded', 'the other one is gone, too');
+});
+
+test('names', async () => {
+  const [a, b] = sources();
+  Object.assign(b, { aliases: ['c'] });
+  const { pool } = await poolOf([a, b]);
+  assert.is((await pool.acquire('c', {})).engine.model.id, 'b');
+  assert.is(await codeOf(pool.acquire('d', {})), 'model_not_found');
+  assert.is(await codeOf(pool.acquire(undefined, {})), 'missing_required_parameter');
+  const any = await poolOf(sources(), { anyName: true });
+  (await any.pool.acquire('b', {})).release();
+  for (const name of ['d', undefined]) assert.is((await any.pool.acquire(name, {})).engine.model.id, 'b');
+  const same = [new FakeSource('a'), new FakeSource('a')];
+  assert.throws(() => new ManagedPool(same, {} as ManagedPoolOptions), /Two models have the name `a`/);
+});
+
+test('what is loaded at the start is loaded before it is ready', async () => {
+  const [a, b, c] = sources(true);
+  const options = {
+    budgetBytes: 20,
+    anyName: false,
+    autoload: true,
+    loadTimeoutMs: 1000,
+    ttlMs: 0,
+    onFailure: () => {},
+  };
+  const pool = new ManagedPool([a, b, c], options);
+  const started = pool.start(['a', 'b', 'c']);
+  assert.not(pool.isReady);
+  assert.is(await codeOf(pool.acquire('a', {})), 'model_loading');
+  await until(() => a.engines.length === 1, 'the first load');
+  a.load();
+  await until(() => b.engines.length === 1, 'the second load');
+  assert.is((await pool.acquire('a', {})).engine.model.id, 'a');
+  b.fail(new Error('broken'));
+  await until(() => c.engines.length === 1, 'the third, because the second does not need its room');
+  c.load();
+  await started;
+  assert.ok(pool.isReady);
+  const alone = new ManagedPool([a], options);
+  const failing = alone.start(['a']);
+  await until(() => a.engines.length === 2, 'its load');
+  const failure = new Error('broken');
+  a.fail(failure);
+  assert.is(await failing.catch((error) => error), failure);
+});
+
+test('closing it ends loads, refuses who waits, and closes engines', async () => {
+  const a = new FakeSource('a');
+  const b = new FakeSource('b', true);
+  const { pool, failures } = await poolOf([a, b]);
+  (await pool.acquire('a', {})).release();
+  const waiting = codeOf(pool.acquire('b', {}));
+  await until(() => b.engines.length === 1, 'the load');
+  await pool.close();
+  assert.is(await waiting, 'engine_closed');
+  assert.ok(a.engines[0]?.closed);
+  assert.is(await codeOf(pool.acquire('a', {})), 'engine_closed');
+  assert.equal(failures, []);
+});
+
+test.run();

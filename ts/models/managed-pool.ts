@@ -1,0 +1,256 @@
+/** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
+import { untilAborted } from '../engine/until-aborted.js';
+import { ChasquiError } from '../errors.js';
+import { ModelSlot } from './model-slot.js';
+import type { ManagedSource } from './model-source.js';
+import { planLoads } from './plan-loads.js';
+import {
+  type AcquireOptions,
+  type Lease,
+  type ModelEntry,
+  type ModelPool,
+  modelFailed,
+  modelLoading,
+  modelNotFound,
+} from './pool.js';
+
+export interface ManagedPoolOptions {
+  budgetBytes: number;
+  /** Whether any name will do: one that no model has means the first that is loaded, or else the first. */
+  anyName: boolean;
+  /** Whether a request that names a model has it loaded. */
+  autoload: boolean;
+  /** How long a request waits for a model. */
+  loadTimeoutMs: number;
+  /** How long a model that nobody uses stays; 0 is for ever. */
+  ttlMs: number;
+  /** Told why a model could not be loaded. */
+  onFailure(id: string, error: unknown): void;
+}
+
+interface Waiter {
+  admit(lease: Lease): void;
+  refuse(error: unknown): void;
+  onProgress: AcquireOptions['onProgress'];
+}
+
+/** A file that could not be loaded is not read again for every request. */
+const RETRY_AFTER_MS = 30_000;
+
+export class ManagedPool implements ModelPool {
+  readonly #slots: readonly ModelSlot[];
+  readonly #byName = new Map<string, ModelSlot>();
+  readonly #options: ManagedPoolOptions;
+  readonly #closing = new AbortController();
+  /** By model, in the order in which the first of each came. */
+  readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
+  readonly #work = new Set<Promise<void>>();
+  #isReady = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
+  constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
+    this.#options = options;
+    this.#slots = sources.map((source) => new ModelSlot(source));
+    for (const slot of this.#slots) {
+      for (const name of [slot.source.id, ...slot.source.aliases]) {
+        if (this.#byName.has(name)) {
+          throw new ChasquiError('invalid_options', `Two models have the name \`${name}\`: rename a file of them.`);
+        }
+        this.#byName.set(name, slot);
+      }
+    }
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  list(): readonly ModelEntry[] {
+    return this.#slots.map((slot) => slot.toEntry());
+  }
+
+  /**
+   * Loads these models, one after the other, as far as they fit; from then on requests wait for what they need. Rejects
+   * with why the only one cannot be loaded; of several the others are loaded all the same.
+   */
+  async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
+    for (const id of ids) {
+      const slot = this.#byName.get(id) as ModelSlot;
+      if (!this.#fits(slot)) continue;
+      await this.#load(slot, onProgress);
+      this.#closing.signal.throwIfAborted();
+      if (slot.failure !== null && ids.length === 1) throw slot.failure;
+    }
+    this.#isReady = true;
+    this.#replan();
+  }
+
+  async acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
+    on.signal?.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    const slot = this.#find(name);
+    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot);
+    if (!this.#isReady) throw slot.state === 'failed' ? modelFailed(slot.toEntry()) : modelLoading(slot.toEntry());
+    if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(slot.toEntry());
+    if (!this.#options.autoload && (slot.state === 'unloaded' || slot.state === 'failed')) {
+      throw new ChasquiError('model_not_loaded', `The model \`${slot.source.id}\` is not loaded.`, 'model');
+    }
+    return this.#wait(slot, on);
+  }
+
+  /** Ends all loads and closes all engines; rejects when one of them does not end well. */
+  async close(): Promise<void> {
+    const error = new ChasquiError('engine_closed', 'The server is shutting down.');
+    this.#closing.abort(error);
+    clearTimeout(this.#timer);
+    for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.refuse(error);
+    await Promise.all(this.#work);
+    await Promise.all(this.#slots.map((slot) => slot.opened?.engine.close()));
+  }
+
+  #find(name: string | undefined): ModelSlot {
+    const slot = this.#byName.get(name ?? '');
+    if (slot !== undefined) return slot;
+    const [first] = this.#slots;
+    if (first !== undefined && (this.#options.anyName || (name === undefined && this.#slots.length === 1))) {
+      return this.#slots.find(({ state }) => state === 'loaded') ?? first;
+    }
+    if (name !== undefined) throw modelNotFound(name, this.list(), 'model');
+    const message = 'This server has several models: say with `model` which one is meant.';
+    throw new ChasquiError('missing_required_parameter', message, 'model');
+  }
+
+  #lend(slot: ModelSlot): Lease {
+    const engine = slot.lend();
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      if (slot.giveBack()) void this.#becameIdle(slot);
+    };
+    return { engine, release };
+  }
+
+  async #becameIdle(slot: ModelSlot): Promise<void> {
+    this.#replan();
+    await slot.measure();
+    const { ttlMs } = this.#options;
+    if (ttlMs > 0) slot.whenIdleFor(ttlMs, () => this.#unload(slot));
+  }
+
+  async #wait(slot: ModelSlot, { signal, onProgress }: AcquireOptions): Promise<Lease> {
+    const waiters: Set<Waiter> = this.#waiters.get(slot) ?? new Set();
+    this.#waiters.set(slot, waiters);
+    let leave = () => {};
+    const admitted = new Promise<Lease>((resolve, reject) => {
+      const waiter: Waiter = { admit: resolve, refuse: reject, onProgress };
+      waiters.add(waiter);
+      leave = () => {
+        if (!waiters.delete(waiter)) return;
+        if (waiters.size === 0 && this.#waiters.get(slot) === waiters) this.#waiters.delete(slot);
+        reject(modelLoading(slot.toEntry()));
+        this.#replan();
+      };
+    });
+    const timer = setTimeout(leave, this.#options.loadTimeoutMs);
+    this.#replan();
+    try {
+      return await untilAborted(admitted, signal, () => {
+        leave();
+        // It may have been admitted in this very moment.
+        admitted.then(
+          ({ release }) => release(),
+          () => {},
+        );
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #replan(): void {
+    if (!this.#isReady || this.#closing.signal.aborted) return;
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    for (const slot of [...this.#waiters.keys()]) {
+      if (slot.state !== 'loaded') break;
+      slot.isClosed = false;
+      this.#admitAll(slot);
+    }
+    const waiting = [...this.#waiters.keys()].map(({ source }) => source.id);
+    const plan = planLoads({
+      models: this.#slots.map((slot) => slot.planned),
+      waiting,
+      budgetBytes: this.#options.budgetBytes,
+      now,
+    });
+    for (const slot of this.#slots) {
+      slot.isClosed = plan.closed.includes(slot.source.id);
+      if (plan.unload.includes(slot.source.id)) this.#unload(slot);
+      else if (slot.state === 'loaded' && !slot.isClosed) this.#admitAll(slot);
+    }
+    const wanted = plan.load === null ? undefined : this.#byName.get(plan.load);
+    if (wanted !== undefined) void this.#load(wanted);
+    if (plan.againAt === null) return;
+    this.#timer = setTimeout(() => this.#replan(), Math.max(1, plan.againAt - now));
+    this.#timer.unref();
+  }
+
+  #admitAll(slot: ModelSlot): void {
+    const waiters = this.#waiters.get(slot);
+    this.#waiters.delete(slot);
+    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot));
+    waiters?.clear();
+  }
+
+  #refuseAll(slot: ModelSlot): void {
+    const waiters = this.#waiters.get(slot);
+    this.#waiters.delete(slot);
+    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(slot.toEntry()));
+    waiters?.clear();
+  }
+
+  #load(slot: ModelSlot, onProgress?: (fraction: number) => void): Promise<void> {
+    const tell = (fraction: number) => {
+      onProgress?.(fraction);
+      for (const waiter of this.#waiters.get(slot) ?? []) waiter.onProgress?.(fraction);
+    };
+    return this.#do(async () => {
+      await slot.load(this.#closing.signal, tell);
+      if (slot.failure === null) {
+        this.#admitAll(slot);
+        if (slot.isIdle) await this.#becameIdle(slot);
+      } else {
+        if (!this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
+        this.#refuseAll(slot);
+      }
+      this.#replan();
+    });
+  }
+
+  #unload(slot: ModelSlot): void {
+    if (!slot.isIdle) return;
+    void this.#do(async () => {
+      await slot.unload();
+      this.#replan();
+    });
+  }
+
+  /** `close()` waits for it. */
+  #do(work: () => Promise<void>): Promise<void> {
+    const doing = work().finally(() => this.#work.delete(doing));
+    this.#work.add(doing);
+    return doing;
+  }
+
+  #fits(slot: ModelSlot): boolean {
+    const plan = planLoads({
+      models: this.#slots.map(({ planned }) => planned),
+      waiting: [slot.source.id],
+      budgetBytes: this.#options.budgetBytes,
+      now: performance.now(),
+    });
+    return plan.load === slot.source.id;
+  }
+}

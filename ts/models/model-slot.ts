@@ -1,0 +1,127 @@
+/** One model of a pool, through its loads and unloads. */
+import type { Engine } from '../engine/engine.js';
+import type { ManagedSource, OpenedModel } from './model-source.js';
+import type { PlannedModel } from './plan-loads.js';
+import { type ModelEntry, reasonOf } from './pool.js';
+
+export class ModelSlot {
+  readonly source: ManagedSource;
+  state: PlannedModel['state'] = 'unloaded';
+  /** Whether it takes no new requests, because others wait for its memory. */
+  isClosed = false;
+  /** Why the last load failed. */
+  failure: unknown = null;
+  opened: OpenedModel | null = null;
+  readonly #created = Math.floor(Date.now() / 1000);
+  #progress = 0;
+  #bytes: number;
+  #leases = 0;
+  #usedAt = 0;
+  #loadedAt = 0;
+  #loadMs = 0;
+  #failedAt = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(source: ManagedSource) {
+    this.source = source;
+    this.#bytes = source.estimatedBytes;
+  }
+
+  get planned(): PlannedModel {
+    return {
+      id: this.source.id,
+      state: this.state,
+      bytes: this.#bytes,
+      leases: this.#leases,
+      usedAt: this.#usedAt,
+      loadedAt: this.#loadedAt,
+      loadMs: this.#loadMs,
+      isClosed: this.isClosed,
+    };
+  }
+
+  /** Loaded, and used by nobody. */
+  get isIdle(): boolean {
+    return this.state === 'loaded' && this.#leases === 0;
+  }
+
+  toEntry(): ModelEntry {
+    const { id, sizeBytes } = this.source;
+    const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
+    return {
+      id,
+      status: this.state === 'unloading' ? 'unloaded' : this.state,
+      created: engine?.model.created ?? this.#created,
+      progress: this.state === 'loading' ? this.#progress : null,
+      sizeBytes,
+      reason: this.state === 'failed' ? reasonOf(this.failure) : null,
+      engine,
+    };
+  }
+
+  failedWithin(ms: number): boolean {
+    return this.state === 'failed' && performance.now() - this.#failedAt < ms;
+  }
+
+  lend(): Engine {
+    clearTimeout(this.#idleTimer);
+    this.#leases += 1;
+    return (this.opened as OpenedModel).engine;
+  }
+
+  /** Returns whether that was the last lease. */
+  giveBack(): boolean {
+    this.#leases -= 1;
+    this.#usedAt = performance.now();
+    return this.#leases === 0;
+  }
+
+  /** Calls `then` when nobody has used it for so long. */
+  whenIdleFor(ms: number, then: () => void): void {
+    clearTimeout(this.#idleTimer);
+    if (!this.isIdle) return;
+    this.#idleTimer = setTimeout(then, ms);
+    this.#idleTimer.unref();
+  }
+
+  /** Never rejects: `failure` tells. */
+  async load(signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
+    const began = performance.now();
+    this.state = 'loading';
+    this.failure = null;
+    this.#progress = 0;
+    const report = (fraction: number) => {
+      this.#progress = fraction;
+      onProgress(fraction);
+    };
+    try {
+      signal.throwIfAborted();
+      this.opened = await this.source.open({ signal, onProgress: report });
+      this.#loadedAt = performance.now();
+      this.#usedAt = this.#loadedAt;
+      this.#loadMs = this.#loadedAt - began;
+      await this.measure();
+      this.state = 'loaded';
+    } catch (error) {
+      this.failure = error;
+      this.#failedAt = performance.now();
+      this.state = 'failed';
+    }
+  }
+
+  /** An engine that does not end well is gone all the same: its process is. */
+  async unload(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const { opened } = this;
+    this.state = 'unloading';
+    await opened?.engine.close().catch(() => {});
+    this.opened = null;
+    this.state = 'unloaded';
+  }
+
+  /** What is mapped from the file and not read yet counts too. */
+  async measure(): Promise<void> {
+    const bytes = await this.opened?.measureBytes();
+    if (bytes != null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
+  }
+}

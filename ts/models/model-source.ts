@@ -1,0 +1,20 @@
+/** What a pool of models loads. */
+import type { Engine } from '../engine/engine.js';
+import type { LoadHooks } from '../engine/load-options.js';
+
+/** A model that can be loaded, and unloaded by closing its engine. */
+export interface ManagedSource {
+  id: string;
+  /** Other names of the same file. */
+  aliases: readonly string[];
+  sizeBytes: number | null;
+  /** What it will take, as far as that can be told before. */
+  estimatedBytes: number;
+  open(hooks: LoadHooks): Promise<OpenedModel>;
+}
+
+export interface OpenedModel {
+  engine: Engine;
+  /** What it takes now; `null` where that cannot be measured. */
+  measureBytes(): Promise<number | null>;
+}

@@ -169,6 +169,47 @@ test('an engine that ends again and again through its own fault is given up, and
   }
 });
 
+const STOPPED_WHILE: Record<string, (engine: number) => void> = {
+  'its engine is stopped': (engine) => process.kill(engine, 'SIGSTOP'),
+  'its engine is started again': (engine) => process.kill(engine, 'SIGKILL'),
+  'its engine waits for its next start': (engine) => process.kill(engine, 'SIGSEGV'),
+};
+
+for (const [when, harm] of Object.entries(STOPPED_WHILE)) {
+  test(`a server that is stopped while ${when} ends well, and leaves no process`, async () => {
+    const context = await serve(['--shutdown-timeout', '2']);
+    const { server, url } = context;
+    const first = await untilEngineOf(pidOf(context));
+    process.kill(first, 'SIGSEGV');
+    const engine = await untilEngineOf(pidOf(context), first);
+    const asked = ask(url, question(1)).catch(() => null);
+    harm(engine);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const engines = enginesOf(pidOf(context));
+    server.process.kill('SIGTERM');
+    assert.equal(await server.exited, { code: 0, signal: null }, server.output.stderr);
+    await asked;
+    for (const each of engines) assert.not(isAlive(each));
+  });
+}
+
+test('an engine that was stopped together with its server, as by Ctrl-Z, goes on where it was', async () => {
+  const context = await serve(['--step-timeout', '2']);
+  try {
+    const engine = await untilEngineOf(pidOf(context));
+    const asked = Array.from({ length: 8 }, (_, at) => ask(context.url, question(at)));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    for (const pid of [pidOf(context), engine]) process.kill(pid, 'SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    for (const pid of [pidOf(context), engine]) process.kill(pid, 'SIGCONT');
+    for (const { code } of await Promise.all(asked)) assert.is(code, null);
+    assert.ok(isAlive(engine), context.server.output.stderr);
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
 for (const state of ['running', 'stopped'] as const) {
   test(`the engine ends with its server, ${state}`, async () => {
     const { server, url } = await serve();

@@ -7,7 +7,7 @@ const SLOWEST = 20;
 const FIRST_STEPS = 16;
 const FIRST_STEPS_LIMIT_MS = 10 * 60_000;
 /** More time than this is not counted from check to check: the machine, or both processes, were suspended, or starved. */
-const MOST_PER_CHECK_MS = 2000;
+const MAX_PER_CHECK_MS = 2000;
 
 export class Watchdog {
   readonly #stepTimeoutMs: number;
@@ -29,7 +29,7 @@ export class Watchdog {
    */
   check(stats: NativeStats | null, isNew: boolean, passedMs: number): string | null {
     if (this.#stepTimeoutMs === 0) return null;
-    this.#silentMs = isNew ? 0 : this.#silentMs + Math.min(passedMs, MOST_PER_CHECK_MS);
+    this.#silentMs = isNew ? 0 : this.#silentMs + Math.min(passedMs, MAX_PER_CHECK_MS);
     if (this.#silentMs > this.#stepTimeoutMs) return `it gave no sign of life for ${seconds(this.#silentMs)} s`;
     if (stats === null) return null;
     if (isNew) this.#observe(stats);
@@ -42,7 +42,7 @@ export class Watchdog {
     const isSame = decodeSteps === this.#decodeSteps && stepAgeMs >= this.#reportedAgeMs;
     if (decodeSteps > this.#decodeSteps) this.#longestStepMs = Math.max(this.#longestStepMs, this.#ageMs);
     const grownMs = isSame ? stepAgeMs - this.#reportedAgeMs : stepAgeMs;
-    this.#ageMs = (isSame ? this.#ageMs : 0) + Math.min(grownMs, MOST_PER_CHECK_MS);
+    this.#ageMs = (isSame ? this.#ageMs : 0) + Math.min(grownMs, MAX_PER_CHECK_MS);
     this.#reportedAgeMs = stepAgeMs;
     this.#decodeSteps = decodeSteps;
   }

@@ -8,6 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { untilEngineOf } from '../support/engine-process.js';
 import { until } from '../support/until.js';
 
 const test = suite<{ folder: string; model: string; servers: Child[] }>('faults: the system');
@@ -69,6 +70,24 @@ test('a server without free descriptors takes connections again when there are s
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: 300 }, () => net.connect(Number(port), hostname).on('error', () => {}));
   await new Promise((resolve) => setTimeout(resolve, 1000));
+  for (const socket of sockets) socket.destroy();
+  await until(async () => (await ask(url).catch(() => null))?.status === 200, 'an answer', 60_000);
+  assert.is(server.process.exitCode, null);
+});
+
+test('an engine that ends while there are no free descriptors is started again when there are some', async ({
+  servers,
+}) => {
+  const server = spawnLimited(200);
+  servers.push(server);
+  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
+  const { hostname, port } = new URL(url);
+  const engine = await untilEngineOf(server.process.pid as number);
+  const sockets = Array.from({ length: 300 }, () => net.connect(Number(port), hostname).on('error', () => {}));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  process.kill(engine, 'SIGSEGV');
+  const failed = () => /could not be started again .*too many files are open/.test(server.output.stderr);
+  await until(failed, 'a start that fails', 10_000);
   for (const socket of sockets) socket.destroy();
   await until(async () => (await ask(url).catch(() => null))?.status === 200, 'an answer', 60_000);
   assert.is(server.process.exitCode, null);

@@ -324,7 +324,8 @@ async function startModel(
 
 /** The error's own message may hold paths, which clients are not told. */
 function failedStart(error: unknown): EngineEnd {
-  const why = error instanceof ChasquiError ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';
+  const isOfModel = error instanceof ChasquiError && error.code !== 'model_load_failed';
+  const why = isOfModel ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';
   const said = (error as Error).message;
   return { cause: 'crashed', message: `it could not be started again${why}`, said, signal: null, exitCode: null };
 }

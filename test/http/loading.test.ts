@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Engine, OnBehalf } from '../../ts/engine/engine.js';
 import { ChasquiError } from '../../ts/errors.js';
 import { buildApp } from '../../ts/http/app.js';
-import type { Lease, ModelPool } from '../../ts/models/pool.js';
+import type { AcquireOptions, Lease, ModelPool } from '../../ts/models/pool.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
@@ -134,6 +134,86 @@ test('load balancers outside the path of a deployment are told too', async () =>
     expectError(await app.inject(url), { status: 503, type: 'server_error', code: 'model_loading' });
   await end(new FakeEngine());
   for (const url of ['/health', '/ready']) assert.is((await app.inject(url)).statusCode, 200);
+});
+
+/** A pool whose model can be had when the test says so. */
+function slowPool(engine: Engine) {
+  const single = SingleModel.of(engine);
+  const slow = {
+    progress: (_fraction: number): void => undefined,
+    admit: (): void => undefined,
+    refuse: (_error: Error): void => undefined,
+    asked: false,
+    pool: { isReady: true, list: () => single.list(), acquire } satisfies ModelPool,
+  };
+  function acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
+    return new Promise((resolve, reject) => {
+      slow.asked = true;
+      slow.progress = (fraction) => on.onProgress?.(fraction);
+      slow.admit = () => resolve(single.acquire(name, on));
+      slow.refuse = reject;
+    });
+  }
+  return slow;
+}
+
+const STREAMS: [url: string, body: object][] = [
+  [CHAT_PATH, { model: 'fake', stream: true, ...MESSAGES }],
+  ['/v1/completions', { model: 'fake', stream: true, prompt: 'Hi' }],
+  ['/v1/responses', { model: 'fake', stream: true, input: 'Hi' }],
+  ['/v1/messages', { model: 'fake', stream: true, max_tokens: 5, ...MESSAGES }],
+];
+
+for (const [url, payload] of STREAMS) {
+  test(`${url} streams how far the load is, and then the completion`, async () => {
+    const slow = slowPool(new FakeEngine());
+    const app = buildApp(slow.pool, runtime, { keepAliveMs: 10 });
+    const streamed = app.inject({ method: 'POST', url, payload });
+    await until(() => slow.asked, 'the model is asked for');
+    slow.progress(0.4);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    slow.admit();
+    const { statusCode, headers, body } = await streamed;
+    assert.is(statusCode, 200);
+    assert.match(String(headers['content-type']), 'text/event-stream');
+    assert.match(body, /^: loading 40 %\n\n/);
+    assert.match(body, /Hel/);
+    assert.not.match(body, /event: error|"error":\{/);
+  });
+
+  test(`${url} streams an error when the load fails after that`, async () => {
+    const slow = slowPool(new FakeEngine());
+    const app = buildApp(slow.pool, runtime, { keepAliveMs: 10 });
+    const streamed = app.inject({ method: 'POST', url, payload });
+    await until(() => slow.asked, 'the model is asked for');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    slow.refuse(new ChasquiError('engine_failed', 'The model `fake` could not be loaded.'));
+    const { statusCode, body } = await streamed;
+    assert.is(statusCode, 200);
+    const [frame] = body.split('\n\n').filter((each) => each !== '' && !each.startsWith(':'));
+    assert.match(String(frame), /could not be loaded/);
+    assert.is(/^event: error$/m.test(String(frame)), url === '/v1/responses' || url === '/v1/messages');
+    assert.match(body, /"code":"engine_failed"/);
+  });
+}
+
+test('what goes wrong after the comments is an event too; without a stream there are no comments', async () => {
+  const engine = new FakeEngine({ failAt: 0, failWith: new ChasquiError('queue_full', 'Too many wait.') });
+  const slow = slowPool(engine);
+  const app = buildApp(slow.pool, runtime, { keepAliveMs: 10 });
+  for (const stream of [true, false]) {
+    slow.asked = false;
+    const asked = app.inject({ method: 'POST', url: CHAT_PATH, payload: { ...chatBody(), stream } });
+    await until(() => slow.asked, 'the model is asked for');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    slow.admit();
+    const { statusCode, body } = await asked;
+    assert.is(statusCode, stream ? 200 : 429);
+    assert.match(
+      body,
+      stream ? /^: loading 0 %\n\n[\s\S]*data: \{"error":.*"queue_full"/ : /^\{"error":.*"queue_full"/,
+    );
+  }
 });
 
 /** A pool that counts its leases. */

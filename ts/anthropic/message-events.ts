@@ -18,6 +18,11 @@ export interface MessageSettings {
   stopSequences: readonly string[];
 }
 
+/** The event of a failure; alone, where there is no message yet. */
+export function messageFailure(body: ErrorBody): SseEvent[] {
+  return [typedEvent({ ...toAnthropicError(body) })];
+}
+
 export class MessageEvents implements CompletionProtocol {
   readonly #parts = new CompletionParts();
   readonly #settings: MessageSettings;
@@ -74,7 +79,7 @@ export class MessageEvents implements CompletionProtocol {
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    return [...this.#parts.close().flatMap(toEvents), typedEvent({ ...toAnthropicError(body) })];
+    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body)];
   }
 
   #stopReason(finish: Finish): StopReason {

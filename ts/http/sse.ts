@@ -22,6 +22,11 @@ export interface EventEncoder {
   fail(body: ErrorBody): readonly SseEvent[];
 }
 
+/** A failure as OpenAI's clients read it. */
+export function dataFailure(body: ErrorBody): readonly SseEvent[] {
+  return [JSON.stringify(body)];
+}
+
 /** Chunks as OpenAI's clients read them: events without names, then `[DONE]`. */
 export function dataEvents(chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished'>): EventEncoder {
   return {
@@ -30,7 +35,7 @@ export function dataEvents(chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished
       chunks.assertFinished();
       return ['[DONE]'];
     },
-    fail: (body) => [JSON.stringify(body)],
+    fail: dataFailure,
   };
 }
 
@@ -43,6 +48,25 @@ export interface EventOptions {
   stallTimeoutMs: number;
   /** What was thrown → what the caller is told. */
   toError(thrown: unknown): ChasquiError;
+}
+
+/** Sends the headers of a reply of events; whatever comes after them is the caller's. */
+export function beginEvents(reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  });
+}
+
+export function toFrames(events: readonly SseEvent[]): string {
+  let frames = '';
+  for (const event of events) {
+    frames += typeof event === 'string' ? `data: ${event}\n\n` : `event: ${event.name}\ndata: ${event.data}\n\n`;
+  }
+  return frames;
 }
 
 /**
@@ -72,11 +96,13 @@ class EventWriter {
   readonly #body: ChunkedBody;
   readonly #options: EventOptions;
   readonly #keepAlive: NodeJS.Timeout;
-  #begun = false;
+  #begun: boolean;
   #draining: Promise<void> | null = null;
 
   constructor(reply: FastifyReply, options: EventOptions) {
     this.#reply = reply;
+    // It has, with comments, if the model had to be loaded.
+    this.#begun = reply.raw.headersSent;
     this.#body = new ChunkedBody(reply.raw);
     this.#options = options;
     this.#keepAlive = setTimeout(() => {
@@ -93,11 +119,7 @@ class EventWriter {
   write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();
-    let frames = '';
-    for (const event of events) {
-      frames += typeof event === 'string' ? `data: ${event}\n\n` : `event: ${event.name}\ndata: ${event.data}\n\n`;
-    }
-    return this.#send(frames);
+    return this.#send(toFrames(events));
   }
 
   /**
@@ -139,12 +161,6 @@ class EventWriter {
 
   #begin(): void {
     this.#begun = true;
-    this.#reply.hijack();
-    this.#reply.raw.writeHead(200, {
-      ...(this.#reply.getHeaders() as OutgoingHttpHeaders),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache',
-      'x-accel-buffering': 'no',
-    });
+    beginEvents(this.#reply);
   }
 }

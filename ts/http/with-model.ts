@@ -1,7 +1,12 @@
 /** Lends a request the engine of the model that it names, until its reply is over. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SseEvent } from '../chat/completion-event-encoder.js';
 import type { Engine } from '../engine/engine.js';
+import type { ErrorBody } from '../schemas/error.js';
 import type { AppContext } from './context.js';
+import { toChasquiError, toErrorBody } from './error-handler.js';
+import { LoadingComments } from './loading-comments.js';
+import { toFrames } from './sse.js';
 
 export interface Leased {
   engine: Engine;
@@ -15,19 +20,40 @@ type ModelHandler<Body> = (
   leased: Leased,
 ) => Promise<unknown>;
 
-/** A route's handler. All that need a model are made by this function, so that no lease is forgotten. */
-export function withModel<Body extends { model?: string }>(
-  { pool, running }: Pick<AppContext, 'pool' | 'running'>,
+export interface StreamSettings {
+  /** The events that tell of a failure before the completion has begun. */
+  fail(body: ErrorBody): readonly SseEvent[];
+}
+
+/** How often a stream says how far the load of its model is. */
+const LOADING_COMMENT_MS = 1000;
+
+/**
+ * A route's handler. All that need a model are made by this function, so that no lease is forgotten. With `streaming`, a
+ * request with `stream: true` is sent comments while its model is being loaded.
+ */
+export function withModel<Body extends { model?: string; stream?: boolean }>(
+  { pool, running, options }: Pick<AppContext, 'pool' | 'running' | 'options'>,
   handle: ModelHandler<Body>,
+  streaming: StreamSettings | null = null,
 ) {
   return async (request: FastifyRequest<{ Body: Body }>, reply: FastifyReply): Promise<unknown> => {
     const { raw } = reply;
+    const { model, stream = false } = request.body as Body;
     const signal = running.signalFor(raw);
-    const { model } = request.body as Body;
-    const { engine, release } = await pool.acquire(model, { signal });
-    raw.once('close', release);
-    // It has been closed while the lease was awaited, so the listener will not be called.
-    if (raw.destroyed) release();
-    return handle(request, reply, { engine, signal });
+    const everyMs = Math.min(LOADING_COMMENT_MS, options.keepAliveMs);
+    const comments = stream && streaming !== null ? new LoadingComments(reply, everyMs) : null;
+    try {
+      const lease = pool.acquire(model, { signal, onProgress: comments?.update });
+      const { engine, release } = await lease.finally(() => comments?.stop());
+      raw.once('close', release);
+      // It has been closed while the lease was awaited, so the listener will not be called.
+      if (raw.destroyed) release();
+      return await handle(request, reply, { engine, signal });
+    } catch (thrown) {
+      if (streaming === null || !comments?.begun) throw thrown;
+      raw.end(toFrames(streaming.fail(toErrorBody(toChasquiError(thrown, request, options)))));
+      return undefined;
+    }
   };
 }

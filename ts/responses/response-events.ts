@@ -16,6 +16,13 @@ import { nowInSeconds } from './new-response.js';
 
 const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', tool_call: 'fc_' } as const;
 
+/** The event of a failure; alone, where there is no response yet. */
+export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
+  const { message, code, param } = error;
+  // OpenAI's documented fields, and the envelope of every failure, by which its client knows an error.
+  return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
+}
+
 export class ResponseEvents implements CompletionProtocol {
   readonly #parts = new CompletionParts();
   #response: ResponseObject;
@@ -54,14 +61,12 @@ export class ResponseEvents implements CompletionProtocol {
     return events;
   }
 
-  fail({ error }: ErrorBody): SseEvent[] {
-    const { message, code, param } = error;
+  fail(body: ErrorBody): SseEvent[] {
+    const { message } = body.error;
     const events = this.#tell(this.#parts.close(), 'incomplete');
     this.#response = { ...this.#response, status: 'failed', error: { code: 'server_error', message } };
     events.push(this.#ofResponse('response.failed'));
-    // OpenAI's documented fields, and the envelope of every failure, by which its client knows an error.
-    events.push(this.#event('error', { code, message, param, error }));
-    return events;
+    return [...events, ...responseFailure(body, this.#nextNumber++)];
   }
 
   #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {

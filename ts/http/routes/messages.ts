@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toAnthropicError } from '../../anthropic/error-body.js';
-import { MessageEvents } from '../../anthropic/message-events.js';
+import { MessageEvents, messageFailure } from '../../anthropic/message-events.js';
 import { toChat } from '../../anthropic/to-chat.js';
 import { unenforcedParts } from '../../chat/check-schema.js';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
@@ -42,30 +42,34 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   const schema = { body: messagesSchema(profile.parameters) };
   const countSchema = { body: countTokensSchema(profile.parameters) };
 
-  const complete = withModel<MessagesRequest>(context, async (request, reply, { engine, signal }) => {
-    const { body } = request;
-    const { body: chat, origins } = toChat(body);
-    return origins.guard(chat, async () => {
-      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-      nameIgnoredParts(
-        reply,
-        unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
-      );
-      // The first event of a stream says how long the prompt is.
-      const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
-      const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
-      const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
-      const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
-      const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
-      const encoder = new CompletionEventEncoder(events, rendered.format !== null);
-      if (!body.stream) {
-        await encoder.collect(streams);
-        return events.message;
-      }
-      const translate = (thrown: unknown) => origins.translate(thrown, chat);
-      return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
-    });
-  });
+  const complete = withModel<MessagesRequest>(
+    context,
+    async (request, reply, { engine, signal }) => {
+      const { body } = request;
+      const { body: chat, origins } = toChat(body);
+      return origins.guard(chat, async () => {
+        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+        nameIgnoredParts(
+          reply,
+          unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
+        );
+        // The first event of a stream says how long the prompt is.
+        const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
+        const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+        const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+        const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
+        const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
+        const encoder = new CompletionEventEncoder(events, rendered.format !== null);
+        if (!body.stream) {
+          await encoder.collect(streams);
+          return events.message;
+        }
+        const translate = (thrown: unknown) => origins.translate(thrown, chat);
+        return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+      });
+    },
+    { fail: messageFailure },
+  );
   app.post<{ Body: MessagesRequest }>(URL, { ...common, schema }, complete);
 
   const count = withModel<MessagesRequest>(context, async (request, _reply, { engine, signal }) => {

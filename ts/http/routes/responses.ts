@@ -8,7 +8,7 @@ import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { newResponse } from '../../responses/new-response.js';
 import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
-import { ResponseEvents } from '../../responses/response-events.js';
+import { ResponseEvents, responseFailure } from '../../responses/response-events.js';
 import { toChat } from '../../responses/to-chat.js';
 import type { InputTokens } from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesParameters, responsesSchema } from '../../schemas/responses.js';
@@ -32,27 +32,31 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     return toChat(body);
   };
 
-  const respond = withModel<ResponsesRequest>(context, async (request, reply, { engine, signal }) => {
-    const { body } = request;
-    const { body: chat, origins } = translate(body);
-    const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
-    return origins.guard(chat, async () => {
-      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-      nameIgnoredParts(
-        reply,
-        unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
-      );
-      const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
-      const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
-      const encoder = new CompletionEventEncoder(events, rendered.format !== null);
-      if (!body.stream) {
-        await encoder.collect(streams);
-        return events.response;
-      }
-      const translate = (thrown: unknown) => origins.translate(thrown, chat);
-      return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
-    });
-  });
+  const respond = withModel<ResponsesRequest>(
+    context,
+    async (request, reply, { engine, signal }) => {
+      const { body } = request;
+      const { body: chat, origins } = translate(body);
+      const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
+      return origins.guard(chat, async () => {
+        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+        nameIgnoredParts(
+          reply,
+          unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
+        );
+        const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+        const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+        const encoder = new CompletionEventEncoder(events, rendered.format !== null);
+        if (!body.stream) {
+          await encoder.collect(streams);
+          return events.response;
+        }
+        const translate = (thrown: unknown) => origins.translate(thrown, chat);
+        return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+      });
+    },
+    { fail: responseFailure },
+  );
   app.post<{ Body: ResponsesRequest }>(URL, { schema, preValidation, bodyLimit }, respond);
 
   const count = withModel<ResponsesRequest>(context, async (request, _reply, { engine, signal }) => {

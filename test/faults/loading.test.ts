@@ -21,7 +21,17 @@ async function serveHeld(): Promise<Loading> {
   const server = startChild('ts/cli.ts', ['serve', '--port', String(port), '--ctx-size', '512', '--threads', '1']);
   const engine = await untilEngineOf(server.process.pid as number);
   process.kill(engine, 'SIGSTOP');
-  return { server, url: `http://127.0.0.1:${port}`, engine };
+  const url = `http://127.0.0.1:${port}`;
+  // What answers has its handlers of signals, too.
+  await until(
+    () =>
+      fetch(`${url}/live`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    'it listens',
+  );
+  return { server, url, engine };
 }
 
 function freePort(): Promise<number> {

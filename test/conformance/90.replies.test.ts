@@ -21,7 +21,7 @@ function* recordedReplies(folder: string): Generator<RecordedReply> {
 /** The document names one deployment; tests use others as well. */
 function normalised(reply: RecordedReply): RecordedReply {
   const [, below] =
-    /^\/[^/]+\/[^/]+(\/(?:v1|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(
+    /^\/[^/]+\/[^/]+(\/(?:v1|models|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(
       reply.url,
     ) ?? [];
   return below && !reply.url.startsWith('/v1/')

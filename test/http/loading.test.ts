@@ -29,7 +29,7 @@ function loadingApp(profile = runtime) {
       });
     },
   });
-  const loading = pool.load().catch(() => undefined);
+  const loading = pool.start().catch(() => undefined);
   const app = buildApp(pool, profile, profile === serverless ? { deployment: DEPLOYMENT, access: 'public' } : {});
   const end = async (outcome: Engine | Error) => {
     if (outcome instanceof Error) failed(outcome);
@@ -144,7 +144,7 @@ function slowPool(engine: Engine) {
     admit: (): void => undefined,
     refuse: (_error: Error): void => undefined,
     asked: false,
-    pool: { isReady: true, list: () => single.list(), acquire } satisfies ModelPool,
+    pool: { isReady: true, list: () => single.list(), acquire, load: () => {}, unload: () => {} } satisfies ModelPool,
   };
   function acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
     return new Promise((resolve, reject) => {
@@ -222,7 +222,7 @@ function countedPool(engine: Engine) {
   const counted = {
     held: 0,
     taken: 0,
-    pool: { isReady: true, list: () => single.list(), acquire } satisfies ModelPool,
+    pool: { isReady: true, list: () => single.list(), acquire, load: () => {}, unload: () => {} } satisfies ModelPool,
   };
   async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {
     const lease = await single.acquire(name, on);

@@ -67,7 +67,7 @@ export class ManagedPool implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return this.#slots.map((slot) => slot.toEntry());
+    return this.#slots.map((slot) => this.#entryOf(slot));
   }
 
   /**
@@ -80,7 +80,9 @@ export class ManagedPool implements ModelPool {
       if (!this.#fits(slot)) continue;
       await this.#load(slot, onProgress);
       this.#closing.signal.throwIfAborted();
-      if (slot.failure !== null && ids.length === 1) throw slot.failure;
+      if (slot.failure === null) continue;
+      if (ids.length === 1) throw slot.failure;
+      this.#options.onFailure(id, slot.failure);
     }
     this.#isReady = true;
     this.#replan();
@@ -91,12 +93,30 @@ export class ManagedPool implements ModelPool {
     this.#closing.signal.throwIfAborted();
     const slot = this.#find(name);
     if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot);
-    if (!this.#isReady) throw slot.state === 'failed' ? modelFailed(slot.toEntry()) : modelLoading(slot.toEntry());
-    if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(slot.toEntry());
+    if (!this.#isReady)
+      throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
+    if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(this.#entryOf(slot));
     if (!this.#options.autoload && (slot.state === 'unloaded' || slot.state === 'failed')) {
       throw new ChasquiError('model_not_loaded', `The model \`${slot.source.id}\` is not loaded.`, 'model');
     }
     return this.#wait(slot, on);
+  }
+
+  load(id: string): void {
+    const slot = this.#named(id);
+    if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    if (slot.state === 'loaded') return;
+    this.#wait(slot, {}).then(
+      ({ release }) => release(),
+      () => {},
+    );
+  }
+
+  unload(id: string): void {
+    const slot = this.#named(id);
+    if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    slot.isLeaving = slot.state === 'loaded' || slot.state === 'loading';
+    this.#replan();
   }
 
   /** Ends all loads and closes all engines; rejects when one of them does not end well. */
@@ -107,6 +127,16 @@ export class ManagedPool implements ModelPool {
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.refuse(error);
     await Promise.all(this.#work);
     await Promise.all(this.#slots.map((slot) => slot.opened?.engine.close()));
+  }
+
+  #entryOf(slot: ModelSlot): ModelEntry {
+    return slot.toEntry(this.#waiters.get(slot)?.size ?? 0);
+  }
+
+  #named(id: string): ModelSlot {
+    const slot = this.#byName.get(id);
+    if (slot === undefined) throw modelNotFound(id, this.list(), 'model');
+    return slot;
   }
 
   #find(name: string | undefined): ModelSlot {
@@ -149,7 +179,7 @@ export class ManagedPool implements ModelPool {
       leave = () => {
         if (!waiters.delete(waiter)) return;
         if (waiters.size === 0 && this.#waiters.get(slot) === waiters) this.#waiters.delete(slot);
-        reject(modelLoading(slot.toEntry()));
+        reject(modelLoading(this.#entryOf(slot)));
         this.#replan();
       };
     });
@@ -174,7 +204,7 @@ export class ManagedPool implements ModelPool {
     clearTimeout(this.#timer);
     const now = performance.now();
     for (const slot of [...this.#waiters.keys()]) {
-      if (slot.state !== 'loaded') break;
+      if (slot.state !== 'loaded' || slot.isLeaving) break;
       slot.isClosed = false;
       this.#admitAll(slot);
     }
@@ -186,8 +216,8 @@ export class ManagedPool implements ModelPool {
       now,
     });
     for (const slot of this.#slots) {
-      slot.isClosed = plan.closed.includes(slot.source.id);
-      if (plan.unload.includes(slot.source.id)) this.#unload(slot);
+      slot.isClosed = slot.isLeaving || plan.closed.includes(slot.source.id);
+      if (plan.unload.includes(slot.source.id) || (slot.isLeaving && slot.isIdle)) this.#unload(slot);
       else if (slot.state === 'loaded' && !slot.isClosed) this.#admitAll(slot);
     }
     const wanted = plan.load === null ? undefined : this.#byName.get(plan.load);
@@ -207,7 +237,7 @@ export class ManagedPool implements ModelPool {
   #refuseAll(slot: ModelSlot): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(slot.toEntry()));
+    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(this.#entryOf(slot)));
     waiters?.clear();
   }
 
@@ -222,7 +252,7 @@ export class ManagedPool implements ModelPool {
         this.#admitAll(slot);
         if (slot.isIdle) await this.#becameIdle(slot);
       } else {
-        if (!this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
+        if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
         this.#refuseAll(slot);
       }
       this.#replan();

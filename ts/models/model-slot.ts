@@ -9,6 +9,8 @@ export class ModelSlot {
   state: PlannedModel['state'] = 'unloaded';
   /** Whether it takes no new requests, because others wait for its memory. */
   isClosed = false;
+  /** Whether it is to be unloaded as soon as nobody uses it. */
+  isLeaving = false;
   /** Why the last load failed. */
   failure: unknown = null;
   opened: OpenedModel | null = null;
@@ -20,6 +22,8 @@ export class ModelSlot {
   #loadedAt = 0;
   #loadMs = 0;
   #failedAt = 0;
+  #pid: number | null = null;
+  #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(source: ManagedSource) {
@@ -45,7 +49,8 @@ export class ModelSlot {
     return this.state === 'loaded' && this.#leases === 0;
   }
 
-  toEntry(): ModelEntry {
+  /** `waiting`: how many requests wait for it. */
+  toEntry(waiting: number): ModelEntry {
     const { id, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
     return {
@@ -55,6 +60,11 @@ export class ModelSlot {
       progress: this.state === 'loading' ? this.#progress : null,
       sizeBytes,
       reason: this.state === 'failed' ? reasonOf(this.failure) : null,
+      memoryBytes: engine && this.#bytes,
+      pid: engine && this.#pid,
+      running: this.#leases,
+      waiting,
+      expiresAt: engine && this.#expiresAt,
       engine,
     };
   }
@@ -64,7 +74,7 @@ export class ModelSlot {
   }
 
   lend(): Engine {
-    clearTimeout(this.#idleTimer);
+    this.#stay();
     this.#leases += 1;
     return (this.opened as OpenedModel).engine;
   }
@@ -78,8 +88,9 @@ export class ModelSlot {
 
   /** Calls `then` when nobody has used it for so long. */
   whenIdleFor(ms: number, then: () => void): void {
-    clearTimeout(this.#idleTimer);
+    this.#stay();
     if (!this.isIdle) return;
+    this.#expiresAt = Math.ceil((Date.now() + ms) / 1000);
     this.#idleTimer = setTimeout(then, ms);
     this.#idleTimer.unref();
   }
@@ -111,7 +122,8 @@ export class ModelSlot {
 
   /** An engine that does not end well is gone all the same: its process is. */
   async unload(): Promise<void> {
-    clearTimeout(this.#idleTimer);
+    this.#stay();
+    this.isLeaving = false;
     const { opened } = this;
     this.state = 'unloading';
     await opened?.engine.close().catch(() => {});
@@ -121,7 +133,14 @@ export class ModelSlot {
 
   /** What is mapped from the file and not read yet counts too. */
   async measure(): Promise<void> {
-    const bytes = await this.opened?.measureBytes();
-    if (bytes != null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
+    if (this.opened === null) return;
+    const { bytes, pid } = await this.opened.measure();
+    this.#pid = pid;
+    if (bytes !== null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
+  }
+
+  #stay(): void {
+    clearTimeout(this.#idleTimer);
+    this.#expiresAt = null;
   }
 }

@@ -15,6 +15,6 @@ export interface ManagedSource {
 
 export interface OpenedModel {
   engine: Engine;
-  /** What it takes now; `null` where that cannot be measured. */
-  measureBytes(): Promise<number | null>;
+  /** What it takes now, and its process; `null` where that cannot be told. */
+  measure(): Promise<{ bytes: number | null; pid: number | null }>;
 }

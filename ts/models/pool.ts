@@ -16,6 +16,16 @@ export interface ModelEntry {
   readonly sizeBytes: number | null;
   /** Why it failed, without what only the log may say; `null` unless it did. */
   readonly reason: string | null;
+  /** What it takes, as measured; `null` unless it is loaded by a pool that measures. */
+  readonly memoryBytes: number | null;
+  /** The process of its engine; `null` where that is not known. */
+  readonly pid: number | null;
+  /** How many requests use it. */
+  readonly running: number;
+  /** How many requests wait for it to be loaded. */
+  readonly waiting: number;
+  /** Unix seconds; when it is unloaded if nobody uses it before; `null`: not at all. */
+  readonly expiresAt: number | null;
   /** For its counts and what is known of the model; whoever computes with it takes a lease. `null` unless it is loaded. */
   readonly engine: Engine | null;
 }
@@ -43,6 +53,10 @@ export interface ModelPool {
    * the signal's reason.
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
+  /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
+  load(id: string): void;
+  /** Has a model unloaded, as soon as nobody uses it. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
+  unload(id: string): void;
 }
 
 const MAX_SHOWN_LENGTH = 100;

@@ -52,7 +52,7 @@ export class SingleModel implements ModelPool {
    * Loads the model, unless that was begun before. Rejects with why it cannot be loaded, and with `engine_closed` when
    * the pool is closed meanwhile.
    */
-  load({ onProgress }: Pick<LoadHooks, 'onProgress'> = {}): Promise<Engine> {
+  start({ onProgress }: Pick<LoadHooks, 'onProgress'> = {}): Promise<Engine> {
     this.#opening ??= this.#open(onProgress);
     return this.#opening;
   }
@@ -71,6 +71,15 @@ export class SingleModel implements ModelPool {
     if (!this.#anyName && name !== undefined && name !== entry.id) throw modelNotFound(name, [entry], 'model');
     if (entry.engine !== null) return { engine: entry.engine, release: () => {} };
     throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
+  }
+
+  load(id: string): void {
+    if (id !== this.#source.id) throw modelNotFound(id, this.list(), 'model');
+  }
+
+  unload(id: string): void {
+    this.load(id);
+    throw new ChasquiError('unsupported_parameter', `The model \`${id}\` stays as long as its server.`, 'model');
   }
 
   /** Ends the load, or closes the engine; rejects as that does. */
@@ -110,6 +119,11 @@ export class SingleModel implements ModelPool {
       progress: status === 'loading' ? this.#progress : null,
       sizeBytes,
       reason,
+      memoryBytes: null,
+      pid: null,
+      running: 0,
+      waiting: 0,
+      expiresAt: null,
       engine,
     };
   }

@@ -14,6 +14,16 @@ export interface ListedModel {
     progress?: number;
     /** Why it failed. */
     reason?: string;
+    /** The process of its engine. */
+    pid?: number;
+    /** Bytes of memory that it takes, as measured last. */
+    memory?: number;
+    /** How many requests use it. */
+    running?: number;
+    /** How many requests wait for it to be loaded. */
+    queued?: number;
+    /** Unix seconds; when it is unloaded if nobody uses it before. */
+    expires_at?: number;
   };
   /** Bytes of its file; of its weights, once it is loaded. */
   size?: number;
@@ -51,7 +61,18 @@ export const listedModelSchema = objectOf(
     object: exactly('model'),
     created: integer,
     owned_by: string,
-    status: objectOf({ value: oneOf('unloaded', 'loading', 'loaded', 'failed') }, { progress: number, reason: string }),
+    status: objectOf(
+      { value: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+      {
+        progress: number,
+        reason: string,
+        pid: integer,
+        memory: integer,
+        running: integer,
+        queued: integer,
+        expires_at: integer,
+      },
+    ),
   },
   {
     size: integer,
@@ -75,3 +96,17 @@ export const listedModelSchema = objectOf(
 );
 
 export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });
+
+/** The body of `POST /models/load` and `POST /models/unload`. */
+export interface ModelAction {
+  model: string;
+}
+
+export const modelActionSchema = objectOf({ model: string });
+
+/** It has begun; the list of models says how it goes on. */
+export interface ModelActionReply {
+  success: true;
+}
+
+export const modelActionReplySchema = objectOf({ success: exactly(true) });

@@ -56,11 +56,10 @@ const DEFAULT_SHARE = 0.8;
 
 /** @throws {ChasquiError} `invalid_options`: the settings do not fit together, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
-  const { paths, folder, ttlMs = 0 } = settings.models;
+  const { paths, folder } = settings.models;
   const [only] = paths;
-  if (only !== undefined && paths.length === 1 && folder === undefined && ttlMs === 0) {
-    return openSingle(only, settings, metrics, anyName);
-  }
+  const isSingle = only !== undefined && paths.length === 1 && folder === undefined;
+  if (isSingle && settings.engine?.inProcess) return openSingle(only, settings, metrics, anyName);
   return openSeveral(settings, metrics, anyName);
 }
 
@@ -70,7 +69,7 @@ function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyN
   const pool = new SingleModel({ id, sizeBytes: sizeOf(file), open }, { anyName });
   return {
     pool,
-    start: async (onProgress) => void (await pool.load({ onProgress })),
+    start: async (onProgress) => void (await pool.start({ onProgress })),
     close: () => pool.close(),
   };
 }
@@ -96,7 +95,7 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
       estimatedBytes: estimateMemory(file, sizeBytes ?? 0, settings.model ?? {}),
       open: async (hooks) => {
         const engine = await openEngine(id, file, settings, metrics, hooks);
-        return { engine, measureBytes: () => measure(engine) };
+        return { engine, measure: () => measure(engine) };
       },
     };
   });
@@ -115,10 +114,7 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
 /** The options of one model cannot be those of all. */
 function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): void {
   if (engine.inProcess) {
-    throw new ChasquiError(
-      'invalid_options',
-      'Models that come and go compute in processes of their own: leave `engine` out.',
-    );
+    throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
   }
   if (models.paths.length === 1 && models.folder === undefined) return;
   const name = (['alias', 'mmproj'] as const).find((each) => typeof model[each] === 'string');
@@ -174,9 +170,9 @@ async function openEngine(
   return opened;
 }
 
-async function measure(engine: Engine): Promise<number | null> {
+async function measure(engine: Engine): Promise<{ bytes: number | null; pid: number | null }> {
   const pid = engine instanceof SupervisedEngine ? await engine.pid() : undefined;
-  return pid === undefined ? null : residentBytes(pid);
+  return pid === undefined ? { bytes: null, pid: null } : { bytes: residentBytes(pid), pid };
 }
 
 function sizeOf(file: string): number | null {

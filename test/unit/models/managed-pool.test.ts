@@ -35,7 +35,7 @@ class FakeSource implements ManagedSource {
   }
 
   load(measured: number | null = null): void {
-    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measureBytes: async () => measured });
+    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measure: async () => ({ bytes: measured, pid: null }) });
   }
 
   fail(error: unknown): void {
@@ -204,6 +204,28 @@ test('an idle model goes after its time, a busy one does not', async () => {
   assert.is(states()[0], 'loaded');
   held.release();
   await until(() => states()[0] === 'unloaded', 'the other one is gone, too');
+});
+
+test('loading and unloading without a request', async () => {
+  const [a, b, c] = sources();
+  const { pool, states } = await poolOf([a, b, c], { autoload: false });
+  pool.load('a');
+  await until(() => states()[0] === 'loaded', 'it is loaded');
+  pool.load('a');
+  const held = await pool.acquire('a', {});
+  assert.equal([pool.list()[0]?.running, pool.list()[0]?.memoryBytes], [1, 10]);
+  pool.unload('a');
+  const queued = pool.acquire('a', {});
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal([states()[0], pool.list()[0]?.waiting], ['loaded', 1]);
+  held.release();
+  (await queued).release();
+  assert.is(a.engines.length, 2);
+  pool.unload('a');
+  await until(() => states()[0] === 'unloaded', 'it is unloaded');
+  pool.unload('b');
+  assert.is(b.engines.length, 0);
+  for (const act of ['load', 'unload'] as const) assert.throws(() => pool[act]('d'), /`d` is not served here/);
 });
 
 test('names', async () => {

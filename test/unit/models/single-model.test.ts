@@ -45,7 +45,7 @@ test('while it loads it says how far it is, and lends nothing', async () => {
   const source = slowSource();
   const pool = new SingleModel(source);
   assert.equal([pool.list()[0]?.status, pool.list()[0]?.progress], ['loading', 0]);
-  const loading = pool.load();
+  const loading = pool.start();
   source.progress(0.407);
   const [entry] = pool.list();
   assert.equal([entry?.id, entry?.status, entry?.progress, entry?.sizeBytes], ['slow', 'loading', 0.407, 1000]);
@@ -62,7 +62,7 @@ test('while it loads it says how far it is, and lends nothing', async () => {
 test('it is loaded once, however often that is asked for', async () => {
   const source = slowSource();
   const pool = new SingleModel(source);
-  const both = [pool.load(), pool.load()];
+  const both = [pool.start(), pool.start()];
   source.load(new FakeEngine());
   await Promise.all(both);
   assert.is(source.opened, 1);
@@ -83,7 +83,7 @@ test('another name is refused at any time, unless any will do', async () => {
 test('one that cannot be loaded says so, without what only the log may say', async () => {
   const source = slowSource();
   const pool = new SingleModel(source);
-  const loading = pool.load().catch((error) => error);
+  const loading = pool.start().catch((error) => error);
   const failure = new ChasquiError('model_file_invalid', '/home/me/secret.gguf is no model.');
   source.fail(failure);
   assert.is(await loading, failure);
@@ -98,7 +98,7 @@ test('one that cannot be loaded says so, without what only the log may say', asy
 
 test('closing it ends the load, or closes its engine', async () => {
   const pool = new SingleModel(slowSource());
-  const loading = pool.load().catch((error) => error);
+  const loading = pool.start().catch((error) => error);
   await pool.close();
   assert.is((await loading).code, 'engine_closed');
   const engine = new FakeEngine();
@@ -106,7 +106,7 @@ test('closing it ends the load, or closes its engine', async () => {
   assert.ok(engine.closed);
   const never = new SingleModel(slowSource());
   await never.close();
-  assert.is((await never.load().catch((error) => error)).code, 'engine_closed');
+  assert.is((await never.start().catch((error) => error)).code, 'engine_closed');
 });
 
 test('whose request is over gets no lease', async () => {

@@ -2,10 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { ModelInfo } from '../../engine/engine.js';
 import { type ModelEntry, modelNotFound } from '../../models/pool.js';
-import type { ListedModel, ModelList } from '../../schemas/models.js';
+import {
+  type ListedModel,
+  type ModelAction,
+  type ModelActionReply,
+  type ModelList,
+  modelActionSchema,
+} from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
+import { readFields } from '../read-fields.js';
 
-export function modelsRoutes(app: FastifyInstance, { pool }: AppContext): void {
+export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: AppContext): void {
   app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) }));
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ListedModel> => {
@@ -15,17 +22,45 @@ export function modelsRoutes(app: FastifyInstance, { pool }: AppContext): void {
     if (entry === undefined) throw modelNotFound(id, entries, null);
     return toListedModel(entry);
   });
+
+  const settings = {
+    schema: { body: modelActionSchema },
+    preValidation: readFields(profile, options.strict, ['model']),
+  };
+  app.post<{ Body: ModelAction }>('/models/load', settings, async ({ body }): Promise<ModelActionReply> => {
+    pool.load(body.model);
+    return { success: true };
+  });
+  app.post<{ Body: ModelAction }>('/models/unload', settings, async ({ body }): Promise<ModelActionReply> => {
+    pool.unload(body.model);
+    return { success: true };
+  });
 }
 
-function toListedModel({ id, created, status, progress, sizeBytes, reason, engine }: ModelEntry): ListedModel {
+function toListedModel(entry: ModelEntry): ListedModel {
+  const { id, created, sizeBytes, engine } = entry;
   return {
     id,
     object: 'model',
     created,
     owned_by: 'chasqui',
-    status: { value: status, ...(progress !== null && { progress }), ...(reason !== null && { reason }) },
+    status: toStatus(entry),
     ...(sizeBytes !== null && { size: sizeBytes }),
     ...(engine !== null && toDetails(engine.model)),
+  };
+}
+
+function toStatus(entry: ModelEntry): ListedModel['status'] {
+  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt } = entry;
+  return {
+    value: status,
+    ...(progress !== null && { progress }),
+    ...(reason !== null && { reason }),
+    ...(pid !== null && { pid }),
+    ...(memoryBytes !== null && { memory: Math.round(memoryBytes) }),
+    ...(running > 0 && { running }),
+    ...(waiting > 0 && { queued: waiting }),
+    ...(expiresAt !== null && { expires_at: expiresAt }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { listedModelSchema, modelListSchema } from '../../../schemas/models.js';
+import { listedModelSchema, modelActionReplySchema, modelListSchema } from '../../../schemas/models.js';
 import type { Operation } from '../operation.js';
 
 const entry = (model: string) => ({
@@ -6,7 +6,7 @@ const entry = (model: string) => ({
   object: 'model',
   created: 1_790_000_000,
   owned_by: 'chasqui',
-  status: { value: 'loaded' },
+  status: { value: 'loaded', pid: 4711, memory: 120_000_000 },
   context_length: 4096,
   input_modalities: ['text'],
   output_modalities: ['text'],
@@ -41,4 +41,26 @@ export const retrieveModel: Operation = {
   idDescription: 'The id; its slashes may be percent-encoded or not.',
   reply: { json: { name: 'Model', schema: listedModelSchema } },
   examples: (model) => ({ model: { summary: 'The model', reply: entry(model) } }),
+};
+
+const action = (model: string) => ({ model: { summary: 'By its id', request: { model }, reply: { success: true } } });
+
+export const loadModel: Operation = {
+  id: 'loadModel',
+  tag: 'Models',
+  summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
+  requestName: 'LoadRequest',
+  fields: { model: 'The id of the model.' },
+  reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
+  examples: action,
+};
+
+export const unloadModel: Operation = {
+  id: 'unloadModel',
+  tag: 'Models',
+  summary: 'Have a model unloaded, as soon as no request uses it.',
+  requestName: 'UnloadRequest',
+  fields: { model: 'The id of the model.' },
+  reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },
+  examples: action,
 };

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Child, startChild, untilWritten } from '../support/child.js';
+import { type Child, runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { enginesOf } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
@@ -122,6 +122,32 @@ test('without autoload one that is not loaded is refused', async ({ folder }) =>
   assert.equal(await served.ask('one'), { status: 200, model: 'one' });
   assert.equal(await served.ask('two'), { status: 400, code: 'model_not_loaded' });
   await served.stop();
+});
+
+test('ps, ls, load and unload', async ({ folder }) => {
+  const served = await Served.start(['--models-dir', folder, ...ONE, '--no-autoload', '--ttl', '600']);
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runCli([...args, '--url', served.url]);
+    return { code, stdout, stderr };
+  };
+  assert.equal(await run('load', 'one'), { code: 0, stdout: 'one is loaded.\n', stderr: '' });
+  const [loaded] = JSON.parse((await run('ps', '--json')).stdout);
+  assert.equal([loaded.id, loaded.status.value], ['one', 'loaded']);
+  assert.equal(enginesOf(served.child.process.pid as number), [loaded.status.pid]);
+  assert.ok(loaded.status.memory > 10_000_000 && loaded.status.expires_at > Date.now() / 1000);
+  assert.match((await run('ps')).stdout, /^MODEL +STATE +PID .*\none +loaded +\d+ +\d+ MiB +0 +0 +in \d+ s\n$/);
+  assert.match((await run('ls')).stdout, /^MODEL +STATE +SIZE\none +loaded +\d+ MiB\ntwo +unloaded +\d+ MiB\n$/);
+  assert.is((await run('load', 'two')).stdout, 'two is loaded.\n');
+  assert.equal(await served.states(), { one: 'unloaded', two: 'loaded' });
+  assert.is((await run('unload', 'two')).stdout, 'two is unloaded.\n');
+  assert.equal(await served.states(), { one: 'unloaded', two: 'unloaded' });
+  const unknown = await run('load', 'three');
+  assert.equal([unknown.code, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /`three` is not served here; this server has `one`, `two`/);
+  await served.stop();
+  const gone = await run('ps');
+  assert.is(gone.code, 1);
+  assert.match(gone.stderr, /^chasqui: no server could be reached at .*--url\n$/);
 });
 
 test.run();

@@ -1,0 +1,151 @@
+/** `chasqui ps|ls|load|unload`: the models of a server that runs. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { runtime } from '../profiles/runtime.js';
+import type { ListedModel, ModelList } from '../schemas/models.js';
+
+const MIB = 2 ** 20;
+const POLL_MS = 200;
+const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
+
+const KEY_HELP = `
+The variable CHASQUI_API_KEY holds the key of a private deployment.`;
+
+interface ServerOptions {
+  url: string;
+  json?: boolean;
+}
+
+export function modelCommands(): Command[] {
+  return [
+    command('ps', 'List the models of a server that are loaded or being loaded.').action((options: ServerOptions) =>
+      run(async () => {
+        const models = (await list(options)).filter(({ status }) => ['loaded', 'loading'].includes(status.value));
+        return options.json ? toJson(models) : toTable(PS_COLUMNS, models);
+      }),
+    ),
+    command('ls', 'List all models of a server.').action((options: ServerOptions) =>
+      run(async () => {
+        const models = await list(options);
+        return options.json ? toJson(models) : toTable(LS_COLUMNS, models);
+      }),
+    ),
+    command('load', 'Have a server load a model, and wait for it.')
+      .argument('<model>', 'its id')
+      .action((id: string, options: ServerOptions) => run(() => change(id, 'load', options))),
+    command('unload', 'Have a server unload a model as soon as nobody uses it, and wait for it.')
+      .argument('<model>', 'its id')
+      .action((id: string, options: ServerOptions) => run(() => change(id, 'unload', options))),
+  ];
+}
+
+function command(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('--url <address>', 'of the server, without /v1', DEFAULT_URL)
+    .option('--json', 'print JSON, for programs')
+    .helpOption('-h, --help', 'explain the options')
+    .addHelpText('after', KEY_HELP);
+}
+
+/** Prints what `action` returns. */
+async function run(action: () => Promise<string>): Promise<void> {
+  try {
+    console.log(await action());
+  } catch (error) {
+    console.error(`chasqui: ${(error as Error).message}`);
+    process.exitCode = 1;
+  }
+}
+
+async function list(options: ServerOptions): Promise<readonly ListedModel[]> {
+  return (await ask<ModelList>(options, '/v1/models')).data;
+}
+
+async function change(id: string, act: 'load' | 'unload', options: ServerOptions): Promise<string> {
+  await ask(options, `/models/${act}`, { model: id });
+  const wanted = act === 'load' ? 'loaded' : 'unloaded';
+  for (;;) {
+    const model = await ask<ListedModel>(options, `/v1/models/${encodeURIComponent(id)}`);
+    const { value, reason, queued = 0 } = model.status;
+    if (value === wanted) return options.json ? toJson(model) : `${id} is ${wanted}.`;
+    // Nothing is under way any more: the load failed, or there was no room for it in time.
+    if (value !== 'loaded' && value !== 'loading' && queued === 0) throw new Error(`${id} could not be ${wanted}. ${reason ?? ''}`);
+    await sleep(POLL_MS);
+  }
+}
+
+async function ask<Reply>({ url }: ServerOptions, path: string, body?: object): Promise<Reply> {
+  const key = process.env.CHASQUI_API_KEY;
+  const reply = await fetch(url.replace(/\/+$/, '') + path, {
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Key ${key}` }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  }).catch((error: Error) => {
+    const { cause } = error as { cause?: Error };
+    throw new Error(
+      `no server could be reached at ${url}: ${cause?.message || error.message}; give its address with --url`,
+    );
+  });
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`the server at ${url} refused that: ${messageIn(text) ?? `status ${reply.status}`}`);
+  return JSON.parse(text) as Reply;
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    return JSON.parse(text).error.message;
+  } catch {
+    return undefined;
+  }
+}
+
+function toJson(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+type Columns = Readonly<Record<string, (model: ListedModel) => string | number | undefined>>;
+
+const LS_COLUMNS: Columns = {
+  MODEL: ({ id }) => id,
+  STATE: stateOf,
+  SIZE: ({ size }) => inMiB(size),
+};
+
+const PS_COLUMNS: Columns = {
+  MODEL: ({ id }) => id,
+  STATE: stateOf,
+  PID: ({ status }) => status.pid,
+  MEMORY: ({ status }) => inMiB(status.memory),
+  RUNNING: ({ status }) => status.running ?? 0,
+  QUEUED: ({ status }) => status.queued ?? 0,
+  EXPIRES: ({ status }) => expiryOf(status),
+};
+
+function stateOf({ status: { value, progress } }: ListedModel): string {
+  return progress === undefined ? value : `${value} ${Math.floor(progress * 100)} %`;
+}
+
+function inMiB(bytes: number | undefined): string | undefined {
+  return bytes === undefined ? undefined : `${Math.ceil(bytes / MIB)} MiB`;
+}
+
+function expiryOf({ value, expires_at: at }: ListedModel['status']): string | undefined {
+  if (value !== 'loaded') return undefined;
+  return at === undefined ? 'never' : `in ${Math.max(0, Math.round(at - Date.now() / 1000))} s`;
+}
+
+function toTable(columns: Columns, models: readonly ListedModel[]): string {
+  const rows = [
+    Object.keys(columns),
+    ...models.map((model) => Object.values(columns).map((cell) => `${cell(model) ?? '-'}`)),
+  ];
+  const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

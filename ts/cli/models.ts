@@ -70,7 +70,8 @@ async function change(id: string, act: 'load' | 'unload', options: ServerOptions
     const { value, reason, queued = 0 } = model.status;
     if (value === wanted) return options.json ? toJson(model) : `${id} is ${wanted}.`;
     // Nothing is under way any more: the load failed, or there was no room for it in time.
-    if (value !== 'loaded' && value !== 'loading' && queued === 0) throw new Error(`${id} could not be ${wanted}. ${reason ?? ''}`);
+    if (value !== 'loaded' && value !== 'loading' && queued === 0)
+      throw new Error(`${id} could not be ${wanted}. ${reason ?? ''}`);
     await sleep(POLL_MS);
   }
 }

@@ -19,6 +19,8 @@ export type FitAnswer =
   | { reason: string; ended?: 'crashed' | 'hung' };
 
 const addon = createRequire(import.meta.url)(process.argv[2] ?? '') as Addon;
+// Whatever hangs here must not outlive the one that waits for it.
+addon.ownProcess(false);
 
 process.send?.('ready' satisfies FitMessage);
 process.once('message', ({ request, spareBytes }: FitTask) => {

@@ -20,6 +20,8 @@ export type TrialMessage = { sign: 'ready' | 'step' } | ({ sign?: never } & Tria
 
 const [addonPath = '', task, ...files] = process.argv.slice(2);
 const addon = createRequire(import.meta.url)(addonPath) as Addon;
+// Whatever hangs here must not outlive the one that waits for it.
+addon.ownProcess(false);
 
 await send({ sign: 'ready' });
 for (const file of files) await send(judge(file));

@@ -63,6 +63,21 @@ std::string Utf8Buffer::flush() {
     return std::string(kReplacement);
 }
 
+std::string to_valid_utf8(std::string_view bytes) {
+    Utf8Buffer  buffer;
+    std::string text = buffer.push(bytes);
+    return text + buffer.flush();
+}
+
+bool is_valid_utf8(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const Scan scan = scan_character(bytes);
+        if (scan.validity != Validity::complete) return false;
+        bytes.remove_prefix(scan.length);
+    }
+    return true;
+}
+
 uint32_t utf16_length(std::string_view text) {
     uint32_t units = 0;
     for (const char c : text) {

@@ -1,4 +1,4 @@
-// Thread: engine.
+// Thread: a buffer belongs to one thread, the engine's; the functions may be called from any.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,11 @@ public:
 private:
     std::string held_;  // the start of one character, at most three bytes
 };
+
+// `bytes` as valid UTF-8: a copy in which U+FFFD stands for what cannot become a character.
+std::string to_valid_utf8(std::string_view bytes);
+// Whether `bytes` are valid UTF-8 as they stand.
+bool is_valid_utf8(std::string_view bytes);
 
 // Length of valid UTF-8 in UTF-16 code units.
 uint32_t utf16_length(std::string_view text);

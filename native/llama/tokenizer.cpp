@@ -1,6 +1,7 @@
 #include "tokenizer.h"
 
 #include "../core/error-code.h"
+#include "../core/utf8-buffer.h"
 
 #include <llama.h>
 
@@ -58,6 +59,9 @@ std::vector<TokenId> Tokenizer::tokenize(std::string_view text, bool add_special
     if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()) / 2) {
         throw Error(ErrorCode::invalid_job, "The text is too long to tokenize (over 1 GiB).");
     }
+    // llama.cpp throws on some invalid UTF-8 and takes other for characters that do not exist. A template can make it: it
+    // may cut a string between the bytes of a character.
+    if (!is_valid_utf8(text)) return tokenize(to_valid_utf8(text), add_special, parse_special);
     const auto           length = static_cast<int32_t>(text.size());
     // Room for one token per byte and those that begin and end the text, so that the text is tokenized only once.
     std::vector<TokenId> tokens(text.size() + 16);

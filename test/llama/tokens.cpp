@@ -2,6 +2,8 @@
 #include "token-corpus.h"
 #include "token-digests.h"
 
+#include "llama/tokenizer.h"
+
 #include <llama-interrupt.h>
 
 #include <chrono>
@@ -104,6 +106,22 @@ const Test interrupted("tokens: tokenizing ends when it is asked to", [] {
         }
         llama_set_interrupt(nullptr, nullptr);
         expect(has_ended, std::string("an end of ") + name);
+    }
+});
+
+// llama.cpp throws std::invalid_argument for a value beyond U+10FFFF and reads a surrogate as a character.
+const Test invalid("tokens: what is not valid UTF-8 is read as U+FFFD, in every vocabulary", [] {
+    const std::string mark = "\xEF\xBF\xBD";
+    for (const char* name : {"llama-spm", "qwen2", "bert-bge", "nomic-bert-moe", "gemma-4", "command-r"}) {
+        const Vocabulary         model = load(name);
+        const chasqui::Tokenizer tokenizer(llama_model_get_vocab(model.get()));
+        const auto               expect_read_as = [&](const std::string& bytes, const std::string& text) {
+            expect(tokenizer.tokenize(bytes, false, false) == tokenizer.tokenize(text, false, false), name + (": " + text));
+        };
+        expect_read_as("a \xF4\x90\x80\x80 b", "a " + mark + mark + mark + mark + " b");
+        expect_read_as("\xF7\xBF\xBF\xBF", mark + mark + mark + mark);
+        expect_read_as("\xED\xA0\x80x", mark + mark + mark + "x");
+        expect_read_as("x\xE2\x82", "x" + mark);
     }
 });
 

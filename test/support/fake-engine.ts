@@ -17,6 +17,7 @@ import type {
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/join-parts.js';
 import { ChasquiError } from '../../ts/errors.js';
+import { NO_COUNTS } from '../../ts/http/routes/health.js';
 import type { NativeReplyParser } from '../../ts/native/addon.js';
 import { FakeParser, parseBatches } from './fake-parser.js';
 import { FakeStream } from './fake-stream.js';
@@ -143,22 +144,11 @@ export class FakeEngine implements Engine {
 
   async stats(): Promise<EngineStats> {
     return {
+      ...NO_COUNTS,
       active: this.running.size,
-      queued: 0,
-      kvCellsUsed: 0,
-      kvCellsCached: 0,
       kvCellsTotal: this.model.contextLength,
       jobsFinished: this.finished,
       jobsCancelled: this.cancelled,
-      promptTokens: 0,
-      completionTokens: 0,
-      draftedTokens: 0,
-      acceptedTokens: 0,
-      decodeSteps: 0,
-      imagesEncoded: 0,
-      embeddedTokens: 0,
-      sampledAside: 0,
-      stepAgeMs: 0,
     };
   }
 

@@ -1,8 +1,8 @@
 /** An engine's counts → samples. */
 import type { EngineStats } from '../engine/engine.js';
+import { readProcessUsage } from '../process/process-usage.js';
 import type { MetricName } from './catalogue.js';
 import type { Snapshot } from './engine-snapshot.js';
-import { readProcessUsage } from './process-usage.js';
 import type { CurrentSamples } from './registry.js';
 
 /** The metrics that are one number among the engine's counts. */

@@ -1,8 +1,11 @@
 /** One model of a pool, through its loads and unloads. */
 import type { Engine } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
 import type { ManagedSource, OpenedModel } from './model-source.js';
 import type { PlannedModel } from './plan-loads.js';
 import { type ModelEntry, reasonOf } from './pool.js';
+
+const GIVEN_UP = new ChasquiError('engine_failed', 'The engine was given up.');
 
 export class ModelSlot {
   readonly source: ManagedSource;
@@ -53,15 +56,17 @@ export class ModelSlot {
   toEntry(waiting: number): ModelEntry {
     const { id, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
+    // It stays in its place until it is unloaded, but nothing computes there any more.
+    const isGivenUp = engine?.state === 'failed';
     return {
       id,
-      status: this.state === 'unloading' ? 'unloaded' : this.state,
+      status: isGivenUp ? 'failed' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,
       progress: this.state === 'loading' ? this.#progress : null,
       sizeBytes,
-      reason: this.state === 'failed' ? reasonOf(this.failure) : null,
-      memoryBytes: engine && this.#bytes,
-      pid: engine && this.#pid,
+      reason: isGivenUp ? reasonOf(GIVEN_UP) : this.state === 'failed' ? reasonOf(this.failure) : null,
+      memoryBytes: engine && !isGivenUp ? this.#bytes : null,
+      pid: engine && !isGivenUp ? this.#pid : null,
       running: this.#leases,
       waiting,
       expiresAt: engine && this.#expiresAt,

@@ -19,7 +19,7 @@ export async function runFit(
   } catch (error) {
     return notStarted(error as Error);
   }
-  const { child, describeEnd } = forked;
+  const { child, describeCrash } = forked;
   return new Promise((resolve) => {
     let answer: FitAnswer | undefined;
     const kill = () => child.kill('SIGKILL');
@@ -39,9 +39,7 @@ export async function runFit(
       else answer = message;
     });
     child.once('error', (error) => settle(notStarted(error)));
-    child.once('close', (code, ending) =>
-      settle(answer ?? { reason: crashed(describeEnd(code, ending)), ended: 'crashed' }),
-    );
+    child.once('close', (code, ending) => settle(answer ?? { reason: describeCrash(code, ending), ended: 'crashed' }));
     // What becomes of a child that ends before it has read this is seen in how it ended.
     child.send(task, () => {});
   });
@@ -49,8 +47,4 @@ export async function runFit(
 
 function notStarted({ message }: Error): FitAnswer {
   return { reason: `no process could be started for it: ${message}` };
-}
-
-function crashed(how: string): string {
-  return `the process that tried it crashed: ${how}`;
 }

@@ -35,7 +35,7 @@ interface ChildRun {
 }
 
 function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
-  const { child, describeEnd } = start([addonPath, task, ...files]);
+  const { child, describeCrash } = start([addonPath, task, ...files]);
   return new Promise((resolve, reject) => {
     const reported: TrialResult[] = [];
     let ready = false;
@@ -56,8 +56,8 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     });
     child.once('close', (code, signal) => {
       watch.stop();
-      if (ready) resolve({ reported, end: end || crashed(describeEnd(code, signal)) });
-      else reject(new TrialNotPossible(end || crashed(describeEnd(code, signal))));
+      if (ready) resolve({ reported, end: end || describeCrash(code, signal) });
+      else reject(new TrialNotPossible(end || describeCrash(code, signal)));
     });
   });
 }
@@ -72,8 +72,4 @@ function start(args: readonly string[]): ForkedScript {
 
 function notStarted({ message }: Error): TrialNotPossible {
   return new TrialNotPossible(`no process could be started to try modules in: ${message}`);
-}
-
-function crashed(how: string): string {
-  return `the process that tried it crashed: ${how}`;
 }

@@ -14,8 +14,8 @@ export class ForkFailed extends Error {}
 
 export interface ForkedScript {
   child: ChildProcess;
-  /** How it ended, in words, with the last line it wrote to standard error. */
-  describeEnd(code: number | null, signal: NodeJS.Signals | null): string;
+  /** That it crashed and how, in words, with the last line it wrote to standard error. */
+  describeCrash(code: number | null, signal: NodeJS.Signals | null): string;
   /** That line, or the one that says most; empty when there is none. */
   lastWords(): string;
 }
@@ -41,7 +41,7 @@ export function forkScript(script: URL, args: readonly string[] = [], options: F
   });
   if (child.pid !== undefined) endWithParent(child);
   const saidLast = () => lastWords(complaint);
-  return { child, describeEnd: (code, signal) => describeEnd(code, signal, saidLast()), lastWords: saidLast };
+  return { child, describeCrash: (code, signal) => describeCrash(code, signal, saidLast()), lastWords: saidLast };
 }
 
 /** Where Windows would have a pipe that cannot be read and written at a time, this asks for one that can. */
@@ -78,8 +78,8 @@ export function describeExit(code: number | null, signal: NodeJS.Signals | null)
   return signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
 }
 
-function describeEnd(code: number | null, signal: NodeJS.Signals | null, said: string): string {
-  return `${describeExit(code, signal)}${said ? ` (${said})` : ''}`;
+function describeCrash(code: number | null, signal: NodeJS.Signals | null, said: string): string {
+  return `the process that tried it crashed: ${describeExit(code, signal)}${said ? ` (${said})` : ''}`;
 }
 
 /** A failed assertion, or an error that nobody caught, says more than what is printed after it. */

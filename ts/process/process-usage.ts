@@ -1,4 +1,4 @@
-/** What another process uses, as Linux's /proc shows it. */
+/** What a process uses, as Linux's /proc shows it. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessUsage {

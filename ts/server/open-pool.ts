@@ -14,7 +14,7 @@ import { ManagedPool } from '../models/managed-pool.js';
 import type { ManagedSource } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
-import { residentBytes } from '../process/resident-bytes.js';
+import { readProcessUsage } from '../process/process-usage.js';
 
 export interface ModelsSettings {
   /** Files of models, which are loaded at the start as far as they fit. */
@@ -172,7 +172,7 @@ async function openEngine(
 
 async function measure(engine: Engine): Promise<{ bytes: number | null; pid: number | null }> {
   const pid = engine instanceof SupervisedEngine ? await engine.pid() : undefined;
-  return pid === undefined ? { bytes: null, pid: null } : { bytes: residentBytes(pid), pid };
+  return pid === undefined ? { bytes: null, pid: null } : { bytes: readProcessUsage(pid)?.residentBytes ?? null, pid };
 }
 
 function sizeOf(file: string): number | null {

@@ -4,6 +4,7 @@ import type { LoadHooks } from '../../../ts/engine/load-options.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import { ManagedPool, type ManagedPoolOptions } from '../../../ts/models/managed-pool.js';
 import type { ManagedSource, OpenedModel } from '../../../ts/models/model-source.js';
+import type { ModelEntry } from '../../../ts/models/pool.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 import { until } from '../../support/until.js';
 
@@ -271,6 +272,20 @@ test('what is loaded at the start is loaded before it is ready', async () => {
   const failure = new Error('broken');
   a.fail(failure);
   assert.is(await failing.catch((error) => error), failure);
+});
+
+test('a model whose engine was given up is listed as failed, until it is unloaded and loaded again', async () => {
+  const a = new FakeSource('a');
+  const { pool, states } = await poolOf([a]);
+  (await pool.acquire('a', {})).release();
+  (a.engines[0] as FakeEngine).state = 'failed';
+  const { status, reason, pid } = pool.list()[0] as ModelEntry;
+  assert.equal([status, pid], ['failed', null]);
+  assert.match(String(reason), /is not started any more/);
+  pool.unload('a');
+  await until(() => states()[0] === 'unloaded', 'it is unloaded');
+  (await pool.acquire('a', {})).release();
+  assert.equal(states(), ['loaded']);
 });
 
 test('closing it ends loads, refuses who waits, and closes engines', async () => {

@@ -19,7 +19,7 @@ const task = { request: { path: 'model.gguf' }, spareBytes: 7 } as FitTask;
 /** In the addon's place, which the child loads as any other module. */
 function addon(body: string): string {
   const file = join(folder, `${body.replace(/\W+/g, '-').slice(0, 40)}.cjs`);
-  writeFileSync(file, `exports.fit = (request, spareBytes) => { ${body} };`);
+  writeFileSync(file, `exports.ownProcess = () => {}; exports.fit = (request, spareBytes) => { ${body} };`);
   return file;
 }
 

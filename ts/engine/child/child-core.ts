@@ -52,9 +52,10 @@ export class ChildCore implements EngineCore {
     this.#pipe = pipe;
     this.#process = process;
     const events = new EventsDecoder();
-    const toldOfEnds: OnCoreEvents = (records, count, ...rest) => {
+    // Once for each wake, so nothing is gathered in a list.
+    const toldOfEnds: OnCoreEvents = (records, count, text, extras, parsed) => {
       this.#endJobs(records, count);
-      onEvents(records, count, ...rest);
+      onEvents(records, count, text, extras, parsed);
     };
     const reader = new FrameReader((kind, payload) => {
       if (kind === FRAME.events) events.decode(payload, toldOfEnds);

@@ -33,11 +33,14 @@ const RECORD_BYTES = FIELDS_PER_RECORD * 4;
 /** A request may bring 64 MiB of images, which become pixels only in the engine. */
 export const MAX_FRAME_BYTES = 2 ** 30;
 
-/** Throws `request_too_large` for a payload of more bytes than `most`, which the other side would not take. */
-export function encodeFrame(kind: FrameKind, value: unknown, most = MAX_FRAME_BYTES - 1): Buffer {
+/** Throws `request_too_large` for a payload of more than `maxBytes`, which the other side would not take. */
+export function encodeFrame(kind: FrameKind, value: unknown, maxBytes = MAX_FRAME_BYTES - 1): Buffer {
   const payload = serialize(value);
-  if (payload.length > most) {
-    throw new ChasquiError('request_too_large', `The request takes up ${payload.length} bytes, of ${most} at most.`);
+  if (payload.length > maxBytes) {
+    throw new ChasquiError(
+      'request_too_large',
+      `The request takes up ${payload.length} bytes, of ${maxBytes} at most.`,
+    );
   }
   const frame = Buffer.allocUnsafe(HEAD_BYTES + payload.length);
   writeHead(frame, kind);

@@ -312,7 +312,7 @@ async function startModel(
   const began = performance.now();
   const streams = new Map<number, JobStream>();
   const child = await start(path, options, {
-    onEvents: (...events) => deliver(streams, ...events),
+    onEvents: (records, count, text, extras, parsed) => deliver(streams, records, count, text, extras, parsed),
     onProgress: hooks.onProgress,
     signal: hooks.signal,
     loadTimeoutMs: LOAD_TIMEOUT_MS,

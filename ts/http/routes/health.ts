@@ -31,7 +31,7 @@ export function readyEngines(pool: ModelPool): Engine[] {
     : modelLoading(loading ?? (entries[0] as ModelEntry));
 }
 
-const NO_COUNTS: EngineStats = {
+export const NO_COUNTS: Readonly<EngineStats> = {
   active: 0,
   queued: 0,
   kvCellsUsed: 0,

@@ -1,10 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { OPERATIONS } from '../../ts/http/openapi/operations.js';
 import { testApp } from '../support/build-app.js';
-import { MODES } from '../support/modes.js';
-import { documentOf } from './documents.js';
+import { MODES, PROFILES } from '../support/modes.js';
+import { documentOf, endpointsOf } from './documents.js';
 
 const test = suite('conformance: the OpenAPI document');
 
@@ -15,12 +14,18 @@ for (const mode of MODES) {
     assert.ok(result.valid);
   });
 
-  test(`describes every endpoint and every field of a body (${mode})`, async () => {
+  test(`describes every field of a body, and what stands in a path (${mode})`, async () => {
     const { paths, components } = await documentOf(mode);
-    const described = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-    );
-    assert.equal(described.sort(), Object.keys(OPERATIONS).sort());
+    for (const [path, methods] of Object.entries(paths)) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const { parameters = [] } of Object.values(methods) as { parameters?: { name: string }[] }[]) {
+        assert.equal(
+          parameters.map(({ name }) => name),
+          named,
+          path,
+        );
+      }
+    }
     const requests = Object.entries(components.schemas).filter(([name]) => name.endsWith('Request'));
     assert.ok(requests.length > 0);
     for (const [name, { properties }] of requests) {
@@ -33,12 +38,19 @@ for (const mode of MODES) {
   });
 }
 
-test('leaves no route out', async () => {
-  const { app } = testApp();
-  await app.ready();
-  const listed = (await app.inject('/nowhere')).json().error.message as string;
-  const [, list = ''] = /There are (.*)\./.exec(listed) ?? [];
-  assert.equal(list.split(/, | and /).sort(), Object.keys(OPERATIONS).sort());
+for (const mode of ['runtime', 'desktop'] as const) {
+  test(`leaves no route out (${mode})`, async () => {
+    const { app } = testApp({}, {}, PROFILES[mode]);
+    await app.ready();
+    const listed = (await app.inject('/nowhere')).json().error.message as string;
+    const [, list = ''] = /There are (.*)\./.exec(listed) ?? [];
+    assert.equal(list.split(/, | and /).sort(), endpointsOf(await documentOf(mode)).sort());
+  });
+}
+
+test('has the same endpoints in every mode', async () => {
+  const [one, ...others] = await Promise.all(MODES.map(async (mode) => endpointsOf(await documentOf(mode))));
+  for (const other of others) assert.equal(other, one);
 });
 
 test('shows the defaults and the parameters of its mode', async () => {
@@ -66,7 +78,7 @@ test('is a page as well, which needs nothing from elsewhere', async () => {
   assert.match(String(headers['content-type']), /^text\/html/);
   assert.match(String(headers['content-security-policy']), "default-src 'none'");
   assert.not.match(body, /<script|<link|<img|src=|@import|url\(/);
-  for (const endpoint of Object.keys(OPERATIONS)) assert.match(body, `<h2>${endpoint}</h2>`);
+  for (const endpoint of endpointsOf(await documentOf('runtime'))) assert.match(body, `<h2>${endpoint}</h2>`);
 });
 
 test.run();

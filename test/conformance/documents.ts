@@ -9,3 +9,10 @@ export async function documentOf(mode: Mode): Promise<OpenApiDocument> {
   const base = mode === 'serverless' ? `/${DEPLOYMENT.org}/${DEPLOYMENT.app}` : '';
   return (await app.inject(`${base}/openapi.json`)).json();
 }
+
+/** The endpoints that a document describes, as `POST /v1/chat/completions`. */
+export function endpointsOf({ paths }: OpenApiDocument): string[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}

@@ -3,12 +3,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ERRORS } from '../../ts/errors.ts';
-import { defaultOf } from '../../ts/http/openapi/fields.ts';
-import { OPERATIONS } from '../../ts/http/openapi/operations.ts';
 import { desktop } from '../../ts/profiles/desktop.ts';
 import type { Profile } from '../../ts/profiles/profile.ts';
 import { runtime } from '../../ts/profiles/runtime.ts';
 import { serverless } from '../../ts/profiles/serverless.ts';
+import { documentOf, endpointsOf } from '../conformance/documents.ts';
+import { FIELDS_PAGE, pageWithFields } from './field-table.ts';
 import { anchors, linkedTerms, links, tableWith, terms } from './markdown.ts';
 import { exists, files, read } from './source-tree.ts';
 
@@ -92,25 +92,17 @@ test('the table of dependencies is that of package.json', () => {
   assert.equal(documented.sort(), [...Object.keys(dependencies), ...Object.keys(peerDependencies)].sort());
 });
 
-test('the table of endpoints is that of the code', () => {
+test('the table of endpoints is that of the code', async () => {
   const { rows } = tableWith(read(HTTP), 'method and path', 'reply');
   const documented = rows.map((row) => terms(row['method and path'] ?? '')[0]);
-  assert.equal(documented.sort(), Object.keys(OPERATIONS).sort());
+  assert.equal(documented.sort(), endpointsOf(await documentOf('runtime')).sort());
+});
+
+test(`the table of request fields is that of the code: npx tsx test/house/field-table.ts writes it`, () => {
+  assert.is(read(FIELDS_PAGE), pageWithFields());
 });
 
 const profiles: Record<string, Profile> = { runtime, desktop, serverless };
-
-test('the table of request fields is that of the code, with its defaults', () => {
-  const { rows } = tableWith(read(HTTP), 'field', 'default', 'meaning');
-  const documented = rows.map(({ field = '', default: value = '' }) => [terms(field)[0], value]);
-  const known = [...new Set(Object.values(profiles).flatMap(({ parameters }) => parameters))];
-  const wanted = known.map((field) => {
-    const [usual, other] = [runtime, desktop].map((profile) => defaultOf(field, profile));
-    if (usual === undefined) return [field, ''];
-    return [field, usual === other ? String(usual) : `${usual}; ${other} in desktop mode`];
-  });
-  assert.equal(documented.sort(), wanted.sort());
-});
 
 test('the table of hosting modes is that of the profiles', () => {
   const { columns, rows } = tableWith(read(MODES), '`desktop`');

@@ -3,7 +3,8 @@
  * At any time at most one part is open, and a closed part is never opened again.
  */
 import { newId } from '../new-id.js';
-import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
+import type { ToolCallDelta } from '../schemas/chat-chunk.js';
+import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { CompletionDelta } from './completion-reader.js';
 
 export interface CompletionPart {

@@ -1,7 +1,8 @@
 /** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
 import type { Finish, FinishReason, ReplyDelta, Token } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
-import type { LogprobEntry, ToolCallDelta } from '../schemas/chat-response.js';
+import type { ToolCallDelta } from '../schemas/chat-chunk.js';
+import type { LogprobEntry } from '../schemas/chat-response.js';
 import { LogprobQueue } from './logprobs.js';
 
 /** The fields that are present are listed in the order in which the model produced them. */

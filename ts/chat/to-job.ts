@@ -2,7 +2,7 @@
 import type { RenderedPrompt } from '../engine/engine.js';
 import { completeJob, type GenerateOptions, grammarOf, type Job, type SamplingSettings } from '../engine/job.js';
 import type { Profile } from '../profiles/profile.js';
-import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
+import type { ChatCompletionRequest, ChatParameter } from '../schemas/chat-completion.js';
 
 export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, profile: Profile): Job {
   const options: GenerateOptions = {
@@ -32,16 +32,30 @@ const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_MAGNITUDE = 1e6;
 const MIN_MAGNITUDE = 1e-6;
 
+/**
+ * The fields that set a number of the sampler: which setting, and how the value becomes one. Where a request leaves them
+ * open, the mode's profile has the value. Of two fields with one setting the later row wins.
+ */
+export const SAMPLING_FIELDS = {
+  temperature: ['temperature', toTemperature],
+  top_k: ['topK', (count) => Math.min(count, MAX_TOKENS)],
+  top_p: ['topP', (share) => share],
+  min_p: ['minP', (share) => share],
+  repeat_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
+  repetition_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
+  presence_penalty: ['presencePenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
+  frequency_penalty: ['frequencyPenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
+} as const satisfies Partial<Record<ChatParameter, readonly [keyof SamplingSettings, (value: number) => number]>>;
+
+const samplingFields = Object.keys(SAMPLING_FIELDS) as (keyof typeof SAMPLING_FIELDS)[];
+
 function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   const sampling: Partial<SamplingSettings> = {};
-  const penalty = body.repetition_penalty ?? body.repeat_penalty;
-  if (body.temperature !== undefined) sampling.temperature = toTemperature(body.temperature);
-  if (body.top_k !== undefined) sampling.topK = Math.min(body.top_k, MAX_TOKENS);
-  if (body.top_p !== undefined) sampling.topP = body.top_p;
-  if (body.min_p !== undefined) sampling.minP = body.min_p;
-  if (penalty !== undefined) sampling.repeatPenalty = within(penalty, MIN_MAGNITUDE);
-  if (body.presence_penalty !== undefined) sampling.presencePenalty = within(body.presence_penalty, -MAX_MAGNITUDE);
-  if (body.frequency_penalty !== undefined) sampling.frequencyPenalty = within(body.frequency_penalty, -MAX_MAGNITUDE);
+  for (const field of samplingFields) {
+    const value = body[field];
+    const [setting, toSetting] = SAMPLING_FIELDS[field];
+    if (value !== undefined) sampling[setting] = toSetting(value);
+  }
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
   if (body.seed !== undefined) sampling.seed = foldSeed(body.seed);
   return sampling;

@@ -1,6 +1,6 @@
 /** What makes one hosting mode differ from another. Data only: the same app, routes and schemas serve all of them. */
 import type { SamplingSettings } from '../engine/job.js';
-import type { ChatParameter } from '../schemas/chat-completion.js';
+import { CHAT_PARAMETERS, type ChatParameter } from '../schemas/chat-completion.js';
 
 export interface Profile {
   mode: 'runtime' | 'desktop' | 'serverless';
@@ -39,38 +39,7 @@ export interface Profile {
   allowsLoopbackImageHosts: boolean;
 }
 
-/** Parameters that the specification gives to every mode. */
-export const COMMON_PARAMETERS: readonly ChatParameter[] = [
-  'model',
-  'messages',
-  'stream',
-  'temperature',
-  'top_p',
-  'top_k',
-  'max_tokens',
-];
-
-/** Further parameters that every mode obeys. */
-export const EXTENSIONS: readonly ChatParameter[] = [
-  'stream_options',
-  'presence_penalty',
-  'frequency_penalty',
-  'max_completion_tokens',
-  'seed',
-  'n',
-  'logprobs',
-  'top_logprobs',
-  'logit_bias',
-  'ignore_eos',
-  'cache_prompt',
-  'priority',
-  'response_format',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'functions',
-  'grammar',
-  'reasoning_effort',
-  'chat_template_kwargs',
-  'timings',
-];
+/** All request fields but those that only other modes have. */
+export function parametersWithout(...names: readonly ChatParameter[]): readonly ChatParameter[] {
+  return CHAT_PARAMETERS.filter((name) => !names.includes(name));
+}

@@ -1,94 +1,44 @@
 /** Anthropic's content blocks, of which the messages of `POST /v1/messages` consist. */
-import { variantsBy } from './variants.js';
+import { anyObject, exactly, limited, objectOf, orNull, type Static, string } from './json-schema.js';
+import { textOrParts, variantsBy } from './variants.js';
 
-export interface TextBlock {
-  type: 'text';
-  text: string;
-}
+const notEmpty = limited(string, { minLength: 1 });
 
-export interface ImageBlock {
-  type: 'image';
-  source: { type: 'base64'; media_type: string; data: string } | { type: 'url'; url: string };
-}
+const text = objectOf({ type: exactly('text'), text: string });
 
-export interface ToolUseBlock {
-  type: 'tool_use';
-  id: string;
-  name: string;
-  input: Record<string, unknown>;
-}
+const image = objectOf({
+  type: exactly('image'),
+  source: variantsBy('type', [
+    objectOf({ type: exactly('base64'), media_type: string, data: notEmpty }),
+    objectOf({ type: exactly('url'), url: notEmpty }),
+  ]),
+});
 
-export interface ToolResultBlock {
-  type: 'tool_result';
-  tool_use_id: string;
-  content?: string | (TextBlock | ImageBlock)[] | null;
-}
+const toolUse = objectOf({ type: exactly('tool_use'), id: string, name: string, input: anyObject });
 
-export interface ThinkingBlock {
-  type: 'thinking';
-  thinking: string;
-}
+const toolResult = objectOf(
+  { type: exactly('tool_result'), tool_use_id: string },
+  { content: orNull(textOrParts([text, image])) },
+);
+
+const thinking = objectOf({ type: exactly('thinking'), thinking: string });
 
 /** Reasoning that only Anthropic's own servers can read. */
-export interface RedactedThinkingBlock {
-  type: 'redacted_thinking';
-}
+const redactedThinking = objectOf({ type: exactly('redacted_thinking') });
 
-export type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
-export type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock;
+export const systemContent = textOrParts([text]);
 
-export type AnthropicMessage =
-  | { role: 'user'; content: string | UserBlock[] }
-  | { role: 'assistant'; content: string | AssistantBlock[] }
-  | { role: 'system'; content: string | TextBlock[] };
-
-const string = { type: 'string' };
-
-const text = { required: ['text'], properties: { type: { const: 'text' }, text: string } };
-
-const image = {
-  required: ['source'],
-  properties: {
-    type: { const: 'image' },
-    source: variantsBy('type', [
-      {
-        required: ['media_type', 'data'],
-        properties: { type: { const: 'base64' }, media_type: string, data: { type: 'string', minLength: 1 } },
-      },
-      { required: ['url'], properties: { type: { const: 'url' }, url: { type: 'string', minLength: 1 } } },
-    ]),
-  },
-};
-
-const toolUse = {
-  required: ['id', 'name', 'input'],
-  properties: { type: { const: 'tool_use' }, id: string, name: string, input: { type: 'object' } },
-};
-
-const toolResult = {
-  required: ['tool_use_id'],
-  properties: {
-    type: { const: 'tool_result' },
-    tool_use_id: string,
-    content: { type: ['string', 'array', 'null'], items: variantsBy('type', [text, image]) },
-  },
-};
-
-const thinking = { required: ['thinking'], properties: { type: { const: 'thinking' }, thinking: string } };
-const redactedThinking = { properties: { type: { const: 'redacted_thinking' } } };
-
-/** A string or blocks. */
-export function blocksOf(...variants: object[]): object {
-  return { type: ['string', 'array'], items: variantsBy('type', variants) };
-}
-
-export const systemContentSchema = blocksOf(text);
-
-export const anthropicMessageSchema = variantsBy('role', [
-  { required: ['content'], properties: { role: { const: 'user' }, content: blocksOf(text, image, toolResult) } },
-  {
-    required: ['content'],
-    properties: { role: { const: 'assistant' }, content: blocksOf(text, thinking, redactedThinking, toolUse) },
-  },
-  { required: ['content'], properties: { role: { const: 'system' }, content: systemContentSchema } },
+export const anthropicMessage = variantsBy('role', [
+  objectOf({ role: exactly('user'), content: textOrParts([text, image, toolResult]) }),
+  objectOf({ role: exactly('assistant'), content: textOrParts([text, thinking, redactedThinking, toolUse]) }),
+  objectOf({ role: exactly('system'), content: systemContent }),
 ]);
+
+export type TextBlock = Static<typeof text>;
+export type ImageBlock = Static<typeof image>;
+export type ToolUseBlock = Static<typeof toolUse>;
+export type ToolResultBlock = Static<typeof toolResult>;
+export type ThinkingBlock = Static<typeof thinking>;
+export type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
+export type AssistantBlock = TextBlock | ThinkingBlock | Static<typeof redactedThinking> | ToolUseBlock;
+export type AnthropicMessage = Static<typeof anthropicMessage>;

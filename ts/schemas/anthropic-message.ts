@@ -1,57 +1,28 @@
 /** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
+import type { ErrorCode, ErrorType } from '../errors.js';
 import {
   anyOf,
   anything,
   arrayOf,
   exactly,
   integer,
-  type JsonSchema,
   nothing,
   objectOf,
   oneOf,
   orNull,
+  type Static,
   string,
+  typed,
 } from './json-schema.js';
-
-export type CompletionBlock =
-  | { type: 'text'; text: string; citations: null }
-  /** Only Anthropic's own servers sign reasoning. */
-  | { type: 'thinking'; thinking: string; signature: '' }
-  | { type: 'tool_use'; id: string; name: string; input: unknown; caller: { type: 'direct' } };
-
-export type StopReason = 'end_turn' | 'max_tokens' | 'model_context_window_exceeded' | 'stop_sequence' | 'tool_use';
-
-export interface MessageUsage {
-  /** The tokens of the prompt that were computed for this completion. */
-  input_tokens: number;
-  /** The tokens of the prompt that were found in the cache. */
-  cache_read_input_tokens: number;
-  /** Always 0, because writing to the cache costs nothing here. */
-  cache_creation_input_tokens: number;
-  output_tokens: number;
-  /** Present where the template tells reasoning apart, or there were tools. */
-  output_tokens_details?: { thinking_tokens: number };
-}
-
-export interface MessageReply {
-  id: string;
-  type: 'message';
-  role: 'assistant';
-  model: string;
-  content: CompletionBlock[];
-  stop_reason: StopReason | null;
-  stop_sequence: string | null;
-  usage: MessageUsage;
-}
-
-/** The reply of `POST /v1/messages/count_tokens`. */
-export interface TokenCount {
-  input_tokens: number;
-}
 
 const block = anyOf(
   objectOf({ type: exactly('text'), text: string, citations: nothing }),
-  objectOf({ type: exactly('thinking'), thinking: string, signature: string }),
+  objectOf({
+    type: exactly('thinking'),
+    thinking: string,
+    /** Only Anthropic's own servers sign reasoning. */
+    signature: typed<''>(string),
+  }),
   objectOf({
     type: exactly('tool_use'),
     id: string,
@@ -61,19 +32,24 @@ const block = anyOf(
   }),
 );
 
-const stopping = {
-  stop_reason: orNull(oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use')),
-  stop_sequence: orNull(string),
-};
+const stopReason = oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use');
+
+const stopping = { stop_reason: orNull(stopReason), stop_sequence: orNull(string) };
 
 const usage = objectOf(
   {
+    /** The tokens of the prompt that were computed for this completion. */
     input_tokens: integer,
+    /** The tokens of the prompt that were found in the cache. */
     cache_read_input_tokens: integer,
+    /** Always 0, because writing to the cache costs nothing here. */
     cache_creation_input_tokens: integer,
     output_tokens: integer,
   },
-  { output_tokens_details: objectOf({ thinking_tokens: integer }) },
+  {
+    /** Present where the template tells reasoning apart, or there were tools. */
+    output_tokens_details: objectOf({ thinking_tokens: integer }),
+  },
 );
 
 export const messageReplySchema = objectOf({
@@ -103,10 +79,16 @@ export const messageEventSchema = anyOf(
   objectOf({ type: exactly('message_stop') }),
 );
 
+/** The reply of `POST /v1/messages/count_tokens`. */
 export const tokenCountSchema = objectOf({ input_tokens: integer });
 
 /** The schema of failures that have one of these codes. */
-export function anthropicErrorSchema(_types: readonly string[], codes: readonly string[]): JsonSchema {
+export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
   const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
   return objectOf({ type: exactly('error'), error: objectOf(error) });
 }
+
+export type CompletionBlock = Static<typeof block>;
+export type StopReason = Static<typeof stopReason>;
+export type MessageReply = Static<typeof messageReplySchema>;
+export type TokenCount = Static<typeof tokenCountSchema>;

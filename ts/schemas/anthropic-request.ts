@@ -2,115 +2,105 @@
  * The bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`. Only impossible values are refused here.
  * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
+import { anthropicMessage, systemContent } from './anthropic-content.js';
+import { MAX_STOP_STRINGS, model, stopString, stream, temperature, topP } from './chat-completion.js';
+import { chatExtras } from './chat-extras.js';
 import {
-  type AnthropicMessage,
-  anthropicMessageSchema,
-  systemContentSchema,
-  type TextBlock,
-} from './anthropic-content.js';
-import { type ChatCompletionRequest, type ChatParameter, MAX_STOP_STRINGS, stopString } from './chat-completion.js';
-import { type ChatExtra, chatExtraSchemas, chatExtras } from './chat-extras.js';
-import { functionName, variantsBy } from './variants.js';
+  anyObject,
+  arrayOf,
+  boolean,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  type StaticFields,
+  string,
+} from './json-schema.js';
+import { functionName, variantsBy, withFields } from './variants.js';
 
-export interface AnthropicTool {
-  /** Absent or `custom`; anything else is a tool of Anthropic's own. */
-  type?: string | null;
-  name: string;
-  description?: string | null;
-  /** A JSON Schema. */
-  input_schema?: Record<string, unknown>;
-  strict?: boolean | null;
-}
-
-export type AnthropicToolChoice = { disable_parallel_tool_use?: boolean | null } & (
-  | { type: 'auto' }
-  | { type: 'any' }
-  | { type: 'none' }
-  | { type: 'tool'; name: string }
+const tool = objectOf(
+  { name: functionName },
+  {
+    /** Absent or `custom`; anything else is a tool of Anthropic's own. */
+    type: orNull(string),
+    description: orNull(string),
+    /** A JSON Schema. */
+    input_schema: anyObject,
+    strict: orNull(boolean),
+  },
 );
 
-export interface MessagesRequest extends Pick<ChatCompletionRequest, ChatExtra> {
-  model: string;
-  messages: AnthropicMessage[];
-  /** Not in a request to count tokens. */
-  max_tokens: number;
-  system?: string | TextBlock[];
-  tools?: AnthropicTool[];
-  tool_choice?: AnthropicToolChoice;
-  stop_sequences?: string[];
-  temperature?: number;
-  top_p?: number;
-  stream?: boolean;
-  metadata?: Record<string, unknown>;
-  thinking?: { type: string };
-  output_config?: { effort?: string | null; format?: { type: 'json_schema'; schema: Record<string, unknown> } | null };
-}
-
-export type MessagesParameter = keyof MessagesRequest;
-
-const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools'];
-const nullableString = { type: ['string', 'null'] };
-const nullableBoolean = { type: ['boolean', 'null'] };
-
-const tool = {
-  type: 'object',
-  required: ['name'],
-  properties: {
-    type: nullableString,
-    name: functionName,
-    description: nullableString,
-    input_schema: { type: 'object' },
-    strict: nullableBoolean,
-  },
-};
-
-const toolChoice = {
-  ...variantsBy('type', [
-    { properties: { type: { enum: ['auto', 'any', 'none'] } } },
-    { required: ['name'], properties: { type: { const: 'tool' }, name: functionName } },
+const toolChoice = withFields(
+  variantsBy('type', [
+    objectOf({ type: oneOf('auto', 'any', 'none') }),
+    objectOf({ type: exactly('tool'), name: functionName }),
   ]),
-  properties: { disable_parallel_tool_use: nullableBoolean },
-};
+  objectOf({}, { disable_parallel_tool_use: orNull(boolean) }),
+);
 
-const outputConfig = {
-  type: 'object',
-  properties: {
-    effort: { enum: ['low', 'medium', 'high', 'xhigh', 'max', null] },
-    format: {
-      type: ['object', 'null'],
-      required: ['type', 'schema'],
-      properties: { type: { const: 'json_schema' }, schema: { type: 'object' } },
-    },
+const outputConfig = objectOf(
+  {},
+  {
+    effort: orNull(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+    format: orNull(objectOf({ type: exactly('json_schema'), schema: anyObject })),
   },
+);
+
+const required = {
+  model,
+  messages: field(
+    'The conversation so far, the oldest message first.',
+    limited(arrayOf(anthropicMessage), { minItems: 1 }),
+  ),
 };
 
-const ownSchemas = {
-  model: { type: 'string' },
-  messages: { type: 'array', minItems: 1, items: anthropicMessageSchema },
-  max_tokens: { type: 'integer', minimum: 1 },
-  system: systemContentSchema,
-  tools: { type: 'array', items: tool },
-  tool_choice: toolChoice,
-  stop_sequences: { type: 'array', maxItems: MAX_STOP_STRINGS, items: stopString },
-  temperature: { type: 'number', minimum: 0 },
-  top_p: { type: 'number', minimum: 0, maximum: 1 },
-  stream: { type: 'boolean' },
-  metadata: { type: 'object' },
-  thinking: { type: 'object', required: ['type'], properties: { type: { enum: THINKING } } },
-  output_config: outputConfig,
-} satisfies Record<Exclude<MessagesParameter, ChatExtra>, object>;
+/** Not in a request to count tokens. */
+const maxTokens = field('The most tokens of a completion.', integer, { minimum: 1 });
 
-/** The fields that a mode obeys here, given those that it obeys in chat bodies. */
-export function messagesParameters(parameters: readonly ChatParameter[]): MessagesParameter[] {
-  const extras = chatExtras(parameters).filter((extra) => extra !== 'stop');
-  return [...(Object.keys(ownSchemas) as MessagesParameter[]), ...extras];
+const optional = {
+  system: field('The system message.', systemContent),
+  tools: field('The functions that the model may call.', arrayOf(tool)),
+  tool_choice: field('Whether the model must call a function, and which.', toolChoice),
+  stop_sequences: field(
+    'Texts that end the completion and are not part of it.',
+    limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS }),
+  ),
+  temperature,
+  top_p: topP,
+  stream,
+  metadata: field('Ignored.', anyObject),
+  thinking: field(
+    'Whether the model should reason, where its template knows that.',
+    objectOf({ type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools') }),
+  ),
+  output_config: field(
+    'In `format`: a schema that the completion must match. In `effort`: how long the model should reason.',
+    outputConfig,
+  ),
+};
+
+/** `stop` is `stop_sequences` here. */
+function extrasOf(parameters: readonly string[]): Omit<ReturnType<typeof chatExtras>, 'stop'> {
+  const { stop: _stop, ...extras } = chatExtras(parameters);
+  return extras;
 }
 
-export function messagesSchema(parameters: readonly ChatParameter[]): object {
-  const properties = { ...ownSchemas, ...chatExtraSchemas(parameters) };
-  return { type: 'object', required: ['model', 'max_tokens', 'messages'], properties };
+export type AnthropicTool = Static<typeof tool>;
+export type AnthropicToolChoice = Static<typeof toolChoice>;
+export type MessagesRequest = StaticFields<
+  typeof required & { max_tokens: typeof maxTokens },
+  typeof optional & ReturnType<typeof extrasOf>
+>;
+
+/** The schema for a mode whose chats support `parameters`. */
+export function messagesSchema(parameters: readonly string[]) {
+  return objectOf({ ...required, max_tokens: maxTokens }, { ...optional, ...extrasOf(parameters) });
 }
 
-export function countTokensSchema(parameters: readonly ChatParameter[]): object {
-  return { ...messagesSchema(parameters), required: ['model', 'messages'] };
+export function countTokensSchema(parameters: readonly string[]) {
+  return objectOf(required, { max_tokens: maxTokens, ...optional, ...extrasOf(parameters) });
 }

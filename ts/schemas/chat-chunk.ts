@@ -1,27 +1,29 @@
-/** One event of a streamed chat completion, for readers: chunks are put together from text. */
-import { chatCompletionReplySchema } from './chat-response.js';
-import { arrayOf, exactly, integer, objectOf, oneOf, orNull, string } from './json-schema.js';
+/** One event of a streamed chat completion. */
+import { choiceLogprobs, timings, usage } from './chat-response.js';
+import { arrayOf, exactly, integer, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
 
-const { choices, timings, usage } = chatCompletionReplySchema.properties;
-
+/** The first delta of a call has its id and name; the later ones continue its arguments. */
 const toolCallDelta = objectOf(
-  { index: integer, function: objectOf({ arguments: string }, { name: string }) },
+  {
+    /** Which of the completion's calls; they come one after the other. */
+    index: integer,
+    function: objectOf({ arguments: string }, { name: string }),
+  },
   { id: string, type: exactly('function') },
 );
 
 const delta = objectOf(
-  { content: orNull(string) },
   {
-    role: exactly('assistant'),
-    reasoning_content: string,
-    tool_calls: arrayOf(toolCallDelta),
+    /** In every chunk: a string, or null where the chunk brings something else. */
+    content: orNull(string),
   },
+  { role: exactly('assistant'), reasoning_content: string, tool_calls: arrayOf(toolCallDelta) },
 );
 
 const choice = objectOf({
   index: integer,
   delta,
-  logprobs: choices.items.properties.logprobs,
+  logprobs: choiceLogprobs,
   finish_reason: orNull(oneOf('stop', 'length', 'tool_calls')),
 });
 
@@ -32,7 +34,16 @@ export const chatChunkSchema = objectOf(
     created: integer,
     model: string,
     system_fingerprint: string,
+    /** Empty in the usage chunk only. */
     choices: arrayOf(choice),
   },
-  { usage: orNull(usage), timings },
+  {
+    /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last. */
+    usage: orNull(usage),
+    /** Present only when `timings` asked for it, in the chunk that ends a choice. */
+    timings,
+  },
 );
+
+export type ToolCallDelta = Static<typeof toolCallDelta>;
+export type ChatCompletionChunk = Static<typeof chatChunkSchema>;

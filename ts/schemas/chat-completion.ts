@@ -1,61 +1,32 @@
 /**
  * The body of `POST /v1/chat/completions`. Only impossible values are refused; unusual ones are the caller's choice.
  * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
+ *
+ * Fields are grouped by the endpoints that take them, and each stands here once: its type and the document that
+ * describes it come from its schema.
  */
-import { type Message, messageSchema } from './message.js';
-import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tool.js';
-
-export interface ChatCompletionRequest {
-  model: string;
-  messages: Message[];
-  stream?: boolean;
-  stream_options?: { include_usage?: boolean | null };
-  temperature?: number;
-  top_p?: number;
-  top_k?: number;
-  min_p?: number;
-  /** The penalty on repeated tokens, under the name that the runtime mode has for it. */
-  repetition_penalty?: number;
-  /** The same under the desktop mode's name. */
-  repeat_penalty?: number;
-  presence_penalty?: number;
-  frequency_penalty?: number;
-  max_tokens?: number;
-  /** OpenAI's newer name for `max_tokens`; it wins when both are there. */
-  max_completion_tokens?: number;
-  stop?: string | string[];
-  seed?: number;
-  n?: number;
-  logprobs?: boolean;
-  top_logprobs?: number;
-  /** Token id → what is added to its logit. */
-  logit_bias?: Record<string, number>;
-  /** From llama.cpp: generation goes on past the end of text, for measuring. */
-  ignore_eos?: boolean;
-  /** From llama.cpp: false computes the whole prompt anew. */
-  cache_prompt?: boolean;
-  /** Higher ones are served first; the default is 0. */
-  priority?: number;
-  response_format?: ResponseFormat;
-  tools?: Tool[];
-  tool_choice?: ToolChoice;
-  parallel_tool_calls?: boolean;
-  functions?: unknown[];
-  /** From llama.cpp: what the completion must match, in GBNF. */
-  grammar?: string;
-  reasoning_effort?: string;
-  /** From llama.cpp: variables of the chat template. */
-  chat_template_kwargs?: Record<string, unknown>;
-  /** Reports times and rates with the completion. */
-  timings?: boolean;
-}
-
-export interface ResponseFormat {
-  type: 'text' | 'json_object' | 'json_schema';
-  json_schema?: { name?: string; schema?: object | null; strict?: boolean | null };
-}
-
-export type ChatParameter = keyof ChatCompletionRequest;
+import {
+  anyObject,
+  arrayOf,
+  boolean,
+  field,
+  integer,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  orString,
+  pickFields,
+  recordOf,
+  type Static,
+  type StaticFields,
+  string,
+  typed,
+} from './json-schema.js';
+import { messages } from './message.js';
+import { toolChoiceSchema, toolSchema } from './tool.js';
+import { jsonSchema } from './variants.js';
 
 export const MAX_STOP_STRINGS = 16;
 /** In characters. Text is held back for as long as it may become a stop string. */
@@ -68,77 +39,131 @@ export const MAX_LOGIT_BIASES = 16_384;
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
 
-export const stopString = { type: 'string', minLength: 1, maxLength: MAX_STOP_STRING_LENGTH };
+const share = { minimum: 0, maximum: 1 };
+export const stopString = limited(string, { minLength: 1, maxLength: MAX_STOP_STRING_LENGTH });
 
-const parameterSchemas: Record<ChatParameter, object> = {
-  model: { type: 'string' },
-  messages: { type: 'array', minItems: 1, items: messageSchema },
-  stream: { type: 'boolean' },
-  stream_options: { type: 'object', properties: { include_usage: { type: ['boolean', 'null'] } } },
-  temperature: { type: 'number', minimum: 0 },
-  top_p: { type: 'number', minimum: 0, maximum: 1 },
-  top_k: { type: 'integer', minimum: 0 },
-  min_p: { type: 'number', minimum: 0, maximum: 1 },
-  repetition_penalty: { type: 'number', exclusiveMinimum: 0 },
-  repeat_penalty: { type: 'number', exclusiveMinimum: 0 },
-  presence_penalty: { type: 'number' },
-  frequency_penalty: { type: 'number' },
-  max_tokens: { type: 'integer', minimum: 1 },
-  max_completion_tokens: { type: 'integer', minimum: 1 },
-  stop: { ...stopString, type: ['string', 'array'], maxItems: MAX_STOP_STRINGS, items: stopString },
-  seed: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 64 },
-  n: { type: 'integer', minimum: 1, maximum: MAX_CHOICES },
-  logprobs: { type: 'boolean' },
-  top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
-  logit_bias: {
-    type: 'object',
+export const model = field('The id of a model that is served; see `GET /v1/models`.', string);
+export const stream = field('Sends the completion as server-sent events while it is computed.', boolean, {
+  default: false,
+});
+export const temperature = field(
+  'How freely tokens are chosen; 0 always takes the most probable one.',
+  limited(number, { minimum: 0 }),
+);
+export const topP = field('Chooses among the most probable tokens that together have this probability.', number, share);
+
+/** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
+export const completionFields = {
+  top_k: field('Chooses among this many most probable tokens; 0 is all.', integer, { minimum: 0 }),
+  min_p: field('Leaves out tokens less probable than this share of the most probable one; 0 is off.', number, share),
+  repetition_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, {
+    exclusiveMinimum: 0,
+  }),
+  repeat_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, { exclusiveMinimum: 0 }),
+  presence_penalty: field('Is subtracted from the logits of tokens among the last 64.', number),
+  frequency_penalty: field('The same for each time that the token is among them.', number),
+  logit_bias: field('Token id → what is added to its logit.', recordOf(number), {
     // Without leading zeros each token has one name only.
     propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },
     maxProperties: MAX_LOGIT_BIASES,
-    additionalProperties: { type: 'number' },
-  },
-  ignore_eos: { type: 'boolean' },
-  cache_prompt: { type: 'boolean' },
-  priority: { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
-  response_format: {
-    type: 'object',
-    required: ['type'],
-    properties: {
-      type: { enum: ['text', 'json_object', 'json_schema'] },
-      json_schema: {
-        type: ['object', 'null'],
-        properties: {
-          name: { type: ['string', 'null'] },
-          schema: { type: ['object', 'null'] },
-          strict: { type: ['boolean', 'null'] },
-        },
-      },
-    },
-  },
-  tools: { type: 'array', items: toolSchema },
-  tool_choice: toolChoiceSchema,
-  parallel_tool_calls: { type: 'boolean' },
-  functions: { type: 'array' },
-  grammar: { type: 'string', minLength: 1 },
-  reasoning_effort: { enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] },
-  chat_template_kwargs: {
-    type: 'object',
-    maxProperties: MAX_TEMPLATE_VARIABLES,
-    properties: { enable_thinking: { type: 'boolean' } },
-  },
-  timings: { type: 'boolean' },
+  }),
+  stop: field(
+    'Texts that end the completion and are not part of it.',
+    orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
+    { minLength: 1, maxLength: MAX_STOP_STRING_LENGTH },
+  ),
+  seed: field(
+    'The same seed and request give the same completion, as far as the hardware computes the same.',
+    integer,
+    { minimum: -(2 ** 63), maximum: 2 ** 64 },
+  ),
+  ignore_eos: field('Goes on past the end of text, for measuring.', boolean, { default: false }),
+  cache_prompt: field('False computes the whole prompt anew.', boolean, { default: true }),
+  priority: field(
+    'Higher ones go first, as far as the server allows; waiting ten seconds is worth one level.',
+    integer,
+    { minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY, default: 0 },
+  ),
 };
+
+/** Fields of conversations in every protocol. */
+export const conversationFields = {
+  grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
+  chat_template_kwargs: field("Variables of the model's chat template, as in llama.cpp.", anyObject, {
+    maxProperties: MAX_TEMPLATE_VARIABLES,
+    properties: { enable_thinking: boolean },
+  }),
+};
+
+/** Fields of chats and of texts. Responses and messages have some of them in other words. */
+export const openAiFields = {
+  stream,
+  stream_options: field(
+    'With `include_usage`, a stream ends with a chunk that has the token counts.',
+    objectOf({}, { include_usage: orNull(boolean) }),
+  ),
+  temperature,
+  top_p: topP,
+  max_tokens: field(
+    'The most tokens of a completion; without it, a completion ends by itself or with the context.',
+    integer,
+    { minimum: 1 },
+  ),
+  n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
+};
+
+const responseFormat = objectOf(
+  { type: oneOf('text', 'json_object', 'json_schema') },
+  {
+    json_schema: orNull(objectOf({}, { name: orNull(string), schema: orNull(jsonSchema), strict: orNull(boolean) })),
+  },
+);
+
+const required = { model, messages };
+
+const optional = {
+  ...openAiFields,
+  ...completionFields,
+  max_completion_tokens: field('The newer name of `max_tokens`, which goes before it.', integer, { minimum: 1 }),
+  logprobs: field('Reports how probable the tokens of the completion were.', boolean),
+  top_logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_TOP_LOGPROBS,
+  }),
+  response_format: field(
+    'What the completion must be: `text`, `json_object`, or `json_schema` with a schema that it is made to follow.',
+    responseFormat,
+  ),
+  tools: field('The functions that the model may call.', arrayOf(toolSchema)),
+  tool_choice: field(
+    'Whether the model must call a function: `none`, `auto`, `required`, or the name of one function.',
+    toolChoiceSchema,
+  ),
+  parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
+  functions: field('The old form of `tools`; refused.', typed<unknown[]>({ type: 'array' })),
+  ...conversationFields,
+  reasoning_effort: field(
+    'How long the model should reason, where its template knows that; `none` turns reasoning off.',
+    oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+  ),
+  timings: field('Reports times and rates with the completion.', boolean, { default: false }),
+};
+
+const fields = { ...required, ...optional };
+
+export type ChatParameter = keyof typeof fields;
+export type ChatCompletionRequest = StaticFields<typeof required, typeof optional>;
+export type ResponseFormat = Static<typeof responseFormat>;
+
+/** The names of all fields that some mode has. */
+export const CHAT_PARAMETERS = Object.keys(fields) as readonly ChatParameter[];
 
 /** Whether any mode knows a field of this name. */
 export function isParameter(name: string): name is ChatParameter {
-  return Object.hasOwn(parameterSchemas, name);
+  return Object.hasOwn(fields, name);
 }
 
 /** The schema for a mode that supports `parameters`; it does not check other fields of a body. */
-export function chatCompletionSchema(parameters: readonly ChatParameter[]): object {
-  return {
-    type: 'object',
-    required: ['model', 'messages'],
-    properties: Object.fromEntries(parameters.map((name) => [name, parameterSchemas[name]])),
-  };
+export function chatCompletionSchema(parameters: readonly ChatParameter[]) {
+  return objectOf(pickFields(required, parameters), pickFields(optional, parameters));
 }

@@ -1,42 +1,41 @@
 /** `POST /v1/embeddings`: body and reply. */
-import { anyOf, arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
-import { type TextInputs, textInputsSchema } from './text-input.js';
+import { model } from './chat-completion.js';
+import {
+  anyOf,
+  arrayOf,
+  exactly,
+  field,
+  integer,
+  number,
+  objectOf,
+  oneOf,
+  type Static,
+  string,
+} from './json-schema.js';
+import { textInputs } from './text-input.js';
 
-export const ENCODING_FORMATS = ['float', 'base64'] as const;
 export const MAX_EMBEDDING_INPUTS = 2048;
 
-export interface EmbeddingsRequest {
-  model: string;
-  input: TextInputs;
-  encoding_format?: (typeof ENCODING_FORMATS)[number];
-  /** How long the vectors shall be. */
-  dimensions?: number;
-}
+export const embeddingsSchema = objectOf(
+  {
+    model,
+    input: field('One text or several, as characters or as tokens.', textInputs),
+  },
+  {
+    encoding_format: field(
+      'Numbers, or the bytes of 32-bit floats (little-endian) in base64.',
+      oneOf('float', 'base64'),
+    ),
+    dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
+  },
+);
 
-export interface EmbeddingsReply {
-  object: 'list';
-  model: string;
-  data: {
-    object: 'embedding';
-    index: number;
-    /** Numbers, or in base64 the bytes of 32-bit floats, little-endian. */
-    embedding: number[] | string;
-  }[];
-  usage: { prompt_tokens: number; total_tokens: number };
-}
-
-const properties: Record<keyof EmbeddingsRequest, object> = {
-  model: { type: 'string' },
-  input: textInputsSchema,
-  encoding_format: { enum: ENCODING_FORMATS },
-  dimensions: { type: 'integer', minimum: 1 },
-};
-
-export const embeddingsSchema = { type: 'object', required: ['model', 'input'], properties };
+export type EmbeddingsRequest = Static<typeof embeddingsSchema>;
 
 const embedding = objectOf({
   object: exactly('embedding'),
   index: integer,
+  /** Numbers, or in base64 the bytes of 32-bit floats, little-endian. */
   embedding: anyOf(arrayOf(number), string),
 });
 
@@ -46,3 +45,5 @@ export const embeddingsReplySchema = objectOf({
   data: arrayOf(embedding),
   usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
 });
+
+export type EmbeddingsReply = Static<typeof embeddingsReplySchema>;

@@ -1,29 +1,9 @@
 /** The replies of `GET /live` and `GET /ready`, and of `GET /health`. Counts are of this moment, or since the engine started. */
-import { exactly, integer, objectOf, string } from './json-schema.js';
-
-export interface Probe {
-  status: 'ok';
-}
+import { exactly, integer, objectOf, type Static, string } from './json-schema.js';
 
 export const probeSchema = objectOf({ status: exactly('ok') });
 
-export interface Health {
-  status: 'ok';
-  model: string;
-  active: number;
-  queued: number;
-  kv_cells_used: number;
-  kv_cells_cached: number;
-  kv_cells_total: number;
-  jobs_finished: number;
-  jobs_cancelled: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  drafted_tokens: number;
-  accepted_tokens: number;
-  decode_steps: number;
-  embedded_tokens: number;
-}
+export type Probe = Static<typeof probeSchema>;
 
 export const healthSchema = objectOf({
   status: exactly('ok'),
@@ -42,3 +22,5 @@ export const healthSchema = objectOf({
   decode_steps: integer,
   embedded_tokens: integer,
 });
+
+export type Health = Static<typeof healthSchema>;

@@ -1,40 +1,109 @@
-/** Short forms for writing the schemas of replies. */
+/**
+ * Builders of JSON schemas. What they make is a plain JSON schema that also carries, for the type checker only, the type
+ * of the values that it accepts: `Static<typeof schema>` is that type, so that neither is written twice.
+ */
 
 export type JsonSchema = Record<string, unknown>;
-type Properties = Record<string, JsonSchema>;
 
-export const string: JsonSchema = { type: 'string' };
-export const number: JsonSchema = { type: 'number' };
-export const integer: JsonSchema = { type: 'integer' };
-export const boolean: JsonSchema = { type: 'boolean' };
-export const anything: JsonSchema = {};
-export const nothing: JsonSchema = { type: 'null' };
+declare const accepted: unique symbol;
+
+/** A JSON schema of values of type `T`. There is no such property at run time. */
+export interface Schema<T> extends JsonSchema {
+  readonly [accepted]: T;
+}
+
+/** The type of the values that a schema accepts. */
+export type Static<S> = S extends { readonly [accepted]: infer T } ? T : never;
+
+export type Fields = Record<string, Schema<unknown>>;
+
+/** The type of an object with these fields; the comment on a field is shown where the field is used. */
+export type StaticFields<Required extends Fields, Optional extends Fields = Record<never, never>> = Shown<
+  { [Name in keyof Required]: Static<Required[Name]> } & { [Name in keyof Optional]?: Static<Optional[Name]> }
+>;
+
+/** The same type as one list of properties, which is what editors and compiler errors show. */
+type Shown<T> = { [Name in keyof T]: T[Name] } & unknown;
+
+export interface ObjectSchema<Required extends Fields, Optional extends Fields>
+  extends Schema<StaticFields<Required, Optional>> {
+  type: 'object';
+  required?: string[];
+  properties: Required & Optional;
+}
+
+/** A schema that the builders have no word for, and the type of what it accepts. */
+export function typed<T>(schema: JsonSchema): Schema<T> {
+  return schema as Schema<T>;
+}
+
+export const string = typed<string>({ type: 'string' });
+export const number = typed<number>({ type: 'number' });
+export const integer = typed<number>({ type: 'integer' });
+export const boolean = typed<boolean>({ type: 'boolean' });
+export const anything = typed<unknown>({});
+export const nothing = typed<null>({ type: 'null' });
+export const anyObject = typed<Record<string, unknown>>({ type: 'object' });
+
+/** A field of a request: what it means, what it accepts, and further keywords such as bounds. */
+export function field<S extends Schema<unknown>>(description: string, schema: S, keywords: JsonSchema = {}): S {
+  return { description, ...schema, ...keywords };
+}
+
+/** The same schema with further keywords. */
+export function limited<S extends Schema<unknown>>(schema: S, keywords: JsonSchema): S {
+  return { ...schema, ...keywords };
+}
 
 /** An object that always has the `required` properties and may have the `optional` ones. */
-export function objectOf(required: Properties, optional: Properties = {}): JsonSchema {
-  return { type: 'object', required: Object.keys(required), properties: { ...required, ...optional } };
+export function objectOf<Required extends Fields, Optional extends Fields = Record<never, never>>(
+  required: Required,
+  optional: Optional = {} as Optional,
+): ObjectSchema<Required, Optional> {
+  const names = Object.keys(required);
+  const schema = {
+    type: 'object',
+    ...(names.length > 0 && { required: names }),
+    properties: { ...required, ...optional },
+  };
+  return schema as JsonSchema as ObjectSchema<Required, Optional>;
 }
 
-export function arrayOf(items: JsonSchema): JsonSchema {
-  return { type: 'array', items };
+/** The fields that are named. Their type is that of all: what a mode leaves out is absent from its requests. */
+export function pickFields<F extends Fields>(fields: F, names: readonly string[]): F {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))) as F;
 }
 
-export function exactly(value: string | number | boolean): JsonSchema {
-  return { const: value };
+/** An object with any keys, whose values are of one kind. */
+export function recordOf<T>(values: Schema<T>): Schema<Record<string, T>> {
+  return typed({ type: 'object', additionalProperties: values });
 }
 
-export function oneOf(...values: string[]): JsonSchema {
-  return { enum: values };
+export function arrayOf<T>(items: Schema<T>): Schema<T[]> & { items: Schema<T> } {
+  return { type: 'array', items } as JsonSchema as Schema<T[]> & { items: Schema<T> };
 }
 
-export function anyOf(...schemas: JsonSchema[]): JsonSchema {
-  return { anyOf: schemas };
+export function exactly<const T extends string | number | boolean>(value: T): Schema<T> {
+  return typed({ const: value });
 }
 
-export function orNull(schema: JsonSchema): JsonSchema {
+export function oneOf<const T extends string>(...values: readonly T[]): Schema<T> {
+  return typed({ enum: values });
+}
+
+export function anyOf<S extends Schema<unknown>[]>(...schemas: S): Schema<Static<S[number]>> {
+  return typed({ anyOf: schemas });
+}
+
+export function orNull<T>(schema: Schema<T>): Schema<T | null> {
   const { type } = schema;
-  if (Array.isArray(schema.enum)) return { ...schema, enum: [...schema.enum, null] };
+  if (Array.isArray(schema.enum)) return typed({ ...schema, enum: [...schema.enum, null] });
   if (type === undefined) return anyOf(schema, nothing);
   const types = [type].flat();
-  return types.includes('null') ? schema : { ...schema, type: [...types, 'null'] };
+  return typed(types.includes('null') ? schema : { ...schema, type: [...types, 'null'] });
+}
+
+/** A string, or what `schema` accepts. As one list of types, so that an error names all of them. */
+export function orString<T>(schema: Schema<T>): Schema<string | T> {
+  return typed({ ...schema, type: ['string', ...[schema.type].flat()] });
 }

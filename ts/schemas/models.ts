@@ -1,112 +1,87 @@
-/** The replies of `GET /v1/models` and `GET /v1/models/{id}`. */
-import { arrayOf, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
+/** The replies of `GET /v1/models` and `GET /v1/models/{id}`, and what loads and unloads a model. */
+import {
+  arrayOf,
+  exactly,
+  field,
+  integer,
+  number,
+  objectOf,
+  oneOf,
+  type Static,
+  string,
+  typed,
+} from './json-schema.js';
+
+const status = objectOf(
+  { value: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+  {
+    /** How much of it is loaded, from 0 to 1. */
+    progress: number,
+    /** Why it failed. */
+    reason: string,
+    /** The process of its engine. */
+    pid: integer,
+    /** Bytes of memory that it takes, as measured last. */
+    memory: integer,
+    /** How many requests use it. */
+    running: integer,
+    /** How many requests wait for it to be loaded. */
+    queued: integer,
+    /** Unix seconds; when it is unloaded if nobody uses it before. */
+    expires_at: integer,
+  },
+);
+
+/** The same as the fields beside it, and more, under llama-server's names. */
+const meta = objectOf({
+  vocab_type: integer,
+  n_vocab: integer,
+  n_ctx: integer,
+  n_ctx_train: integer,
+  n_embd: integer,
+  n_params: integer,
+  size: integer,
+  ftype: string,
+  /** How a text's embedding comes about. */
+  pooling: string,
+});
+
+const words = typed<readonly string[]>(arrayOf(string));
 
 /** The fields that only a loaded model has are absent before. */
-export interface ListedModel {
-  id: string;
-  object: 'model';
-  /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
-  created: number;
-  owned_by: string;
-  status: {
-    value: 'unloaded' | 'loading' | 'loaded' | 'failed';
-    /** How much of it is loaded, from 0 to 1. */
-    progress?: number;
-    /** Why it failed. */
-    reason?: string;
-    /** The process of its engine. */
-    pid?: number;
-    /** Bytes of memory that it takes, as measured last. */
-    memory?: number;
-    /** How many requests use it. */
-    running?: number;
-    /** How many requests wait for it to be loaded. */
-    queued?: number;
-    /** Unix seconds; when it is unloaded if nobody uses it before. */
-    expires_at?: number;
-  };
-  /** Bytes of its file; of its weights, once it is loaded. */
-  size?: number;
-  /** The longest prompt plus completion, in tokens. */
-  context_length?: number;
-  input_modalities?: readonly string[];
-  output_modalities?: readonly string[];
-  /** What can be asked of it: `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
-  capabilities?: readonly string[];
-  /** How the weights are stored, such as `Q4_K - Medium`. */
-  quantization?: string;
-  /** The same and more under llama-server's names. */
-  meta?: {
-    vocab_type: number;
-    n_vocab: number;
-    n_ctx: number;
-    n_ctx_train: number;
-    n_embd: number;
-    n_params: number;
-    size: number;
-    ftype: string;
-    /** How a text's vector comes about. */
-    pooling: string;
-  };
-}
-
-export interface ModelList {
-  object: 'list';
-  data: ListedModel[];
-}
-
 export const listedModelSchema = objectOf(
   {
     id: string,
     object: exactly('model'),
+    /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
     created: integer,
     owned_by: string,
-    status: objectOf(
-      { value: oneOf('unloaded', 'loading', 'loaded', 'failed') },
-      {
-        progress: number,
-        reason: string,
-        pid: integer,
-        memory: integer,
-        running: integer,
-        queued: integer,
-        expires_at: integer,
-      },
-    ),
+    status,
   },
   {
+    /** Bytes of its file; of its weights, once it is loaded. */
     size: integer,
+    /** The longest prompt plus completion, in tokens. */
     context_length: integer,
-    input_modalities: arrayOf(string),
-    output_modalities: arrayOf(string),
-    capabilities: arrayOf(string),
+    input_modalities: words,
+    output_modalities: words,
+    /** What can be asked of it: `completion`, `chat`, `infill`, `embeddings`, `rerank`. */
+    capabilities: words,
+    /** How the weights are stored, such as `Q4_K - Medium`. */
     quantization: string,
-    meta: objectOf({
-      vocab_type: integer,
-      n_vocab: integer,
-      n_ctx: integer,
-      n_ctx_train: integer,
-      n_embd: integer,
-      n_params: integer,
-      size: integer,
-      ftype: string,
-      pooling: string,
-    }),
+    meta,
   },
 );
 
 export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });
 
 /** The body of `POST /models/load` and `POST /models/unload`. */
-export interface ModelAction {
-  model: string;
-}
-
-export const modelActionSchema = objectOf({ model: string });
+export const modelActionSchema = objectOf({ model: field('The id of the model.', string) });
 
 /** It has begun; the list of models says how it goes on. */
-export interface ModelActionReply {
-  success: true;
-}
-
 export const modelActionReplySchema = objectOf({ success: exactly(true) });
+
+export type ListedModel = Static<typeof listedModelSchema>;
+export type ModelList = Static<typeof modelListSchema>;
+export type ModelAction = Static<typeof modelActionSchema>;
+export type ModelActionReply = Static<typeof modelActionReplySchema>;

@@ -1,51 +1,54 @@
 /** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
-import { arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
-
-export interface RerankRequest {
-  model?: string;
-  query: string;
-  documents: (string | { text: string })[];
-  /** How many results to return, the most relevant first; default: all. */
-  top_n?: number;
-  return_documents?: boolean;
-}
-
-export interface RerankReply {
-  object: 'list';
-  model: string;
-  /** The most relevant first. */
-  results: {
-    /** Its place in the request. */
-    index: number;
-    /** The output of the model's head; for most models a logit, so that only the order of scores has a meaning. */
-    relevance_score: number;
-    document?: { text: string };
-  }[];
-  usage: { prompt_tokens: number; total_tokens: number };
-}
+import { model } from './chat-completion.js';
+import {
+  arrayOf,
+  boolean,
+  exactly,
+  field,
+  integer,
+  limited,
+  number,
+  objectOf,
+  orString,
+  type Static,
+  string,
+} from './json-schema.js';
 
 export const MAX_DOCUMENTS = 2048;
 
-const properties: Record<keyof RerankRequest, object> = {
-  model: { type: 'string' },
-  query: { type: 'string' },
-  documents: {
-    type: 'array',
-    minItems: 1,
-    maxItems: MAX_DOCUMENTS,
-    items: { type: ['string', 'object'], required: ['text'], properties: { text: { type: 'string' } } },
+export const rerankSchema = objectOf(
+  {
+    query: field('What is looked for.', string),
+    documents: field(
+      'What is to be put in order.',
+      limited(arrayOf(orString(objectOf({ text: string }))), { minItems: 1, maxItems: MAX_DOCUMENTS }),
+    ),
   },
-  top_n: { type: 'integer', minimum: 1 },
-  return_documents: { type: 'boolean' },
-};
+  {
+    model,
+    top_n: field('How many results to return, the most relevant first; without it, all.', integer, { minimum: 1 }),
+    return_documents: field('Returns the texts as well.', boolean),
+  },
+);
 
-export const rerankSchema = { type: 'object', required: ['query', 'documents'], properties };
+export type RerankRequest = Static<typeof rerankSchema>;
 
-const result = objectOf({ index: integer, relevance_score: number }, { document: objectOf({ text: string }) });
+const result = objectOf(
+  {
+    /** Its place in the request. */
+    index: integer,
+    /** The output of the model's head; for most models a logit, so that only the order of scores has a meaning. */
+    relevance_score: number,
+  },
+  { document: objectOf({ text: string }) },
+);
 
 export const rerankReplySchema = objectOf({
   object: exactly('list'),
   model: string,
+  /** The most relevant first. */
   results: arrayOf(result),
   usage: objectOf({ prompt_tokens: integer, total_tokens: integer }),
 });
+
+export type RerankReply = Static<typeof rerankReplySchema>;

@@ -1,21 +1,30 @@
 /** The events of a streamed response, numbered from 0. */
 import { logprobEntry } from './chat-response.js';
-import { anyOf, arrayOf, exactly, integer, type JsonSchema, objectOf, oneOf, orNull, string } from './json-schema.js';
+import {
+  anyOf,
+  arrayOf,
+  exactly,
+  type Fields,
+  integer,
+  objectOf,
+  oneOf,
+  orNull,
+  type Schema,
+  string,
+} from './json-schema.js';
 import { contentSchema, itemSchema, responseSchema } from './response-object.js';
 
-type Properties = Record<string, JsonSchema>;
-
-function event(type: JsonSchema, fields: Properties): JsonSchema {
+function event(type: Schema<string>, fields: Fields) {
   return objectOf({ type, sequence_number: integer, ...fields });
 }
 
 const OF_RESPONSE = ['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((name) => `response.${name}`);
 
-function inItem(type: string, fields: Properties): JsonSchema {
+function inItem(type: string, fields: Fields) {
   return event(exactly(type), { item_id: string, output_index: integer, ...fields });
 }
 
-function inPart(type: string, fields: Properties): JsonSchema {
+function inPart(type: string, fields: Fields) {
   return inItem(type, { content_index: integer, ...fields });
 }
 

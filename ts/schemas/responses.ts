@@ -2,158 +2,124 @@
  * The body of `POST /v1/responses`. Only impossible values are refused here; what this server cannot do is refused by
  * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
-import { type ChatCompletionRequest, type ChatParameter, MAX_TOP_LOGPROBS } from './chat-completion.js';
-import { type ChatExtra, chatExtraSchemas, chatExtras } from './chat-extras.js';
-import { type InputItem, inputItemSchema } from './response-input.js';
+import { MAX_TOP_LOGPROBS, model, stream, temperature, topP } from './chat-completion.js';
+import { chatExtras } from './chat-extras.js';
+import {
+  anyObject,
+  anything,
+  arrayOf,
+  boolean,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  orString,
+  recordOf,
+  type Static,
+  type StaticFields,
+  string,
+} from './json-schema.js';
+import { inputItem } from './response-input.js';
+import { toolChoiceOf } from './tool.js';
 import { functionName, variantsBy } from './variants.js';
 
-export interface ResponseTool {
-  /** All types but `function` are tools that only OpenAI's own servers run. */
-  type: string;
-  name?: string;
-  description?: string | null;
-  /** A JSON Schema. */
-  parameters?: Record<string, unknown> | null;
-  strict?: boolean | null;
-}
-
-export type ResponseToolChoice =
-  | 'none'
-  | 'auto'
-  | 'required'
-  | { type: 'function'; name: string }
-  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: { type: string; name?: string }[] };
-
-export type ResponseTextFormat =
-  | { type: 'text' }
-  | { type: 'json_object' }
-  | {
-      type: 'json_schema';
-      name: string;
-      schema: Record<string, unknown>;
-      strict?: boolean | null;
-      description?: string | null;
-    };
-
-export interface ResponsesRequest extends Pick<ChatCompletionRequest, ChatExtra> {
-  model: string;
-  input: string | InputItem[];
-  instructions?: string;
-  tools?: ResponseTool[];
-  tool_choice?: ResponseToolChoice;
-  parallel_tool_calls?: boolean;
-  text?: { format?: ResponseTextFormat | null };
-  reasoning?: { effort?: string | null };
-  max_output_tokens?: number;
-  temperature?: number;
-  top_p?: number;
-  top_logprobs?: number;
-  /** Further parts of the reply that are asked for; this server knows `message.output_text.logprobs` only. */
-  include?: string[];
-  stream?: boolean;
-  stream_options?: Record<string, unknown>;
-  metadata?: Record<string, string>;
-  store?: boolean;
-  truncation?: string;
-  background?: boolean;
-  previous_response_id?: string;
-  conversation?: unknown;
-  prompt?: unknown;
-}
-
-export type ResponsesParameter = keyof ResponsesRequest;
-
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-const nullableString = { type: ['string', 'null'] };
-const nullableBoolean = { type: ['boolean', 'null'] };
-
-const tool = {
-  type: 'object',
-  required: ['type'],
-  properties: {
-    type: { type: 'string' },
-    name: functionName,
-    description: nullableString,
-    parameters: { type: ['object', 'null'] },
-    strict: nullableBoolean,
+const tool = limited(
+  objectOf(
+    {
+      /** All types but `function` are tools that only OpenAI's own servers run. */
+      type: string,
+    },
+    {
+      name: functionName,
+      description: orNull(string),
+      /** A JSON Schema. */
+      parameters: orNull(anyObject),
+      strict: orNull(boolean),
+    },
+  ),
+  {
+    if: { properties: { type: { const: 'function' } } },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+    then: { required: ['name'] },
   },
-  if: { properties: { type: { const: 'function' } } },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
-  then: { required: ['name'] },
-};
+);
 
-const toolChoice = {
-  type: ['string', 'object'],
-  if: { type: 'string' },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
-  then: { enum: ['none', 'auto', 'required'] },
-  else: variantsBy('type', [
-    { required: ['name'], properties: { type: { const: 'function' }, name: functionName } },
-    {
-      required: ['mode', 'tools'],
-      properties: {
-        type: { const: 'allowed_tools' },
-        mode: { enum: ['auto', 'required'] },
-        tools: {
-          type: 'array',
-          minItems: 1,
-          items: { type: 'object', required: ['type'], properties: { type: { type: 'string' }, name: functionName } },
-        },
-      },
-    },
+const toolChoice = toolChoiceOf(
+  variantsBy('type', [
+    objectOf({ type: exactly('function'), name: functionName }),
+    objectOf({
+      type: exactly('allowed_tools'),
+      mode: oneOf('auto', 'required'),
+      tools: limited(arrayOf(objectOf({ type: string }, { name: functionName })), { minItems: 1 }),
+    }),
   ]),
+);
+
+const format = variantsBy('type', [
+  objectOf({ type: exactly('text') }),
+  objectOf({ type: exactly('json_object') }),
+  objectOf(
+    { type: exactly('json_schema'), name: functionName, schema: anyObject },
+    { strict: orNull(boolean), description: orNull(string) },
+  ),
+]);
+
+const required = {
+  model,
+  input: field(
+    'What the model is to continue: a text, or the items of a conversation.',
+    orString(limited(arrayOf(inputItem), { minItems: 1 })),
+    { minLength: 1 },
+  ),
 };
 
-const format = {
-  ...variantsBy('type', [
-    { properties: { type: { const: 'text' } } },
-    { properties: { type: { const: 'json_object' } } },
-    {
-      required: ['name', 'schema'],
-      properties: {
-        type: { const: 'json_schema' },
-        name: functionName,
-        schema: { type: 'object' },
-        strict: nullableBoolean,
-        description: nullableString,
-      },
-    },
-  ]),
-  type: ['object', 'null'],
-};
-
-const ownSchemas = {
-  model: { type: 'string' },
-  input: { type: ['string', 'array'], minLength: 1, minItems: 1, items: inputItemSchema },
-  instructions: { type: 'string' },
-  tools: { type: 'array', items: tool },
-  tool_choice: toolChoice,
-  parallel_tool_calls: { type: 'boolean' },
-  text: { type: 'object', properties: { format } },
-  reasoning: { type: 'object', properties: { effort: { enum: [...EFFORTS, null] } } },
-  max_output_tokens: { type: 'integer', minimum: 1 },
-  temperature: { type: 'number', minimum: 0 },
-  top_p: { type: 'number', minimum: 0, maximum: 1 },
-  top_logprobs: { type: 'integer', minimum: 0, maximum: MAX_TOP_LOGPROBS },
-  include: { type: 'array', items: { type: 'string' } },
-  stream: { type: 'boolean' },
-  stream_options: { type: 'object' },
+const optional = {
+  instructions: field('The system message.', string),
+  tools: field('The functions that the model may call.', arrayOf(tool)),
+  tool_choice: field('Whether the model must call a function, and which.', toolChoice),
+  parallel_tool_calls: field('Whether a completion may have several calls.', boolean),
+  text: field(
+    'In `format`: what the completion must be: text, any JSON object, or JSON that follows a schema.',
+    objectOf({}, { format: orNull(format) }),
+  ),
+  reasoning: field(
+    'In `effort`: how long the model should reason, where its template knows that.',
+    objectOf({}, { effort: orNull(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh')) }),
+  ),
+  max_output_tokens: field('The most tokens that the completion may have.', integer, { minimum: 1 }),
+  temperature,
+  top_p: topP,
+  top_logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_TOP_LOGPROBS,
+  }),
+  include: field(
+    'With `message.output_text.logprobs` the reply reports how probable its tokens were.',
+    arrayOf(string),
+  ),
+  stream,
+  stream_options: field('Nothing to choose here.', anyObject),
   // OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
-  metadata: { type: 'object', maxProperties: 16, additionalProperties: { type: 'string', maxLength: 512 } },
-  store: { type: 'boolean' },
-  truncation: { enum: ['auto', 'disabled'] },
-  background: { type: 'boolean' },
-  previous_response_id: { type: 'string' },
-  conversation: {},
-  prompt: {},
-} satisfies Record<Exclude<ResponsesParameter, ChatExtra>, object>;
+  metadata: field('Comes back with the response.', recordOf(limited(string, { maxLength: 512 })), {
+    maxProperties: 16,
+  }),
+  store: field('Nothing is ever stored.', boolean),
+  truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),
+  background: field('Must be false.', boolean),
+  previous_response_id: field('Refused, because nothing is stored: send the conversation.', string),
+  conversation: field('Refused for the same reason.', anything),
+  prompt: field('Refused for the same reason.', anything),
+};
 
-/** The fields that a mode obeys or refuses here, given those that it obeys in chat bodies. */
-export function responsesParameters(parameters: readonly ChatParameter[]): ResponsesParameter[] {
-  return [...(Object.keys(ownSchemas) as ResponsesParameter[]), ...chatExtras(parameters)];
-}
+export type ResponseTool = Static<typeof tool>;
+export type ResponseToolChoice = Static<typeof toolChoice>;
+export type ResponseTextFormat = Static<typeof format>;
+export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
 
-export function responsesSchema(parameters: readonly ChatParameter[]): object {
-  const properties = { ...ownSchemas, ...chatExtraSchemas(parameters) };
-  return { type: 'object', required: ['model', 'input'], properties };
+/** The schema for a mode whose chats support `parameters`. */
+export function responsesSchema(parameters: readonly string[]) {
+  return objectOf(required, { ...optional, ...chatExtras(parameters) });
 }

@@ -1,58 +1,35 @@
-/** `POST /tokenize` and `POST /detokenize`: bodies and replies, as llama-server has them. */
-import { anyOf, arrayOf, integer, objectOf, string } from './json-schema.js';
+/** `POST /tokenize`, `POST /detokenize`, `POST /apply-template`: bodies and replies, as llama-server has them. */
+import { model } from './chat-completion.js';
+import { anyOf, arrayOf, boolean, field, integer, limited, objectOf, type Static, string } from './json-schema.js';
 
-export interface TokenizeRequest {
-  model?: string;
-  content: string;
-  /** Adds the tokens that begin (or end) every text of the model; default false. */
-  add_special?: boolean;
-  /** Reads the names of special tokens as those tokens; default true. */
-  parse_special?: boolean;
-  /** Says with each token what it spells; default false. */
-  with_pieces?: boolean;
-}
+export const tokenizeSchema = objectOf(
+  { content: field('The text.', string) },
+  {
+    model,
+    add_special: field('Adds the tokens that begin (or end) every text of the model.', boolean),
+    parse_special: field('Reads the names of special tokens as those tokens; the default is true.', boolean),
+    with_pieces: field('Says with each token what it spells.', boolean),
+  },
+);
 
-export interface TokenPiece {
-  id: number;
+export const detokenizeSchema = objectOf(
+  { tokens: field('The tokens.', arrayOf(limited(integer, { minimum: 0 }))) },
+  { model },
+);
+
+const piece = objectOf({
+  id: integer,
   /** A text, or the bytes as numbers where they are not valid UTF-8 by themselves. */
-  piece: string | number[];
-}
+  piece: anyOf(string, arrayOf(integer)),
+});
 
-export interface TokenizeReply {
-  tokens: number[] | TokenPiece[];
-}
-
-export interface DetokenizeRequest {
-  model?: string;
-  tokens: number[];
-}
-
-export interface DetokenizeReply {
-  content: string;
-}
-
-export interface ApplyTemplateReply {
-  prompt: string;
-}
-
-const tokenizeProperties: Record<keyof TokenizeRequest, object> = {
-  model: { type: 'string' },
-  content: { type: 'string' },
-  add_special: { type: 'boolean' },
-  parse_special: { type: 'boolean' },
-  with_pieces: { type: 'boolean' },
-};
-
-const detokenizeProperties: Record<keyof DetokenizeRequest, object> = {
-  model: { type: 'string' },
-  tokens: { type: 'array', items: { type: 'integer', minimum: 0 } },
-};
-
-export const tokenizeSchema = { type: 'object', required: ['content'], properties: tokenizeProperties };
-export const detokenizeSchema = { type: 'object', required: ['tokens'], properties: detokenizeProperties };
-
-const piece = objectOf({ id: integer, piece: anyOf(string, arrayOf(integer)) });
-
-export const tokenizeReplySchema = objectOf({ tokens: arrayOf(anyOf(integer, piece)) });
+export const tokenizeReplySchema = objectOf({ tokens: anyOf(arrayOf(integer), arrayOf(piece)) });
 export const detokenizeReplySchema = objectOf({ content: string });
 export const applyTemplateReplySchema = objectOf({ prompt: string });
+
+export type TokenizeRequest = Static<typeof tokenizeSchema>;
+export type DetokenizeRequest = Static<typeof detokenizeSchema>;
+export type TokenPiece = Static<typeof piece>;
+export type TokenizeReply = Static<typeof tokenizeReplySchema>;
+export type DetokenizeReply = Static<typeof detokenizeReplySchema>;
+export type ApplyTemplateReply = Static<typeof applyTemplateReplySchema>;

@@ -149,7 +149,7 @@ test('what of the request matters is repeated', () => {
     metadata: { a: 'b' },
     tools: [{ type: 'function', name: 'f', parameters: {} }],
     tool_choice: 'required' as const,
-    reasoning: { effort: 'low' },
+    reasoning: { effort: 'low' as const },
     store: true,
   };
   const response = newResponse(request, 'served', NEUTRAL_SAMPLING);

@@ -2,20 +2,10 @@
 import type { Profile } from '../../profiles/profile.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { IGNORED_HEADER } from '../read-fields.js';
+import type { Endpoint } from './endpoints.js';
 import { failuresOf } from './failures.js';
-import type { Example, NamedSchema, Operation } from './operation.js';
-import { OPERATIONS } from './operations.js';
+import { type Example, type NamedSchema, TAGS } from './operation.js';
 import { describeBody } from './request-body.js';
-
-/** An endpoint as it was registered. */
-export interface Endpoint {
-  method: 'get' | 'post';
-  /** Below the base path, as OpenAPI writes it: `/v1/models/{id}`. */
-  path: string;
-  /** The schema that the route checks bodies with. */
-  body: JsonSchema | undefined;
-  operation: Operation;
-}
 
 export interface DocumentSettings {
   profile: Profile;
@@ -50,10 +40,11 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
   const { profile, basePath, version } = settings;
   const schemas: Record<string, JsonSchema> = {};
   const paths: OpenApiDocument['paths'] = {};
-  for (const endpoint of inOrder(endpoints)) {
+  const sorted = byTag(endpoints);
+  for (const endpoint of sorted) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: toOperation(endpoint, settings, schemas) };
   }
-  const tags = [...new Set(inOrder(endpoints).map(({ operation }) => operation.tag))];
+  const tags = [...new Set(sorted.map(({ operation }) => operation.tag))];
   return {
     openapi: '3.1.1',
     info: { title: TITLES[profile.mode], version, description: DESCRIPTION },
@@ -65,10 +56,9 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
   };
 }
 
-/** Sorts endpoints as the table of operations has them. */
-function inOrder(endpoints: readonly Endpoint[]): Endpoint[] {
-  const operations = Object.values(OPERATIONS);
-  return [...endpoints].sort((one, other) => operations.indexOf(one.operation) - operations.indexOf(other.operation));
+/** By their tags, and otherwise as they were registered. */
+function byTag(endpoints: readonly Endpoint[]): Endpoint[] {
+  return TAGS.flatMap((tag) => endpoints.filter(({ operation }) => operation.tag === tag));
 }
 
 function securitySchemes({ authentication }: Profile): object {
@@ -82,13 +72,14 @@ function toOperation(
   { profile, model }: DocumentSettings,
   schemas: Record<string, JsonSchema>,
 ): JsonSchema {
-  const { id, tag, summary, description, idDescription, reply, requestName } = operation;
+  const { id, tag, summary, description, parameters = {}, reply } = operation;
+  const { requestName = `${id[0]?.toUpperCase()}${id.slice(1)}Request` } = operation;
   const name = (named: NamedSchema): JsonSchema => {
     schemas[named.name] = named.schema;
     return { $ref: `#/components/schemas/${named.name}` };
   };
-  const examples = operation.examples(model);
-  const request = body && name({ name: requestName ?? `${id}Request`, schema: describeBody(body, operation, profile) });
+  const examples = operation.examples?.(model) ?? {};
+  const request = body && name({ name: requestName, schema: describeBody(body, profile) });
   const content = {
     ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
     ...(reply.event && { 'text/event-stream': { schema: name(reply.event), ...replies(examples, true) } }),
@@ -99,7 +90,7 @@ function toOperation(
     tags: [tag],
     summary,
     ...(description && { description }),
-    ...(path.includes('{id}') && { parameters: [idParameter(idDescription ?? '', model)] }),
+    ...(path.includes('{') && { parameters: toParameters(parameters, model) }),
     ...(request && { requestBody: toRequestBody(request, examples) }),
     responses: {
       200: { description: summary, headers: headersOf(body !== undefined), content },
@@ -108,8 +99,15 @@ function toOperation(
   };
 }
 
-function idParameter(description: string, example: string): JsonSchema {
-  return { name: 'id', in: 'path', required: true, description, schema: { type: 'string' }, example };
+function toParameters(parameters: Readonly<Record<string, string>>, model: string): JsonSchema[] {
+  return Object.entries(parameters).map(([name, description]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description,
+    schema: { type: 'string' },
+    ...(name === 'id' && { example: model }),
+  }));
 }
 
 function toRequestBody(schema: JsonSchema, examples: Record<string, Example>): JsonSchema {

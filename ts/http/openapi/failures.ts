@@ -49,13 +49,12 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
   return responses;
 }
 
-function codesOf({ idDescription, failures = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
-  const codes = [...WITHOUT_BODY, ...failures];
+function codesOf({ errors = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
+  const codes = [...WITHOUT_BODY, ...errors];
   if (profile.authentication === 'key') codes.push('invalid_api_key', 'key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
   if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');
   if (hasBody) codes.push(...WITH_BODY);
-  else if (idDescription !== undefined) codes.push('model_not_found');
   return codes;
 }
 

@@ -1,28 +1,37 @@
-/** The description of an endpoint, as far as its route does not have it. The schema of the body is the route's own. */
-import type { ErrorCode } from '../../errors.js';
+/** What a route says about itself beside the schema of its body, which the route checks bodies with. */
+import type { ErrorCode, ErrorType } from '../../errors.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Describes the route in the OpenAPI document; routes without it are not in there. */
+    operation?: Operation;
+  }
+}
+
 export interface Operation {
+  /** Names the operation in the document. The body's schema is named after it: `TokenizeRequest` of `tokenize`. */
   id: string;
   tag: Tag;
   summary: string;
   description?: string;
-  /** A name for the body's schema. */
+  /** What stands in the path: `{ id: 'The id of the model.' }` for `/v1/models/{id}`. */
+  parameters?: Readonly<Record<string, string>>;
+  /** A name for the body's schema other than that of the operation. */
   requestName?: string;
-  /** Descriptions of fields that mean nothing, or something else, in other endpoints. */
-  fields?: Readonly<Record<string, string>>;
   /** Of status 200. */
   reply: Reply;
-  /** Named `{id}` in the path. */
-  idDescription?: string;
   /** The schema of errors, where the endpoint has another envelope than all others. */
-  errorBody?: (types: readonly string[], codes: readonly string[]) => JsonSchema;
-  /** Failures that no other endpoint has. */
-  failures?: readonly ErrorCode[];
-  examples: (model: string) => Record<string, Example>;
+  errorBody?: (types: readonly ErrorType[], codes: readonly ErrorCode[]) => JsonSchema;
+  /** Errors beside those that every endpoint has, and those that every endpoint with a body has. */
+  errors?: readonly ErrorCode[];
+  /** Requests that can be sent as they are, and replies to them; endpoints with a body have at least one. */
+  examples?: (model: string) => Record<string, Example>;
 }
 
-export type Tag = 'Chat' | 'Text' | 'Models' | 'Server';
+/** The document lists operations by their tags, in this order. */
+export const TAGS = ['Chat', 'Text', 'Models', 'Server'] as const;
+export type Tag = (typeof TAGS)[number];
 
 export interface Reply {
   json?: NamedSchema;
@@ -39,7 +48,19 @@ export interface NamedSchema {
 export interface Example {
   summary: string;
   /** A body; none for endpoints that take none. */
-  request?: Record<string, unknown>;
+  request?: Readonly<Record<string, unknown>>;
   /** A reply that was received; for a stream, one of its events. */
   reply?: unknown;
+}
+
+/** The examples of an endpoint that completes: one request, for a whole reply and for a stream. */
+export function completionExamples(
+  summary: string,
+  request: Readonly<Record<string, unknown>>,
+  { reply, event }: { reply: unknown; event: unknown },
+): Record<string, Example> {
+  return {
+    completion: { summary, request, reply },
+    stream: { summary: 'The same as a stream', request: { ...request, stream: true }, reply: event },
+  };
 }

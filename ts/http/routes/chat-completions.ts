@@ -6,9 +6,11 @@ import { nameFailedImage } from '../../chat/message-images.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
+import { chatChunkSchema } from '../../schemas/chat-chunk.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
+import { completionExamples, type Operation } from '../openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
@@ -47,5 +49,44 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     },
     { fail: dataFailure },
   );
-  app.post<{ Body: ChatCompletionRequest }>(URL, { schema, preValidation, bodyLimit }, complete);
+  const settings = { schema, config: { operation }, preValidation, bodyLimit };
+  app.post<{ Body: ChatCompletionRequest }>(URL, settings, complete);
 }
+
+const operation: Operation = {
+  id: 'createChatCompletion',
+  tag: 'Chat',
+  summary: 'Continues a conversation, whole or as a stream.',
+  description:
+    'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
+    'Lines that begin with a colon only keep the connection alive.',
+  requestName: 'ChatCompletionRequest',
+  reply: {
+    json: { name: 'ChatCompletion', schema: chatCompletionReplySchema },
+    event: { name: 'ChatCompletionChunk', schema: chatChunkSchema },
+  },
+  examples: (model) => {
+    const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
+    const message = { role: 'assistant', content: '3, 4, 5, 6', refusal: null };
+    const tokens = { prompt_tokens: 20, completion_tokens: 11, total_tokens: 31 };
+    const id = 'chatcmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+    const head = { ...newCompletionHead(model), id, created: 1_790_000_000 };
+    return completionExamples(
+      'A short completion',
+      { model, messages, temperature: 0, max_tokens: 32 },
+      {
+        reply: {
+          ...head,
+          object: 'chat.completion',
+          choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+          usage: { ...tokens, prompt_tokens_details: { cached_tokens: 0 } },
+        },
+        event: {
+          ...head,
+          object: 'chat.completion.chunk',
+          choices: [{ index: 0, delta: { content: '3' }, logprobs: null, finish_reason: null }],
+        },
+      },
+    );
+  },
+};

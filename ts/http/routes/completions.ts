@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { type CompletionRequest, completionSchema } from '../../schemas/completion.js';
+import { completionChunkSchema, completionReplySchema } from '../../schemas/completion-response.js';
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
+import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
-import { readFields } from '../read-fields.js';
+import { completionExamples, type Operation } from '../openapi/operation.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
 import { withModel } from '../with-model.js';
@@ -14,8 +16,7 @@ const URL = '/v1/completions';
 
 export function completionsRoute(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
-  const body = completionSchema(profile.parameters);
-  const preValidation = readFields(profile, options.strict, Object.keys(body.properties));
+  const settings = bodyRoute(context, completionSchema(profile.parameters), operation);
 
   const complete = withModel<CompletionRequest>(
     context,
@@ -40,5 +41,28 @@ export function completionsRoute(app: FastifyInstance, context: AppContext): voi
     },
     { fail: dataFailure },
   );
-  app.post<{ Body: CompletionRequest }>(URL, { schema: { body }, preValidation }, complete);
+  app.post<{ Body: CompletionRequest }>(URL, settings, complete);
 }
+
+const operation: Operation = {
+  id: 'createCompletion',
+  tag: 'Text',
+  summary: 'Continues a text as it is, without a chat template.',
+  requestName: 'CompletionRequest',
+  reply: {
+    json: { name: 'Completion', schema: completionReplySchema },
+    event: { name: 'CompletionChunk', schema: completionChunkSchema },
+  },
+  examples: (model) => {
+    const id = 'cmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+    const head = { ...newCompletionHead(model), id, object: 'text_completion', created: 1_790_000_000 };
+    const choice = { index: 0, text: ', there was a model.', logprobs: null, finish_reason: 'length' };
+    const tokens = { prompt_tokens: 5, completion_tokens: 8, total_tokens: 13 };
+    const usage = { ...tokens, prompt_tokens_details: { cached_tokens: 0 } };
+    return completionExamples(
+      'Eight tokens more',
+      { model, prompt: 'Once upon a time', max_tokens: 8, temperature: 0 },
+      { reply: { ...head, choices: [choice], usage }, event: { ...head, choices: [{ ...choice, text: ' a model.' }] } },
+    );
+  },
+};

@@ -1,38 +1,38 @@
 /** Describes all endpoints, for programs as OpenAPI and for people as a page. */
-import type { FastifyInstance, RouteOptions } from 'fastify';
-import type { JsonSchema } from '../../schemas/json-schema.js';
+import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../version.js';
 import type { AppContext } from '../context.js';
-import { type Endpoint, type OpenApiDocument, toDocument } from '../openapi/document.js';
-import { OPERATIONS } from '../openapi/operations.js';
+import { type OpenApiDocument, toDocument } from '../openapi/document.js';
+import { collectEndpoints } from '../openapi/endpoints.js';
+import type { Operation } from '../openapi/operation.js';
 import { toPage } from '../openapi/page.js';
 
 /** To be called before the routes that are to be described. */
 export function documentationRoutes(app: FastifyInstance, { pool, profile, basePath }: AppContext): void {
-  const endpoints: Endpoint[] = [];
-  app.addHook('onRoute', (route) => {
-    const endpoint = toEndpoint(route, basePath);
-    if (endpoint) endpoints.push(endpoint);
-  });
-
+  const endpoints = collectEndpoints(app, basePath);
   let document: OpenApiDocument | undefined;
   const describe = (): OpenApiDocument => {
     document ??= toDocument(endpoints, { profile, basePath, model: pool.list()[0]?.id ?? 'model', version: VERSION });
     return document;
   };
 
-  app.get('/openapi.json', async () => describe());
-  app.get('/docs', async (_request, reply) => {
+  app.get('/openapi.json', { config: { operation: showDocument } }, async () => describe());
+  app.get('/docs', { config: { operation: showPage } }, async (_request, reply) => {
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
     return reply.type('text/html; charset=utf-8').send(toPage(describe()));
   });
 }
 
-function toEndpoint(route: RouteOptions & { path: string }, basePath: string): Endpoint | null {
-  if (route.method === 'HEAD' || route.method === 'OPTIONS') return null;
-  const path = route.path.slice(basePath.length).replace('*', '{id}') || '/';
-  const operation = OPERATIONS[`${route.method} ${path}`];
-  if (!operation) return null;
-  const body = route.schema?.body as JsonSchema | undefined;
-  return { method: String(route.method).toLowerCase() as Endpoint['method'], path, body, operation };
-}
+const showDocument: Operation = {
+  id: 'showOpenApi',
+  tag: 'Server',
+  summary: 'This description, as OpenAPI 3.1.',
+  reply: { json: { name: 'OpenApi', schema: { type: 'object' } } },
+};
+
+const showPage: Operation = {
+  id: 'showDocs',
+  tag: 'Server',
+  summary: 'The same as a page for people.',
+  reply: { text: 'text/html' },
+};

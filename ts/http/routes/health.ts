@@ -4,13 +4,14 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { Engine, EngineStats } from '../../engine/engine.js';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, type ErrorCode } from '../../errors.js';
 import { type ModelEntry, type ModelPool, modelFailed, modelLoading } from '../../models/pool.js';
-import type { Health } from '../../schemas/health.js';
+import { type Health, healthSchema } from '../../schemas/health.js';
 import type { AppContext } from '../context.js';
+import type { Operation } from '../openapi/operation.js';
 
 export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
-  app.get('/health', async (): Promise<Health> => {
+  app.get('/health', { config: { operation } }, async (): Promise<Health> => {
     const counts = await Promise.all(readyEngines(pool).map(countsOf));
     const { id } = pool.list().find(({ engine }) => engine !== null) ?? (pool.list()[0] as ModelEntry);
     return toHealth(id, counts.reduce(sumOf, NO_COUNTS));
@@ -118,3 +119,32 @@ function toHealth(model: string, stats: EngineStats): Health {
     embedded_tokens: stats.embeddedTokens,
   };
 }
+
+export const ENGINE_ERRORS: readonly ErrorCode[] = [
+  'model_loading',
+  'engine_stalled',
+  'engine_restarting',
+  'engine_failed',
+];
+
+const operation: Operation = {
+  id: 'showHealth',
+  tag: 'Server',
+  summary: 'Whether requests are taken, and what the engine has done.',
+  reply: { json: { name: 'Health', schema: healthSchema } },
+  errors: ENGINE_ERRORS,
+  examples: (model) => ({
+    idle: {
+      summary: 'A server at rest',
+      reply: {
+        ...toHealth(model, NO_COUNTS),
+        kv_cells_cached: 31,
+        kv_cells_total: 16_384,
+        jobs_finished: 1,
+        prompt_tokens: 20,
+        completion_tokens: 11,
+        decode_steps: 12,
+      },
+    },
+  }),
+};

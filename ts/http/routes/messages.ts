@@ -9,16 +9,19 @@ import { toChat } from '../../anthropic/to-chat.js';
 import { unenforcedParts } from '../../chat/check-schema.js';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
-import type { TokenCount } from '../../schemas/anthropic-message.js';
 import {
-  countTokensSchema,
-  type MessagesRequest,
-  messagesParameters,
-  messagesSchema,
-} from '../../schemas/anthropic-request.js';
+  anthropicErrorSchema,
+  messageEventSchema,
+  messageReplySchema,
+  type TokenCount,
+  tokenCountSchema,
+} from '../../schemas/anthropic-message.js';
+import { countTokensSchema, type MessagesRequest, messagesSchema } from '../../schemas/anthropic-request.js';
+import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { errorHandler } from '../error-handler.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
+import { completionExamples, type Operation } from '../openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { withModel } from '../with-model.js';
 
@@ -37,10 +40,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       return replyWithError(thrown, request, reply);
     },
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => nameRequest(request, reply),
-    preValidation: readFields(profile, options.strict, messagesParameters(profile.parameters)),
   };
-  const schema = { body: messagesSchema(profile.parameters) };
-  const countSchema = { body: countTokensSchema(profile.parameters) };
+  const { parameters } = profile;
 
   const complete = withModel<MessagesRequest>(
     context,
@@ -70,7 +71,8 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
     },
     { fail: messageFailure },
   );
-  app.post<{ Body: MessagesRequest }>(URL, { ...common, schema }, complete);
+  const settings = { ...common, ...bodyRoute(context, messagesSchema(parameters), createMessage) };
+  app.post<{ Body: MessagesRequest }>(URL, settings, complete);
 
   const count = withModel<MessagesRequest>(context, async (request, _reply, { engine, signal }) => {
     const { body: chat, origins } = toChat(request.body);
@@ -79,10 +81,60 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       return { input_tokens: await engine.countTokens(rendered, { signal }) } satisfies TokenCount;
     });
   });
-  app.post<{ Body: MessagesRequest }>(COUNT_URL, { ...common, schema: countSchema }, count);
+  const countSettings = { ...common, ...bodyRoute(context, countTokensSchema(parameters), countTokens) };
+  app.post<{ Body: MessagesRequest }>(COUNT_URL, countSettings, count);
 }
 
 /** Anthropic's clients look for the request's id under this name. */
 function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('request-id', request.id);
 }
+
+const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
+
+const createMessage: Operation = {
+  id: 'createMessage',
+  tag: 'Chat',
+  summary: "The same in the words of Anthropic's Messages API.",
+  requestName: 'MessageRequest',
+  errorBody: anthropicErrorSchema,
+  reply: {
+    json: { name: 'Message', schema: messageReplySchema },
+    event: { name: 'MessageEvent', schema: messageEventSchema },
+  },
+  examples: (model) =>
+    completionExamples(
+      'A short completion',
+      { model, messages, max_tokens: 32, temperature: 0 },
+      {
+        reply: {
+          id: 'msg_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10',
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [{ type: 'text', text: '3, 4, 5, 6', citations: null }],
+          stop_reason: 'end_turn',
+          stop_sequence: null,
+          usage: {
+            input_tokens: 20,
+            cache_read_input_tokens: 0,
+            cache_creation_input_tokens: 0,
+            output_tokens: 11,
+          },
+        },
+        event: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '3' } },
+      },
+    ),
+};
+
+const countTokens: Operation = {
+  id: 'countMessageTokens',
+  tag: 'Chat',
+  summary: 'How many tokens the prompt of such a request has.',
+  requestName: 'TokenCountRequest',
+  errorBody: anthropicErrorSchema,
+  reply: { json: { name: 'TokenCount', schema: tokenCountSchema } },
+  examples: (model) => ({
+    count: { summary: 'A short prompt', request: { model, messages }, reply: { input_tokens: 20 } },
+  }),
+};

@@ -2,11 +2,19 @@
 import type { FastifyInstance } from 'fastify';
 import { EXPOSITION_TYPE } from '../../metrics/exposition.js';
 import type { AppContext } from '../context.js';
+import type { Operation } from '../openapi/operation.js';
 
 export const METRICS_URL = '/metrics';
 
 export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): void {
-  app.get(METRICS_URL, { config: { repliesWhileStopping: true } }, async (_request, reply) => {
+  app.get(METRICS_URL, { config: { operation, repliesWhileStopping: true } }, async (_request, reply) => {
     return reply.type(EXPOSITION_TYPE).send(await metrics.text());
   });
 }
+
+const operation: Operation = {
+  id: 'showMetrics',
+  tag: 'Server',
+  summary: "What the server measures, in Prometheus' text format.",
+  reply: { text: 'text/plain' },
+};

@@ -4,18 +4,26 @@ import type { ModelInfo } from '../../engine/engine.js';
 import { type ModelEntry, modelNotFound } from '../../models/pool.js';
 import {
   type ListedModel,
+  listedModelSchema,
   type ModelAction,
   type ModelActionReply,
   type ModelList,
+  modelActionReplySchema,
   modelActionSchema,
+  modelListSchema,
 } from '../../schemas/models.js';
+import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
-import { readFields } from '../read-fields.js';
+import type { Operation } from '../openapi/operation.js';
 
-export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: AppContext): void {
-  app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) }));
+export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
+  const { pool } = context;
+  app.get('/v1/models', { config: { operation: listModels } }, async (): Promise<ModelList> => {
+    return { object: 'list', data: pool.list().map(toListedModel) };
+  });
 
-  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ListedModel> => {
+  const one = { config: { operation: retrieveModel } };
+  app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel> => {
     const id = request.params['*'];
     const entries = pool.list();
     const entry = entries.find((each) => each.id === id);
@@ -23,15 +31,13 @@ export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: A
     return toListedModel(entry);
   });
 
-  const settings = {
-    schema: { body: modelActionSchema },
-    preValidation: readFields(profile, options.strict, ['model']),
-  };
-  app.post<{ Body: ModelAction }>('/models/load', settings, async ({ body }): Promise<ModelActionReply> => {
+  const load = bodyRoute(context, modelActionSchema, loadModel);
+  app.post<{ Body: ModelAction }>('/models/load', load, async ({ body }): Promise<ModelActionReply> => {
     pool.load(body.model);
     return { success: true };
   });
-  app.post<{ Body: ModelAction }>('/models/unload', settings, async ({ body }): Promise<ModelActionReply> => {
+  const unload = bodyRoute(context, modelActionSchema, unloadModel);
+  app.post<{ Body: ModelAction }>('/models/unload', unload, async ({ body }): Promise<ModelActionReply> => {
     pool.unload(body.model);
     return { success: true };
   });
@@ -100,3 +106,68 @@ function capabilitiesOf(model: ModelInfo): string[] {
   const generating = ['completion', 'chat', ...(model.infills ? ['infill'] : [])];
   return [...(model.generates ? generating : []), model.pooling === 'rank' ? 'rerank' : 'embeddings'];
 }
+
+const exampleModel = (id: string): ListedModel => ({
+  id,
+  object: 'model',
+  created: 1_790_000_000,
+  owned_by: 'chasqui',
+  status: { value: 'loaded', pid: 4711, memory: 120_000_000 },
+  context_length: 4096,
+  input_modalities: ['text'],
+  output_modalities: ['text'],
+  capabilities: ['completion', 'chat', 'embeddings'],
+  quantization: 'Q8_0',
+  size: 1_700_000,
+  meta: {
+    vocab_type: 2,
+    n_vocab: 1024,
+    n_ctx: 4096,
+    n_ctx_train: 4096,
+    n_embd: 128,
+    n_params: 1_600_000,
+    size: 1_700_000,
+    ftype: 'Q8_0',
+    pooling: 'mean',
+  },
+});
+
+const listModels: Operation = {
+  id: 'listModels',
+  tag: 'Models',
+  summary: 'The models that are served.',
+  reply: { json: { name: 'ModelList', schema: modelListSchema } },
+  examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
+};
+
+const retrieveModel: Operation = {
+  id: 'retrieveModel',
+  tag: 'Models',
+  summary: 'The same by its id.',
+  parameters: { id: 'The id; its slashes may be percent-encoded or not.' },
+  errors: ['model_not_found'],
+  reply: { json: { name: 'Model', schema: listedModelSchema } },
+  examples: (model) => ({ model: { summary: 'The model', reply: exampleModel(model) } }),
+};
+
+const actionExamples: Operation['examples'] = (model) => ({
+  model: { summary: 'By its id', request: { model }, reply: { success: true } },
+});
+
+const loadModel: Operation = {
+  id: 'loadModel',
+  tag: 'Models',
+  summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
+  requestName: 'LoadRequest',
+  reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
+  examples: actionExamples,
+};
+
+const unloadModel: Operation = {
+  id: 'unloadModel',
+  tag: 'Models',
+  summary: 'Have a model unloaded, as soon as no request uses it.',
+  requestName: 'UnloadRequest',
+  reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },
+  examples: actionExamples,
+};

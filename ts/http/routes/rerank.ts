@@ -1,20 +1,42 @@
 /** Documents in the order of how relevant they are to a query. */
 import type { FastifyInstance } from 'fastify';
-import { type RerankRequest, rerankSchema } from '../../schemas/rerank.js';
+import { type RerankRequest, rerankReplySchema, rerankSchema } from '../../schemas/rerank.js';
 import { toRanking } from '../../text/to-ranking.js';
+import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
-import { readFields } from '../read-fields.js';
+import type { Operation } from '../openapi/operation.js';
 import { withModel } from '../with-model.js';
 
 const URL = '/v1/rerank';
 
 export function rerankRoute(app: FastifyInstance, context: AppContext): void {
-  const { profile, options } = context;
-  const preValidation = readFields(profile, options.strict, Object.keys(rerankSchema.properties));
   const rank = withModel<RerankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
     const ranking = await toRanking(engine, body, signal);
     record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
     return ranking;
   });
-  app.post<{ Body: RerankRequest }>(URL, { schema: { body: rerankSchema }, preValidation }, rank);
+  app.post<{ Body: RerankRequest }>(URL, bodyRoute(context, rerankSchema, operation), rank);
 }
+
+const operation: Operation = {
+  id: 'rerank',
+  tag: 'Text',
+  summary: 'Documents in the order of how relevant they are to a query, by a ranking model.',
+  description: "The scores are the model's own, not scaled to 0 to 1.",
+  reply: { json: { name: 'Ranking', schema: rerankReplySchema } },
+  examples: (model) => ({
+    two: {
+      summary: 'Two documents',
+      request: { model, query: 'Where do llamas live?', documents: ['Bread is baked.', 'Llamas live in the Andes.'] },
+      reply: {
+        object: 'list',
+        model,
+        results: [
+          { index: 1, relevance_score: 4.7 },
+          { index: 0, relevance_score: -8.2 },
+        ],
+        usage: { prompt_tokens: 27, total_tokens: 27 },
+      },
+    },
+  }),
+};

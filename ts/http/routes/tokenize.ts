@@ -4,35 +4,40 @@ import { renderBody } from '../../chat/start-completion.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import {
   type ApplyTemplateReply,
+  applyTemplateReplySchema,
   type DetokenizeRequest,
+  detokenizeReplySchema,
   detokenizeSchema,
   type TokenizeRequest,
+  tokenizeReplySchema,
   tokenizeSchema,
 } from '../../schemas/tokenize.js';
 import { toText, toTokens } from '../../text/to-tokens.js';
+import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import type { Operation } from '../openapi/operation.js';
 import { readFields } from '../read-fields.js';
 import { withModel } from '../with-model.js';
 
 export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
-  const settingsFor = (schema: { properties: object }) => ({
-    schema: { body: schema },
-    preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
-  });
-
   const tokenize = withModel<TokenizeRequest>(context, async ({ body }, _reply, { engine, signal }) => {
     return toTokens(engine, body, signal);
   });
-  app.post<{ Body: TokenizeRequest }>('/tokenize', settingsFor(tokenizeSchema), tokenize);
+  app.post<{ Body: TokenizeRequest }>('/tokenize', bodyRoute(context, tokenizeSchema, tokenizeOperation), tokenize);
 
   const detokenize = withModel<DetokenizeRequest>(context, async ({ body }, _reply, { engine, signal }) => {
     return toText(engine, body, signal);
   });
-  app.post<{ Body: DetokenizeRequest }>('/detokenize', settingsFor(detokenizeSchema), detokenize);
+  app.post<{ Body: DetokenizeRequest }>(
+    '/detokenize',
+    bodyRoute(context, detokenizeSchema, detokenizeOperation),
+    detokenize,
+  );
 
   const settings = {
     schema: { body: { ...chatCompletionSchema(profile.parameters), required: ['messages'] } },
+    config: { operation: applyTemplateOperation },
     preValidation: readFields(profile, options.strict),
     bodyLimit: options.bodyLimit,
   };
@@ -44,3 +49,49 @@ export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void 
   });
   app.post<{ Body: Conversation }>('/apply-template', settings, applyTemplate);
 }
+
+const tokenizeOperation: Operation = {
+  id: 'tokenize',
+  tag: 'Text',
+  summary: 'The tokens of a text, as in llama-server.',
+  reply: { json: { name: 'Tokens', schema: tokenizeReplySchema } },
+  examples: () => ({
+    plain: { summary: 'A greeting', request: { content: 'Hello!' }, reply: { tokens: [312, 5] } },
+    pieces: {
+      summary: 'With what each token spells',
+      request: { content: 'Hello!', with_pieces: true },
+      reply: {
+        tokens: [
+          { id: 312, piece: 'Hello' },
+          { id: 5, piece: '!' },
+        ],
+      },
+    },
+  }),
+};
+
+const detokenizeOperation: Operation = {
+  id: 'detokenize',
+  tag: 'Text',
+  summary: 'The text of tokens.',
+  reply: { json: { name: 'DetokenizedText', schema: detokenizeReplySchema } },
+  examples: () => ({
+    greeting: { summary: 'A greeting', request: { tokens: [312, 5] }, reply: { content: 'Hello!' } },
+  }),
+};
+
+const applyTemplateOperation: Operation = {
+  id: 'applyTemplate',
+  tag: 'Text',
+  summary: 'A conversation as the model reads it.',
+  description:
+    'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
+  reply: { json: { name: 'RenderedConversation', schema: applyTemplateReplySchema } },
+  examples: () => ({
+    greeting: {
+      summary: 'One message',
+      request: { messages: [{ role: 'user', content: 'Hello!' }] },
+      reply: { prompt: '<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n' },
+    },
+  }),
+};

@@ -4,8 +4,8 @@ import type { Profile } from '../../profiles/profile.js';
 import { errorBodySchema } from '../../schemas/error.js';
 import type { Operation } from './operation.js';
 
-/** Failures that have nothing to do with the body. */
-const WITHOUT_BODY: ErrorCode[] = [
+/** Errors that every endpoint has. */
+const OF_REQUESTS: readonly ErrorCode[] = [
   'bad_request',
   'unknown_url',
   'method_not_allowed',
@@ -13,8 +13,21 @@ const WITHOUT_BODY: ErrorCode[] = [
   'internal_error',
 ];
 
-/** Failures that only some modes or some endpoints have. */
-const OF_SOME: ErrorCode[] = [
+/** Errors that every endpoint with a body has. */
+const OF_BODIES: readonly ErrorCode[] = [
+  'request_too_large',
+  'request_timeout',
+  'client_closed_request',
+  'invalid_json',
+  'missing_required_parameter',
+  'invalid_type',
+  'invalid_value',
+  'unknown_parameter',
+  'server_busy',
+];
+
+/** Errors that only some modes or some endpoints have. */
+const OF_SOME: readonly ErrorCode[] = [
   'engine_stalled',
   'invalid_api_key',
   'key_store_failed',
@@ -23,7 +36,7 @@ const OF_SOME: ErrorCode[] = [
 ];
 
 /** No request gets these: they are about connections that never become one, and about loading a model. */
-const NEVER: ErrorCode[] = [
+const NEVER: readonly ErrorCode[] = [
   'headers_too_large',
   'model_file_missing',
   'model_fetch_failed',
@@ -34,9 +47,23 @@ const NEVER: ErrorCode[] = [
   'invalid_options',
 ];
 
-const WITH_BODY = (Object.keys(ERRORS) as ErrorCode[]).filter(
-  (code) => ![...WITHOUT_BODY, ...OF_SOME, ...NEVER].includes(code),
+const OF_CONVERSATIONS: readonly ErrorCode[] = [
+  'image_not_supported',
+  'too_many_images',
+  'invalid_image_url',
+  'invalid_image',
+  'image_too_large',
+  'image_download_failed',
+  'template_failed',
+];
+
+/** Errors of an endpoint that computes with a model: all that are not listed above. */
+export const MODEL_ERRORS: readonly ErrorCode[] = (Object.keys(ERRORS) as ErrorCode[]).filter(
+  (code) => ![...OF_REQUESTS, ...OF_BODIES, ...OF_SOME, ...NEVER, ...OF_CONVERSATIONS].includes(code),
 );
+
+/** Errors of an endpoint whose requests hold messages, which a template renders and which may show images. */
+export const CONVERSATION_ERRORS: readonly ErrorCode[] = [...MODEL_ERRORS, ...OF_CONVERSATIONS];
 
 export function failuresOf(operation: Operation, profile: Profile, hasBody: boolean): Record<string, object> {
   const responses: Record<string, object> = {};
@@ -50,11 +77,11 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
 }
 
 function codesOf({ errors = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
-  const codes = [...WITHOUT_BODY, ...errors];
+  const codes: ErrorCode[] = [...OF_REQUESTS, ...errors];
   if (profile.authentication === 'key') codes.push('invalid_api_key', 'key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
   if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');
-  if (hasBody) codes.push(...WITH_BODY);
+  if (hasBody) codes.push(...OF_BODIES);
   return codes;
 }
 

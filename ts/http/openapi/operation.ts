@@ -23,7 +23,7 @@ export interface Operation {
   reply: Reply;
   /** The schema of errors, where the endpoint has another envelope than all others. */
   errorBody?: (types: readonly ErrorType[], codes: readonly ErrorCode[]) => JsonSchema;
-  /** Errors beside those that every endpoint has, and those that every endpoint with a body has. */
+  /** Errors beside those that every endpoint has, and those that every endpoint with a body has. See failures.ts. */
   errors?: readonly ErrorCode[];
   /** Requests that can be sent as they are, and replies to them; endpoints with a body have at least one. */
   examples?: (model: string) => Record<string, Example>;

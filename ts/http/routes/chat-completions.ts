@@ -10,6 +10,7 @@ import { chatChunkSchema } from '../../schemas/chat-chunk.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
+import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
@@ -61,6 +62,7 @@ const operation: Operation = {
     'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
     'Lines that begin with a colon only keep the connection alive.',
   requestName: 'ChatCompletionRequest',
+  errors: CONVERSATION_ERRORS,
   reply: {
     json: { name: 'ChatCompletion', schema: chatCompletionReplySchema },
     event: { name: 'ChatCompletionChunk', schema: chatChunkSchema },

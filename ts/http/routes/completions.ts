@@ -7,6 +7,7 @@ import { CompletionEncoder, toWholeCompletion } from '../../text/completion-enco
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { MODEL_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
@@ -49,6 +50,7 @@ const operation: Operation = {
   tag: 'Text',
   summary: 'Continues a text as it is, without a chat template.',
   requestName: 'CompletionRequest',
+  errors: MODEL_ERRORS,
   reply: {
     json: { name: 'Completion', schema: completionReplySchema },
     event: { name: 'CompletionChunk', schema: completionChunkSchema },

@@ -5,6 +5,7 @@ import { toEmbeddings } from '../../text/to-embeddings.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { jsonInSlices } from '../json-in-slices.js';
+import { MODEL_ERRORS } from '../openapi/failures.js';
 import type { Operation } from '../openapi/operation.js';
 import { withModel } from '../with-model.js';
 
@@ -24,6 +25,7 @@ const operation: Operation = {
   tag: 'Text',
   summary: 'Embeddings of texts.',
   requestName: 'EmbeddingsRequest',
+  errors: MODEL_ERRORS,
   reply: { json: { name: 'Embeddings', schema: embeddingsReplySchema } },
   examples: (model) => ({
     two: {

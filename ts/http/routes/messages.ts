@@ -20,6 +20,7 @@ import { countTokensSchema, type MessagesRequest, messagesSchema } from '../../s
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { errorHandler } from '../error-handler.js';
+import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
@@ -98,6 +99,7 @@ const createMessage: Operation = {
   summary: "The same in the words of Anthropic's Messages API.",
   requestName: 'MessageRequest',
   errorBody: anthropicErrorSchema,
+  errors: CONVERSATION_ERRORS,
   reply: {
     json: { name: 'Message', schema: messageReplySchema },
     event: { name: 'MessageEvent', schema: messageEventSchema },
@@ -133,6 +135,7 @@ const countTokens: Operation = {
   summary: 'How many tokens the prompt of such a request has.',
   requestName: 'TokenCountRequest',
   errorBody: anthropicErrorSchema,
+  errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'TokenCount', schema: tokenCountSchema } },
   examples: (model) => ({
     count: { summary: 'A short prompt', request: { model, messages }, reply: { input_tokens: 20 } },

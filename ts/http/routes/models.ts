@@ -159,6 +159,7 @@ const loadModel: Operation = {
   tag: 'Models',
   summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
   requestName: 'LoadRequest',
+  errors: ['model_not_found', 'model_loading'],
   reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
   examples: actionExamples,
 };
@@ -168,6 +169,7 @@ const unloadModel: Operation = {
   tag: 'Models',
   summary: 'Have a model unloaded, as soon as no request uses it.',
   requestName: 'UnloadRequest',
+  errors: ['model_not_found', 'model_loading', 'unsupported_parameter'],
   reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },
   examples: actionExamples,
 };

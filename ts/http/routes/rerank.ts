@@ -4,6 +4,7 @@ import { type RerankRequest, rerankReplySchema, rerankSchema } from '../../schem
 import { toRanking } from '../../text/to-ranking.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { MODEL_ERRORS } from '../openapi/failures.js';
 import type { Operation } from '../openapi/operation.js';
 import { withModel } from '../with-model.js';
 
@@ -23,6 +24,7 @@ const operation: Operation = {
   tag: 'Text',
   summary: 'Documents in the order of how relevant they are to a query, by a ranking model.',
   description: "The scores are the model's own, not scaled to 0 to 1.",
+  errors: MODEL_ERRORS,
   reply: { json: { name: 'Ranking', schema: rerankReplySchema } },
   examples: (model) => ({
     two: {

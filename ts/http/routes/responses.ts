@@ -16,6 +16,7 @@ import { type InputTokens, inputTokensSchema, responseSchema } from '../../schem
 import { type ResponsesRequest, responsesSchema } from '../../schemas/responses.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
@@ -89,6 +90,7 @@ const createResponse: Operation = {
   tag: 'Chat',
   summary: "The same in the words of OpenAI's Responses API, without storage.",
   requestName: 'ResponseRequest',
+  errors: CONVERSATION_ERRORS,
   reply: {
     json: { name: 'Response', schema: responseSchema },
     event: { name: 'ResponseEvent', schema: responseEventSchema },
@@ -130,6 +132,7 @@ const countInputTokens: Operation = {
   tag: 'Chat',
   summary: 'How many tokens the prompt of such a request has.',
   requestName: 'InputTokensRequest',
+  errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
   examples: (model) => ({
     count: {

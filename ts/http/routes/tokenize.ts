@@ -15,6 +15,7 @@ import {
 import { toText, toTokens } from '../../text/to-tokens.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../openapi/failures.js';
 import type { Operation } from '../openapi/operation.js';
 import { readFields } from '../read-fields.js';
 import { withModel } from '../with-model.js';
@@ -54,6 +55,7 @@ const tokenizeOperation: Operation = {
   id: 'tokenize',
   tag: 'Text',
   summary: 'The tokens of a text, as in llama-server.',
+  errors: MODEL_ERRORS,
   reply: { json: { name: 'Tokens', schema: tokenizeReplySchema } },
   examples: () => ({
     plain: { summary: 'A greeting', request: { content: 'Hello!' }, reply: { tokens: [312, 5] } },
@@ -74,6 +76,7 @@ const detokenizeOperation: Operation = {
   id: 'detokenize',
   tag: 'Text',
   summary: 'The text of tokens.',
+  errors: MODEL_ERRORS,
   reply: { json: { name: 'DetokenizedText', schema: detokenizeReplySchema } },
   examples: () => ({
     greeting: { summary: 'A greeting', request: { tokens: [312, 5] }, reply: { content: 'Hello!' } },
@@ -86,6 +89,7 @@ const applyTemplateOperation: Operation = {
   summary: 'A conversation as the model reads it.',
   description:
     'Takes the fields of a chat completion; those that only matter to the completion are checked and not used.',
+  errors: CONVERSATION_ERRORS,
   reply: { json: { name: 'RenderedConversation', schema: applyTemplateReplySchema } },
   examples: () => ({
     greeting: {

@@ -1,9 +1,9 @@
-// One word for one thing, in TypeScript and C++. ts/engine and ts/native still use some of the old ones.
+// One word for one thing, in TypeScript and C++.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { files, offences } from './source-tree.ts';
 
-const sources = files('ts', /\.(ts|mjs)$/).filter((file) => !/^ts\/(engine|native)\//.test(file));
+const sources = files('ts', /\.(ts|mjs)$/);
 
 const words: [word: string, instead: string, pattern: RegExp][] = [
   ['picture', 'image', /picture/i],

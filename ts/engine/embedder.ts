@@ -64,7 +64,7 @@ export class Embedder {
     const pairs = await this.#preparation.run(signal, (owner) =>
       this.#core.tokenizePairs(query, documents, most, owner),
     );
-    // A query that leaves no room is not the fault of the document that it was read with.
+    // A query that leaves no room is not an error of the document that it was read with.
     if (tooLong(pairs, most)) await this.#lists([query], () => 'query', signal);
     return this.#taken(pairs, (place) => `documents[${place}]`);
   }

@@ -81,7 +81,7 @@ export interface RenderedPrompt {
   prompt: string;
   /** Stop strings that this template needs besides the end-of-generation tokens. */
   additionalStops: readonly string[];
-  /** The pictures of the messages, in order; the prompt holds a marker for each. Their bytes may not change any more. */
+  /** The images of the messages, in order; the prompt holds a marker for each. Their bytes may not change any more. */
   images: readonly ImageInput[];
   /** Names of control tokens that show in the answer, because its format needs them. */
   preservedTokens: readonly string[];
@@ -197,12 +197,12 @@ export interface Engine {
   readonly state: EngineState;
   /**
    * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
-   * `image_not_supported` when it holds a picture and the model takes none, with `invalid_grammar` when a schema cannot
+   * `image_not_supported` when it holds an image and the model takes none, with `invalid_grammar` when a schema cannot
    * be enforced, with `unsupported_parameter` when a tool must be called and the template has no form for that.
    * A trailing assistant message is continued.
    */
   render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt>;
-  /** How many tokens a prompt has, its pictures' included. Rejects with what is wrong with them. */
+  /** How many tokens a prompt has, its images' included. Rejects with what is wrong with them. */
   countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number>;
   tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf): Promise<Int32Array>;
   /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */

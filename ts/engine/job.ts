@@ -32,7 +32,7 @@ export interface SamplingSettings {
 }
 
 /**
- * A picture: a file's bytes (PNG, JPEG, BMP, or GIF, of which the first frame counts), or pixels that are decoded
+ * An image: a file's bytes (PNG, JPEG, BMP, or GIF, of which the first frame counts), or pixels that are decoded
  * already, three bytes each, row by row.
  */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
@@ -42,7 +42,7 @@ export type Grammar = NativeGrammar;
 export interface Job {
   /** Rendered text (special tokens are parsed) or token ids. */
   prompt: string | readonly number[];
-  /** The pictures for the prompt's image markers (`ModelInfo.imageMarker`), in order; one for each. */
+  /** The images for the prompt's image markers (`ModelInfo.imageMarker`), in order; one for each. */
   images: readonly ImageInput[];
   /** `null`: until the end of text or of the context. */
   maxTokens: number | null;

@@ -3,8 +3,8 @@ import type { ChatMessage } from './engine.js';
 import type { ImageInput } from './job.js';
 
 /**
- * Parts are separate paragraphs, so a line break keeps texts apart; a picture is a paragraph of its own already.
- * `marker` stands for each picture, and the pictures are added to `images` in order.
+ * Parts are separate paragraphs, so a line break keeps texts apart; an image is a paragraph of its own already.
+ * `marker` stands for each image, and the images are added to `images` in order.
  */
 export function joinParts(content: ChatMessage['content'], marker: string, images: ImageInput[]): string {
   if (typeof content === 'string') return content;

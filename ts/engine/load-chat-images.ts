@@ -1,16 +1,16 @@
-/** Conversations as a caller in this process writes them → with every picture loaded. */
+/** Conversations as a caller in this process writes them → with every image loaded. */
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ChatMessage, ChatPart, ChatTextPart } from './engine.js';
 import type { ImageInput } from './job.js';
 
-/** A picture by its file's bytes (PNG, JPEG, WebP, BMP, or the first frame of a GIF), or by its pixels. */
+/** An image by its file's bytes (PNG, JPEG, WebP, BMP, or the first frame of a GIF), or by its pixels. */
 export interface GenerateImagePart {
   type: 'image';
   image: Uint8Array | ImageInput;
 }
 
-/** A picture by address or data URI, as in a request. */
+/** An image by address or data URI, as in a request. */
 export interface GenerateImageUrlPart {
   type: 'image_url';
   image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };

@@ -1,4 +1,4 @@
-/** Prompts with pictures, tokenized: what the answers of a request, and the count of its tokens, have in common. */
+/** Prompts with images, tokenized: what the completions of a request, and the count of its tokens, have in common. */
 import type { NativePrompt } from '../native/addon.js';
 import type { EngineCore } from './core.js';
 import type { ImageInput } from './job.js';
@@ -14,7 +14,7 @@ export class PreparedPrompts {
     this.#preparation = preparation;
   }
 
-  /** From now on a prompt with this very list is prepared once. Neither the list nor its pictures may change any more. */
+  /** From now on a prompt with this very list is prepared once. Neither the list nor its images may change any more. */
   share(images: readonly ImageInput[]): void {
     if (images.length > 0) this.#shared.set(images, new Map());
   }

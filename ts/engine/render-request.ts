@@ -3,7 +3,7 @@ import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engin
 import type { ImageInput } from './job.js';
 import { joinParts } from './join-parts.js';
 
-/** `marker` stands for each picture in a message, and the pictures are added to `images` in order. */
+/** `marker` stands for each image in a message, and the images are added to `images` in order. */
 export function toRenderRequest(
   messages: readonly ChatMessage[],
   options: RenderOptions,

@@ -4,7 +4,7 @@
 export interface NativeFailure {
   code: string;
   message: string;
-  /** Which of the job's pictures is at fault, counted from 0. */
+  /** Which of the job's images the error is about, counted from 0. */
   imageIndex?: number;
 }
 
@@ -13,13 +13,13 @@ export type NativeImage = { bytes: Uint8Array } | { width: number; height: numbe
 
 declare const media: unique symbol;
 
-/** The pictures of a prompt: to be held, and handed to `submit` with the prompt's tokens. */
+/** The images of a prompt: to be held, and handed to `submit` with the prompt's tokens. */
 export interface NativeMedia {
   [media]: true;
 }
 
 export interface NativePrompt {
-  /** Those that stand for pictures are negative. */
+  /** Those that stand for images are negative. */
   tokens: Int32Array;
   media: NativeMedia | null;
 }
@@ -68,9 +68,9 @@ export interface NativeModelInfo {
   parallel: number;
   /** False when the file carries no chat template. */
   hasChatTemplate: boolean;
-  /** Whether the model takes pictures. */
+  /** Whether the model takes images. */
   vision: boolean;
-  /** What stands for a picture in a prompt, unguessable and new for each load; `null` without vision. */
+  /** What stands for an image in a prompt, random and new for each load; `null` without vision. */
   imageMarker: string | null;
   /** How the weights are stored, as llama.cpp says it: `Q4_K - Medium`. */
   quantization: string;
@@ -114,7 +114,7 @@ export interface NativeFinish {
   cachedTokens: number;
   /** Every sampled token counts, the end-of-generation token included. */
   completionTokens: number;
-  /** Tokens that speculative decoding guessed, and how many of them came true. */
+  /** Tokens that speculative decoding drafted, and how many of them were accepted. */
   draftedTokens: number;
   acceptedTokens: number;
   /** Milliseconds, as measured by the engine thread. */
@@ -300,11 +300,11 @@ export interface OpenRequest {
     mmprojPath: string;
     imageCacheBytes: number;
     deterministic: boolean;
-    /** Tokens to guess at a time; 0: none. */
+    /** Tokens to draft at a time; 0: none. */
     draftMax: number;
     draftMin: number;
     draftPMin: number;
-    /** Empty: guesses come from the text so far alone. */
+    /** Empty: drafts come from the text so far alone. */
     draftModelPath: string;
     /** Absent: as the model's file says, or else the mean. */
     pooling?: NativePooling;

@@ -1,6 +1,6 @@
 /**
  * The child process in which llama.cpp works out how many layers fit: it loads drivers, and sets the model up without
- * its weights. `fit.js <addon>` takes one `FitTask` and sends one `FitAnswer`, after `ready`.
+ * its weights. `fit.js <addon>` takes one `FitTask` and sends one `FitResult`, after `ready`.
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeOffload, OpenRequest } from './addon.js';
@@ -11,10 +11,10 @@ export interface FitTask {
   spareBytes: number;
 }
 
-export type FitMessage = 'ready' | FitAnswer;
+export type FitMessage = 'ready' | FitResult;
 
 /** How the process ended; the driver or llama.cpp may do the same when the model is loaded. */
-export type FitAnswer =
+export type FitResult =
   | { offload: NativeOffload; reason?: never; ended?: never }
   | { reason: string; ended?: 'crashed' | 'hung' };
 
@@ -24,10 +24,10 @@ addon.ownProcess(false);
 
 process.send?.('ready' satisfies FitMessage);
 process.once('message', ({ request, spareBytes }: FitTask) => {
-  process.send?.(answer(request, spareBytes), () => process.disconnect());
+  process.send?.(fit(request, spareBytes), () => process.disconnect());
 });
 
-function answer(request: OpenRequest, spareBytes: number): FitAnswer {
+function fit(request: OpenRequest, spareBytes: number): FitResult {
   try {
     return { offload: addon.fit(request, spareBytes) };
   } catch (error) {

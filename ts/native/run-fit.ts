@@ -2,17 +2,17 @@
 
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
-import type { FitAnswer, FitMessage, FitTask } from './fit.js';
+import type { FitMessage, FitResult, FitTask } from './fit.js';
 
 /** It takes seconds, but a driver may have to start, and a disk to give what is in front of the weights. */
 const FIT_LIMIT_MS = 60_000;
 
-/** Never rejects: that it cannot be worked out, for whatever reason, is an answer. Ends early when the signal aborts. */
+/** Never rejects: that it cannot be worked out, for whatever reason, is a result. Ends early when the signal aborts. */
 export async function runFit(
   addonPath: string,
   task: FitTask,
   { signal, limitMs = FIT_LIMIT_MS }: { signal?: AbortSignal | undefined; limitMs?: number } = {},
-): Promise<FitAnswer> {
+): Promise<FitResult> {
   let forked: ForkedScript;
   try {
     forked = forkScript(new URL('fit', import.meta.url), [addonPath]);
@@ -21,30 +21,30 @@ export async function runFit(
   }
   const { child, describeCrash } = forked;
   return new Promise((resolve) => {
-    let answer: FitAnswer | undefined;
+    let result: FitResult | undefined;
     const kill = () => child.kill('SIGKILL');
     const watch = new HangWatch(child.pid, (limit) => {
-      answer ??= { reason: `it gave no sign of life for ${limit / 1000} s`, ended: 'hung' };
+      result ??= { reason: `it gave no sign of life for ${limit / 1000} s`, ended: 'hung' };
       kill();
     });
     watch.expectSign(START_LIMIT_MS);
     signal?.addEventListener('abort', kill);
-    const settle = (result: FitAnswer) => {
+    const settle = (found: FitResult) => {
       watch.stop();
       signal?.removeEventListener('abort', kill);
-      resolve(result);
+      resolve(found);
     };
     child.on('message', (message: FitMessage) => {
       if (message === 'ready') watch.expectSign(limitMs);
-      else answer = message;
+      else result = message;
     });
     child.once('error', (error) => settle(notStarted(error)));
-    child.once('close', (code, ending) => settle(answer ?? { reason: describeCrash(code, ending), ended: 'crashed' }));
+    child.once('close', (code, ending) => settle(result ?? { reason: describeCrash(code, ending), ended: 'crashed' }));
     // What becomes of a child that ends before it has read this is seen in how it ended.
     child.send(task, () => {});
   });
 }
 
-function notStarted({ message }: Error): FitAnswer {
+function notStarted({ message }: Error): FitResult {
   return { reason: `no process could be started for it: ${message}` };
 }

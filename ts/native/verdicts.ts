@@ -12,7 +12,7 @@ import type { TrialResult, TrialTask } from './trial.js';
 /** What failed is tried again after this time: the cause may have been a passing one. */
 const FAILURE_KEPT_MS = 3_600_000;
 /** Files of modules that are gone are forgotten when there are more than this. */
-const MOST_KEPT = 200;
+const MAX_KEPT = 200;
 
 /** Variables that decide which driver and which device a module finds. */
 const DRIVER_SETTINGS = ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'VK_DRIVER_FILES'];
@@ -66,7 +66,7 @@ export class Verdicts {
     try {
       mkdirSync(dirname(this.#file), { recursive: true });
       const written = `${this.#file}.${process.pid}`;
-      writeFileSync(written, JSON.stringify(Object.fromEntries(newest.slice(0, MOST_KEPT))));
+      writeFileSync(written, JSON.stringify(Object.fromEntries(newest.slice(0, MAX_KEPT))));
       renameSync(written, this.#file);
     } catch {
       // A read-only home costs a trial each time, nothing else.

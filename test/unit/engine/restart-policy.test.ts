@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 const plain = () => new RestartPolicy(() => 0.5);
 
 function delays(policy: RestartPolicy, times: readonly number[]): (number | null)[] {
-  return times.map((at) => policy.afterFault(at));
+  return times.map((at) => policy.delayAfterFailure(at));
 }
 
 test('at once, then after longer and longer, and after five ends in ten minutes no more', () => {

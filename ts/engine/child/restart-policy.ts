@@ -20,7 +20,7 @@ export class RestartPolicy {
    * The engine ended at `now` (milliseconds that only grow), through an error of its own. How long to wait before it is
    * started again: not at all, then 1 s, 2 s, 4 s ..., or `null` for ever.
    */
-  afterFault(now: number): number | null {
+  delayAfterFailure(now: number): number | null {
     this.#ends = this.#ends.filter((at) => now - at < WINDOW_MS);
     this.#ends.push(now);
     const { length } = this.#ends;

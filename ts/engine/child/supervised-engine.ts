@@ -248,18 +248,18 @@ export class SupervisedEngine implements Engine {
       return;
     }
     // What somebody from outside ended is started again at once, and however often.
-    const isFault = end.cause !== 'killed';
-    if (isFault) this.#suspects.engineEnded();
-    this.#startAgain(end, isFault);
+    const isFailure = end.cause !== 'killed';
+    if (isFailure) this.#suspects.engineEnded();
+    this.#startAgain(end, isFailure);
     // Last, so that whatever is asked again asks the new engine.
     const reason = this.#restarting(end.message);
     child.core.end(reason);
     model.end(reason);
   }
 
-  #startAgain(end: EngineEnd, isFault: boolean): Promise<Running> {
+  #startAgain(end: EngineEnd, isFailure: boolean): Promise<Running> {
     this.#state = 'restarting';
-    const afterMs = isFault ? this.#afterFault() : 0;
+    const afterMs = isFailure ? this.#delayAfterFailure() : 0;
     this.#hooks.onRestart?.({ end, afterMs });
     this.#current = afterMs === null ? this.#giveUp(end) : this.#restart(afterMs);
     this.#current.catch(() => {});
@@ -267,8 +267,8 @@ export class SupervisedEngine implements Engine {
   }
 
   /** Where another backend was used, the CPU is tried before the engine is given up. */
-  #afterFault(): number | null {
-    const afterMs = this.#policy.afterFault(performance.now());
+  #delayAfterFailure(): number | null {
+    const afterMs = this.#policy.delayAfterFailure(performance.now());
     const mayFallBack = this.#info.placement.devices.length > 0 && (this.#options.backend ?? 'auto') === 'auto';
     if (afterMs !== null || !mayFallBack) return afterMs;
     this.#options = { ...this.#options, backend: 'cpu' };

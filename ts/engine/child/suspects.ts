@@ -105,7 +105,7 @@ function withoutBytes(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutBytes(each)]));
 }
 
-/** The choices of a request share their pictures. */
+/** The choices of a request share their images. */
 const digestsOfBytes = new WeakMap<Uint8Array, string>();
 
 function digestOfBytes(bytes: Uint8Array): string {

@@ -74,6 +74,16 @@ export const HOSTING_OPTIONS = {
     group: 'Several models',
     help: 'how long a model that nobody uses stays loaded; 0: for ever',
   },
+  pin: {
+    type: 'names',
+    flag: '--pin',
+    placeholder: 'ids',
+    group: 'Several models',
+    help:
+      'models that are loaded at the start and stay, whoever else needs room and however long nobody uses them; ' +
+      'separated by commas, or given several times',
+    otherwise: 'none',
+  },
   mode: {
     type: 'choice',
     choices: ['runtime', 'desktop', 'serverless'],

@@ -1,13 +1,16 @@
 /** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
+import { ModelEvents } from './model-events.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
 import { planLoads } from './plan-loads.js';
 import {
   type AcquireOptions,
   type Lease,
+  type LoadRequest,
   type ModelEntry,
+  type ModelListener,
   type ModelPool,
   modelFailed,
   modelLoading,
@@ -22,8 +25,10 @@ export interface ManagedPoolOptions {
   autoload: boolean;
   /** How long a request waits for a model. */
   loadTimeoutMs: number;
-  /** How long a model that nobody uses stays; 0 is for ever. */
+  /** How long a model that nobody uses stays, unless a request says something else; 0 is for ever. */
   ttlMs: number;
+  /** Names of models that are pinned; default none. */
+  pins?: readonly string[];
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
 }
@@ -31,7 +36,7 @@ export interface ManagedPoolOptions {
 interface Waiter {
   admit(lease: Lease): void;
   refuse(error: unknown): void;
-  onProgress: AcquireOptions['onProgress'];
+  on: AcquireOptions;
 }
 
 /** A file that could not be loaded is not read again for every request. */
@@ -42,6 +47,7 @@ export class ManagedPool implements ModelPool {
   readonly #byName = new Map<string, ModelSlot>();
   readonly #options: ManagedPoolOptions;
   readonly #closing = new AbortController();
+  readonly #events = new ModelEvents();
   /** By model, in the order in which the first of each came. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
@@ -51,7 +57,7 @@ export class ManagedPool implements ModelPool {
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
   constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
     this.#options = options;
-    this.#slots = sources.map((source) => new ModelSlot(source));
+    this.#slots = sources.map((source) => new ModelSlot(source, (slot) => this.#events.tell(this.#entryOf(slot))));
     for (const slot of this.#slots) {
       for (const name of [slot.source.id, ...slot.source.aliases]) {
         if (this.#byName.has(name)) {
@@ -60,6 +66,7 @@ export class ManagedPool implements ModelPool {
         this.#byName.set(name, slot);
       }
     }
+    for (const name of options.pins ?? []) this.#named(name).isPinned = true;
   }
 
   get isReady(): boolean {
@@ -77,7 +84,10 @@ export class ManagedPool implements ModelPool {
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
     for (const id of ids) {
       const slot = this.#byName.get(id) as ModelSlot;
-      if (!this.#fits(slot)) continue;
+      if (!this.#fits(slot)) {
+        if (slot.isPinned) this.#options.onFailure(id, noRoomFor(slot));
+        continue;
+      }
       await this.#load(slot, onProgress);
       this.#closing.signal.throwIfAborted();
       if (slot.failure === null) continue;
@@ -92,7 +102,7 @@ export class ManagedPool implements ModelPool {
     on.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const slot = this.#find(name);
-    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot);
+    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot, on);
     if (!this.#isReady)
       throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
     if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(this.#entryOf(slot));
@@ -102,9 +112,14 @@ export class ManagedPool implements ModelPool {
     return this.#wait(slot, on);
   }
 
-  load(id: string): void {
+  watch(listener: ModelListener): () => void {
+    return this.#events.watch(listener);
+  }
+
+  load(id: string, { pin }: LoadRequest = {}): void {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    this.#pin(slot, pin);
     if (slot.state === 'loaded') return;
     this.#wait(slot, {}).then(
       ({ release }) => release(),
@@ -151,8 +166,16 @@ export class ManagedPool implements ModelPool {
     throw new ChasquiError('missing_required_parameter', message, 'model');
   }
 
-  #lend(slot: ModelSlot): Lease {
+  #pin(slot: ModelSlot, pin: boolean | undefined): void {
+    if (pin === undefined || pin === slot.isPinned) return;
+    slot.isPinned = pin;
+    if (slot.isIdle) void this.#becameIdle(slot);
+    else this.#replan();
+  }
+
+  #lend(slot: ModelSlot, { keepMs }: AcquireOptions): Lease {
     const engine = slot.lend();
+    slot.keepMs = keepMs ?? slot.keepMs;
     let held = true;
     const release = () => {
       if (!held) return;
@@ -165,16 +188,16 @@ export class ManagedPool implements ModelPool {
   async #becameIdle(slot: ModelSlot): Promise<void> {
     this.#replan();
     await slot.measure();
-    const { ttlMs } = this.#options;
-    if (ttlMs > 0) slot.whenIdleFor(ttlMs, () => this.#unload(slot));
+    const keepMs = slot.keepMs ?? (this.#options.ttlMs || Infinity);
+    slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
   }
 
-  async #wait(slot: ModelSlot, { signal, onProgress }: AcquireOptions): Promise<Lease> {
+  async #wait(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
     const waiters: Set<Waiter> = this.#waiters.get(slot) ?? new Set();
     this.#waiters.set(slot, waiters);
     let leave = () => {};
     const admitted = new Promise<Lease>((resolve, reject) => {
-      const waiter: Waiter = { admit: resolve, refuse: reject, onProgress };
+      const waiter: Waiter = { admit: resolve, refuse: reject, on };
       waiters.add(waiter);
       leave = () => {
         if (!waiters.delete(waiter)) return;
@@ -186,7 +209,7 @@ export class ManagedPool implements ModelPool {
     const timer = setTimeout(leave, this.#options.loadTimeoutMs);
     this.#replan();
     try {
-      return await untilAborted(admitted, signal, () => {
+      return await untilAborted(admitted, on.signal, () => {
         leave();
         // It may have been admitted in this very moment.
         admitted.then(
@@ -215,6 +238,12 @@ export class ManagedPool implements ModelPool {
       budgetBytes: this.#options.budgetBytes,
       now,
     });
+    if (plan.refuse !== null) {
+      const refused = this.#named(plan.refuse);
+      this.#refuseAll(refused, noRoomFor(refused));
+      this.#replan();
+      return;
+    }
     for (const slot of this.#slots) {
       slot.isClosed = slot.isLeaving || plan.closed.includes(slot.source.id);
       if (plan.unload.includes(slot.source.id) || (slot.isLeaving && slot.isIdle)) this.#unload(slot);
@@ -230,21 +259,21 @@ export class ManagedPool implements ModelPool {
   #admitAll(slot: ModelSlot): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot));
+    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot, waiter.on));
     waiters?.clear();
   }
 
-  #refuseAll(slot: ModelSlot): void {
+  #refuseAll(slot: ModelSlot, error: ChasquiError): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(this.#entryOf(slot)));
+    for (const waiter of waiters ?? []) waiter.refuse(error);
     waiters?.clear();
   }
 
   #load(slot: ModelSlot, onProgress?: (fraction: number) => void): Promise<void> {
     const tell = (fraction: number) => {
       onProgress?.(fraction);
-      for (const waiter of this.#waiters.get(slot) ?? []) waiter.onProgress?.(fraction);
+      for (const waiter of this.#waiters.get(slot) ?? []) waiter.on.onProgress?.(fraction);
     };
     return this.#do(async () => {
       await slot.load(this.#closing.signal, tell);
@@ -253,7 +282,7 @@ export class ManagedPool implements ModelPool {
         if (slot.isIdle) await this.#becameIdle(slot);
       } else {
         if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
-        this.#refuseAll(slot);
+        this.#refuseAll(slot, modelFailed(this.#entryOf(slot)));
       }
       this.#replan();
     });
@@ -283,4 +312,12 @@ export class ManagedPool implements ModelPool {
     });
     return plan.load === slot.source.id;
   }
+}
+
+function noRoomFor({ source: { id } }: ModelSlot): ChasquiError {
+  return new ChasquiError(
+    'no_room_for_model',
+    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
+    'model',
+  );
 }

@@ -2,9 +2,11 @@
 import type { Engine, OnBehalf } from '../engine/engine.js';
 import type { LoadHooks } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
+import { ModelEvents } from './model-events.js';
 import {
   type Lease,
   type ModelEntry,
+  type ModelListener,
   type ModelPool,
   modelFailed,
   modelLoading,
@@ -29,6 +31,7 @@ export class SingleModel implements ModelPool {
   readonly #anyName: boolean;
   readonly #created = Math.floor(Date.now() / 1000);
   readonly #closing = new AbortController();
+  readonly #events = new ModelEvents();
   #opening: Promise<Engine> | null = null;
   #engine: Engine | null = null;
   #progress = 0;
@@ -73,6 +76,10 @@ export class SingleModel implements ModelPool {
     throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
   }
 
+  watch(listener: ModelListener): () => void {
+    return this.#events.watch(listener);
+  }
+
   load(id: string): void {
     if (id !== this.#source.id) throw modelNotFound(id, this.list(), 'model');
   }
@@ -97,6 +104,7 @@ export class SingleModel implements ModelPool {
         signal,
         onProgress: (fraction) => {
           this.#progress = fraction;
+          this.#events.tell(this.#entry());
           onProgress?.(fraction);
         },
       });
@@ -104,6 +112,8 @@ export class SingleModel implements ModelPool {
     } catch (error) {
       this.#reason = reasonOf(error);
       throw error;
+    } finally {
+      this.#events.tell(this.#entry());
     }
   }
 
@@ -124,6 +134,7 @@ export class SingleModel implements ModelPool {
       running: 0,
       waiting: 0,
       expiresAt: null,
+      pinned: true,
       engine,
     };
   }

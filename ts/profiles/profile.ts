@@ -73,4 +73,6 @@ export const EXTENSIONS: readonly ChatParameter[] = [
   'reasoning_effort',
   'chat_template_kwargs',
   'timings',
+  'keep_alive',
+  'ttl',
 ];

@@ -3,9 +3,10 @@
  * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
 import { type Message, messageSchema } from './message.js';
+import { type ModelUse, modelUseSchemas } from './model-use.js';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tool.js';
 
-export interface ChatCompletionRequest {
+export interface ChatCompletionRequest extends ModelUse {
   model: string;
   messages: Message[];
   stream?: boolean;
@@ -127,6 +128,7 @@ const parameterSchemas: Record<ChatParameter, object> = {
     properties: { enable_thinking: { type: 'boolean' } },
   },
   timings: { type: 'boolean' },
+  ...modelUseSchemas,
 };
 
 /** Whether any mode knows a field of this name. */

@@ -16,6 +16,8 @@ export const CHAT_EXTRAS = [
   'priority',
   'grammar',
   'chat_template_kwargs',
+  'keep_alive',
+  'ttl',
 ] as const satisfies readonly ChatParameter[];
 
 export type ChatExtra = (typeof CHAT_EXTRAS)[number];

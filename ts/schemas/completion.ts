@@ -28,6 +28,8 @@ const SHARED = [
   'ignore_eos',
   'cache_prompt',
   'priority',
+  'keep_alive',
+  'ttl',
 ] as const satisfies ChatParameter[];
 
 export interface CompletionRequest extends Pick<ChatCompletionRequest, (typeof SHARED)[number]> {

@@ -1,11 +1,12 @@
 /** `POST /v1/embeddings`: body and reply. */
 import { anyOf, arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
+import { type ModelUse, modelUseSchemas } from './model-use.js';
 import { type TextInputs, textInputsSchema } from './text-input.js';
 
 export const ENCODING_FORMATS = ['float', 'base64'] as const;
 export const MAX_EMBEDDING_INPUTS = 2048;
 
-export interface EmbeddingsRequest {
+export interface EmbeddingsRequest extends ModelUse {
   model: string;
   input: TextInputs;
   encoding_format?: (typeof ENCODING_FORMATS)[number];
@@ -30,6 +31,7 @@ const properties: Record<keyof EmbeddingsRequest, object> = {
   input: textInputsSchema,
   encoding_format: { enum: ENCODING_FORMATS },
   dimensions: { type: 'integer', minimum: 1 },
+  ...modelUseSchemas,
 };
 
 export const embeddingsSchema = { type: 'object', required: ['model', 'input'], properties };

@@ -1,5 +1,5 @@
 /** The replies of `GET /v1/models` and `GET /v1/models/{id}`. */
-import { arrayOf, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
+import { arrayOf, boolean, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
 
 /** The fields that only a loaded model has are absent before. */
 export interface ListedModel {
@@ -24,6 +24,8 @@ export interface ListedModel {
     queued?: number;
     /** Unix seconds; when it is unloaded if nobody uses it before. */
     expires_at?: number;
+    /** It stays, once it is loaded, until it is unloaded by name. */
+    pinned?: true;
   };
   /** Bytes of its file; of its weights, once it is loaded. */
   size?: number;
@@ -71,6 +73,7 @@ export const listedModelSchema = objectOf(
         running: integer,
         queued: integer,
         expires_at: integer,
+        pinned: exactly(true),
       },
     ),
   },
@@ -97,12 +100,42 @@ export const listedModelSchema = objectOf(
 
 export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });
 
-/** The body of `POST /models/load` and `POST /models/unload`. */
+/** An event of `GET /models/sse`. */
+export interface ModelStatusEvent {
+  model: string;
+  event: 'model_status';
+  data: {
+    status: ListedModel['status']['value'];
+    /** While it is being loaded; `value` is how much of it is, from 0 to 1. */
+    progress?: { stages: string[]; current: string; value: number };
+    /** Why it failed. */
+    reason?: string;
+  };
+}
+
+export const modelStatusEventSchema = objectOf({
+  model: string,
+  event: exactly('model_status'),
+  data: objectOf(
+    { status: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+    { progress: objectOf({ stages: arrayOf(string), current: string, value: number }), reason: string },
+  ),
+});
+
+/** The body of `POST /models/unload`. */
 export interface ModelAction {
   model: string;
 }
 
 export const modelActionSchema = objectOf({ model: string });
+
+/** The body of `POST /models/load`. */
+export interface ModelLoad extends ModelAction {
+  /** Whether it stays from now on, however long nobody uses it and whoever else needs room; default: as it was. */
+  pin?: boolean;
+}
+
+export const modelLoadSchema = objectOf({ model: string }, { pin: boolean });
 
 /** It has begun; the list of models says how it goes on. */
 export interface ModelActionReply {

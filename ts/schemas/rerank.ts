@@ -1,7 +1,8 @@
 /** `POST /v1/rerank`: body and reply, as Jina and llama-server have them. */
 import { arrayOf, exactly, integer, number, objectOf, string } from './json-schema.js';
+import { type ModelUse, modelUseSchemas } from './model-use.js';
 
-export interface RerankRequest {
+export interface RerankRequest extends ModelUse {
   model?: string;
   query: string;
   documents: (string | { text: string })[];
@@ -37,6 +38,7 @@ const properties: Record<keyof RerankRequest, object> = {
   },
   top_n: { type: 'integer', minimum: 1 },
   return_documents: { type: 'boolean' },
+  ...modelUseSchemas,
 };
 
 export const rerankSchema = { type: 'object', required: ['query', 'documents'], properties };

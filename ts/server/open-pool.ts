@@ -29,6 +29,8 @@ export interface ModelsSettings {
   loadTimeoutMs?: number;
   /** How long a model that nobody uses stays loaded; default 0, which is for ever. */
   ttlMs?: number;
+  /** Names of models that are loaded first and stay; default none. */
+  pins?: readonly string[];
   /** Told why one of several models could not be loaded. */
   onFailure?(id: string, error: unknown): void;
 }
@@ -82,6 +84,7 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
     autoload = true,
     loadTimeoutMs = LOAD_TIMEOUT_MS,
     ttlMs = 0,
+    pins = [],
     onFailure,
   } = settings.models;
   refuseForSeveral(settings);
@@ -99,16 +102,25 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
       },
     };
   });
+  const given = sources.slice(0, new Set(paths.map(realPath)).size).map(({ id }) => id);
+  const pinned = pins.map((name) => idOf(name, sources));
+  const first = [...new Set([...pinned, ...given])];
   const pool = new ManagedPool(sources, {
     budgetBytes: budgetBytes ?? DEFAULT_SHARE * freeBytes(),
     anyName,
     autoload,
     loadTimeoutMs,
     ttlMs,
+    pins: pinned,
     onFailure: onFailure ?? (() => {}),
   });
-  const first = sources.slice(0, new Set(paths.map(realPath)).size).map(({ id }) => id);
   return { pool, start: (onProgress) => pool.start(first, onProgress), close: () => pool.close() };
+}
+
+function idOf(pin: string, sources: readonly ManagedSource[]): string {
+  const source = sources.find(({ id, aliases }) => id === pin || aliases.includes(pin));
+  if (source !== undefined) return source.id;
+  throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is none of the models.`);
 }
 
 /** The options of one model cannot be those of all. */

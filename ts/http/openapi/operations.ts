@@ -2,7 +2,7 @@
 import type { Operation } from './operation.js';
 import { createChatCompletion } from './operations/chat.js';
 import { countMessageTokens, createMessage } from './operations/messages.js';
-import { listModels, loadModel, retrieveModel, unloadModel } from './operations/models.js';
+import { listModels, listModelsToo, loadModel, modelEvents, retrieveModel, unloadModel } from './operations/models.js';
 import { countInputTokens, createResponse } from './operations/responses.js';
 import {
   showDocument,
@@ -29,6 +29,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/messages/count_tokens': countMessageTokens,
   'GET /v1/models': listModels,
   'GET /v1/models/{id}': retrieveModel,
+  'GET /models': listModelsToo,
+  'GET /models/sse': modelEvents,
   'POST /models/load': loadModel,
   'POST /models/unload': unloadModel,
   'GET /health': showHealth,

@@ -7,13 +7,18 @@ import {
   type ModelAction,
   type ModelActionReply,
   type ModelList,
+  type ModelLoad,
   modelActionSchema,
+  modelLoadSchema,
 } from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
 import { readFields } from '../read-fields.js';
 
 export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: AppContext): void {
-  app.get('/v1/models', async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) }));
+  const list = async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) });
+  app.get('/v1/models', list);
+  // llama-server's address of the same list.
+  app.get('/models', list);
 
   app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ListedModel> => {
     const id = request.params['*'];
@@ -23,15 +28,17 @@ export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: A
     return toListedModel(entry);
   });
 
-  const settings = {
-    schema: { body: modelActionSchema },
-    preValidation: readFields(profile, options.strict, ['model']),
-  };
-  app.post<{ Body: ModelAction }>('/models/load', settings, async ({ body }): Promise<ModelActionReply> => {
-    pool.load(body.model);
+  const settingsFor = (schema: typeof modelActionSchema) => ({
+    schema: { body: schema },
+    preValidation: readFields(profile, options.strict, Object.keys(schema.properties ?? {})),
+  });
+  const loading = settingsFor(modelLoadSchema);
+  app.post<{ Body: ModelLoad }>('/models/load', loading, async ({ body }): Promise<ModelActionReply> => {
+    pool.load(body.model, { pin: body.pin });
     return { success: true };
   });
-  app.post<{ Body: ModelAction }>('/models/unload', settings, async ({ body }): Promise<ModelActionReply> => {
+  const unloading = settingsFor(modelActionSchema);
+  app.post<{ Body: ModelAction }>('/models/unload', unloading, async ({ body }): Promise<ModelActionReply> => {
     pool.unload(body.model);
     return { success: true };
   });
@@ -51,7 +58,7 @@ function toListedModel(entry: ModelEntry): ListedModel {
 }
 
 function toStatus(entry: ModelEntry): ListedModel['status'] {
-  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt } = entry;
+  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt, pinned } = entry;
   return {
     value: status,
     ...(progress !== null && { progress }),
@@ -61,6 +68,7 @@ function toStatus(entry: ModelEntry): ListedModel['status'] {
     ...(running > 0 && { running }),
     ...(waiting > 0 && { queued: waiting }),
     ...(expiresAt !== null && { expires_at: expiresAt }),
+    ...(pinned && { pinned }),
   };
 }
 

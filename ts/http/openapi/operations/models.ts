@@ -1,4 +1,9 @@
-import { listedModelSchema, modelActionReplySchema, modelListSchema } from '../../../schemas/models.js';
+import {
+  listedModelSchema,
+  modelActionReplySchema,
+  modelListSchema,
+  modelStatusEventSchema,
+} from '../../../schemas/models.js';
 import type { Operation } from '../operation.js';
 
 const entry = (model: string) => ({
@@ -34,6 +39,23 @@ export const listModels: Operation = {
   examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [entry(model)] } } }),
 };
 
+export const listModelsToo: Operation = {
+  ...listModels,
+  id: 'listModelsToo',
+  summary: "The same at llama-server's address.",
+};
+
+export const modelEvents: Operation = {
+  id: 'modelEvents',
+  tag: 'Models',
+  summary: 'What becomes of the models, as a stream of events: the state of each, then each change of one.',
+  description: 'The stream ends with the server. A client that does not read is cut off.',
+  reply: { event: { name: 'ModelStatusEvent', schema: modelStatusEventSchema } },
+  examples: (model) => ({
+    loaded: { summary: 'A model is there', reply: { model, event: 'model_status', data: { status: 'loaded' } } },
+  }),
+};
+
 export const retrieveModel: Operation = {
   id: 'retrieveModel',
   tag: 'Models',
@@ -50,7 +72,10 @@ export const loadModel: Operation = {
   tag: 'Models',
   summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
   requestName: 'LoadRequest',
-  fields: { model: 'The id of the model.' },
+  fields: {
+    model: 'The id of the model.',
+    pin: 'Whether it stays from now on, however long nobody uses it and whoever else needs room.',
+  },
   reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
   examples: action,
 };

@@ -36,6 +36,15 @@ export const HOSTING_OPTIONS = {
     help: 'folder whose GGUF files are served, each when a request names it',
     otherwise: 'none',
   },
+  modelsPreset: {
+    type: 'path',
+    flag: '--models-preset',
+    group: 'Several models',
+    help:
+      "INI file of models with options of their own, as llama-server's: a section for each, [*] for all; what the command " +
+      'line says goes before it',
+    otherwise: 'none',
+  },
   modelsMemory: {
     type: 'integer',
     min: 1,

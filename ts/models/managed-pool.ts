@@ -1,6 +1,7 @@
 /** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
+import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
 import { ModelEvents } from './model-events.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
@@ -29,8 +30,19 @@ export interface ManagedPoolOptions {
   ttlMs: number;
   /** Names of models that are pinned; default none. */
   pins?: readonly string[];
+  /** Where any name will do: the model that an unknown one means before all others. */
+  selected?(): string | null;
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
+}
+
+/** A name that requests may use. */
+interface Named {
+  slot: ModelSlot;
+  /** `null`: the model alone. */
+  adapter: string | null;
+  /** Whether another model or adapter may have the name instead. */
+  isOptional: boolean;
 }
 
 interface Waiter {
@@ -43,8 +55,8 @@ interface Waiter {
 const RETRY_AFTER_MS = 30_000;
 
 export class ManagedPool implements ModelPool {
-  readonly #slots: readonly ModelSlot[];
-  readonly #byName = new Map<string, ModelSlot>();
+  readonly #slots: ModelSlot[] = [];
+  readonly #byName = new Map<string, Named>();
   readonly #options: ManagedPoolOptions;
   readonly #closing = new AbortController();
   readonly #events = new ModelEvents();
@@ -57,16 +69,34 @@ export class ManagedPool implements ModelPool {
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
   constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
     this.#options = options;
-    this.#slots = sources.map((source) => new ModelSlot(source, (slot) => this.#events.tell(this.#entryOf(slot))));
-    for (const slot of this.#slots) {
-      for (const name of [slot.source.id, ...slot.source.aliases]) {
-        if (this.#byName.has(name)) {
-          throw new ChasquiError('invalid_options', `Two models have the name \`${name}\`: rename a file of them.`);
-        }
-        this.#byName.set(name, slot);
-      }
-    }
+    for (const source of sources) this.add(source);
     for (const name of options.pins ?? []) this.#named(name).isPinned = true;
+  }
+
+  /** @throws {ChasquiError} `invalid_options`: another model has its name. */
+  add(source: ManagedSource): void {
+    const slot = new ModelSlot(source, (changed) => this.#events.tell(this.#entryOf(changed)));
+    const names = namesOf(slot);
+    const taken = [...names].find(
+      ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
+    );
+    if (taken !== undefined) {
+      throw new ChasquiError('invalid_options', `Two models have the name \`${taken[0]}\`: rename a file of them.`);
+    }
+    this.#slots.push(slot);
+    for (const [name, named] of names) if (!named.isOptional || !this.#byName.has(name)) this.#byName.set(name, named);
+    this.#events.tell(this.#entryOf(slot));
+  }
+
+  /** Forgets a model that is not loaded; whoever waits for it is told to come again. Returns whether it could be forgotten. */
+  remove(id: string): boolean {
+    const slot = this.#named(id);
+    if (slot.state !== 'unloaded' && slot.state !== 'failed') return false;
+    this.#refuseAll(slot, modelLoading(this.#entryOf(slot)));
+    this.#slots.splice(this.#slots.indexOf(slot), 1);
+    for (const [name, named] of this.#byName) if (named.slot === slot) this.#byName.delete(name);
+    this.#events.tellRemoved(slot.source.id);
+    return true;
   }
 
   get isReady(): boolean {
@@ -74,7 +104,7 @@ export class ManagedPool implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return this.#slots.map((slot) => this.#entryOf(slot));
+    return this.#slots.flatMap((slot) => withAdapters(this.#entryOf(slot), slot.source.adapters ?? []));
   }
 
   /**
@@ -83,7 +113,8 @@ export class ManagedPool implements ModelPool {
    */
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
     for (const id of ids) {
-      const slot = this.#byName.get(id) as ModelSlot;
+      const slot = this.#named(id);
+      if (slot.state === 'loaded') continue;
       if (!this.#fits(slot)) {
         if (slot.isPinned) this.#options.onFailure(id, noRoomFor(slot));
         continue;
@@ -101,7 +132,12 @@ export class ManagedPool implements ModelPool {
   async acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
     on.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
-    const slot = this.#find(name);
+    const { slot, adapter } = this.#find(name);
+    const { engine, release } = await this.#acquireSlot(slot, on);
+    return { engine: adapter === null ? engine : new AdaptedEngine(engine, adapter), release };
+  }
+
+  async #acquireSlot(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
     if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot, on);
     if (!this.#isReady)
       throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
@@ -114,6 +150,16 @@ export class ManagedPool implements ModelPool {
 
   watch(listener: ModelListener): () => void {
     return this.#events.watch(listener);
+  }
+
+  /** Resolves with the next thing that becomes of a model. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.watch(() => {
+        stop();
+        resolve();
+      });
+    });
   }
 
   load(id: string, { pin }: LoadRequest = {}): void {
@@ -149,17 +195,18 @@ export class ManagedPool implements ModelPool {
   }
 
   #named(id: string): ModelSlot {
-    const slot = this.#byName.get(id);
-    if (slot === undefined) throw modelNotFound(id, this.list(), 'model');
-    return slot;
+    const named = this.#byName.get(id);
+    if (named === undefined) throw modelNotFound(id, this.list(), 'model');
+    return named.slot;
   }
 
-  #find(name: string | undefined): ModelSlot {
-    const slot = this.#byName.get(name ?? '');
-    if (slot !== undefined) return slot;
+  #find(name: string | undefined): Named {
+    const { anyName, selected } = this.#options;
+    const named = this.#byName.get(name ?? '') ?? (anyName ? this.#byName.get(selected?.() ?? '') : undefined);
+    if (named !== undefined) return named;
     const [first] = this.#slots;
-    if (first !== undefined && (this.#options.anyName || (name === undefined && this.#slots.length === 1))) {
-      return this.#slots.find(({ state }) => state === 'loaded') ?? first;
+    if (first !== undefined && (anyName || (name === undefined && this.#slots.length === 1))) {
+      return { slot: this.#slots.find(({ state }) => state === 'loaded') ?? first, adapter: null, isOptional: false };
     }
     if (name !== undefined) throw modelNotFound(name, this.list(), 'model');
     const message = 'This server has several models: say with `model` which one is meant.';
@@ -188,7 +235,8 @@ export class ManagedPool implements ModelPool {
   async #becameIdle(slot: ModelSlot): Promise<void> {
     this.#replan();
     await slot.measure();
-    const keepMs = slot.keepMs ?? (this.#options.ttlMs || Infinity);
+    const { ttlMs = this.#options.ttlMs } = slot.source;
+    const keepMs = slot.keepMs ?? (ttlMs || Infinity);
     slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
   }
 
@@ -249,7 +297,7 @@ export class ManagedPool implements ModelPool {
       if (plan.unload.includes(slot.source.id) || (slot.isLeaving && slot.isIdle)) this.#unload(slot);
       else if (slot.state === 'loaded' && !slot.isClosed) this.#admitAll(slot);
     }
-    const wanted = plan.load === null ? undefined : this.#byName.get(plan.load);
+    const wanted = plan.load === null ? undefined : this.#byName.get(plan.load)?.slot;
     if (wanted !== undefined) void this.#load(wanted);
     if (plan.againAt === null) return;
     this.#timer = setTimeout(() => this.#replan(), Math.max(1, plan.againAt - now));
@@ -312,6 +360,16 @@ export class ManagedPool implements ModelPool {
     });
     return plan.load === slot.source.id;
   }
+}
+
+/** All names of a model and its adapters; an optional one is passed over where another model has it. */
+function namesOf(slot: ModelSlot): Map<string, Named> {
+  const { id, aliases, adapters = [] } = slot.source;
+  const names = new Map<string, Named>();
+  for (const { name } of adapters) names.set(name, { slot, adapter: name, isOptional: true });
+  for (const { name } of adapters) names.set(adaptedId(id, name), { slot, adapter: name, isOptional: false });
+  for (const name of [id, ...aliases]) names.set(name, { slot, adapter: null, isOptional: false });
+  return names;
 }
 
 function noRoomFor({ source: { id } }: ModelSlot): ChasquiError {

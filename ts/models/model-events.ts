@@ -13,6 +13,11 @@ export class ModelEvents {
     return () => this.#listeners.delete(own);
   }
 
+  tellRemoved(id: string): void {
+    this.#last.delete(id);
+    for (const listener of [...this.#listeners]) listener({ id, status: 'removed', progress: null, reason: null });
+  }
+
   tell(entry: ModelEntry): void {
     const event = toModelEvent(entry);
     const { id, status, progress } = event;

@@ -72,6 +72,7 @@ export class ModelSlot {
     const isGivenUp = engine?.state === 'failed';
     return {
       id,
+      parent: null,
       status: isGivenUp ? 'failed' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,
       progress: this.state === 'loading' ? this.#progress : null,

@@ -7,6 +7,8 @@ export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
 export interface ModelEntry {
   /** The name that requests use. */
   readonly id: string;
+  /** Of an adapter, the model that it is loaded with, whose state it has; `null`: it is a model itself. */
+  readonly parent: string | null;
   readonly status: ModelStatus;
   /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
   readonly created: number;
@@ -35,7 +37,8 @@ export interface ModelEntry {
 /** What becomes of a model. */
 export interface ModelEvent {
   readonly id: string;
-  readonly status: ModelStatus;
+  /** `removed`: it is no longer among the models. */
+  readonly status: ModelStatus | 'removed';
   /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
   readonly progress: number | null;
   /** Why it failed, without what only the log may say; `null` unless it did. */

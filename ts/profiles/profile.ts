@@ -73,6 +73,7 @@ export const EXTENSIONS: readonly ChatParameter[] = [
   'reasoning_effort',
   'chat_template_kwargs',
   'timings',
+  'lora',
   'keep_alive',
   'ttl',
 ];

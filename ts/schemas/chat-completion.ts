@@ -49,6 +49,13 @@ export interface ChatCompletionRequest extends ModelUse {
   chat_template_kwargs?: Record<string, unknown>;
   /** Reports times and rates with the completion. */
   timings?: boolean;
+  /** From llama.cpp: the adapters to compute with, by their places or names; others have no effect. */
+  lora?: RequestedAdapter[];
+}
+
+export interface RequestedAdapter {
+  id: number | string;
+  scale?: number;
 }
 
 export interface ResponseFormat {
@@ -68,6 +75,9 @@ export const MAX_LOGIT_BIASES = 16_384;
 /** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
+/** As many as a model may be loaded with. */
+export const MAX_ADAPTERS = 64;
+export const MAX_ADAPTER_SCALE = 100;
 
 export const stopString = { type: 'string', minLength: 1, maxLength: MAX_STOP_STRING_LENGTH };
 
@@ -128,6 +138,18 @@ const parameterSchemas: Record<ChatParameter, object> = {
     properties: { enable_thinking: { type: 'boolean' } },
   },
   timings: { type: 'boolean' },
+  lora: {
+    type: 'array',
+    maxItems: MAX_ADAPTERS,
+    items: {
+      type: 'object',
+      required: ['id'],
+      properties: {
+        id: { type: ['integer', 'string'], minimum: 0 },
+        scale: { type: 'number', minimum: -MAX_ADAPTER_SCALE, maximum: MAX_ADAPTER_SCALE },
+      },
+    },
+  },
   ...modelUseSchemas,
 };
 

@@ -16,6 +16,7 @@ export const CHAT_EXTRAS = [
   'priority',
   'grammar',
   'chat_template_kwargs',
+  'lora',
   'keep_alive',
   'ttl',
 ] as const satisfies readonly ChatParameter[];

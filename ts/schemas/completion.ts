@@ -28,6 +28,7 @@ const SHARED = [
   'ignore_eos',
   'cache_prompt',
   'priority',
+  'lora',
   'keep_alive',
   'ttl',
 ] as const satisfies ChatParameter[];

@@ -6,7 +6,7 @@ export interface ModelUse {
   ttl?: number;
 }
 
-/** As much as `--ttl` takes. */
+/** As much as the server's own option for this takes. */
 export const MAX_KEEP_ALIVE_S = 1_000_000;
 const MAX_DURATION_LENGTH = 64;
 

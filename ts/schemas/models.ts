@@ -1,9 +1,11 @@
 /** The replies of `GET /v1/models` and `GET /v1/models/{id}`. */
-import { arrayOf, boolean, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
+import { anyOf, arrayOf, boolean, exactly, integer, number, objectOf, oneOf, string } from './json-schema.js';
 
 /** The fields that only a loaded model has are absent before. */
 export interface ListedModel {
   id: string;
+  /** Of an adapter: the model that it belongs to. */
+  parent?: string;
   object: 'model';
   /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
   created: number;
@@ -78,6 +80,7 @@ export const listedModelSchema = objectOf(
     ),
   },
   {
+    parent: string,
     size: integer,
     context_length: integer,
     input_modalities: arrayOf(string),
@@ -113,14 +116,23 @@ export interface ModelStatusEvent {
   };
 }
 
-export const modelStatusEventSchema = objectOf({
-  model: string,
-  event: exactly('model_status'),
-  data: objectOf(
-    { status: oneOf('unloaded', 'loading', 'loaded', 'failed') },
-    { progress: objectOf({ stages: arrayOf(string), current: string, value: number }), reason: string },
-  ),
-});
+/** Another one: the model is no longer among those of the server. */
+export interface ModelRemoveEvent {
+  model: string;
+  event: 'model_remove';
+}
+
+export const modelEventSchema = anyOf(
+  objectOf({
+    model: string,
+    event: exactly('model_status'),
+    data: objectOf(
+      { status: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+      { progress: objectOf({ stages: arrayOf(string), current: string, value: number }), reason: string },
+    ),
+  }),
+  objectOf({ model: string, event: exactly('model_remove') }),
+);
 
 /** The body of `POST /models/unload`. */
 export interface ModelAction {

@@ -34,6 +34,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   timings: 'Reports times and rates with the completion.',
   ignore_eos: 'Goes on past the end of text, for measuring.',
   cache_prompt: 'False computes the whole prompt anew.',
+  lora: 'The adapters to compute with, by their places or names among those of the model; others have no effect.',
   keep_alive:
     'How long the model stays loaded when nobody uses it: seconds, or a text such as `5m`; 0: not at all, -1: for ever.',
   ttl: 'The same as seconds; `keep_alive` goes before it.',

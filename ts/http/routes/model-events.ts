@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { toModelEvent } from '../../models/model-events.js';
 import type { ModelEvent } from '../../models/pool.js';
-import type { ModelStatusEvent } from '../../schemas/models.js';
+import type { ModelRemoveEvent, ModelStatusEvent } from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
 import { beginEvents, toFrames } from '../sse.js';
 
@@ -36,6 +36,8 @@ function writeOrCutOff(raw: ServerResponse, text: string): void {
 }
 
 function toFrame({ id, status, progress, reason }: ModelEvent): string {
+  if (status === 'removed')
+    return toFrames([JSON.stringify({ model: id, event: 'model_remove' } satisfies ModelRemoveEvent)]);
   const event: ModelStatusEvent = {
     model: id,
     event: 'model_status',

@@ -45,12 +45,13 @@ export function modelsRoutes(app: FastifyInstance, { pool, profile, options }: A
 }
 
 function toListedModel(entry: ModelEntry): ListedModel {
-  const { id, created, sizeBytes, engine } = entry;
+  const { id, parent, created, sizeBytes, engine } = entry;
   return {
     id,
     object: 'model',
     created,
     owned_by: 'chasqui',
+    ...(parent !== null && { parent }),
     status: toStatus(entry),
     ...(sizeBytes !== null && { size: sizeBytes }),
     ...(engine !== null && toDetails(engine.model)),

@@ -1,8 +1,8 @@
 import {
   listedModelSchema,
   modelActionReplySchema,
+  modelEventSchema,
   modelListSchema,
-  modelStatusEventSchema,
 } from '../../../schemas/models.js';
 import type { Operation } from '../operation.js';
 
@@ -50,7 +50,7 @@ export const modelEvents: Operation = {
   tag: 'Models',
   summary: 'What becomes of the models, as a stream of events: the state of each, then each change of one.',
   description: 'The stream ends with the server. A client that does not read is cut off.',
-  reply: { event: { name: 'ModelStatusEvent', schema: modelStatusEventSchema } },
+  reply: { event: { name: 'ModelEvent', schema: modelEventSchema } },
   examples: (model) => ({
     loaded: { summary: 'A model is there', reply: { model, event: 'model_status', data: { status: 'loaded' } } },
   }),

@@ -57,11 +57,12 @@ OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& optio
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
     : model_(path, options.offload, progress),
+      adapters_(model_, options.adapters),
       tokenizer_(model_),
       chat_template_(model_, options.chat_template),
       grammars_(model_.vocab()),
       vision_(load_vision(model_, options.vision, progress)),
-      decoder_(model_, decoder_options(options, vision_.get())),
+      decoder_(model_, adapters_, decoder_options(options, vision_.get())),
       drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       embedder_(model_, for_embedding(options, decoder_)),
       context_length_(decoder_.context_length()),
@@ -147,6 +148,9 @@ void Engine::refuse_length(const std::string& n_tokens) const {
 void Engine::submit(Job job) {
     check_generates();
     check_prompt(job);
+    for (const AdapterUse& use : job.adapters) {
+        if (use.adapter >= adapters_.size()) throw Error(ErrorCode::invalid_job, "The model has no such adapter.");
+    }
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
     if (job.ignore_eos) {
         for (const TokenId token : tokenizer_.end_of_generation_tokens()) {

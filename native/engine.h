@@ -11,6 +11,7 @@
 #include "core/scheduler.h"
 #include "core/slow-sampler.h"
 #include "core/worker-pool.h"
+#include "llama/adapters.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
 #include "llama/drafter.h"
@@ -45,6 +46,7 @@ struct EngineOptions {
     DraftOptions    draft;
     EmbedderOptions embedder;
     std::string     chat_template;  // replaces the model's own unless empty
+    std::vector<std::string> adapters;  // files, which jobs name by their place in this list
 };
 
 // As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
@@ -175,6 +177,7 @@ private:
     void count();
 
     Model                   model_;
+    Adapters                adapters_;
     Tokenizer               tokenizer_;
     ChatTemplate            chat_template_;
     GrammarCompiler         grammars_;

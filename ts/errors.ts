@@ -66,6 +66,7 @@ export const ERRORS = {
   model_not_loaded: badRequest(
     'The request names a model that is not loaded, and this server loads none because a request names it.',
   ),
+  no_room_for_model: badRequest('The model does not fit into memory beside those that are pinned there.'),
   model_not_capable: badRequest(
     'The model cannot do this: an embedding model does not chat, a chat model does not rank.',
   ),

@@ -1,6 +1,8 @@
 // Thread: built on the JS thread, then owned by the engine thread.
 #pragma once
 
+#include "adapter-set.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +52,7 @@ struct Job {
     std::vector<std::string>     stop;                  // none of them empty
     std::vector<size_t>          snapshot_at;           // ascending (snapshot-points.h)
     SamplingSettings             sampling;
+    AdapterSet                   adapters;
 
     std::vector<std::string>                 preserved_tokens;  // control tokens that are part of the text, by name ...
     std::unordered_map<TokenId, std::string> preserved_pieces;  // ... and by id, once submitted

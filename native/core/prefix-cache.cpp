@@ -32,8 +32,9 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 }
 
 PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
-                                   const std::vector<size_t>& snapshot_at, const Media* media) {
-    const auto matches = reuse ? tree_.find(tokens) : std::vector<PrefixTree::Match>();
+                                   const std::vector<size_t>& snapshot_at, const Media* media,
+                                   const AdapterSet& adapters) {
+    const auto matches = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
     Hit        hit     = best_hit(tokens, matches, media);
     if (is_prefix_in_flight(tokens, matches, hit.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
     if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
@@ -57,7 +58,7 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
     snapshot_if_unique(placement.slot, in_place ? placement.n_keep : 0, placement);
     const size_t n_copied = in_place ? entries_.at(placement.slot).n_copied : placement.n_keep;
     clear_entry(placement.slot);
-    set_entry(placement.slot, tokens, placement.n_keep, true);
+    set_entry(placement.slot, adapters, tokens, placement.n_keep, true);
     entries_.at(placement.slot).n_copied = n_copied;
     for (const size_t point : snapshot_at) {
         const bool is_possible = bytes_of(point) <= options_.max_snapshot_bytes;
@@ -84,8 +85,15 @@ bool PrefixCache::only_usable_in_place(const Hit& hit) const {
     return hit.n_tokens > 0 && hit.n_tokens < entries_.at(hit.id).n_computed;
 }
 
-size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media) const {
-    const size_t n_tokens = best_hit(tokens, tree_.find(tokens), media).n_tokens;
+std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           adapters,
+                                                 const std::vector<TokenId>& tokens) const {
+    const auto tree = trees_.find(adapters);
+    return tree == trees_.end() ? std::vector<PrefixTree::Match>() : tree->second.find(tokens);
+}
+
+size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
+                                    const AdapterSet& adapters) const {
+    const size_t n_tokens = best_hit(tokens, find(adapters, tokens), media).n_tokens;
     return n_tokens < kMinCopiedTokens ? 0 : n_tokens;
 }
 
@@ -156,19 +164,19 @@ size_t PrefixCache::n_runs_with(Id slot) const {
 void PrefixCache::snapshot_if_unique(Id slot, size_t n_keep, Placement& placement) {
     const Entry& lost = entries_.at(slot);
     if (lost.n_computed < n_keep + kMinSharedTokens) return;
-    for (const auto& [id, length] : tree_.find(lost.tokens)) {
+    for (const auto& [id, length] : find(lost.adapters, lost.tokens)) {
         // A running sequence advances its state, which cannot be truncated: it does not keep this prefix for others.
         const bool advances = options_.truncation != Truncation::anywhere && entries_.at(id).in_use;
         if (id != slot && !advances && n_usable(id, length) + kMinSharedTokens > lost.n_computed) return;
     }
     if (!evict_snapshots(bytes_of(lost.n_computed), placement.source_id, placement.evicted)) return;
-    placement.save_as = add_snapshot(lost.tokens);
+    placement.save_as = add_snapshot(lost.adapters, lost.tokens);
 }
 
-PrefixCache::Id PrefixCache::add_snapshot(std::vector<TokenId> tokens) {
+PrefixCache::Id PrefixCache::add_snapshot(const AdapterSet& adapters, std::vector<TokenId> tokens) {
     const size_t n_tokens = tokens.size();
     snapshot_bytes_ += bytes_of(n_tokens);
-    set_entry(next_snapshot_, std::move(tokens), n_tokens, false);
+    set_entry(next_snapshot_, adapters, std::move(tokens), n_tokens, false);
     return next_snapshot_++;
 }
 
@@ -207,15 +215,16 @@ std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_computed) {
     const auto           end = running.tokens.begin() + static_cast<std::ptrdiff_t>(n_computed);
     std::vector<TokenId> tokens(running.tokens.begin(), end);
     Snapshot             snapshot;
-    if (touch_if_cached(tokens) || !evict_snapshots(bytes_of(n_computed), -1, snapshot.evicted)) return std::nullopt;
+    const AdapterSet     adapters = running.adapters;
+    if (touch_if_cached(adapters, tokens) || !evict_snapshots(bytes_of(n_computed), -1, snapshot.evicted)) return std::nullopt;
     snapshot.slot = slot;
-    snapshot.id   = add_snapshot(std::move(tokens));
+    snapshot.id   = add_snapshot(adapters, std::move(tokens));
     return snapshot;
 }
 
 // Whether an entry that is not in use holds exactly these tokens; it then counts as used just now.
-bool PrefixCache::touch_if_cached(const std::vector<TokenId>& tokens) {
-    for (const auto& [id, length] : tree_.find(tokens)) {
+bool PrefixCache::touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens) {
+    for (const auto& [id, length] : find(adapters, tokens)) {
         Entry& entry = entries_.at(id);
         if (entry.in_use || length != tokens.size() || entry.tokens.size() != tokens.size()) continue;
         entry.last_used = ++clock_;
@@ -225,23 +234,29 @@ bool PrefixCache::touch_if_cached(const std::vector<TokenId>& tokens) {
 }
 
 void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed) {
-    const size_t n_copied = entries_.at(slot).n_copied;
+    const size_t     n_copied = entries_.at(slot).n_copied;
+    const AdapterSet adapters = entries_.at(slot).adapters;
     clear_entry(slot);
-    set_entry(slot, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_computed)}, n_computed, false);
+    set_entry(slot, adapters, {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n_computed)}, n_computed, false);
     entries_.at(slot).n_copied = n_copied;
 }
 
 void PrefixCache::invalidate(int32_t slot) { clear_entry(slot); }
 
-void PrefixCache::set_entry(Id id, std::vector<TokenId> tokens, size_t n_computed, bool in_use) {
-    tree_.insert(id, tokens);
+void PrefixCache::set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed,
+                            bool in_use) {
+    if (!tokens.empty()) trees_[adapters].insert(id, tokens);
     n_in_use_ += in_use ? 1 : 0;
-    entries_[id] = {std::move(tokens), n_computed, in_use, false, ++clock_, {}, 0};
+    entries_[id] = {std::move(tokens), n_computed, in_use, false, ++clock_, {}, 0, adapters};
 }
 
 void PrefixCache::clear_entry(Id id) {
     Entry& entry = entries_.at(id);
-    tree_.remove(id, entry.tokens);
+    const auto tree = entry.tokens.empty() ? trees_.end() : trees_.find(entry.adapters);
+    if (tree != trees_.end()) {
+        tree->second.remove(id, entry.tokens);
+        if (tree->second.is_empty()) trees_.erase(tree);
+    }
     n_in_use_ -= entry.in_use ? 1 : 0;
     entry = {};
 }
@@ -264,7 +279,10 @@ void PrefixCache::check_invariants() const {
     const auto require = [](bool holds, const char* what) {
         if (!holds) throw std::logic_error(std::string("prefix cache: ") + what);
     };
-    tree_.check_invariants();
+    for (const auto& [adapters, tree] : trees_) {
+        tree.check_invariants();
+        require(!tree.is_empty(), "a tree is empty");
+    }
     size_t bytes = 0, in_use = 0;
     for (const auto& [id, entry] : entries_) {
         in_use += entry.in_use ? 1 : 0;
@@ -272,8 +290,9 @@ void PrefixCache::check_invariants() const {
         require(is_slot(id) || (!entry.in_use && entry.n_computed == entry.tokens.size()), "a snapshot changed");
         if (entry.tokens.empty()) continue;
         bool filed = false;
-        for (const auto& [other, length] : tree_.find(entry.tokens)) {
+        for (const auto& [other, length] : find(entry.adapters, entry.tokens)) {
             require(entries_.count(other) == 1, "the tree has an entry that is gone");
+            require(entries_.at(other).adapters == entry.adapters, "a tree has an entry of other adapters");
             filed |= other == id && length == entry.tokens.size();
         }
         require(filed, "an entry is not in the tree");

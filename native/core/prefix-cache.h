@@ -73,11 +73,14 @@ public:
 
     // Finds a slot for a sequence with these tokens and the longest cached prefix that it can use; at least one token
     // is always left to compute. Without `reuse` no prefix is used. `snapshot_at`: after how many tokens to take
-    // snapshots, ascending. `media`: the images among the tokens.
+    // snapshots, ascending. `media`: the images among the tokens. Prefixes that were computed with other adapters do not
+    // count.
     PlacementResult place(const std::vector<TokenId>& tokens, bool reuse = true,
-                          const std::vector<size_t>& snapshot_at = {}, const Media* media = nullptr);
+                          const std::vector<size_t>& snapshot_at = {}, const Media* media = nullptr,
+                          const AdapterSet& adapters = {});
     // How many of these tokens place() would not have to compute.
-    size_t n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media) const;
+    size_t n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
+                           const AdapterSet& adapters = {}) const;
 
     // While the slot's sequence is paused, other sequences do not wait for the prefix that it has yet to compute.
     void set_paused(int32_t slot, bool paused);
@@ -108,6 +111,7 @@ private:
         uint64_t             last_used   = 0;
         std::vector<size_t>  snapshot_at = {};
         size_t               n_copied    = 0;  // of a slot: copied tokens, within which it cannot be truncated
+        AdapterSet           adapters    = {};
     };
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
     using Id = PrefixTree::Holder;
@@ -129,19 +133,22 @@ private:
     Id     choose_slot(const Hit& hit) const;
     size_t n_runs_with(Id slot) const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
-    bool   touch_if_cached(const std::vector<TokenId>& tokens);
+    bool   touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens);
     bool   evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted);
-    Id     add_snapshot(std::vector<TokenId> tokens);
-    void   set_entry(Id id, std::vector<TokenId> tokens, size_t n_computed, bool in_use);
+    Id     add_snapshot(const AdapterSet& adapters, std::vector<TokenId> tokens);
+    void   set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed, bool in_use);
     void   clear_entry(Id id);
+
+    std::vector<PrefixTree::Match> find(const AdapterSet& adapters, const std::vector<TokenId>& tokens) const;
 
     PrefixCacheOptions    options_;
     std::map<Id, Entry>   entries_;
-    PrefixTree            tree_;
     Id                    next_snapshot_;
     uint64_t              clock_          = 0;
     size_t                n_in_use_       = 0;
     size_t                snapshot_bytes_ = 0;
+
+    std::map<AdapterSet, PrefixTree> trees_;  // none of them empty
 };
 
 }  // namespace chasqui

@@ -107,6 +107,8 @@ std::vector<PrefixTree::Match> PrefixTree::find(const std::vector<TokenId>& toke
     return matches;
 }
 
+bool PrefixTree::is_empty() const { return root_->children.empty(); }
+
 size_t PrefixTree::n_tokens() const {
     size_t                   total = 0;
     std::vector<const Node*> open{root_.get()};

@@ -38,6 +38,7 @@ public:
     // The holders that share at least the first token, the longest common prefix first.
     std::vector<Match> find(const std::vector<TokenId>& tokens) const;
 
+    bool is_empty() const;
     // Tokens stored; shared ones count once.
     size_t n_tokens() const;
     // Throws std::logic_error when an invariant does not hold. For tests.

@@ -37,6 +37,8 @@ constexpr double kMaxEncodingFactor = 10.0;
 // others. So an idle engine delays the first step by this share of its expected time.
 constexpr double kBatchingDelayShare = 0.02;
 constexpr double kMaxBatchingDelayMs = 5.0;
+// A set of adapters keeps its turn for this share of the target time.
+constexpr double kTurnShare = 0.25;
 // Waiting this long is worth one level of priority.
 constexpr double kSecondsPerLevel = 10.0;
 
@@ -65,8 +67,7 @@ std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
     if (options_.deterministic || waiting_.size() >= options_.cache.n_slots) return Milliseconds(0);
     size_t n_tokens = 0;
     for (const auto& sequence : waiting_) {
-        const size_t n_cached = may_reuse(*sequence) ? cache_.n_cached_tokens(sequence->tokens, sequence->media()) : 0;
-        n_tokens += sequence->tokens.size() - n_cached;
+        n_tokens += sequence->tokens.size() - n_cached_tokens(*sequence);
     }
     const double expected = ms_per_prompt_token_ * static_cast<double>(n_tokens);
     return Milliseconds(std::min(kBatchingDelayShare * expected, kMaxBatchingDelayMs));
@@ -88,11 +89,14 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
         const bool  reuse       = may_reuse(*sequence);
-        const auto& snapshot_at = sequence->job().snapshot_at;
-        auto        result      = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
+        const Job&  job         = sequence->job();
+        const auto  place       = [&] {
+            return cache_.place(sequence->tokens, reuse, job.snapshot_at, sequence->media(), job.adapters);
+        };
+        auto        result      = place();
         if (result.status == PlacementStatus::no_free_slot) {
             preempt(*victim);
-            result = cache_.place(sequence->tokens, reuse, snapshot_at, sequence->media());
+            result = place();
         }
         if (result.status != PlacementStatus::placed) continue;
         sequence->admit(result.placement.slot, result.placement.n_keep, now);
@@ -105,12 +109,17 @@ bool Scheduler::may_reuse(const Sequence& sequence) const {
     return sequence.job().cache_prompt && sequence.may_reuse && !options_.deterministic;
 }
 
+size_t Scheduler::n_cached_tokens(const Sequence& sequence) const {
+    if (!may_reuse(sequence)) return 0;
+    return cache_.n_cached_tokens(sequence.tokens, sequence.media(), sequence.job().adapters);
+}
+
 // Requests images for as many sequences as there are slots, because embeddings take memory while they wait.
 bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const {
     const Media* media = sequence.media();
     if (media == nullptr) return false;
-    const size_t n_cached = may_reuse(sequence) ? cache_.n_cached_tokens(sequence.tokens, media) : 0;
-    bool         awaits  = false;
+    const size_t n_cached = n_cached_tokens(sequence);
+    bool         awaits   = false;
     for (size_t image = 0; image < media->images.size(); ++image) {
         if (!sequence.needs_encoding(image, n_cached)) continue;
         awaits = true;
@@ -156,7 +165,7 @@ Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
     admit(now, plan);
     if (options_.deterministic) plan_deterministic_row(plan);
-    else if (!plan_image(plan)) plan_rows(plan);
+    else if (!plan_image(plan)) plan_rows(plan, now);
     return plan;
 }
 
@@ -196,10 +205,34 @@ bool Scheduler::plan_image(Plan& plan) {
     return true;
 }
 
-void Scheduler::plan_rows(Plan& plan) const {
+// The set of adapters whose sequences of text are computed next: the last one until its turn is over, then the next in
+// the order of sets, and after the last set the first. nullptr: there is nothing to compute.
+const AdapterSet* Scheduler::adapters_in_turn(Clock::time_point now) {
+    const AdapterSet *same = nullptr, *next = nullptr, *first = nullptr;
+    for (const auto& sequence : running_) {
+        if (!sequence->can_compute() || sequence->n_pending() == 0 || sequence->next_chunk() != nullptr) continue;
+        const AdapterSet& set = sequence->job().adapters;
+        if (set == turn_) same = &set;
+        if (turn_ < set && (next == nullptr || set < *next)) next = &set;
+        if (first == nullptr || set < *first) first = &set;
+    }
+    const std::chrono::duration<double, std::milli> lasted = now - turn_began_;
+    if (same != nullptr && lasted.count() < kTurnShare * options_.target_step_ms) return same;
+    const AdapterSet* chosen = next != nullptr ? next : first;
+    if (chosen != nullptr) turn_ = *chosen;
+    turn_began_ = now;
+    return chosen;
+}
+
+void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
+    const AdapterSet* adapters = adapters_in_turn(now);
+    if (adapters == nullptr) return;
+    // Those of other adapters wait for the end of this step too.
+    const size_t           n_decoding = load().n_decoding;
     std::vector<Sequence*> prompts;
     for (const auto& sequence : running_) {
         if (!sequence->can_compute() || sequence->next_chunk() != nullptr) continue;
+        if (sequence->job().adapters != *adapters) continue;
         if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
         if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
@@ -209,7 +242,7 @@ void Scheduler::plan_rows(Plan& plan) const {
     const size_t n_each     = plan.rows.empty() ? 0 : 1;
     const size_t n_reserved = n_each * prompts.size();
     size_t       room       = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);
-    size_t       budget     = std::min(room, prompt_budget(plan.rows.size(), n_reserved));
+    size_t       budget     = std::min(room, prompt_budget(n_decoding, n_reserved));
     for (Sequence* sequence : prompts) {
         const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - n_each;

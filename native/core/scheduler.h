@@ -28,7 +28,7 @@ struct PlanRow {
 };
 
 // What one step does: first the placements, in order, then all rows together. Either all rows are text, or there is one
-// row, of an image. `pending_images`: images that have to be encoded before waiting sequences can start.
+// row, of an image. All rows are computed with the same adapters. `pending_images`: images that have to be encoded before waiting sequences can start.
 struct Plan {
     std::vector<Placement>    placements;
     std::vector<PlanRow>      rows;
@@ -50,6 +50,10 @@ struct Plan {
 // budget allows. The budget is what is expected to fit into the target time, learnt from earlier steps, or into twenty
 // times as much while no sequence decodes: a step cannot be interrupted, so new requests and cancellations wait for its
 // end. A slice of a prompt never passes a point where a snapshot is to be taken.
+//
+// llama.cpp computes a batch with one set of adapters, so sequences of other sets take turns. A turn is a step, or as
+// many short ones as fit into a share of the target time, because a change of adapters has llama.cpp lay out its graphs
+// anew.
 //
 // A prompt with images is admitted once the images that it has to compute are encoded. llama.cpp takes text and images
 // in separate batches, so steps with a slice of an image alternate with steps of text.
@@ -99,10 +103,12 @@ private:
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
     Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
     void      preempt(Sequence& victim);
-    void      plan_rows(Plan& plan) const;
+    void      plan_rows(Plan& plan, Clock::time_point now);
+    const AdapterSet* adapters_in_turn(Clock::time_point now);
     void      plan_deterministic_row(Plan& plan);
     bool      plan_image(Plan& plan);
     bool      may_reuse(const Sequence& sequence) const;
+    size_t    n_cached_tokens(const Sequence& sequence) const;
     size_t    prompt_budget(size_t n_decoding, size_t n_reserved) const;
     size_t    image_budget(size_t n_decoding) const;
     double    max_step_ms(size_t n_decoding) const;
@@ -115,6 +121,8 @@ private:
     double           ms_per_decode_step_  = 0;
     double           ms_per_image_token_  = 0;
     bool             last_was_image_      = false;
+    AdapterSet        turn_;  // the adapters of the last step of text, and since when they have been in use
+    Clock::time_point turn_began_;
 };
 
 }  // namespace chasqui

@@ -98,7 +98,7 @@ void Decoder::FreeThreadpool::operator()(ggml_threadpool* threadpool) const {
     cpu_function<decltype(ggml_threadpool_free)>("ggml_threadpool_free")(threadpool);
 }
 
-Decoder::Decoder(const Model& model, const DecoderOptions& options) {
+Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOptions& options) : adapters_(adapters) {
     llama_context_params params =
         decoder_context_params(static_cast<uint32_t>(model.trained_context_length()), options);
     n_outputs_max_             = params.n_outputs_max;
@@ -205,10 +205,20 @@ void Decoder::decode(const std::vector<PlanRow>& rows) {
     last_copied_ = {};
     output_rows_.clear();
     logits_.clear();
+    apply_adapters(rows);
     const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
     if (chunk == nullptr) compute(rows);
     else compute_image(rows[0], *chunk);
     look_up_logits(rows);
+}
+
+void Decoder::apply_adapters(const std::vector<PlanRow>& rows) {
+    const AdapterSet& adapters = rows[0].sequence->job().adapters;
+    for (const PlanRow& row : rows) {
+        if (row.sequence->job().adapters == adapters) continue;
+        throw Error(ErrorCode::decode_failed, "The step's plan mixes sequences of different adapters.");
+    }
+    adapters_.apply(context_.get(), adapters);
 }
 
 void Decoder::compute(const std::vector<PlanRow>& rows) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../core/scheduler.h"
+#include "adapters.h"
 #include "model.h"
 #include "snapshot-buffer.h"
 
@@ -33,8 +34,8 @@ struct DecoderOptions {
 // llama.cpp ends the process when these are misused, so every condition is checked here before the call.
 class Decoder {
 public:
-    // Throws `invalid_options` or `out_of_memory`.
-    Decoder(const Model& model, const DecoderOptions& options);
+    // Throws `invalid_options` or `out_of_memory`. `adapters` are those that jobs name; they stay where they are.
+    Decoder(const Model& model, const Adapters& adapters, const DecoderOptions& options);
     ~Decoder();
 
     // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
@@ -90,6 +91,7 @@ private:
     void add_row(const PlanRow& row);
     void compute(const std::vector<PlanRow>& rows);
     void compute_image(const PlanRow& row, const ImageChunk& chunk);
+    void apply_adapters(const std::vector<PlanRow>& rows);
     void run(const llama_batch& batch);
     void look_up_logits(const std::vector<PlanRow>& rows);
     SnapshotBuffer save(int32_t slot);
@@ -99,6 +101,7 @@ private:
     bool load_copy(int32_t slot, int32_t source);
     void add_token(TokenId token, int32_t position, int32_t slot, bool output);
 
+    const Adapters&                                  adapters_;
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // must outlive the context, which uses it
     std::unique_ptr<llama_context, FreeContext>      context_;

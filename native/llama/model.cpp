@@ -104,10 +104,15 @@ int32_t  Model::trained_context_length() const { return llama_model_n_ctx_train(
 bool     Model::has_chat_template() const { return llama_model_chat_template(model_.get(), nullptr) != nullptr; }
 int32_t  Model::embedding_length() const { return llama_model_n_embd_out(model_.get()); }
 
-std::string Model::metadata(const std::string& suffix) const {
-    char architecture[128] = {}, value[128] = {};
+std::string Model::architecture() const {
+    char architecture[128] = {};
     llama_model_meta_val_str(model_.get(), "general.architecture", architecture, sizeof architecture);
-    const std::string key = architecture + suffix;
+    return architecture;
+}
+
+std::string Model::metadata(const std::string& suffix) const {
+    char              value[128] = {};
+    const std::string key        = architecture() + suffix;
     if (llama_model_meta_val_str(model_.get(), key.c_str(), value, sizeof value) < 0) return "";
     return value;
 }

@@ -32,6 +32,7 @@ public:
 
     const std::string& path() const { return path_; }
     std::string        description() const;
+    std::string        architecture() const;
     uint64_t           size_bytes() const;
     uint64_t           parameter_count() const;
     int32_t            vocabulary_size() const;

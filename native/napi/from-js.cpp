@@ -75,6 +75,26 @@ SamplingSettings sampling_from_js(const Napi::Object& from) {
     return sampling;
 }
 
+// The adapters come as two arrays of the same length: indices, ascending, and scales.
+AdapterSet adapters_from_js(const Napi::Object& from) {
+    const std::vector<TokenId> indices = tokens_field(from, "adapters");
+    const Napi::Value          scales  = from.Get("adapterScales");
+    if (!scales.IsTypedArray() || scales.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array ||
+        scales.As<Napi::TypedArray>().ElementLength() != indices.size()) {
+        throw Napi::TypeError::New(from.Env(), "adapterScales must be a Float32Array, one for each adapter.");
+    }
+    AdapterSet adapters;
+    for (size_t i = 0; i < indices.size(); ++i) {
+        const float scale = scales.As<Napi::Float32Array>()[i];
+        if (indices[i] < (i == 0 ? 0 : indices[i - 1] + 1)) {
+            throw Napi::TypeError::New(from.Env(), "adapters must be indices in ascending order.");
+        }
+        if (!std::isfinite(scale)) throw Napi::TypeError::New(from.Env(), "adapterScales must be finite.");
+        if (scale != 0) adapters.push_back({static_cast<size_t>(indices[i]), scale});
+    }
+    return adapters;
+}
+
 DraftOptions draft_from_js(const Napi::Object& from) {
     DraftOptions draft;
     draft.model_path = from.Get("draftModelPath").ToString().Utf8Value();
@@ -115,6 +135,7 @@ Job job_from_js(const Napi::Value& value) {
     job.stop         = strings_from_js(from, "stop");
     job.preserved_tokens = strings_from_js(from, "preservedTokens");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
+    job.adapters     = adapters_from_js(from);
     return job;
 }
 
@@ -139,6 +160,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     }
     options.target_step_ms         = number_field(from, "targetStepMs");
     options.chat_template          = from.Get("chatTemplate").ToString();
+    options.adapters               = strings_from_js(from, "adapters");
     return options;
 }
 

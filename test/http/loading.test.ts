@@ -144,7 +144,14 @@ function slowPool(engine: Engine) {
     admit: (): void => undefined,
     refuse: (_error: Error): void => undefined,
     asked: false,
-    pool: { isReady: true, list: () => single.list(), acquire, load: () => {}, unload: () => {} } satisfies ModelPool,
+    pool: {
+      isReady: true,
+      list: () => single.list(),
+      acquire,
+      load: () => {},
+      unload: () => {},
+      watch: () => () => {},
+    } satisfies ModelPool,
   };
   function acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
     return new Promise((resolve, reject) => {
@@ -222,7 +229,14 @@ function countedPool(engine: Engine) {
   const counted = {
     held: 0,
     taken: 0,
-    pool: { isReady: true, list: () => single.list(), acquire, load: () => {}, unload: () => {} } satisfies ModelPool,
+    pool: {
+      isReady: true,
+      list: () => single.list(),
+      acquire,
+      load: () => {},
+      unload: () => {},
+      watch: () => () => {},
+    } satisfies ModelPool,
   };
   async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {
     const lease = await single.acquire(name, on);

@@ -35,11 +35,12 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 namespace {
 
 struct Loaded {
-    Model   model;
-    Decoder decoder;
+    Model    model;
+    Adapters adapters{model, {}};
+    Decoder  decoder;
 
     explicit Loaded(uint32_t n_slots = 2)
-        : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, options(n_slots)) {}
+        : model(demo_model(), OffloadOptions(), [](float) { return true; }), decoder(model, adapters, options(n_slots)) {}
 
     static std::string demo_model() {
         ggml_backend_load_all();

@@ -275,6 +275,14 @@ const Test oldest_goes("prefix-cache: snapshots are evicted least recently used 
     cache.check_invariants();
 });
 
+const AdapterSet kNone, kOne = {{0, 1.0f}};
+
+// Cells of other adapters are other cells.
+Tokens cells_of(Tokens tokens, const AdapterSet& adapters) {
+    for (TokenId& token : tokens) token += adapters.empty() ? 0 : 1000;
+    return tokens;
+}
+
 // The cells, as the decoder would have them: what each slot and each snapshot really holds.
 struct Cells {
     Truncation                truncation;
@@ -308,8 +316,9 @@ struct Cells {
 };
 
 struct Running {
-    Tokens tokens;
-    size_t n_computed = 0;
+    Tokens     tokens;
+    size_t     n_computed = 0;
+    AdapterSet adapters;
 };
 
 void random_rounds(uint32_t seed, Truncation truncation) {
@@ -329,7 +338,8 @@ void random_rounds(uint32_t seed, Truncation truncation) {
             for (size_t at = 1 + below(60); takes_snapshots && at < tokens.size(); at += 1 + below(60)) {
                 points.push_back(at);
             }
-            const auto result = cache.place(tokens, below(10) > 0, points);
+            const AdapterSet adapters = below(3) == 0 ? kOne : kNone;
+            const auto       result   = cache.place(tokens, below(10) > 0, points, nullptr, adapters);
             if (result.status != PlacementStatus::placed) {
                 expect(!running.empty(), "an idle cache refuses no prompt");
                 continue;
@@ -339,8 +349,8 @@ void random_rounds(uint32_t seed, Truncation truncation) {
             cells.apply(placement);
             expect_equal(cells.snapshots.size(), cache.n_snapshots());
             expect(placement.n_keep < tokens.size(), "at least one token to compute");
-            expect_equal(common_length(cells.slots[placement.slot], tokens), placement.n_keep);
-            running[placement.slot] = {tokens, placement.n_keep};
+            expect_equal(common_length(cells.slots[placement.slot], cells_of(tokens, adapters)), placement.n_keep);
+            running[placement.slot] = {tokens, placement.n_keep, adapters};
         } else if (!running.empty()) {
             const auto   each = std::next(running.begin(), static_cast<std::ptrdiff_t>(below(running.size())));
             Running&     sequence = each->second;
@@ -353,7 +363,7 @@ void random_rounds(uint32_t seed, Truncation truncation) {
                 const size_t n_max     = std::min(n_pending, cache.n_until_snapshot(slot));
                 sequence.n_computed += 1 + below(n_max);
                 const auto end = sequence.tokens.begin() + static_cast<std::ptrdiff_t>(sequence.n_computed);
-                cells.slots[slot].assign(sequence.tokens.begin(), end);
+                cells.slots[slot] = cells_of({sequence.tokens.begin(), end}, sequence.adapters);
                 const auto snapshot = cache.progress(slot, sequence.n_computed);
                 if (snapshot) cells.apply(*snapshot);
                 n_snapshots += snapshot ? 1 : 0;

@@ -8,6 +8,7 @@ import { loadMessageImages } from './message-images.js';
 import { refuseUnsupported } from './refuse-unsupported.js';
 import { toRenderOptions } from './render-options.js';
 import { refuseImages, renderPrompt } from './render-prompt.js';
+import { toAdapters } from './to-adapters.js';
 import { toJob } from './to-job.js';
 
 /** Rejects with what is wrong with the body; whatever can be told without loading its images is told before that. */
@@ -23,7 +24,7 @@ export async function renderBody(
   return renderPrompt(engine, body.messages, images, options, loading);
 }
 
-/** One stream for each choice. This function does not throw for a bad prompt; the streams reject instead. */
+/** One stream for each choice. This function does not throw for a bad prompt, for which the streams reject instead. */
 export function startCompletion(
   engine: Engine,
   profile: Profile,
@@ -31,5 +32,6 @@ export function startCompletion(
   rendered: RenderedPrompt,
   options: Pick<SubmitOptions, 'signal' | 'whole'>,
 ): TokenStream[] {
-  return submitChoices(engine, toJob(body, rendered, profile), body.n ?? 1, options);
+  const adapters = toAdapters(body.lora, engine.model);
+  return submitChoices(engine, { ...toJob(body, rendered, profile), adapters }, body.n ?? 1, options);
 }

@@ -36,6 +36,15 @@ export const HOSTING_OPTIONS = {
     help: 'folder whose GGUF files are served, each when a request names it',
     otherwise: 'none',
   },
+  modelsPreset: {
+    type: 'path',
+    flag: '--models-preset',
+    group: 'Several models',
+    help:
+      "INI file of models with options of their own, as llama-server's: a section for each, [*] for all; what the command " +
+      'line says goes before it',
+    otherwise: 'none',
+  },
   modelsMemory: {
     type: 'integer',
     min: 1,
@@ -73,6 +82,16 @@ export const HOSTING_OPTIONS = {
     flag: '--ttl',
     group: 'Several models',
     help: 'how long a model that nobody uses stays loaded; 0: for ever',
+  },
+  pin: {
+    type: 'names',
+    flag: '--pin',
+    placeholder: 'ids',
+    group: 'Several models',
+    help:
+      'models that are loaded at the start and stay, whoever else needs room and however long nobody uses them; ' +
+      'separated by commas, or given several times',
+    otherwise: 'none',
   },
   mode: {
     type: 'choice',

@@ -59,6 +59,7 @@ export function modelsSettings(options: HostingOptions): Omit<ModelsSettings, 'p
     autoload,
     loadTimeoutMs: loadTimeout * 1000,
     ttlMs: ttl * 1000,
+    ...(options.pin && { pins: toList(options.pin) }),
     onFailure: (id, error) => console.error(`chasqui: ${id} was not loaded: ${explainFailure(error)}`),
   };
 }

@@ -16,6 +16,10 @@ interface ServerOptions {
   json?: boolean;
 }
 
+interface LoadCommandOptions extends ServerOptions {
+  pin?: boolean;
+}
+
 export function modelCommands(): Command[] {
   return [
     command('ps', 'List the models of a server that are loaded or being loaded.').action((options: ServerOptions) =>
@@ -32,7 +36,8 @@ export function modelCommands(): Command[] {
     ),
     command('load', 'Have a server load a model, and wait for it.')
       .argument('<model>', 'its id')
-      .action((id: string, options: ServerOptions) => run(() => change(id, 'load', options))),
+      .option('--pin', 'have it stay, whoever else needs room and however long nobody uses it')
+      .action((id: string, options: LoadCommandOptions) => run(() => change(id, 'load', options))),
     command('unload', 'Have a server unload a model as soon as nobody uses it, and wait for it.')
       .argument('<model>', 'its id')
       .action((id: string, options: ServerOptions) => run(() => change(id, 'unload', options))),
@@ -62,8 +67,8 @@ async function list(options: ServerOptions): Promise<readonly ListedModel[]> {
   return (await ask<ModelList>(options, '/v1/models')).data;
 }
 
-async function change(id: string, act: 'load' | 'unload', options: ServerOptions): Promise<string> {
-  await ask(options, `/models/${act}`, { model: id });
+async function change(id: string, act: 'load' | 'unload', options: LoadCommandOptions): Promise<string> {
+  await ask(options, `/models/${act}`, { model: id, ...(options.pin && { pin: true }) });
   const wanted = act === 'load' ? 'loaded' : 'unloaded';
   for (;;) {
     const model = await ask<ListedModel>(options, `/v1/models/${encodeURIComponent(id)}`);
@@ -130,8 +135,9 @@ function inMiB(bytes: number | undefined): string | undefined {
   return bytes === undefined ? undefined : `${Math.ceil(bytes / MIB)} MiB`;
 }
 
-function expiryOf({ value, expires_at: at }: ListedModel['status']): string | undefined {
+function expiryOf({ value, pinned, expires_at: at }: ListedModel['status']): string | undefined {
   if (value !== 'loaded') return undefined;
+  if (pinned) return 'pinned';
   return at === undefined ? 'never' : `in ${Math.max(0, Math.round(at - Date.now() / 1000))} s`;
 }
 

@@ -7,6 +7,7 @@ import type { LoadOptions } from '../engine/load-options.js';
 import { fetchModel } from '../hub/fetch-model.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
+import type { ModelPreset } from '../server/model-specs.js';
 import { type Server, type StartSettings, start } from '../server/start.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
@@ -14,6 +15,7 @@ import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { readModelsPreset } from './models-preset.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
 import { addTableOptions, givenOptions } from './table-options.js';
@@ -42,8 +44,9 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
-    const settings = toSettings(hosting, givenOptions(LOAD_OPTIONS, parsed));
-    const models = { ...modelsSettings(hosting), paths: await findModels(hosting) };
+    const preset = presetOf(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    const settings = toSettings(hosting, preset.model);
+    const models = { ...modelsSettings(hosting), presets: preset.presets, paths: await findModels(hosting) };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
@@ -61,8 +64,10 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   }
 }
 
-async function findModels({ model, modelUrl, modelsDir, dataDir: given }: HostingOptions): Promise<readonly string[]> {
-  if (modelUrl === undefined) return model ?? (modelsDir === undefined ? [DEMO_MODEL] : []);
+async function findModels(options: HostingOptions): Promise<readonly string[]> {
+  const { model, modelUrl, modelsDir, modelsPreset, dataDir: given } = options;
+  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined;
+  if (modelUrl === undefined) return model ?? (hasOthers ? [] : [DEMO_MODEL]);
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -75,6 +80,19 @@ async function findModels({ model, modelUrl, modelsDir, dataDir: given }: Hostin
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);
   }
+}
+
+/** What the command line says goes before what a preset says, and that before what it says for all models. */
+function presetOf(
+  { modelsPreset }: HostingOptions,
+  given: LoadOptions,
+): { model: LoadOptions; presets: ModelPreset[] } {
+  if (modelsPreset === undefined) return { model: given, presets: [] };
+  const { models, defaults, ignored } = readModelsPreset(modelsPreset);
+  for (const each of ignored) console.error(`chasqui: ${each}`);
+  const { lora: _lora, ...common } = given;
+  const presets = models.map((preset) => ({ ...preset, options: { ...preset.options, ...common } }));
+  return { model: { ...defaults, ...given }, presets };
 }
 
 function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'models'> {

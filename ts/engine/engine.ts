@@ -9,6 +9,7 @@ import type {
   NativeReplyFormat,
   NativeStats,
 } from '../native/addon.js';
+import type { AdapterInfo } from './adapter-file.js';
 import type { Grammar, ImageInput, Job } from './job.js';
 
 /** What is known about a loaded model. */
@@ -20,6 +21,8 @@ export interface ModelInfo extends NativeModelInfo {
   created: number;
   /** What was done instead, and why, where it is not known how many layers fit into the GPUs' memory. */
   unfitted?: string;
+  /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
+  adapters?: readonly AdapterInfo[];
   /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];
 }

@@ -6,6 +6,7 @@
  */
 
 import type { NativeGrammar, NativeReplyFormat } from '../native/addon.js';
+import type { AdapterUse } from './adapter-file.js';
 
 /** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
 export interface SamplingSettings {
@@ -63,6 +64,8 @@ export interface Job {
   preservedTokens: readonly string[];
   /** How to parse the completion into `Token.deltas`, as `Engine.render` gave it; `null`: it is just its text. */
   format: NativeReplyFormat | null;
+  /** The adapters that it is computed with, each at most once; `null`: those of whoever lends the engine, or none. */
+  adapters: readonly AdapterUse[] | null;
 }
 
 /** What a caller may leave out, it leaves out. */
@@ -100,6 +103,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     grammar: options.grammar ?? null,
     preservedTokens: options.preservedTokens ?? [],
     format: options.format ?? null,
+    adapters: options.adapters ?? null,
     sampling: {
       temperature: options.temperature ?? defaults.temperature,
       topK: options.topK ?? defaults.topK,

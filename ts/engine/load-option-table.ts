@@ -31,6 +31,14 @@ export const LOAD_OPTIONS = {
       'mmproj-<model>.gguf, <model>-mmproj.gguf, <model>.mmproj.gguf, or the only mmproj*.gguf beside the model where ' +
       'there is no other model',
   },
+  lora: {
+    type: 'paths',
+    flag: '--lora',
+    placeholder: '[name=]file[:scale]',
+    group: 'Model',
+    help: 'GGUF file of an adapter (LoRA), which requests choose as the model model:name; may be given several times',
+    otherwise: 'none',
+  },
   chatTemplate: {
     type: 'string',
     flag: '--chat-template',

@@ -256,6 +256,7 @@ export async function loadModel(
 
 function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
+  const adapters = [...(job.adapters ?? [])].sort((one, other) => one.adapter - other.adapter);
   const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
   return {
     id,
@@ -269,6 +270,8 @@ function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJ
     stop: job.stop,
     preservedTokens: job.preservedTokens,
     format: job.format,
+    adapters: Int32Array.from(adapters, ({ adapter }) => adapter),
+    adapterScales: Float32Array.from(adapters, ({ scale }) => scale),
     sampling: {
       ...sampling,
       seed,

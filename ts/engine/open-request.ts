@@ -1,6 +1,7 @@
 /** What native code is asked to open: the options of `loadModel`, checked and complete, in its own words. */
 import { resolve } from 'node:path';
 import type { OpenRequest } from '../native/addon.js';
+import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
 import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
 import { completeLoadOptions, type LoadOptions } from './load-options.js';
@@ -31,6 +32,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
       ...(pooling !== undefined && { pooling }),
       chatTemplate: options.chatTemplate ?? '',
+      adapters: readAdapterFiles(options.lora).map((file) => file.path),
       cacheRamBytes: Math.floor(options.cacheRamMiB * MIB),
       mmprojPath: projectorPath(path, options.mmproj),
       imageCacheBytes: options.imageCacheMiB * MIB,

@@ -32,6 +32,7 @@ import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
 import { messagesRoutes } from './routes/messages.js';
 import { METRICS_URL, metricsRoute } from './routes/metrics.js';
+import { modelEventsRoute } from './routes/model-events.js';
 import { modelsRoutes } from './routes/models.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
@@ -45,6 +46,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   documentationRoutes,
   rootRoute,
   modelsRoutes,
+  modelEventsRoute,
   chatCompletionsRoute,
   responsesRoutes,
   messagesRoutes,

@@ -1,7 +1,9 @@
 /** Gives every request a record, and reports it to the metrics, the log and the spans when the reply is over. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Engine } from '../engine/engine.js';
 import { type Arrival, RequestRecord } from '../metrics/request-record.js';
 import { readTraceParent } from '../metrics/trace-parent.js';
+import type { ModelPool } from '../models/pool.js';
 import type { AppContext } from './context.js';
 import { logRequest } from './request-log.js';
 
@@ -29,12 +31,17 @@ export function observeRequests(app: FastifyInstance, { pool, metrics, spans, lo
       spans?.add(record);
     });
   });
-  const stopReading = metrics.watchEngines(() => pool.list().flatMap(({ engine }) => engine ?? []));
+  const stopReading = metrics.watchEngines(() => enginesOf(pool));
   const stopWatching = metrics.watchEventLoop();
   app.addHook('onClose', async () => {
     stopReading();
     stopWatching();
   });
+}
+
+/** An adapter's engine is its model's. */
+function enginesOf(pool: ModelPool): Engine[] {
+  return pool.list().flatMap(({ engine, parent }) => (parent === null ? (engine ?? []) : []));
 }
 
 /** The catalogue of errors has this status for clients that left. It is never sent. */

@@ -10,6 +10,8 @@ const ABORT_GRACE_MS = 1000;
 
 export class RunningReplies {
   readonly #running = new Map<AbortController, ServerResponse>();
+  /** Replies that go on for as long as the server does. */
+  readonly #endless = new Set<ServerResponse>();
   #draining = false;
   #stopped = false;
   #onIdle: (() => void) | null = null;
@@ -44,9 +46,17 @@ export class RunningReplies {
     return controller.signal;
   }
 
+  /** Ends this reply, which has begun and would never end by itself, as soon as the server begins to stop. */
+  endAtDrain(response: ServerResponse): void {
+    if (this.#draining) response.end();
+    else this.#endless.add(response);
+    response.once('close', () => this.#endless.delete(response));
+  }
+
   /** Lets running replies go on for up to `timeoutMs`, then aborts them. Resolves when all of them are over. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
+    for (const response of this.#endless) response.end();
     for (const response of this.#running.values()) endConnectionAfter(response);
     await this.#idle(timeoutMs);
     this.#stopped = true;

@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SseEvent } from '../chat/completion-event-encoder.js';
 import type { Engine } from '../engine/engine.js';
 import type { ErrorBody } from '../schemas/error.js';
+import type { ModelUse } from '../schemas/model-use.js';
 import type { AppContext } from './context.js';
 import { toChasquiError, toErrorBody } from './error-handler.js';
+import { keepMsOf } from './keep-alive.js';
 import { LoadingComments } from './loading-comments.js';
 import { toFrames } from './sse.js';
 
@@ -32,7 +34,7 @@ const LOADING_COMMENT_MS = 1000;
  * A route's handler. All that need a model are made by this function, so that no lease is forgotten. With `streaming`, a
  * request with `stream: true` is sent comments while its model is being loaded.
  */
-export function withModel<Body extends { model?: string; stream?: boolean }>(
+export function withModel<Body extends ModelUse & { model?: string; stream?: boolean }>(
   { pool, running, options }: Pick<AppContext, 'pool' | 'running' | 'options'>,
   handle: ModelHandler<Body>,
   streaming: StreamSettings | null = null,
@@ -40,11 +42,12 @@ export function withModel<Body extends { model?: string; stream?: boolean }>(
   return async (request: FastifyRequest<{ Body: Body }>, reply: FastifyReply): Promise<unknown> => {
     const { raw } = reply;
     const { model, stream = false } = request.body as Body;
+    const keepMs = keepMsOf(request.body as Body);
     const signal = running.signalFor(raw);
     const everyMs = Math.min(LOADING_COMMENT_MS, options.keepAliveMs);
     const comments = stream && streaming !== null ? new LoadingComments(reply, everyMs) : null;
     try {
-      const lease = pool.acquire(model, { signal, onProgress: comments?.update });
+      const lease = pool.acquire(model, { signal, keepMs, onProgress: comments?.update });
       const { engine, release } = await lease.finally(() => comments?.stop());
       raw.once('close', release);
       // It has been closed while the lease was awaited, so the listener will not be called.

@@ -1,5 +1,6 @@
 /** What a model will take in memory, from its file, before it is loaded. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { readAdapterFiles } from '../engine/adapter-file.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 
@@ -13,6 +14,7 @@ const MAX_DEFAULT_CONTEXT = 4096;
 /** `fileBytes` is the size of the file. A file that cannot be read is left to its load, which says what is wrong. */
 export function estimateMemory(path: string, fileBytes: number, options: LoadOptions): number {
   const sizes = sizesIn(readHead(path));
+  const adapterBytes = readAdapterFiles(options.lora).reduce((sum, { path: file }) => sum + sizeOf(file), 0);
   const size = (name: string, otherwise: number) => sizes.get(name) ?? otherwise;
   const heads = size('attention.head_count', 0);
   const headLength = size('attention.key_length', heads > 0 ? size('embedding_length', 0) / heads : 0);
@@ -20,7 +22,11 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
   const context = options.contextSize ?? Math.min(size('context_length', MAX_DEFAULT_CONTEXT), MAX_DEFAULT_CONTEXT);
   const cells = context * (options.parallel ?? LOAD_OPTIONS.parallel.default);
   // The cache has half-precision numbers unless told otherwise.
-  return PROCESS_BYTES + fileBytes + 2 * valuesPerToken * cells;
+  return PROCESS_BYTES + fileBytes + adapterBytes + 2 * valuesPerToken * cells;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function readHead(path: string): Buffer {

@@ -1,13 +1,17 @@
 /** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
+import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
+import { ModelEvents } from './model-events.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
 import { planLoads } from './plan-loads.js';
 import {
   type AcquireOptions,
   type Lease,
+  type LoadRequest,
   type ModelEntry,
+  type ModelListener,
   type ModelPool,
   modelFailed,
   modelLoading,
@@ -22,26 +26,40 @@ export interface ManagedPoolOptions {
   autoload: boolean;
   /** How long a request waits for a model. */
   loadTimeoutMs: number;
-  /** How long a model that nobody uses stays; 0 is for ever. */
+  /** How long a model that nobody uses stays, unless a request says something else; 0 is for ever. */
   ttlMs: number;
+  /** Names of models that are pinned; default none. */
+  pins?: readonly string[];
+  /** Where any name will do: the model that an unknown one means before all others. */
+  selected?(): string | null;
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
+}
+
+/** A name that requests may use. */
+interface Named {
+  slot: ModelSlot;
+  /** `null`: the model alone. */
+  adapter: string | null;
+  /** Whether another model or adapter may have the name instead. */
+  isOptional: boolean;
 }
 
 interface Waiter {
   admit(lease: Lease): void;
   refuse(error: unknown): void;
-  onProgress: AcquireOptions['onProgress'];
+  on: AcquireOptions;
 }
 
 /** A file that could not be loaded is not read again for every request. */
 const RETRY_AFTER_MS = 30_000;
 
 export class ManagedPool implements ModelPool {
-  readonly #slots: readonly ModelSlot[];
-  readonly #byName = new Map<string, ModelSlot>();
+  readonly #slots: ModelSlot[] = [];
+  readonly #byName = new Map<string, Named>();
   readonly #options: ManagedPoolOptions;
   readonly #closing = new AbortController();
+  readonly #events = new ModelEvents();
   /** By model, in the order in which the first of each came. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
@@ -51,15 +69,34 @@ export class ManagedPool implements ModelPool {
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
   constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
     this.#options = options;
-    this.#slots = sources.map((source) => new ModelSlot(source));
-    for (const slot of this.#slots) {
-      for (const name of [slot.source.id, ...slot.source.aliases]) {
-        if (this.#byName.has(name)) {
-          throw new ChasquiError('invalid_options', `Two models have the name \`${name}\`: rename a file of them.`);
-        }
-        this.#byName.set(name, slot);
-      }
+    for (const source of sources) this.add(source);
+    for (const name of options.pins ?? []) this.#named(name).isPinned = true;
+  }
+
+  /** @throws {ChasquiError} `invalid_options`: another model has its name. */
+  add(source: ManagedSource): void {
+    const slot = new ModelSlot(source, (changed) => this.#events.tell(this.#entryOf(changed)));
+    const names = namesOf(slot);
+    const taken = [...names].find(
+      ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
+    );
+    if (taken !== undefined) {
+      throw new ChasquiError('invalid_options', `Two models have the name \`${taken[0]}\`: rename a file of them.`);
     }
+    this.#slots.push(slot);
+    for (const [name, named] of names) if (!named.isOptional || !this.#byName.has(name)) this.#byName.set(name, named);
+    this.#events.tell(this.#entryOf(slot));
+  }
+
+  /** Forgets a model that is not loaded; whoever waits for it is told to come again. Returns whether it could be forgotten. */
+  remove(id: string): boolean {
+    const slot = this.#named(id);
+    if (slot.state !== 'unloaded' && slot.state !== 'failed') return false;
+    this.#refuseAll(slot, modelLoading(this.#entryOf(slot)));
+    this.#slots.splice(this.#slots.indexOf(slot), 1);
+    for (const [name, named] of this.#byName) if (named.slot === slot) this.#byName.delete(name);
+    this.#events.tellRemoved(slot.source.id);
+    return true;
   }
 
   get isReady(): boolean {
@@ -67,7 +104,7 @@ export class ManagedPool implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return this.#slots.map((slot) => this.#entryOf(slot));
+    return this.#slots.flatMap((slot) => withAdapters(this.#entryOf(slot), slot.source.adapters ?? []));
   }
 
   /**
@@ -76,8 +113,12 @@ export class ManagedPool implements ModelPool {
    */
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
     for (const id of ids) {
-      const slot = this.#byName.get(id) as ModelSlot;
-      if (!this.#fits(slot)) continue;
+      const slot = this.#named(id);
+      if (slot.state === 'loaded') continue;
+      if (!this.#fits(slot)) {
+        if (slot.isPinned) this.#options.onFailure(id, noRoomFor(slot));
+        continue;
+      }
       await this.#load(slot, onProgress);
       this.#closing.signal.throwIfAborted();
       if (slot.failure === null) continue;
@@ -91,8 +132,13 @@ export class ManagedPool implements ModelPool {
   async acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
     on.signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
-    const slot = this.#find(name);
-    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot);
+    const { slot, adapter } = this.#find(name);
+    const { engine, release } = await this.#acquireSlot(slot, on);
+    return { engine: adapter === null ? engine : new AdaptedEngine(engine, adapter), release };
+  }
+
+  async #acquireSlot(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
+    if (slot.state === 'loaded' && !slot.isClosed) return this.#lend(slot, on);
     if (!this.#isReady)
       throw slot.state === 'failed' ? modelFailed(this.#entryOf(slot)) : modelLoading(this.#entryOf(slot));
     if (slot.failedWithin(RETRY_AFTER_MS)) throw modelFailed(this.#entryOf(slot));
@@ -102,9 +148,24 @@ export class ManagedPool implements ModelPool {
     return this.#wait(slot, on);
   }
 
-  load(id: string): void {
+  watch(listener: ModelListener): () => void {
+    return this.#events.watch(listener);
+  }
+
+  /** Resolves with the next thing that becomes of a model. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.watch(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+
+  load(id: string, { pin }: LoadRequest = {}): void {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
+    this.#pin(slot, pin);
     if (slot.state === 'loaded') return;
     this.#wait(slot, {}).then(
       ({ release }) => release(),
@@ -134,25 +195,34 @@ export class ManagedPool implements ModelPool {
   }
 
   #named(id: string): ModelSlot {
-    const slot = this.#byName.get(id);
-    if (slot === undefined) throw modelNotFound(id, this.list(), 'model');
-    return slot;
+    const named = this.#byName.get(id);
+    if (named === undefined) throw modelNotFound(id, this.list(), 'model');
+    return named.slot;
   }
 
-  #find(name: string | undefined): ModelSlot {
-    const slot = this.#byName.get(name ?? '');
-    if (slot !== undefined) return slot;
+  #find(name: string | undefined): Named {
+    const { anyName, selected } = this.#options;
+    const named = this.#byName.get(name ?? '') ?? (anyName ? this.#byName.get(selected?.() ?? '') : undefined);
+    if (named !== undefined) return named;
     const [first] = this.#slots;
-    if (first !== undefined && (this.#options.anyName || (name === undefined && this.#slots.length === 1))) {
-      return this.#slots.find(({ state }) => state === 'loaded') ?? first;
+    if (first !== undefined && (anyName || (name === undefined && this.#slots.length === 1))) {
+      return { slot: this.#slots.find(({ state }) => state === 'loaded') ?? first, adapter: null, isOptional: false };
     }
     if (name !== undefined) throw modelNotFound(name, this.list(), 'model');
     const message = 'This server has several models: say with `model` which one is meant.';
     throw new ChasquiError('missing_required_parameter', message, 'model');
   }
 
-  #lend(slot: ModelSlot): Lease {
+  #pin(slot: ModelSlot, pin: boolean | undefined): void {
+    if (pin === undefined || pin === slot.isPinned) return;
+    slot.isPinned = pin;
+    if (slot.isIdle) void this.#becameIdle(slot);
+    else this.#replan();
+  }
+
+  #lend(slot: ModelSlot, { keepMs }: AcquireOptions): Lease {
     const engine = slot.lend();
+    slot.keepMs = keepMs ?? slot.keepMs;
     let held = true;
     const release = () => {
       if (!held) return;
@@ -165,16 +235,17 @@ export class ManagedPool implements ModelPool {
   async #becameIdle(slot: ModelSlot): Promise<void> {
     this.#replan();
     await slot.measure();
-    const { ttlMs } = this.#options;
-    if (ttlMs > 0) slot.whenIdleFor(ttlMs, () => this.#unload(slot));
+    const { ttlMs = this.#options.ttlMs } = slot.source;
+    const keepMs = slot.keepMs ?? (ttlMs || Infinity);
+    slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));
   }
 
-  async #wait(slot: ModelSlot, { signal, onProgress }: AcquireOptions): Promise<Lease> {
+  async #wait(slot: ModelSlot, on: AcquireOptions): Promise<Lease> {
     const waiters: Set<Waiter> = this.#waiters.get(slot) ?? new Set();
     this.#waiters.set(slot, waiters);
     let leave = () => {};
     const admitted = new Promise<Lease>((resolve, reject) => {
-      const waiter: Waiter = { admit: resolve, refuse: reject, onProgress };
+      const waiter: Waiter = { admit: resolve, refuse: reject, on };
       waiters.add(waiter);
       leave = () => {
         if (!waiters.delete(waiter)) return;
@@ -186,7 +257,7 @@ export class ManagedPool implements ModelPool {
     const timer = setTimeout(leave, this.#options.loadTimeoutMs);
     this.#replan();
     try {
-      return await untilAborted(admitted, signal, () => {
+      return await untilAborted(admitted, on.signal, () => {
         leave();
         // It may have been admitted in this very moment.
         admitted.then(
@@ -215,12 +286,18 @@ export class ManagedPool implements ModelPool {
       budgetBytes: this.#options.budgetBytes,
       now,
     });
+    if (plan.refuse !== null) {
+      const refused = this.#named(plan.refuse);
+      this.#refuseAll(refused, noRoomFor(refused));
+      this.#replan();
+      return;
+    }
     for (const slot of this.#slots) {
       slot.isClosed = slot.isLeaving || plan.closed.includes(slot.source.id);
       if (plan.unload.includes(slot.source.id) || (slot.isLeaving && slot.isIdle)) this.#unload(slot);
       else if (slot.state === 'loaded' && !slot.isClosed) this.#admitAll(slot);
     }
-    const wanted = plan.load === null ? undefined : this.#byName.get(plan.load);
+    const wanted = plan.load === null ? undefined : this.#byName.get(plan.load)?.slot;
     if (wanted !== undefined) void this.#load(wanted);
     if (plan.againAt === null) return;
     this.#timer = setTimeout(() => this.#replan(), Math.max(1, plan.againAt - now));
@@ -230,21 +307,21 @@ export class ManagedPool implements ModelPool {
   #admitAll(slot: ModelSlot): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot));
+    for (const waiter of waiters ?? []) waiter.admit(this.#lend(slot, waiter.on));
     waiters?.clear();
   }
 
-  #refuseAll(slot: ModelSlot): void {
+  #refuseAll(slot: ModelSlot, error: ChasquiError): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(this.#entryOf(slot)));
+    for (const waiter of waiters ?? []) waiter.refuse(error);
     waiters?.clear();
   }
 
   #load(slot: ModelSlot, onProgress?: (fraction: number) => void): Promise<void> {
     const tell = (fraction: number) => {
       onProgress?.(fraction);
-      for (const waiter of this.#waiters.get(slot) ?? []) waiter.onProgress?.(fraction);
+      for (const waiter of this.#waiters.get(slot) ?? []) waiter.on.onProgress?.(fraction);
     };
     return this.#do(async () => {
       await slot.load(this.#closing.signal, tell);
@@ -253,7 +330,7 @@ export class ManagedPool implements ModelPool {
         if (slot.isIdle) await this.#becameIdle(slot);
       } else {
         if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
-        this.#refuseAll(slot);
+        this.#refuseAll(slot, modelFailed(this.#entryOf(slot)));
       }
       this.#replan();
     });
@@ -283,4 +360,22 @@ export class ManagedPool implements ModelPool {
     });
     return plan.load === slot.source.id;
   }
+}
+
+/** All names of a model and its adapters; an optional one is passed over where another model has it. */
+function namesOf(slot: ModelSlot): Map<string, Named> {
+  const { id, aliases, adapters = [] } = slot.source;
+  const names = new Map<string, Named>();
+  for (const { name } of adapters) names.set(name, { slot, adapter: name, isOptional: true });
+  for (const { name } of adapters) names.set(adaptedId(id, name), { slot, adapter: name, isOptional: false });
+  for (const name of [id, ...aliases]) names.set(name, { slot, adapter: null, isOptional: false });
+  return names;
+}
+
+function noRoomFor({ source: { id } }: ModelSlot): ChasquiError {
+  return new ChasquiError(
+    'no_room_for_model',
+    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
+    'model',
+  );
 }

@@ -9,15 +9,20 @@ const GIVEN_UP = new ChasquiError('engine_failed', 'The engine was given up.');
 
 export class ModelSlot {
   readonly source: ManagedSource;
-  state: PlannedModel['state'] = 'unloaded';
   /** Whether it takes no new requests, because others wait for its memory. */
   isClosed = false;
   /** Whether it is to be unloaded as soon as nobody uses it. */
   isLeaving = false;
+  /** Whether it stays whoever else needs room, and however long nobody uses it. */
+  isPinned = false;
+  /** How long it stays when nobody uses it, as the last request that said so wants it; `null`: none has. */
+  keepMs: number | null = null;
   /** Why the last load failed. */
   failure: unknown = null;
   opened: OpenedModel | null = null;
   readonly #created = Math.floor(Date.now() / 1000);
+  readonly #onChange: (slot: ModelSlot) => void;
+  #state: PlannedModel['state'] = 'unloaded';
   #progress = 0;
   #bytes: number;
   #leases = 0;
@@ -29,9 +34,15 @@ export class ModelSlot {
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(source: ManagedSource) {
+  /** `onChange` is told whenever its state changes, or the progress of its load. */
+  constructor(source: ManagedSource, onChange: (slot: ModelSlot) => void = () => {}) {
     this.source = source;
     this.#bytes = source.estimatedBytes;
+    this.#onChange = onChange;
+  }
+
+  get state(): PlannedModel['state'] {
+    return this.#state;
   }
 
   get planned(): PlannedModel {
@@ -44,6 +55,7 @@ export class ModelSlot {
       loadedAt: this.#loadedAt,
       loadMs: this.#loadMs,
       isClosed: this.isClosed,
+      isPinned: this.isPinned,
     };
   }
 
@@ -60,6 +72,7 @@ export class ModelSlot {
     const isGivenUp = engine?.state === 'failed';
     return {
       id,
+      parent: null,
       status: isGivenUp ? 'failed' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,
       progress: this.state === 'loading' ? this.#progress : null,
@@ -70,6 +83,7 @@ export class ModelSlot {
       running: this.#leases,
       waiting,
       expiresAt: engine && this.#expiresAt,
+      pinned: this.isPinned,
       engine,
     };
   }
@@ -94,7 +108,7 @@ export class ModelSlot {
   /** Calls `then` when nobody has used it for so long. */
   whenIdleFor(ms: number, then: () => void): void {
     this.#stay();
-    if (!this.isIdle) return;
+    if (!this.isIdle || ms === Infinity) return;
     this.#expiresAt = Math.ceil((Date.now() + ms) / 1000);
     this.#idleTimer = setTimeout(then, ms);
     this.#idleTimer.unref();
@@ -103,11 +117,12 @@ export class ModelSlot {
   /** Never rejects: `failure` tells. */
   async load(signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
     const began = performance.now();
-    this.state = 'loading';
     this.failure = null;
     this.#progress = 0;
+    this.#become('loading');
     const report = (fraction: number) => {
       this.#progress = fraction;
+      this.#onChange(this);
       onProgress(fraction);
     };
     try {
@@ -117,11 +132,11 @@ export class ModelSlot {
       this.#usedAt = this.#loadedAt;
       this.#loadMs = this.#loadedAt - began;
       await this.measure();
-      this.state = 'loaded';
+      this.#become('loaded');
     } catch (error) {
       this.failure = error;
       this.#failedAt = performance.now();
-      this.state = 'failed';
+      this.#become('failed');
     }
   }
 
@@ -129,11 +144,12 @@ export class ModelSlot {
   async unload(): Promise<void> {
     this.#stay();
     this.isLeaving = false;
+    this.keepMs = null;
     const { opened } = this;
-    this.state = 'unloading';
+    this.#become('unloading');
     await opened?.engine.close().catch(() => {});
     this.opened = null;
-    this.state = 'unloaded';
+    this.#become('unloaded');
   }
 
   /** What is mapped from the file and not read yet counts too. */
@@ -142,6 +158,11 @@ export class ModelSlot {
     const { bytes, pid } = await this.opened.measure();
     this.#pid = pid;
     if (bytes !== null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
+  }
+
+  #become(state: PlannedModel['state']): void {
+    this.#state = state;
+    this.#onChange(this);
   }
 
   #stay(): void {

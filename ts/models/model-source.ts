@@ -1,4 +1,5 @@
 /** What a pool of models loads. */
+import type { AdapterFile } from '../engine/adapter-file.js';
 import type { Engine } from '../engine/engine.js';
 import type { LoadHooks } from '../engine/load-options.js';
 
@@ -10,6 +11,10 @@ export interface ManagedSource {
   sizeBytes: number | null;
   /** What it will take, as far as that can be told before. */
   estimatedBytes: number;
+  /** How long it stays loaded when nobody uses it; default: as all of its pool; 0 is for ever. */
+  ttlMs?: number;
+  /** What it is loaded with; each is a model of its own for requests. Default none. */
+  adapters?: readonly AdapterFile[];
   open(hooks: LoadHooks): Promise<OpenedModel>;
 }
 

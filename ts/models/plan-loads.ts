@@ -5,7 +5,8 @@
  * none is passed over for ever. What is idle makes way first, what was used longest ago before the rest. Where that is
  * not enough, models that compute are closed to new requests, which wait behind the first, and unloaded when they are idle:
  * never before. So that two models that are asked for all the time do not displace each other with each request, a model is
- * not closed before it was there for as long as its load took.
+ * not closed before it was there for as long as its load took. Pinned models make way for nobody: what does not fit beside
+ * them is refused.
  */
 
 export interface PlannedModel {
@@ -20,6 +21,7 @@ export interface PlannedModel {
   readonly loadMs: number;
   /** Whether the last plan had it closed to new requests. */
   readonly isClosed: boolean;
+  readonly isPinned: boolean;
 }
 
 export interface LoadSituation {
@@ -37,11 +39,13 @@ export interface LoadPlan {
   unload: readonly string[];
   /** These take no new requests. */
   closed: readonly string[];
+  /** This one cannot be loaded for as long as others are pinned. */
+  refuse: string | null;
   /** When the plan may be another one though nothing has happened; `null`: never. */
   againAt: number | null;
 }
 
-const NOTHING: LoadPlan = { load: null, unload: [], closed: [], againAt: null };
+const NOTHING: LoadPlan = { load: null, unload: [], closed: [], refuse: null, againAt: null };
 
 /** The load, the ends of loads and of unloading, each new or ended wait, and each lease that ends ask for a new plan. */
 export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation): LoadPlan {
@@ -52,9 +56,14 @@ export function planLoads({ models, waiting, budgetBytes, now }: LoadSituation):
   if (models.some(({ state }) => state === 'loading') || wanted.state === 'unloading') return NOTHING;
   const leaving = models.filter(({ state }) => state === 'unloading');
   const loaded = models.filter(({ state }) => state === 'loaded');
+  const pinned = loaded.filter(({ isPinned }) => isPinned);
+  if (pinned.length > 0 && wanted.bytes + bytesOf(pinned) > budgetBytes) return { ...NOTHING, refuse: wanted.id };
   const missing = wanted.bytes + bytesOf(leaving) + bytesOf(loaded) - budgetBytes;
   if (missing <= 0 || leaving.length + loaded.length === 0) return { ...NOTHING, load: wanted.id };
-  const victims = chooseVictims(loaded, missing - bytesOf(leaving));
+  const victims = chooseVictims(
+    loaded.filter(({ isPinned }) => !isPinned),
+    missing - bytesOf(leaving),
+  );
   if (victims.every(isIdle)) return { ...NOTHING, unload: victims.map(({ id }) => id) };
   const staying = victims.filter((victim) => !victim.isClosed && restsUntil(victim) > now);
   return {

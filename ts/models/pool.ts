@@ -7,6 +7,8 @@ export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
 export interface ModelEntry {
   /** The name that requests use. */
   readonly id: string;
+  /** Of an adapter, the model that it is loaded with, whose state it has; `null`: it is a model itself. */
+  readonly parent: string | null;
   readonly status: ModelStatus;
   /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
   readonly created: number;
@@ -26,9 +28,24 @@ export interface ModelEntry {
   readonly waiting: number;
   /** Unix seconds; when it is unloaded if nobody uses it before; `null`: not at all. */
   readonly expiresAt: number | null;
+  /** Whether it stays, once it is loaded, until it is unloaded by name. */
+  readonly pinned: boolean;
   /** For its counts and what is known of the model; whoever computes with it takes a lease. `null` unless it is loaded. */
   readonly engine: Engine | null;
 }
+
+/** What becomes of a model. */
+export interface ModelEvent {
+  readonly id: string;
+  /** `removed`: it is no longer among the models. */
+  readonly status: ModelStatus | 'removed';
+  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
+  readonly progress: number | null;
+  /** Why it failed, without what only the log may say; `null` unless it did. */
+  readonly reason: string | null;
+}
+
+export type ModelListener = (event: ModelEvent) => void;
 
 /** While it is held, its model is not unloaded. */
 export interface Lease {
@@ -40,6 +57,16 @@ export interface Lease {
 export interface AcquireOptions extends OnBehalf {
   /** Told while the model is being loaded for this request: how much of it is, from 0 to 1. */
   onProgress?: ((fraction: number) => void) | undefined;
+  /**
+   * For how many milliseconds the model stays when nobody uses it, from now on until another request says something
+   * else or it is unloaded; Infinity: for ever. Default: as it was.
+   */
+  keepMs?: number | undefined;
+}
+
+export interface LoadRequest {
+  /** Whether it is pinned from now on; default: as it was. */
+  pin?: boolean | undefined;
 }
 
 export interface ModelPool {
@@ -49,12 +76,14 @@ export interface ModelPool {
   list(): readonly ModelEntry[];
   /**
    * The engine of the model with this name, which may be absent where there is only one. Rejects with
-   * `model_not_found`, with `model_loading`, `model_not_loaded` and `engine_failed` when no engine can be had; or with
+   * `model_not_found`, with `model_loading`, `model_not_loaded`, `no_room_for_model` and `engine_failed` when no engine can be had; or with
    * the signal's reason.
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
+  /** Calls `listener` with what becomes of the models from now on; the function that is returned ends that. */
+  watch(listener: ModelListener): () => void;
   /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
-  load(id: string): void;
+  load(id: string, request?: LoadRequest): void;
   /** Has a model unloaded, as soon as nobody uses it. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
   unload(id: string): void;
 }

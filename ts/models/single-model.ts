@@ -1,10 +1,14 @@
 /** A pool of one model, which is loaded once and stays. */
+import type { AdapterFile } from '../engine/adapter-file.js';
 import type { Engine, OnBehalf } from '../engine/engine.js';
 import type { LoadHooks } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
+import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
+import { ModelEvents } from './model-events.js';
 import {
   type Lease,
   type ModelEntry,
+  type ModelListener,
   type ModelPool,
   modelFailed,
   modelLoading,
@@ -16,6 +20,8 @@ import {
 export interface ModelSource {
   id: string;
   sizeBytes: number | null;
+  /** What it is loaded with; each is a model of its own for requests. Default none. */
+  adapters?: readonly AdapterFile[];
   open(hooks: LoadHooks): Promise<Engine>;
 }
 
@@ -29,6 +35,7 @@ export class SingleModel implements ModelPool {
   readonly #anyName: boolean;
   readonly #created = Math.floor(Date.now() / 1000);
   readonly #closing = new AbortController();
+  readonly #events = new ModelEvents();
   #opening: Promise<Engine> | null = null;
   #engine: Engine | null = null;
   #progress = 0;
@@ -62,15 +69,26 @@ export class SingleModel implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return [this.#entry()];
+    return withAdapters(this.#entry(), this.#source.adapters ?? []);
   }
 
   async acquire(name: string | undefined, { signal }: OnBehalf): Promise<Lease> {
     signal?.throwIfAborted();
     const entry = this.#entry();
-    if (!this.#anyName && name !== undefined && name !== entry.id) throw modelNotFound(name, [entry], 'model');
-    if (entry.engine !== null) return { engine: entry.engine, release: () => {} };
+    const adapter = this.#source.adapters?.find(
+      (each) => name === each.name || name === adaptedId(entry.id, each.name),
+    );
+    const isKnown = name === undefined || name === entry.id || adapter !== undefined;
+    if (!this.#anyName && !isKnown) throw modelNotFound(name, this.list(), 'model');
+    if (entry.engine !== null) {
+      const engine = adapter === undefined ? entry.engine : new AdaptedEngine(entry.engine, adapter.name);
+      return { engine, release: () => {} };
+    }
     throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
+  }
+
+  watch(listener: ModelListener): () => void {
+    return this.#events.watch(listener);
   }
 
   load(id: string): void {
@@ -97,6 +115,7 @@ export class SingleModel implements ModelPool {
         signal,
         onProgress: (fraction) => {
           this.#progress = fraction;
+          this.#events.tell(this.#entry());
           onProgress?.(fraction);
         },
       });
@@ -104,6 +123,8 @@ export class SingleModel implements ModelPool {
     } catch (error) {
       this.#reason = reasonOf(error);
       throw error;
+    } finally {
+      this.#events.tell(this.#entry());
     }
   }
 
@@ -114,6 +135,7 @@ export class SingleModel implements ModelPool {
     const status = engine !== null ? 'loaded' : reason !== null ? 'failed' : 'loading';
     return {
       id,
+      parent: null,
       status,
       created: engine?.model.created ?? this.#created,
       progress: status === 'loading' ? this.#progress : null,
@@ -124,6 +146,7 @@ export class SingleModel implements ModelPool {
       running: 0,
       waiting: 0,
       expiresAt: null,
+      pinned: false,
       engine,
     };
   }

@@ -37,6 +37,10 @@ export interface NativeJob {
   stop: readonly string[];
   /** Names of control tokens that show in the text. */
   preservedTokens: readonly string[];
+  /** Places of adapters among those that were loaded, ascending. */
+  adapters: Int32Array;
+  /** One for each of `adapters`. */
+  adapterScales: Float32Array;
   sampling: {
     temperature: number;
     topK: number;
@@ -310,6 +314,8 @@ export interface OpenRequest {
     pooling?: NativePooling;
     /** Instead of the model's own; empty: that one. */
     chatTemplate: string;
+    /** Files of adapters, which jobs name by their place in this list. */
+    adapters: readonly string[];
   };
 }
 

@@ -25,6 +25,7 @@ import {
   typed,
 } from './json-schema.js';
 import { messages } from './message.js';
+import { modelUseFields } from './model-use.js';
 import { toolChoiceSchema, toolSchema } from './tool.js';
 import { jsonSchema } from './variants.js';
 
@@ -38,6 +39,9 @@ export const MAX_LOGIT_BIASES = 16_384;
 /** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
+/** As many as a model may be loaded with. */
+export const MAX_ADAPTERS = 64;
+export const MAX_ADAPTER_SCALE = 100;
 
 const share = { minimum: 0, maximum: 1 };
 export const stopString = limited(string, { minLength: 1, maxLength: MAX_STOP_STRING_LENGTH });
@@ -51,6 +55,11 @@ export const temperature = field(
   limited(number, { minimum: 0 }),
 );
 export const topP = field('Chooses among the most probable tokens that together have this probability.', number, share);
+
+const requestedAdapter = objectOf(
+  { id: typed<number | string>({ type: ['integer', 'string'], minimum: 0 }) },
+  { scale: limited(number, { minimum: -MAX_ADAPTER_SCALE, maximum: MAX_ADAPTER_SCALE }) },
+);
 
 /** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
 export const completionFields = {
@@ -84,6 +93,12 @@ export const completionFields = {
     integer,
     { minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY, default: 0 },
   ),
+  lora: field(
+    'The adapters to compute with, by their places or names among those of the model, such as `[{"id": 0, "scale": 0.5}]`; others have no effect. Without it, `model` says.',
+    arrayOf(requestedAdapter),
+    { maxItems: MAX_ADAPTERS },
+  ),
+  ...modelUseFields,
 };
 
 /** Fields of conversations in every protocol. */
@@ -154,6 +169,7 @@ const fields = { ...required, ...optional };
 export type ChatParameter = keyof typeof fields;
 export type ChatCompletionRequest = StaticFields<typeof required, typeof optional>;
 export type ResponseFormat = Static<typeof responseFormat>;
+export type RequestedAdapter = Static<typeof requestedAdapter>;
 
 /** The names of all fields that some mode has. */
 export const CHAT_PARAMETERS = Object.keys(fields) as readonly ChatParameter[];

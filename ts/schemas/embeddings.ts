@@ -12,6 +12,7 @@ import {
   type Static,
   string,
 } from './json-schema.js';
+import { modelUseFields } from './model-use.js';
 import { textInputs } from './text-input.js';
 
 export const MAX_EMBEDDING_INPUTS = 2048;
@@ -27,6 +28,7 @@ export const embeddingsSchema = objectOf(
       oneOf('float', 'base64'),
     ),
     dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
+    ...modelUseFields,
   },
 );
 

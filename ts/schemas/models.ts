@@ -1,6 +1,8 @@
 /** The replies of `GET /v1/models` and `GET /v1/models/{id}`, and what loads and unloads a model. */
 import {
+  anyOf,
   arrayOf,
+  boolean,
   exactly,
   field,
   integer,
@@ -29,6 +31,8 @@ const status = objectOf(
     queued: integer,
     /** Unix seconds; when it is unloaded if nobody uses it before. */
     expires_at: integer,
+    /** It stays, once it is loaded, until it is unloaded by name. */
+    pinned: exactly(true),
   },
 );
 
@@ -59,6 +63,8 @@ export const listedModelSchema = objectOf(
     status,
   },
   {
+    /** Of an adapter: the model that it belongs to. */
+    parent: string,
     /** Bytes of its file; of its weights, once it is loaded. */
     size: integer,
     /** The longest prompt plus completion, in tokens. */
@@ -75,13 +81,46 @@ export const listedModelSchema = objectOf(
 
 export const modelListSchema = objectOf({ object: exactly('list'), data: arrayOf(listedModelSchema) });
 
-/** The body of `POST /models/load` and `POST /models/unload`. */
-export const modelActionSchema = objectOf({ model: field('The id of the model.', string) });
+const modelStatusEvent = objectOf({
+  model: string,
+  event: exactly('model_status'),
+  data: objectOf(
+    { status: oneOf('unloaded', 'loading', 'loaded', 'failed') },
+    {
+      /** While it is being loaded; `value` is how much of it is, from 0 to 1. */
+      progress: objectOf({ stages: arrayOf(string), current: string, value: number }),
+      /** Why it failed. */
+      reason: string,
+    },
+  ),
+});
+
+/** The model is no longer among those of the server. */
+const modelRemoveEvent = objectOf({ model: string, event: exactly('model_remove') });
+
+/** An event of `GET /models/sse`. */
+export const modelEventSchema = anyOf(modelStatusEvent, modelRemoveEvent);
+
+const modelId = field('The id of the model.', string);
+
+/** The body of `POST /models/unload`. */
+export const modelActionSchema = objectOf({ model: modelId });
+
+/** The body of `POST /models/load`. */
+export const modelLoadSchema = objectOf(
+  { model: modelId },
+  {
+    pin: field('Whether it stays from now on, however long nobody uses it and whoever else needs room.', boolean),
+  },
+);
 
 /** It has begun; the list of models says how it goes on. */
 export const modelActionReplySchema = objectOf({ success: exactly(true) });
 
 export type ListedModel = Static<typeof listedModelSchema>;
 export type ModelList = Static<typeof modelListSchema>;
+export type ModelStatusEvent = Static<typeof modelStatusEvent>;
+export type ModelRemoveEvent = Static<typeof modelRemoveEvent>;
 export type ModelAction = Static<typeof modelActionSchema>;
+export type ModelLoad = Static<typeof modelLoadSchema>;
 export type ModelActionReply = Static<typeof modelActionReplySchema>;

@@ -13,6 +13,7 @@ import {
   type Static,
   string,
 } from './json-schema.js';
+import { modelUseFields } from './model-use.js';
 
 export const MAX_DOCUMENTS = 2048;
 
@@ -28,6 +29,7 @@ export const rerankSchema = objectOf(
     model,
     top_n: field('How many results to return, the most relevant first; without it, all.', integer, { minimum: 1 }),
     return_documents: field('Returns the texts as well.', boolean),
+    ...modelUseFields,
   },
 );
 

@@ -1,8 +1,8 @@
 /** From the settings of a server to its models. */
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import os from 'node:os';
-import path from 'node:path';
 import process from 'node:process';
+import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
@@ -15,12 +15,9 @@ import type { ManagedSource } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
 import { readProcessUsage } from '../process/process-usage.js';
+import { type ModelFiles, modelSpecs } from './model-specs.js';
 
-export interface ModelsSettings {
-  /** Files of models, which are loaded at the start as far as they fit. */
-  paths: readonly string[];
-  /** A folder of others, which are loaded when they are needed. */
-  folder?: string;
+export interface ModelsSettings extends ModelFiles {
   /** What loaded models may take together; default: 80 % of what is free now. */
   budgetBytes?: number;
   /** Whether a request that names a model has it loaded; default true. */
@@ -29,6 +26,8 @@ export interface ModelsSettings {
   loadTimeoutMs?: number;
   /** How long a model that nobody uses stays loaded; default 0, which is for ever. */
   ttlMs?: number;
+  /** Names of models that are loaded first and stay; default none. */
+  pins?: readonly string[];
   /** Told why one of several models could not be loaded. */
   onFailure?(id: string, error: unknown): void;
 }
@@ -40,8 +39,8 @@ export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 
 
 interface PoolSettings {
   models: ModelsSettings;
-  model?: LoadOptions;
-  engine?: EngineSettings;
+  model?: LoadOptions | undefined;
+  engine?: EngineSettings | undefined;
 }
 
 export interface ServedModels {
@@ -56,9 +55,9 @@ const DEFAULT_SHARE = 0.8;
 
 /** @throws {ChasquiError} `invalid_options`: the settings do not fit together, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
-  const { paths, folder } = settings.models;
+  const { paths } = settings.models;
   const [only] = paths;
-  const isSingle = only !== undefined && paths.length === 1 && folder === undefined;
+  const isSingle = only !== undefined && isSingleModel(settings.models);
   if (isSingle && settings.engine?.inProcess) return openSingle(only, settings, metrics, anyName);
   return openSeveral(settings, metrics, anyName);
 }
@@ -66,7 +65,8 @@ export function openPool(settings: PoolSettings, metrics: Metrics, anyName: bool
 function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
   const id = modelIdOf(file, settings.model ?? {});
   const open = (hooks: LoadHooks) => openEngine(id, file, settings, metrics, hooks);
-  const pool = new SingleModel({ id, sizeBytes: sizeOf(file), open }, { anyName });
+  const adapters = readAdapterFiles(settings.model?.lora);
+  const pool = new SingleModel({ id, sizeBytes: sizeOf(file), adapters, open }, { anyName });
   return {
     pool,
     start: async (onProgress) => void (await pool.start({ onProgress })),
@@ -76,39 +76,68 @@ function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyN
 
 function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
   const {
-    paths,
-    folder,
     budgetBytes,
     autoload = true,
     loadTimeoutMs = LOAD_TIMEOUT_MS,
     ttlMs = 0,
+    pins = [],
     onFailure,
   } = settings.models;
   refuseForSeveral(settings);
-  const files = byFile([...paths, ...(folder === undefined ? [] : modelsIn(folder))], settings.model ?? {});
-  const sources = files.map(({ file, names: [id, ...aliases] }): ManagedSource => {
-    const sizeBytes = sizeOf(file);
-    return {
-      id,
-      aliases,
-      sizeBytes,
-      estimatedBytes: estimateMemory(file, sizeBytes ?? 0, settings.model ?? {}),
-      open: async (hooks) => {
-        const engine = await openEngine(id, file, settings, metrics, hooks);
-        return { engine, measure: () => measure(engine) };
-      },
-    };
-  });
+  const specs = modelSpecs(settings.models, settings.model ?? {});
+  const { engine } = settings;
+  const sources = specs.map(({ options, ...spec }) => toSource({ ...spec, model: options, engine }, metrics));
+  const named = pins.map((name) => idOf(name, sources));
+  const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
+  const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
   const pool = new ManagedPool(sources, {
     budgetBytes: budgetBytes ?? DEFAULT_SHARE * freeBytes(),
     anyName,
     autoload,
     loadTimeoutMs,
     ttlMs,
+    pins: pinned,
     onFailure: onFailure ?? (() => {}),
   });
-  const first = sources.slice(0, new Set(paths.map(realPath)).size).map(({ id }) => id);
   return { pool, start: (onProgress) => pool.start(first, onProgress), close: () => pool.close() };
+}
+
+export interface SourceSettings extends Omit<PoolSettings, 'models'> {
+  id: string;
+  aliases?: readonly string[];
+  file: string;
+  ttlMs?: number | undefined;
+}
+
+/** What a pool needs to load the model in a file. */
+export function toSource(
+  { id, aliases = [], file, ttlMs, ...settings }: SourceSettings,
+  metrics: Metrics,
+): ManagedSource {
+  const sizeBytes = sizeOf(file);
+  const { model = {} } = settings;
+  return {
+    id,
+    aliases,
+    sizeBytes,
+    estimatedBytes: estimateMemory(file, sizeBytes ?? 0, model),
+    adapters: readAdapterFiles(model.lora),
+    ...(ttlMs !== undefined && { ttlMs }),
+    open: async (hooks) => {
+      const engine = await openEngine(id, file, { ...settings, model: { ...model, alias: id } }, metrics, hooks);
+      return { engine, measure: () => measure(engine) };
+    },
+  };
+}
+
+function idOf(pin: string, sources: readonly ManagedSource[]): string {
+  const source = sources.find(({ id, aliases }) => id === pin || aliases.includes(pin));
+  if (source !== undefined) return source.id;
+  throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is none of the models.`);
+}
+
+function isSingleModel({ paths, folder, presets = [] }: ModelFiles): boolean {
+  return paths.length === 1 && folder === undefined && presets.length === 0;
 }
 
 /** The options of one model cannot be those of all. */
@@ -116,41 +145,15 @@ function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): vo
   if (engine.inProcess) {
     throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
   }
-  if (models.paths.length === 1 && models.folder === undefined) return;
+  if (isSingleModel(models)) return;
   const name = (['alias', 'mmproj'] as const).find((each) => typeof model[each] === 'string');
   if (name !== undefined) throw new ChasquiError('invalid_options', `\`${name}\` is for a single model: leave it out.`);
-}
-
-/** Each file once, in order, with all names that it goes by. */
-function byFile(paths: readonly string[], options: LoadOptions): { file: string; names: [string, ...string[]] }[] {
-  const known = new Map<string, { file: string; names: [string, ...string[]] }>();
-  for (const file of paths) {
-    const name = modelIdOf(file, options);
-    const same = known.get(realPath(file));
-    if (same === undefined) known.set(realPath(file), { file, names: [name] });
-    else if (!same.names.includes(name)) same.names.push(name);
-  }
-  return [...known.values()];
-}
-
-/** A projector is loaded with its model, and so are the later parts of a model in parts. */
-const NO_MODEL = /^mmproj|[.-]mmproj\.gguf$|-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
-
-function modelsIn(folder: string): string[] {
-  let names: string[];
-  try {
-    names = readdirSync(folder).filter((name) => /\.gguf$/i.test(name) && !NO_MODEL.test(name));
-  } catch (error) {
-    throw new ChasquiError('invalid_options', `\`modelsDir\` cannot be read: ${(error as Error).message}.`);
-  }
-  if (names.length > 0) return names.sort().map((name) => path.join(folder, name));
-  throw new ChasquiError('invalid_options', `\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
 }
 
 async function openEngine(
   id: string,
   file: string,
-  { model = {}, engine = {} }: PoolSettings,
+  { model = {}, engine = {} }: Omit<PoolSettings, 'models'>,
   metrics: Metrics,
   hooks: LoadHooks,
 ): Promise<Engine> {
@@ -179,17 +182,8 @@ function sizeOf(file: string): number | null {
   return statSync(file, { throwIfNoEntry: false })?.size ?? null;
 }
 
-/** A path that leads nowhere is left as it is: its load says so. */
-function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return path.resolve(file);
-  }
-}
-
 /** In a container, what it may still take. */
-function freeBytes(): number {
+export function freeBytes(): number {
   const { availableMemory } = process as { availableMemory?: () => number };
   return availableMemory?.() ?? os.freemem();
 }

@@ -1,5 +1,6 @@
 /** A valid body of a completions request → one running job for each choice. */
 import { submitChoices } from '../chat/choices.js';
+import { toAdapters } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine, TextInput, TokenStream } from '../engine/engine.js';
@@ -39,7 +40,7 @@ export async function submitCompletions(
   const echoes = body.echo
     ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
     : inputs.map(() => '');
-  const job = toCommonJob(body, profile);
+  const job = { ...toCommonJob(body, profile), adapters: toAdapters(body.lora, engine.model) };
   return {
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,

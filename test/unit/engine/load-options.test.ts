@@ -11,6 +11,7 @@ const test = suite('unit: load options');
 const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[] } = {
   alias: ['', 3],
   mmproj: ['', false],
+  lora: ['a.gguf', [], [''], [3], null],
   chatTemplate: ['', null],
   pooling: ['Mean', 'max', '', null],
   contextSize: [0, 3, 15, 16.5, 2 ** 31, '512', null],
@@ -115,6 +116,7 @@ test('native code is asked for the defaults', () => {
     chatTemplate: '',
     cacheRamBytes: 1024 * 2 ** 20,
     mmprojPath: '',
+    adapters: [],
     imageCacheBytes: 256 * 2 ** 20,
   });
 });

@@ -4,7 +4,7 @@ import { type LoadPlan, type PlannedModel, planLoads } from '../../../ts/models/
 
 const test = suite('unit: which model is loaded next');
 
-const NOTHING: LoadPlan = { load: null, unload: [], closed: [], againAt: null };
+const NOTHING: LoadPlan = { load: null, unload: [], closed: [], refuse: null, againAt: null };
 
 function model(id: string, changes: Partial<PlannedModel> = {}): PlannedModel {
   return {
@@ -16,6 +16,7 @@ function model(id: string, changes: Partial<PlannedModel> = {}): PlannedModel {
     loadedAt: 0,
     loadMs: 5,
     isClosed: false,
+    isPinned: false,
     ...changes,
   };
 }
@@ -51,6 +52,16 @@ test('the load waits until the memory is free', () => {
   assert.equal(plan([leaving, loaded('b'), model('c')], ['c']), NOTHING);
   assert.equal(plan([model('a', { state: 'unloading' })], ['a']), NOTHING);
   assert.is(plan([model('a'), loaded('b'), model('c')], ['c']).load, 'c');
+});
+
+test('what is pinned makes way for nobody, and what does not fit beside it is refused', () => {
+  const pinned = loaded('a', { usedAt: 1, isPinned: true });
+  assert.equal(plan([pinned, loaded('b', { usedAt: 9 }), model('c')], ['c']), { ...NOTHING, unload: ['b'] });
+  assert.equal(plan([pinned, loaded('b', { leases: 1 }), model('c')], ['c']), { ...NOTHING, closed: ['b'] });
+  assert.equal(plan([pinned, model('c')], ['c'], 19), { ...NOTHING, refuse: 'c' });
+  assert.equal(plan([pinned, loaded('b'), model('c', { bytes: 11 })], ['c']), { ...NOTHING, refuse: 'c' });
+  // It is not there, so it is in nobody's way.
+  assert.is(plan([model('a', { isPinned: true }), model('c')], ['c'], 10).load, 'c');
 });
 
 test('what computes is never unloaded, what is idle goes before it', () => {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
 import { decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
+import { readAdapterFiles } from '../adapter-file.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
@@ -55,6 +56,7 @@ export async function openLocal(
 
 function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {
   const info = native.info();
+  const adapters = readAdapterFiles(options.lora);
   return {
     ...info,
     id: modelIdOf(path, options),
@@ -62,5 +64,6 @@ function describe(native: NativeEngine, path: string, options: LoadOptions, { un
     created: Math.floor(Date.now() / 1000),
     inputModalities: info.vision ? ['text', 'image'] : ['text'],
     ...(unfitted !== undefined && { unfitted }),
+    ...(adapters.length > 0 && { adapters: adapters.map(({ name, scale }) => ({ name, scale })) }),
   };
 }

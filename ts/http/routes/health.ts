@@ -23,7 +23,8 @@ export function healthRoute(app: FastifyInstance, { pool }: AppContext): void {
  * @throws {ChasquiError} `model_loading` or `engine_failed` while what is loaded at the start is not.
  */
 export function readyEngines(pool: ModelPool): Engine[] {
-  const entries = pool.list();
+  // An adapter's engine is its model's.
+  const entries = pool.list().filter(({ parent }) => parent === null);
   if (pool.isReady) return entries.flatMap(({ engine }) => engine ?? []);
   const failed = entries.find(({ status }) => status === 'failed');
   const loading = entries.find(({ status }) => status === 'loading');

@@ -8,9 +8,11 @@ import {
   type ModelAction,
   type ModelActionReply,
   type ModelList,
+  type ModelLoad,
   modelActionReplySchema,
   modelActionSchema,
   modelListSchema,
+  modelLoadSchema,
 } from '../../schemas/models.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
@@ -18,9 +20,10 @@ import type { Operation } from '../openapi/operation.js';
 
 export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   const { pool } = context;
-  app.get('/v1/models', { config: { operation: listModels } }, async (): Promise<ModelList> => {
-    return { object: 'list', data: pool.list().map(toListedModel) };
-  });
+  const list = async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) });
+  app.get('/v1/models', { config: { operation: listModels } }, list);
+  // llama-server's address of the same list.
+  app.get('/models', { config: { operation: listModelsToo } }, list);
 
   const one = { config: { operation: retrieveModel } };
   app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel> => {
@@ -31,9 +34,9 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
     return toListedModel(entry);
   });
 
-  const load = bodyRoute(context, modelActionSchema, loadModel);
-  app.post<{ Body: ModelAction }>('/models/load', load, async ({ body }): Promise<ModelActionReply> => {
-    pool.load(body.model);
+  const load = bodyRoute(context, modelLoadSchema, loadModel);
+  app.post<{ Body: ModelLoad }>('/models/load', load, async ({ body }): Promise<ModelActionReply> => {
+    pool.load(body.model, { pin: body.pin });
     return { success: true };
   });
   const unload = bodyRoute(context, modelActionSchema, unloadModel);
@@ -44,12 +47,13 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
 }
 
 function toListedModel(entry: ModelEntry): ListedModel {
-  const { id, created, sizeBytes, engine } = entry;
+  const { id, parent, created, sizeBytes, engine } = entry;
   return {
     id,
     object: 'model',
     created,
     owned_by: 'chasqui',
+    ...(parent !== null && { parent }),
     status: toStatus(entry),
     ...(sizeBytes !== null && { size: sizeBytes }),
     ...(engine !== null && toDetails(engine.model)),
@@ -57,7 +61,7 @@ function toListedModel(entry: ModelEntry): ListedModel {
 }
 
 function toStatus(entry: ModelEntry): ListedModel['status'] {
-  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt } = entry;
+  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt, pinned } = entry;
   return {
     value: status,
     ...(progress !== null && { progress }),
@@ -67,6 +71,7 @@ function toStatus(entry: ModelEntry): ListedModel['status'] {
     ...(running > 0 && { running }),
     ...(waiting > 0 && { queued: waiting }),
     ...(expiresAt !== null && { expires_at: expiresAt }),
+    ...(pinned && { pinned }),
   };
 }
 
@@ -138,6 +143,12 @@ const listModels: Operation = {
   summary: 'The models that are served.',
   reply: { json: { name: 'ModelList', schema: modelListSchema } },
   examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
+};
+
+const listModelsToo: Operation = {
+  ...listModels,
+  id: 'listModelsToo',
+  summary: "The same at llama-server's address.",
 };
 
 const retrieveModel: Operation = {

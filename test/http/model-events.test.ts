@@ -1,0 +1,170 @@
+import net from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildApp } from '../../ts/http/app.js';
+import { ManagedPool } from '../../ts/models/managed-pool.js';
+import { ModelEvents } from '../../ts/models/model-events.js';
+import type { ManagedSource } from '../../ts/models/model-source.js';
+import type { ModelEntry, ModelPool } from '../../ts/models/pool.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { FakeEngine } from '../support/fake-engine.js';
+import { until } from '../support/until.js';
+
+const test = suite('http: the events of models');
+
+type Listening = { url: string; port: number; pool: ManagedPool; close(): Promise<void> };
+
+async function listening(): Promise<Listening> {
+  const sourceOf = (id: string): ManagedSource => ({
+    id,
+    aliases: [],
+    sizeBytes: 8,
+    estimatedBytes: 10,
+    open: async ({ onProgress }) => {
+      if (id === 'bad') throw new Error('/secret/path');
+      for (const fraction of [0.5, 0.501, 1]) onProgress?.(fraction);
+      return { engine: new FakeEngine({ model: { id } }), measure: async () => ({ bytes: 10, pid: null }) };
+    },
+  });
+  const pool = new ManagedPool(['good', 'bad'].map(sourceOf), {
+    budgetBytes: 100,
+    anyName: false,
+    autoload: true,
+    loadTimeoutMs: 60_000,
+    ttlMs: 0,
+    onFailure: () => {},
+  });
+  await pool.start([]);
+  const app = buildApp(pool, runtime, { drainMs: 60_000 });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return { url, port: Number(new URL(url).port), pool, close: () => app.close() };
+}
+
+/** Reads events until there are as many. */
+async function* eventsOf(reply: Response) {
+  let text = '';
+  const reader = (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const frames = text.split('\n\n');
+    text = frames.pop() ?? '';
+    for (const frame of frames) if (frame.startsWith('data: ')) yield JSON.parse(frame.slice('data: '.length));
+  }
+}
+
+async function take<T>(events: AsyncGenerator<T>, count: number): Promise<T[]> {
+  const taken: T[] = [];
+  while (taken.length < count) taken.push((await events.next()).value as T);
+  return taken;
+}
+
+test('first the state of each model, then each change, in the form of llama-server', async () => {
+  const { url, pool, close } = await listening();
+  const reply = await fetch(`${url}/models/sse`);
+  assert.match(reply.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const events = eventsOf(reply);
+  const state = (model: string, data: object) => ({ model, event: 'model_status', data });
+  const loading = (value: number) => ({
+    status: 'loading',
+    progress: { stages: ['text_model'], current: 'text_model', value },
+  });
+  assert.equal(await take(events, 2), [state('good', { status: 'unloaded' }), state('bad', { status: 'unloaded' })]);
+  pool.load('good');
+  assert.equal(await take(events, 4), [
+    state('good', loading(0)),
+    state('good', loading(0.5)),
+    state('good', loading(1)),
+    state('good', { status: 'loaded' }),
+  ]);
+  pool.unload('good');
+  assert.equal(await take(events, 1), [state('good', { status: 'unloaded' })]);
+  pool.load('bad');
+  const [, failed] = await take(events, 2);
+  assert.is(failed.data.status, 'failed');
+  assert.match(failed.data.reason, /log says more/);
+  assert.not.match(failed.data.reason, /secret/);
+  await close();
+});
+
+test('the stream ends at once when the server stops, and its reader is forgotten when it leaves', async () => {
+  const { url, pool, close } = await listening();
+  let listeners = 0;
+  const watch = pool.watch.bind(pool);
+  pool.watch = (listener) => {
+    listeners += 1;
+    const stop = watch(listener);
+    return () => {
+      listeners -= 1;
+      stop();
+    };
+  };
+  const leaves = new AbortController();
+  await take(eventsOf(await fetch(`${url}/models/sse`, { signal: leaves.signal })), 2);
+  const stays = eventsOf(await fetch(`${url}/models/sse`));
+  await take(stays, 2);
+  assert.is(listeners, 2);
+  leaves.abort();
+  await until(() => listeners === 1, 'the one that left to be forgotten');
+  // It would wait a minute for replies that are computed.
+  const closing = close();
+  assert.is((await stays.next()).done, true);
+  await closing;
+});
+
+test('a reader that does not read is cut off', async () => {
+  const told = new ModelEvents();
+  const entry = (reason: string): ModelEntry => ({
+    id: 'x'.repeat(1000),
+    parent: null,
+    status: reason === 'a' ? 'loading' : 'failed',
+    created: 0,
+    progress: null,
+    sizeBytes: null,
+    reason,
+    memoryBytes: null,
+    pid: null,
+    running: 0,
+    waiting: 0,
+    expiresAt: null,
+    pinned: false,
+    engine: null,
+  });
+  const pool: ModelPool = {
+    isReady: true,
+    list: () => [entry('a')],
+    acquire: () => Promise.reject(new Error('not asked for')),
+    load: () => {},
+    unload: () => {},
+    watch: (listener) => told.watch(listener),
+  };
+  const app = buildApp(pool, runtime);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = net.connect((app.server.address() as net.AddressInfo).port, '127.0.0.1');
+  socket.write('GET /models/sse HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  socket.pause();
+  let sockets = 0;
+  const count = () => app.server.getConnections((_error, open) => (sockets = open));
+  await until(() => {
+    count();
+    return sockets === 1;
+  }, 'the connection');
+  // The kernel's own buffers have to be full before anything waits in the server.
+  await until(() => {
+    for (let each = 0; each < 500; each += 1) for (const reason of ['a', 'b']) told.tell(entry(reason));
+    count();
+    return sockets === 0;
+  }, 'the connection to be cut off');
+  socket.destroy();
+  await app.close();
+});
+
+test('the list of models is at the address of llama-server too', async () => {
+  const { url, close } = await listening();
+  const [one, other] = await Promise.all(['/models', '/v1/models'].map(async (at) => (await fetch(url + at)).json()));
+  assert.equal(one, other);
+  await close();
+});
+
+test.run();

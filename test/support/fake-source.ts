@@ -1,0 +1,59 @@
+/** Models for a pool that have no file, and the pool. */
+import type { LoadHooks } from '../../ts/engine/load-options.js';
+import { ManagedPool, type ManagedPoolOptions } from '../../ts/models/managed-pool.js';
+import type { ManagedSource, OpenedModel } from '../../ts/models/model-source.js';
+import { FakeEngine } from './fake-engine.js';
+
+/** A model of 10 bytes, whose loads end when the test says so, or at once. */
+export class FakeSource implements ManagedSource {
+  readonly aliases: readonly string[] = [];
+  readonly sizeBytes = 8;
+  readonly estimatedBytes = 10;
+  readonly engines: FakeEngine[] = [];
+  hooks: LoadHooks = {};
+  #loaded: (opened: OpenedModel) => void = () => undefined;
+  #failed: (error: unknown) => void = () => undefined;
+
+  constructor(
+    readonly id: string,
+    readonly isManual = false,
+  ) {}
+
+  open(hooks: LoadHooks): Promise<OpenedModel> {
+    this.hooks = hooks;
+    this.engines.push(new FakeEngine({ model: { id: this.id } }));
+    return new Promise((resolve, reject) => {
+      [this.#loaded, this.#failed] = [resolve, reject];
+      hooks.signal?.addEventListener('abort', () => reject(hooks.signal?.reason));
+      if (!this.isManual) this.load();
+    });
+  }
+
+  load(measured: number | null = null): void {
+    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measure: async () => ({ bytes: measured, pid: null }) });
+  }
+
+  fail(error: unknown): void {
+    this.#failed(error);
+  }
+}
+
+export async function poolOf(sources: FakeSource[], changes: Partial<ManagedPoolOptions> = {}) {
+  const failures: unknown[] = [];
+  const pool = new ManagedPool(sources, {
+    budgetBytes: 20,
+    anyName: false,
+    autoload: true,
+    loadTimeoutMs: 60_000,
+    ttlMs: 0,
+    onFailure: (_id, error) => failures.push(error),
+    ...changes,
+  });
+  await pool.start([]);
+  const states = () => pool.list().map(({ status }) => status);
+  return { pool, failures, states };
+}
+
+const [A, B, C] = ['a', 'b', 'c'];
+export const fakeSources = (isManual = false) =>
+  [A, B, C].map((id) => new FakeSource(id as string, isManual)) as [FakeSource, FakeSource, FakeSource];

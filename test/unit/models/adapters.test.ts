@@ -1,0 +1,130 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { completeJob } from '../../../ts/engine/job.js';
+import { ManagedPool } from '../../../ts/models/managed-pool.js';
+import type { ManagedSource } from '../../../ts/models/model-source.js';
+import type { ModelPool } from '../../../ts/models/pool.js';
+import { SingleModel } from '../../../ts/models/single-model.js';
+import { FakeEngine } from '../../support/fake-engine.js';
+import { until } from '../../support/until.js';
+
+const test = suite('unit: adapters as models');
+
+const FILES = [
+  { name: 'sql', path: '/a', scale: 0.5 },
+  { name: 'poems', path: '/b', scale: 1 },
+];
+const INFO = FILES.map(({ name, scale }) => ({ name, scale }));
+
+function sourceOf(id: string, adapters = FILES): ManagedSource & { engine: FakeEngine } {
+  const engine = new FakeEngine({ model: { id, adapters: INFO } });
+  return {
+    id,
+    engine,
+    aliases: [],
+    sizeBytes: 8,
+    estimatedBytes: 10,
+    adapters,
+    open: async () => ({ engine, measure: async () => ({ bytes: 10, pid: 7 }) }),
+  };
+}
+
+const OPTIONS = {
+  budgetBytes: 20,
+  anyName: false,
+  autoload: true,
+  loadTimeoutMs: 60_000,
+  ttlMs: 0,
+  onFailure: () => {},
+};
+
+async function poolOf(...sources: ManagedSource[]): Promise<ManagedPool> {
+  const pool = new ManagedPool(sources, OPTIONS);
+  await pool.start([]);
+  return pool;
+}
+
+/** What the engine was given for a request that names this model. */
+async function adaptersFor(pool: ModelPool, engine: FakeEngine, name: string, adapters = null as never) {
+  const { engine: lent, release } = await pool.acquire(name, {});
+  for await (const _token of lent.submit(completeJob({ prompt: 'Hi', adapters })));
+  release();
+  return [lent.model.id, engine.jobs.at(-1)?.adapters];
+}
+
+test('each is in the list after its model, with its state', async () => {
+  const pool = await poolOf(sourceOf('a'), sourceOf('b', []));
+  const seen = () => pool.list().map(({ id, parent, status, memoryBytes }) => [id, parent, status, memoryBytes]);
+  assert.equal(seen(), [
+    ['a', null, 'unloaded', null],
+    ['a:sql', 'a', 'unloaded', null],
+    ['a:poems', 'a', 'unloaded', null],
+    ['b', null, 'unloaded', null],
+  ]);
+  const { release } = await pool.acquire('a:sql', {});
+  assert.equal(seen().slice(0, 2), [
+    ['a', null, 'loaded', 10],
+    ['a:sql', 'a', 'loaded', null],
+  ]);
+  assert.equal(
+    pool.list().map(({ running }) => running),
+    [1, 0, 0, 0],
+  );
+  release();
+  pool.unload('a:poems');
+  await until(() => seen()[0]?.[2] === 'unloaded', 'its model is unloaded');
+});
+
+test('a name with an adapter is its model with that adapter; the name of the adapter alone will do', async () => {
+  const [a, b] = [sourceOf('a'), sourceOf('b', [FILES[1] as (typeof FILES)[0]])];
+  const pool = await poolOf(a, b);
+  assert.equal(await adaptersFor(pool, a.engine, 'a'), ['a', null]);
+  assert.equal(await adaptersFor(pool, a.engine, 'a:sql'), ['a:sql', [{ adapter: 0, scale: 0.5 }]]);
+  assert.equal(await adaptersFor(pool, a.engine, 'sql'), ['a:sql', [{ adapter: 0, scale: 0.5 }]]);
+  assert.equal(await adaptersFor(pool, a.engine, 'poems'), ['a:poems', [{ adapter: 1, scale: 1 }]]);
+  assert.equal(await adaptersFor(pool, b.engine, 'b:poems'), ['b:poems', [{ adapter: 1, scale: 1 }]]);
+  const unknown = await pool.acquire('b:sql', {}).catch((error) => error.code);
+  assert.is(unknown, 'model_not_found');
+});
+
+test('a job that names adapters gets these', async () => {
+  const a = sourceOf('a');
+  const pool = await poolOf(a);
+  assert.equal(await adaptersFor(pool, a.engine, 'a:sql', [] as never), ['a:sql', []]);
+});
+
+test('a model with the name of an adapter is that model', async () => {
+  for (const order of [
+    ['a', 'sql'],
+    ['sql', 'a'],
+  ]) {
+    const sources = order.map((id) => sourceOf(id, id === 'a' ? FILES : []));
+    const pool = await poolOf(...sources);
+    const { engine } = await pool.acquire('sql', {});
+    assert.is(engine.model.id, 'sql', order.join());
+  }
+});
+
+test('adapters neither embed nor rank', async () => {
+  const pool = await poolOf(sourceOf('a'));
+  const { engine } = await pool.acquire('a:sql', {});
+  for (const refused of [engine.embed(['Hi']), engine.rank('Hi', ['a'])]) {
+    const error = await refused.catch((thrown) => thrown);
+    assert.equal([error.code, error.param], ['model_not_capable', 'model']);
+  }
+});
+
+test('so it is where a single model stays', async () => {
+  const engine = new FakeEngine({ model: { id: 'a', adapters: INFO } });
+  const pool = new SingleModel({ id: 'a', sizeBytes: 8, adapters: FILES, open: async () => engine });
+  await pool.start();
+  assert.equal(
+    pool.list().map(({ id }) => id),
+    ['a', 'a:sql', 'a:poems'],
+  );
+  assert.equal(await adaptersFor(pool, engine, 'poems'), ['a:poems', [{ adapter: 1, scale: 1 }]]);
+  assert.equal(await adaptersFor(pool, engine, 'a:sql'), ['a:sql', [{ adapter: 0, scale: 0.5 }]]);
+  assert.is(await pool.acquire('b', {}).catch((error) => error.code), 'model_not_found');
+});
+
+test.run();

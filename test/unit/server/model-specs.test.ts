@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LoadOptions } from '../../../ts/engine/load-options.js';
+import type { ChasquiError } from '../../../ts/errors.js';
+import { type ModelFiles, modelSpecs } from '../../../ts/server/model-specs.js';
+
+const test = suite<{ folder: string; at(name: string): string }>('unit: which models a server has');
+
+test.before((context) => {
+  context.folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-specs-'));
+  context.at = (name) => path.join(context.folder, `${name}.gguf`);
+  for (const name of ['a', 'b', 'mmproj-a']) writeFileSync(context.at(name), '');
+  symlinkSync(context.at('a'), context.at('z'));
+});
+test.after(({ folder }) => rmSync(folder, { recursive: true }));
+
+const messageOf = (files: ModelFiles, options: LoadOptions = {}) => {
+  try {
+    modelSpecs(files, options);
+  } catch (error) {
+    assert.is((error as ChasquiError).code, 'invalid_options');
+    return (error as Error).message;
+  }
+  throw new Error('It was taken.');
+};
+
+test('presets first, then what was given, then the folder; each file once', ({ folder, at }) => {
+  const presets = [
+    { id: 'mine', file: at('b'), options: { parallel: 2 } },
+    { id: 'a', options: { threads: 3 }, pin: true },
+  ];
+  assert.equal(modelSpecs({ paths: [at('a')], folder, presets }, { parallel: 8, threads: 1 }), [
+    { id: 'mine', file: at('b'), options: { parallel: 2, threads: 1 }, aliases: ['b'] },
+    { id: 'a', file: at('a'), options: { parallel: 8, threads: 3 }, pin: true, aliases: ['z'], atStart: true },
+  ]);
+});
+
+test('a preset without a file is for a model that is there', ({ at }) => {
+  const presets = [{ id: 'other', options: {} }];
+  assert.match(messageOf({ paths: [at('a')], presets }), /section \[other\], but there is no such model/);
+});
+
+test('adapters go to their model', ({ at }) => {
+  const lorasOf = (files: ModelFiles, lora: string[]) => modelSpecs(files, { lora }).map(({ options }) => options.lora);
+  assert.equal(lorasOf({ paths: [at('a')] }, ['x.gguf', 'a:y=y.gguf']), [['x.gguf', 'y=y.gguf']]);
+  const both = { paths: [at('a'), at('b')] };
+  assert.equal(lorasOf(both, ['b:y=y.gguf:0.5']), [undefined, ['y=y.gguf:0.5']]);
+  for (const text of ['x.gguf', 'y=y.gguf', 'c:y=y.gguf']) {
+    assert.match(messageOf(both, { lora: [text] }), /several models: say which one it is for, as in a:name=file\.gguf/);
+  }
+  const presets = [{ id: 'p', file: at('b'), options: { lora: ['own.gguf'] } }];
+  assert.equal(lorasOf({ paths: [at('a')], presets }, ['p:more=m.gguf']), [['own.gguf', 'more=m.gguf'], undefined]);
+});
+
+test.run();

@@ -1,0 +1,59 @@
+/** The files of adapters (LoRA), as an option names them: `name=path:scale`, where name and scale may be left out. */
+import { basename, resolve } from 'node:path';
+import { ChasquiError } from '../errors.js';
+
+export interface AdapterFile {
+  /** How requests call it. */
+  name: string;
+  path: string;
+  /** How strongly it works where a request does not say; 1 is as it was trained. */
+  scale: number;
+}
+
+/** An adapter of a loaded model. */
+export type AdapterInfo = Pick<AdapterFile, 'name' | 'scale'>;
+
+/** The adapters that a job is computed with, by their places among those of the model. */
+export interface AdapterUse {
+  adapter: number;
+  scale: number;
+}
+
+/** Each costs memory for as long as its model is loaded. */
+export const MAX_ADAPTERS = 64;
+/** Ten times as strong as trained makes nonsense already. */
+export const MAX_ADAPTER_SCALE = 100;
+
+const NAME = /^[\w.-]{1,100}$/;
+
+/** @throws {ChasquiError} `invalid_options`: one of the texts is not of this form, or two have the same name. */
+export function readAdapterFiles(texts: readonly string[] = []): AdapterFile[] {
+  if (texts.length > MAX_ADAPTERS) throw refused(`has ${texts.length} adapters, but ${MAX_ADAPTERS} at most are taken`);
+  const files = texts.map(readAdapterFile);
+  const twice = files.find(({ name }, at) => files.findIndex((each) => each.name === name) < at);
+  if (twice === undefined) return files;
+  throw refused(
+    `has two adapters with the name ${twice.name}: name one of them in front of its file, as in b=file.gguf`,
+  );
+}
+
+function readAdapterFile(text: string): AdapterFile {
+  const [, given, rest = ''] = /^(?:([\w.-]*)=)?(.*)$/s.exec(text) ?? [];
+  const [, path = '', number] = /^(.*?)(?::(-?\d{1,6}(?:\.\d{1,9})?))?$/s.exec(rest) ?? [];
+  const name = given ?? basename(path).replace(/\.gguf$/i, '');
+  const scale = number === undefined ? 1 : Number(number);
+  if (path === '') throw refused(`is ${JSON.stringify(text.slice(0, 100))}, which names no file`);
+  if (!NAME.test(name)) {
+    throw refused(
+      `has the name ${JSON.stringify(name.slice(0, 100))}, but names consist of letters, digits, _, . and -`,
+    );
+  }
+  if (Math.abs(scale) > MAX_ADAPTER_SCALE) {
+    throw refused(`has the scale ${scale}, but must be from -${MAX_ADAPTER_SCALE} to ${MAX_ADAPTER_SCALE}`);
+  }
+  return { name, path: resolve(path), scale };
+}
+
+function refused(what: string): ChasquiError {
+  return new ChasquiError('invalid_options', `\`lora\` ${what}.`);
+}

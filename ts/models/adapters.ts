@@ -1,0 +1,111 @@
+/** Adapters (LoRA) as models of their own: `base:name`, loaded and unloaded with the model that they belong to. */
+import type { AdapterFile } from '../engine/adapter-file.js';
+import type {
+  ChatMessage,
+  Embeddings,
+  Engine,
+  EngineState,
+  EngineStats,
+  ModelInfo,
+  OnBehalf,
+  Ranking,
+  RenderedPrompt,
+  RenderOptions,
+  SubmitOptions,
+  TokenStream,
+} from '../engine/engine.js';
+import type { Job } from '../engine/job.js';
+import { ChasquiError } from '../errors.js';
+import type { ModelEntry } from './pool.js';
+
+export function adaptedId(modelId: string, adapter: string): string {
+  return `${modelId}:${adapter}`;
+}
+
+/** A model, and after it its adapters. */
+export function withAdapters(entry: ModelEntry, adapters: readonly AdapterFile[]): ModelEntry[] {
+  const adapted = adapters.map(({ name }) => ({
+    ...entry,
+    id: adaptedId(entry.id, name),
+    parent: entry.id,
+    // These are the model's, and are counted there.
+    sizeBytes: null,
+    memoryBytes: null,
+    running: 0,
+    waiting: 0,
+    engine: entry.engine && new AdaptedEngine(entry.engine, name),
+  }));
+  return [entry, ...adapted];
+}
+
+/** An engine whose jobs are computed with an adapter, unless they name adapters themselves. */
+export class AdaptedEngine implements Engine {
+  readonly #engine: Engine;
+  readonly #name: string;
+
+  constructor(engine: Engine, name: string) {
+    this.#engine = engine;
+    this.#name = name;
+  }
+
+  get model(): ModelInfo {
+    const { model } = this.#engine;
+    return { ...model, id: adaptedId(model.id, this.#name) };
+  }
+
+  get state(): EngineState {
+    return this.#engine.state;
+  }
+
+  submit(job: Job, options?: SubmitOptions): TokenStream {
+    const { adapters: known = [] } = this.#engine.model;
+    const adapter = known.findIndex(({ name }) => name === this.#name);
+    const own = [{ adapter, scale: known[adapter]?.scale ?? 1 }];
+    return this.#engine.submit({ ...job, adapters: job.adapters ?? own }, options);
+  }
+
+  render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt> {
+    return this.#engine.render(messages, options, on);
+  }
+
+  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number> {
+    return this.#engine.countTokens(prompt, on);
+  }
+
+  tokenize(text: string, options?: Parameters<Engine['tokenize']>[1]): Promise<Int32Array> {
+    return this.#engine.tokenize(text, options);
+  }
+
+  tokenizeInfill(prefix: string, suffix: string, on?: OnBehalf): Promise<Int32Array> {
+    return this.#engine.tokenizeInfill(prefix, suffix, on);
+  }
+
+  pieces(tokens: readonly number[], on?: OnBehalf): Promise<Uint8Array[]> {
+    return this.#engine.pieces(tokens, on);
+  }
+
+  async embed(): Promise<Embeddings> {
+    throw this.#completesOnly();
+  }
+
+  async rank(): Promise<Ranking> {
+    throw this.#completesOnly();
+  }
+
+  stats(): Promise<EngineStats> {
+    return this.#engine.stats();
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  #completesOnly(): ChasquiError {
+    const { id } = this.#engine.model;
+    return new ChasquiError(
+      'model_not_capable',
+      `Adapters work on completions only: \`${adaptedId(id, this.#name)}\` neither embeds nor ranks. Ask \`${id}\`.`,
+      'model',
+    );
+  }
+}

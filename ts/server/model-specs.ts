@@ -1,0 +1,117 @@
+/** From the settings of a server to the models that it has: which files, under which names, with which options. */
+import { readdirSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { type LoadOptions, modelIdOf } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
+
+/** A model with options of its own. */
+export interface ModelPreset {
+  id: string;
+  /** Absent: that of the model that has this name anyway. */
+  file?: string;
+  /** They go before those of all models. */
+  options: LoadOptions;
+  /** Whether it is loaded at the start; default false. */
+  atStart?: boolean;
+  /** Whether it is pinned, and so loaded at the start; default false. */
+  pin?: boolean;
+  /** Default: that of all models; 0 is for ever. */
+  ttlMs?: number;
+}
+
+export interface ModelFiles {
+  /** Files of models, which are loaded at the start as far as they fit. */
+  paths: readonly string[];
+  /** A folder of others, which are loaded when they are needed. */
+  folder?: string;
+  /** Models with options of their own; default none. */
+  presets?: readonly ModelPreset[];
+}
+
+export interface ModelSpec extends ModelPreset {
+  file: string;
+  aliases: string[];
+}
+
+/**
+ * Each file once, in order, with all names that it goes by; presets first, whose files are theirs alone.
+ * @throws {ChasquiError} `invalid_options`
+ */
+export function modelSpecs({ paths, folder, presets = [] }: ModelFiles, options: LoadOptions): ModelSpec[] {
+  const { lora, ...common } = options;
+  const specs = presets.flatMap(({ file, ...preset }): ModelSpec[] =>
+    file === undefined ? [] : [{ ...preset, file, options: { ...common, ...preset.options }, aliases: [] }],
+  );
+  const byFile = new Map(specs.map((spec) => [realPath(spec.file), spec]));
+  const found = folder === undefined ? [] : modelsIn(folder);
+  for (const [at, file] of [...paths, ...found].entries()) {
+    const id = modelIdOf(file, options);
+    const known = byFile.get(realPath(file));
+    if (known !== undefined) {
+      if (known.id !== id && !known.aliases.includes(id)) known.aliases.push(id);
+      continue;
+    }
+    const preset = presets.find((each) => each.file === undefined && each.id === id);
+    const own = { ...preset, options: { ...common, ...preset?.options } };
+    const spec: ModelSpec = { ...own, id, file, aliases: [], atStart: at < paths.length || (preset?.atStart ?? false) };
+    byFile.set(realPath(file), spec);
+    specs.push(spec);
+  }
+  refuseFileless(presets, specs);
+  return withAdapters(specs, lora);
+}
+
+function refuseFileless(presets: readonly ModelPreset[], specs: readonly ModelSpec[]): void {
+  const lost = presets.find(({ id, file }) => file === undefined && !specs.some((spec) => spec.id === id));
+  if (lost === undefined) return;
+  throw new ChasquiError(
+    'invalid_options',
+    `\`modelsPreset\` has a section [${lost.id}], but there is no such model: name its file there, as in model = file.gguf.`,
+  );
+}
+
+/** Puts each adapter to its model, which its text begins with (`model:name=file`) where there are several. */
+function withAdapters(specs: readonly ModelSpec[], lora: readonly string[] = []): ModelSpec[] {
+  const own = new Map<ModelSpec, string[]>();
+  for (const text of lora) {
+    const spec = specs.find(({ id }) => text.startsWith(`${id}:`) && text.slice(id.length).includes('=')) ?? null;
+    const only = specs.length === 1 ? (specs[0] as ModelSpec) : null;
+    const owner = spec ?? only;
+    if (owner === null) {
+      throw new ChasquiError(
+        'invalid_options',
+        `\`lora\` is ${text.slice(0, 100)}, but there are several models: say which one it is for, as in ` +
+          `${specs[0]?.id}:name=file.gguf.`,
+      );
+    }
+    const rest = spec === null ? text : text.slice(spec.id.length + 1);
+    own.set(owner, [...(own.get(owner) ?? []), rest]);
+  }
+  return specs.map((spec) => {
+    const adapters = [...(spec.options.lora ?? []), ...(own.get(spec) ?? [])];
+    return adapters.length === 0 ? spec : { ...spec, options: { ...spec.options, lora: adapters } };
+  });
+}
+
+/** A projector is loaded with its model, and so are the later parts of a model in parts. */
+const NO_MODEL = /^mmproj|[.-]mmproj\.gguf$|-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
+
+function modelsIn(folder: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => /\.gguf$/i.test(name) && !NO_MODEL.test(name));
+  } catch (error) {
+    throw new ChasquiError('invalid_options', `\`modelsDir\` cannot be read: ${(error as Error).message}.`);
+  }
+  if (names.length > 0) return names.sort().map((name) => path.join(folder, name));
+  throw new ChasquiError('invalid_options', `\`modelsDir\` is ${folder}, which has no file that ends in .gguf.`);
+}
+
+/** A path that leads nowhere is left as it is: its load says so. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return path.resolve(file);
+  }
+}

@@ -44,7 +44,7 @@ export class WaitingRoom {
   #stopListening: (() => void) | null = null;
   #runningTotal = 0;
   #wakeTimer: NodeJS.Timeout | null = null;
-  #told = '';
+  #told = '0/0';
 
   /** `onEmpty` is called when there are no requests any more. */
   constructor(app: DeployedApp, onEmpty: () => void) {

@@ -74,6 +74,7 @@ for (const [name, headers, body] of [
   ['a length in hexadecimal', ['Content-Length: 0x5'], 'hello'],
   ['a folded header', ['X: a', ' Transfer-Encoding: chunked'], ''],
   ['a header without a name', [': x'], ''],
+  ['a length behind chunks', ['Transfer-Encoding: chunked'], '5\r\nhello\r\n0\r\nContent-Length: 9\r\n\r\n'],
   ['a null character in a header', ['X: a\0b'], ''],
   ['a lone carriage return in a header', ['X: a\rTransfer-Encoding: chunked'], ''],
 ] as const) {
@@ -84,7 +85,7 @@ for (const [name, headers, body] of [
   });
 }
 
-for (const body of ['5\r\nhello\r\n0\r\n\r\n', '5;x=y\r\nhello\r\n0\r\nTrailer: x\r\nContent-Length: 99\r\n\r\n']) {
+for (const body of ['5\r\nhello\r\n0\r\n\r\n', '5;x=y\r\nhello\r\n0\r\nX: y\r\n\r\n']) {
   test('a chunked body reaches the runner as one of a known length, without its trailers', async () => {
     const { gateway, runner } = await rawGateway();
     const read = await send(gateway.port, request(CHAT, ['Transfer-Encoding: chunked'], body));
@@ -145,9 +146,9 @@ test('what a client writes into headers or the query does not become a header fo
     'Connection: close, host',
     'TE: trailers',
   ];
-  await send(gateway.port, request('/acme/chat/v1/models?x=%0d%0aEvil:%20y&é', headers, '', 'GET'));
+  await send(gateway.port, request('/acme/chat/v1/models?x=%0d%0aEvil:%20y', headers, '', 'GET'));
   const sent = runner.requests[0] ?? '';
-  assert.match(sent, /^GET \/v1\/models\?x=%0d%0aEvil:%20y&\xc3?\xa9? ?/);
+  assert.match(sent, /^GET \/v1\/models\?x=%0d%0aEvil:%20y HTTP\/1\.1\r\n/);
   assert.not.match(sent, /^(evil|te):|req_mine/im);
   assert.is(sent.match(/^host:/gim)?.length, 1);
   assert.match(sent, /^x-chasqui-report: usage\r$/m);
@@ -237,7 +238,7 @@ test('pipelined requests are served one after another, in order', async () => {
   const gateway = await startGateway([app]);
   const get = (path: string) => `GET /acme/chat/v1/${path} HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`;
   const read = await send(gateway.port, get('models') + get('absent') + request('/acme/chat/v1/models', [], '', 'GET'));
-  assert.equal(read.match(/^HTTP\/1\.1 \d+/gm), ['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200']);
+  assert.equal(read.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200']);
   assert.ok(app.demands.every(({ running }) => running <= 1));
   assert.is(engine.jobs.length, 0);
 });

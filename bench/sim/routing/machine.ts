@@ -65,6 +65,8 @@ export class Machine {
   #cachedTokens = 0;
   #decoding = 0;
   #context = 0;
+  /** Tokens to be decoded for those that have a slot. */
+  #owed = 0;
   #step = 0;
   #busyMs = 0;
   computed = 0;
@@ -77,14 +79,32 @@ export class Machine {
     return this.waiting.length + this.#prefills.length + this.#decoding;
   }
 
-  /** Tokens of prompts that it has not computed yet. */
-  get pendingTokens(): number {
-    const begun = this.#prefills.reduce((sum, { left }) => sum + left, 0);
-    return begun + this.waiting.reduce((sum, work) => sum + work.promptTokens - this.cachedOf(work.prompt), 0);
+  /**
+   * What it will have to compute of prompts until it has computed this one, too: what it does not have in its cache, and
+   * what those that wait before it do not bring there either.
+   */
+  tokensAhead(prompt: readonly Segment[]): { others: number; own: number } {
+    const coming = new Set<number>();
+    const add = (segments: readonly Segment[]): number => {
+      let tokens = 0;
+      for (const { id, tokens: more } of segments) {
+        if (this.#cache.has(id) || coming.has(id)) continue;
+        coming.add(id);
+        tokens += more;
+      }
+      return tokens;
+    };
+    let others = this.#prefills.reduce((sum, { left }) => sum + left, 0);
+    for (const work of this.waiting) others += add(work.prompt);
+    return { others, own: add(prompt) };
   }
 
-  /** The tokens at the beginning of a prompt that it would not compute. */
-  cachedOf(prompt: readonly Segment[]): number {
+  /** Tokens that it will have to decode for all that it has. */
+  get decodesAhead(): number {
+    return this.#owed + this.waiting.reduce((sum, { completion }) => sum + completion.tokens, 0);
+  }
+
+  #cachedOf(prompt: readonly Segment[]): number {
     let tokens = 0;
     for (const { id, tokens: more } of prompt) {
       if (!this.#cache.has(id)) break;
@@ -111,6 +131,7 @@ export class Machine {
     }
     this.#step += 1;
     this.#context += this.#decoding;
+    this.#owed -= this.#decoding;
     this.#busyMs += ms;
     return ms;
   }
@@ -138,8 +159,9 @@ export class Machine {
     while (this.waiting.length > 0 && this.#prefills.length + this.#decoding < SLOTS) {
       const work = this.waiting.shift() as Work;
       // The last token of a prompt is always computed.
-      work.cachedTokens = Math.min(this.cachedOf(work.prompt), work.promptTokens - 1);
+      work.cachedTokens = Math.min(this.#cachedOf(work.prompt), work.promptTokens - 1);
       this.#keep(work.prompt);
+      this.#owed += work.completion.tokens;
       this.#prefills.push({ work, left: work.promptTokens - work.cachedTokens });
     }
   }

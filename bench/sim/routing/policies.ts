@@ -7,11 +7,12 @@ import { type Machine, MS_PER_DECODED_TOKEN, MS_PER_PROMPT_TOKEN, SLOTS, type Wo
 export interface Chosen {
   at: number;
   prefilled?(): void;
-  finished?(work: Work): void;
+  /** Null when another runner has taken the request away. */
+  finished?(work: Work | null): void;
 }
 
 export interface Policy {
-  /** `free` has the numbers of those that take requests. */
+  /** `free` has the numbers of those among which it may choose. */
   choose(work: Work, machines: readonly Machine[], free: readonly number[]): Chosen;
 }
 
@@ -110,24 +111,28 @@ const prefix = (): Policy => {
       return {
         at: Number(decision.id),
         prefilled: decision.prefilled,
-        finished: ({ promptTokens, cachedTokens, completion }) => {
-          decision.finished({ promptTokens, cachedTokens, completionTokens: completion.tokens });
+        finished: (done) => {
+          if (done === null) decision.finished(null);
+          else decision.finished({ ...done, completionTokens: done.completion.tokens });
         },
       };
     },
   };
 };
 
-/** Knows every cache and how far everything is. */
+/** What is computed twice is lost to everybody, not only to the request that waits for it. */
+const OWN_PROMPT_WEIGHT = 3;
+
+/** Knows every cache, how far everything is, and how long completions will be. */
 const oracle = (): Policy => {
   let turn = 0;
   return {
     choose: (work, machines, free) => {
       const costOf = (at: number): number => {
         const machine = machines[at] as Machine;
-        const prompts = work.promptTokens - machine.cachedOf(work.prompt) + machine.pendingTokens;
-        const beside = machine.running * MS_PER_DECODED_TOKEN * 10;
-        return prompts * MS_PER_PROMPT_TOKEN + beside;
+        const { others, own } = machine.tokensAhead(work.prompt);
+        const prompts = others + OWN_PROMPT_WEIGHT * own;
+        return prompts * MS_PER_PROMPT_TOKEN + machine.decodesAhead * MS_PER_DECODED_TOKEN;
       };
       return { at: best(free, turn++, costOf) };
     },

@@ -23,9 +23,6 @@ export interface Outcome {
   imbalance: number;
 }
 
-/** A runner is given twice what it computes at once, as the gateway does; the others wait in front. */
-const MAX_RUNNING = 2 * SLOTS;
-
 /** Events by their time. Equal ones in the order in which they were added. */
 class Agenda {
   readonly #heap: { at: number; number: number; run(): void }[] = [];
@@ -78,19 +75,31 @@ export function simulate(setting: Setting, policy: Policy): Outcome {
   const machines = Array.from({ length: setting.runners }, () => new Machine());
   const stepping = machines.map(() => false);
   const agenda = new Agenda();
-  const queue: ((now: number) => boolean)[] = [];
+  const all = machines.map((_, at) => at);
+  const moves = new Map<Work, (to: number) => void>();
   const firstToken: number[] = [];
   let completionTokens = 0;
   let end = 0;
 
+  /** As the gateway does it: a runner with free slots that nobody waits for takes who waits for another. */
+  const take = (at: number): void => {
+    const machine = machines[at] as Machine;
+    while (machine.running < SLOTS) {
+      const longest = machines.reduce((one, other) => (other.waiting.length > one.waiting.length ? other : one));
+      const work = longest.waiting.length > SLOTS ? longest.waiting.shift() : undefined;
+      if (work === undefined) return;
+      moves.get(work)?.(at);
+    }
+  };
+
   const step = (at: number, now: number): void => {
     const machine = machines[at] as Machine;
+    take(at);
     const ms = machine.step();
     stepping[at] = ms !== null;
     if (ms === null) return;
     agenda.add(now + ms, () => {
       machine.finish(now + ms);
-      while (queue[0]?.(now + ms)) queue.shift();
       step(at, now + ms);
     });
   };
@@ -109,6 +118,7 @@ export function simulate(setting: Setting, policy: Policy): Outcome {
       },
       onDone: (at) => {
         chosen?.finished?.(work);
+        moves.delete(work);
         completionTokens += completion.tokens;
         end = Math.max(end, at);
         const next = conversation.turns[turn + 1];
@@ -117,16 +127,15 @@ export function simulate(setting: Setting, policy: Policy): Outcome {
         agenda.add(arrival, () => send(conversation, turn + 1, arrival));
       },
     };
-    const give = (clock: number): boolean => {
-      const free = machines.flatMap((machine, at) => (machine.running < MAX_RUNNING ? [at] : []));
-      if (free.length === 0) return false;
-      chosen = policy.choose(work, machines, free);
-      const { at } = chosen;
-      (machines[at] as Machine).waiting.push(work);
-      if (!stepping[at]) step(at, clock);
-      return true;
+    const give = (among: readonly number[]): number => {
+      chosen?.finished?.(null);
+      chosen = policy.choose(work, machines, among);
+      (machines[chosen.at] as Machine).waiting.push(work);
+      return chosen.at;
     };
-    if (queue.length > 0 || !give(now)) queue.push(give);
+    moves.set(work, (to) => give([to]));
+    const at = give(all);
+    if (!stepping[at]) step(at, now);
   };
 
   for (const conversation of conversations) {

@@ -29,12 +29,15 @@ export interface Decision {
   readonly predicted: number;
   /** To be called when the first token has come: the prompt is computed. */
   prefilled(): void;
-  /** To be called once, when the request is over; null where the reply said nothing. */
+  /** To be called once, when the request is over or another runner has it; null where no reply has said anything. */
   finished(report: CacheReport | null): void;
 }
 
 /** Work is counted in blocks of prompt. A token that is decoded takes about as long as so many blocks. */
 const BLOCKS_PER_DECODED_TOKEN = 1 / 16;
+
+/** A prompt that is computed twice costs the request that waits for it, and all that could be computed meanwhile. */
+const UNCACHED_WEIGHT = 2;
 
 /** How much the newest completion counts in the average length. */
 const NEWEST = 0.05;
@@ -74,12 +77,7 @@ export class PrefixRouter {
     return this.#give(best.id, blocks, predicted);
   }
 
-  /** A runner that has ended has an empty cache when it comes back. */
-  forget(id: string): void {
-    this.#runners.delete(id);
-  }
-
-  /** Forgets all runners but these. */
+  /** Forgets all runners but these. One that has ended has an empty cache when it comes back. */
   keep(ids: ReadonlySet<string>): void {
     for (const id of this.#runners.keys()) if (!ids.has(id)) this.#runners.delete(id);
   }
@@ -92,7 +90,7 @@ export class PrefixRouter {
     const completion = this.#completionTokens * BLOCKS_PER_DECODED_TOKEN;
     const beside = completion * Math.min(1, running / slots);
     const wait = completion * Math.max(0, (running + 1 - slots) / slots);
-    return uncached + this.#stateOf(id).pending + beside + wait;
+    return UNCACHED_WEIGHT * uncached + this.#stateOf(id).pending + beside + wait;
   }
 
   #give(id: string, blocks: readonly number[], predicted: number): Decision {
@@ -113,8 +111,8 @@ export class PrefixRouter {
         prefilled();
         if (report === null || report.promptTokens === 0) return;
         this.#completionTokens += NEWEST * (report.completionTokens - this.#completionTokens);
-        const found = Math.floor((report.cachedTokens / report.promptTokens) * blocks.length);
         if (predicted === 0) return;
+        const found = (report.cachedTokens / report.promptTokens) * blocks.length;
         if (found < MISSED * predicted) state.cached.missed(age);
         else state.cached.hit(age);
       },

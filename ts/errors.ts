@@ -117,6 +117,7 @@ export const ERRORS = {
   out_of_memory: serverError('Memory ran out while the completion was being computed.'),
   decode_failed: serverError('The model could not be evaluated.'),
   key_store_failed: serverError('The database of API keys could not be read or written.'),
+  cloud_store_failed: serverError('The database of the cloud could not be read or written.'),
   internal_error: serverError('An error of the server itself.'),
 
   // Loading a model; no request is answered with these

@@ -127,11 +127,8 @@ export class KeyStore {
   /** Writes down when keys were used last, in Unix seconds. */
   used(times: ReadonlyMap<string, number>): void {
     orFail(this.#file, () => {
-      const update = this.#database.prepare(
-        'UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND (last_used_at IS NULL OR last_used_at < ?1)',
-      );
       this.#database.transaction(() => {
-        for (const [id, at] of times) update.run([at, id]);
+        for (const values of times) this.#database.prepare(SET_LAST_USED).run(values);
       })();
     });
   }
@@ -187,6 +184,9 @@ export class KeyStore {
     this.#known.clear();
   }
 }
+
+const SET_LAST_USED =
+  'UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)';
 
 const NO_HASH = Buffer.alloc(32);
 

@@ -89,7 +89,10 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
       ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
-      ...(deployment && { deployment, access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public' }),
+      ...(deployment && {
+        deployment,
+        access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
+      }),
     });
     await app.listen({ host, port });
   } catch (error) {

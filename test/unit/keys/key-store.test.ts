@@ -187,15 +187,16 @@ test('a check between changes reads no row, and one after a change does', ({ fol
 });
 
 test('when a key was used last is written down, and never goes back', ({ keys }) => {
-  const { id } = keys.create();
-  keys.used(new Map([[id, 2000]]));
+  const [one, other] = [keys.create(), keys.create()];
+  keys.used(new Map([[one.id, 2000]]));
   keys.used(
     new Map([
-      [id, 1000],
+      [one.id, 1000],
       ['none', 1000],
+      [other.id, 3000],
     ]),
   );
-  assert.is(keys.find(id)?.lastUsedAt, 2000);
+  assert.equal([keys.find(one.id)?.lastUsedAt, keys.find(other.id)?.lastUsedAt], [2000, 3000]);
 });
 
 test('a file of an earlier version keeps its keys, and one of a later version is left alone', ({ folder, keys }) => {

@@ -34,7 +34,8 @@ export async function openPage(
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
     // A form that is refused is loaded with its status, which is not the page's error.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(message.text());
   });
   return { page, problems };
 }
@@ -46,6 +47,8 @@ export async function axeViolations(page: Page): Promise<string[]> {
   const results = await page.evaluate(
     'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
   );
-  const { violations } = results as { violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] };
+  const { violations } = results as {
+    violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+  };
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
 }

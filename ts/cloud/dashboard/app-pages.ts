@@ -46,9 +46,9 @@ export function appPage(viewer: Viewer, app: AppDetail): PageParts {
   const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
   const actions = html`<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
   const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
-${live(html`<div class="card"><div class="line">${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
-<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></div>
-${scaleCard(app, viewer)}
+${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Now</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
+<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>
+${scaleCard(app, viewer)}</div>
 <section aria-labelledby="runners"><h2 id="runners">Runners</h2>${
   app.runners.length > 0
     ? runnerTable(app.runners)
@@ -81,7 +81,7 @@ ${isOverridden && html`<button class="quiet" name="by" value="script" formnovali
 }
 
 function runnerTable(runners: readonly RunnerSummary[]): Html {
-  return html`<div class="table" role="region" aria-label="Runners" tabindex="0"><table class="cards"><caption class="hidden">Runners</caption>
+  return html`<div class="table" role="region" aria-label="Table of runners" tabindex="0"><table class="cards"><caption class="hidden">Runners</caption>
 <thead><tr><th scope="col">Runner</th><th scope="col">State</th><th scope="col">Revision</th><th scope="col">Busy</th><th scope="col">Process</th><th scope="col">Started</th></tr></thead>
 <tbody>${runners.map(
     ({ id, state, health, reason, revision, running, slots, pid, startedAt }) => html`<tr>
@@ -92,7 +92,7 @@ function runnerTable(runners: readonly RunnerSummary[]): Html {
 }
 
 function revisionTable(app: AppDetail, { formToken }: Viewer): Html {
-  return html`<div class="table" role="region" aria-label="Revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, the newest first</caption>
+  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, the newest first</caption>
 <thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
 <tbody>${app.revisions.map((revision) => revisionRow(app, revision, formToken))}</tbody></table></div>`;
 }

@@ -60,7 +60,7 @@ function keyRow(key: ApiKey, { formToken }: Viewer): Html {
   const end = html`${expiresAt === null ? 'Never' : timeTag(expiresAt)}`;
   return html`<tr>
 <th scope="row">${name ?? html`<span class="faint">${shown}</span>`}<span class="sub"><code>${id}</code> · made ${timeTag(createdAt)}</span></th>
-<td data-label="Opens">${opens(key)}</td>
+<td data-label="Opens" class="sentence">${opens(key)}</td>
 <td data-label="May">${scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
 <td data-label="Limits">${limitsOf(key)}</td>
 <td data-label="Last used">${lastUsedAt === null ? html`<span class="faint">Never</span>` : timeTag(lastUsedAt)}</td>
@@ -78,8 +78,8 @@ function keyRow(key: ApiKey, { formToken }: Viewer): Html {
 }
 
 function opens({ org, app }: Pick<ApiKey, 'org' | 'app'>): Html {
-  if (org === null) return html`Every app`;
-  return app === null ? html`All apps of <strong>${org}</strong>` : html`<strong>${org}/${app}</strong>`;
+  if (org === null) return html`every app`;
+  return app === null ? html`all apps of <strong>${org}</strong>` : html`<strong>${org}/${app}</strong>`;
 }
 
 function limitsOf({ limits }: ApiKey): Html {
@@ -108,8 +108,8 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
 <form class="card form" method="post" action="${BASE}/keys">${tokenField(viewer.formToken)}
 <label>Name<input name="name" value="${form.name}" required maxlength="100" autocomplete="off" placeholder="What will use it, such as “staging website”"></label>
 <fieldset><legend>What it opens</legend><div class="pair">
-<label>Organisation <span class="faint">(empty: every one)</span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
-<label>App <span class="faint">(empty: all of them)</span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
+<label><span>Organisation <span class="faint">(empty: every one)</span></span><input name="org" value="${form.org}" list="orgs" maxlength="100" autocomplete="off" spellcheck="false"></label>
+<label><span>App <span class="faint">(empty: all of them)</span></span><input name="app" value="${form.app}" list="apps" maxlength="100" autocomplete="off" spellcheck="false"></label></div>
 <datalist id="orgs">${orgs.map((org) => html`<option value="${org}"></option>`)}</datalist>
 <datalist id="apps">${apps.map(({ org, name }) => html`<option value="${name}">${org}/${name}</option>`)}</datalist></fieldset>
 <fieldset><legend>What it may do</legend>${SCOPE_WORDS.map(
@@ -121,7 +121,7 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
     ([value, label]) =>
       html`<option value="${value}"${value === form.expires ? html` selected` : ''}>${label}</option>`,
   )}</select></label>
-<label>Date <span class="faint">(for “on a date”)</span><input type="date" name="date" value="${form.date}"></label></div></fieldset>
+<label><span>Date <span class="faint">(for “on a date”)</span></span><input type="date" name="date" value="${form.date}"></label></div></fieldset>
 <details class="more"${hasLimits(form) ? html` open` : ''}><summary>Limits</summary><div class="pair">
 ${numberField('requests_per_minute', 'Requests a minute', form.requestsPerMinute)}
 ${numberField('tokens_per_minute', 'Tokens a minute', form.tokensPerMinute)}

@@ -11,6 +11,24 @@ function short(value) {
   return Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value);
 }
 
+/** Days and weeks are those of Greenwich, as the sums are. */
+const WORDS = {
+  day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  hour: new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }),
+};
+
+function inWords(seconds, step) {
+  const date = new Date(seconds * 1000);
+  const isMidnight = seconds % 86400 === 0;
+  if (step >= 86400) return WORDS.day.format(date);
+  return isMidnight ? WORDS.day.format(date) : WORDS.hour.format(date);
+}
+
+function fullTime(seconds, step) {
+  const date = new Date(seconds * 1000);
+  return step >= 86400 ? WORDS.day.format(date) : `${WORDS.day.format(date)}, ${WORDS.hour.format(date)}`;
+}
+
 /** Columns are piled on each other: each line is drawn at the sum of those below it, the highest first. */
 function piled(series) {
   const sums = series[0].values.map(() => 0);
@@ -43,15 +61,22 @@ function draw(place) {
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false } },
+      {
+        ...axis,
+        grid: { show: false },
+        space: 64,
+        incrs: [3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 4838400],
+        values: (_plot, times) => times.map((time) => inWords(time, step)),
+      },
       {
         ...axis,
         size: 56,
         values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? short(value) : '')),
       },
     ],
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     // The highest pile is drawn first, so that the lower ones stand before it.
-    series: [{ label: step < 86400 ? 'From' : 'Day' }, ...lines.toReversed()],
+    series: [{ label: 'UTC', value: (_plot, time) => (time ? fullTime(time, step) : '–') }, ...lines.toReversed()],
   };
   place.replaceChildren();
   plots.push({ place, plot: new uPlot(options, [times, ...piled(series).toReversed()], place) });

@@ -87,6 +87,15 @@ export const ERRORS = {
   ),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
+  // The cloud
+  script_invalid: badRequest('A deployment script cannot be used, or what it says about an app.'),
+  app_not_found: notFound('There is no such app, revision, runner or secret.'),
+  app_failed: badRequest(
+    'The app cannot be started as it was deployed. The message says why; its owner has to deploy it again.',
+    424,
+  ),
+  deployment_refused: badRequest('What was asked of an app cannot be done in the state that it is in.', 422),
+
   // The server
   queue_full: {
     status: 429,

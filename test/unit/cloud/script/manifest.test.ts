@@ -34,7 +34,7 @@ test('models come from four places', () => {
 });
 
 const refused: [options: unknown, says: RegExp][] = [
-  ['{}', /`model` of the app a is missing/],
+  [{}, /`model` of the app a is missing/],
   [{ model: 'demo', contxt: 5 }, /`contxt` of the app a is not an option; did you mean `context`\?/],
   [{ model: 'demo', contextSize: 5 }, /`contextSize` of the app a is not an option/],
   [{ model: 'demo', scale: { mn: 1 } }, /`scale\.mn` of the app a is not an option; there are|did you mean `min`/],

@@ -54,6 +54,12 @@ export const ERRORS = {
     type: 'authentication_error',
     meaning: 'A private deployment was called without `Authorization: Key <API_KEY>`, or with a key that is not valid.',
   },
+  permission_denied: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The API key lacks the scope for this, or is for another organisation or app.',
+  },
+  key_not_found: notFound('There is no such API key, or nobody of that id.'),
 
   // The request's body
   invalid_json: badRequest('The body is not JSON, or has a key that JSON objects here may not have.'),

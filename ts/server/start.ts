@@ -93,7 +93,10 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
       ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
-      ...(deployment && { deployment, access: keys ? (key) => keys.admits(key, deployment.org) : 'public' }),
+      ...(deployment && {
+        deployment,
+        access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
+      }),
     });
     await app.listen(settings.socketPath === undefined ? { host, port } : { path: settings.socketPath });
     if (settings.socketPath !== undefined) chmodSync(settings.socketPath, 0o600);

@@ -93,11 +93,25 @@ export const ERRORS = {
   ),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
+  // The cloud
+  script_invalid: badRequest('A deployment script cannot be used, or what it says about an app.'),
+  app_not_found: notFound('There is no such app, revision, runner or secret.'),
+  app_failed: badRequest(
+    'The app cannot be started as it was deployed. The message says why; its owner has to deploy it again.',
+    424,
+  ),
+  deployment_refused: badRequest('What was asked of an app cannot be done in the state that it is in.', 422),
+
   // The server
   queue_full: {
     status: 429,
     type: 'rate_limit_error',
     meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'The API key has used up one of its limits. `Retry-After` says when to try again.',
   },
   server_busy: {
     ...serverError('The server holds as much of request bodies as it has room for.', 503),
@@ -112,6 +126,15 @@ export const ERRORS = {
     ...serverError('The model that the request needs is being loaded.', 503),
     retryAfterSeconds: 5,
   },
+  startup_timeout: {
+    ...serverError('No runner of the app was ready in time. The next request may find one.', 503),
+    retryAfterSeconds: 30,
+  },
+  runner_failed: {
+    ...serverError('The runner that had the request ended, or did not reply as it should.', 503),
+    retryAfterSeconds: 5,
+  },
+  time_limit_exceeded: badRequest('The request took longer than the app allows.'),
   engine_failed: serverError(
     'The model could not be loaded, or the process of its engine ended again and again and is not started any more.',
     503,

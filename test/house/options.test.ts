@@ -1,13 +1,15 @@
 // What the pages say about options is what their tables say, and nothing below the command line knows flags.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CLOUD_OPTIONS } from '../../ts/cli/cloud/option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
 import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
-import type { OptionRow } from '../../ts/engine/option-row.ts';
+import type { OptionRow, OptionRows } from '../../ts/engine/option-row.ts';
 import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
-const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
+const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, CLOUD_OPTIONS];
+const rows: OptionRow[] = tables.flatMap((table) => Object.values(table));
 const flags = new Set<string>(
   rows.flatMap(({ flag, aliases = [], type }) => {
     const names = [...(flag ? [flag] : []), ...aliases];

@@ -38,9 +38,12 @@ const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
 const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/cli[/.]/.test(file));
 const native = files('native', /\.(h|cpp)$/);
 
-/** The lines of the tables themselves, and advice to run a command. */
+/** How a script's memory is limited. */
+const NODE_FLAG = '--max-old-space-size=';
+
+/** The lines of the tables themselves, advice to run a command, and what Node is started with. */
 function mayNameFlags(line: string): boolean {
-  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ');
+  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ') || line.includes(NODE_FLAG);
 }
 
 function namesFlag(line: string): boolean {

@@ -156,6 +156,7 @@ export const ERRORS = {
   model_load_failed: serverError('The file is a GGUF model that could not be loaded.'),
   addon_missing: serverError('The native part of chasqui could not be loaded.'),
   backend_unavailable: serverError('The backend that was asked for cannot be used on this machine.'),
+  cluster_failed: serverError('A Kubernetes cluster refused what it was asked for, or could not be reached.'),
   invalid_options: badRequest('An option given when loading the model is out of its range.'),
 } as const satisfies Record<string, CatalogueRow>;
 

@@ -30,6 +30,7 @@ const tiers = [
   { name: 'model-cli', limit: 20 * minute },
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
+  { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'cloud', limit: 20 * minute },
@@ -53,6 +54,11 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
+}
+
+function noKubectl() {
+  const { status } = spawnSync('kubectl', ['version', '--client']);
+  return status === 0 ? undefined : 'no kubectl: install it, in Debian with the package kubernetes-client';
 }
 
 /** `.ci/vulkan` puts both there. */

@@ -1,6 +1,15 @@
-/** Builds scheduler-sim, which needs neither llama.cpp nor the addon, and runs it: `npm run bench:sim -- --help`. */
+/**
+ * Builds scheduler-sim, which needs neither llama.cpp nor the addon, and runs it: `npm run bench:sim -- --help`. With
+ * `routing` as its first word, plays requests to several runners instead.
+ */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+
+// The routing has no native part.
+if (process.argv[2] === 'routing') {
+  await import('./routing/run.js');
+  process.exit();
+}
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const build = `${root}build/scheduler-sim`;

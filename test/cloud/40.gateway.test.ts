@@ -154,7 +154,7 @@ test('the runner gets the path, the query and what it reads of the headers, and 
   assert.is(body, 'hello');
   const [line, ...headers] = head.split('\r\n');
   assert.is(line, 'POST /v1/x?a=b%2Fc HTTP/1.1');
-  assert.ok(headers.includes('traceparent: tp') && headers.includes('content-type: a/b'));
+  assert.ok(headers.includes('traceparent: tp') && headers.includes('content-type: application/json'));
   assert.ok(headers.includes('content-length: 5'));
   assert.ok(headers.includes(`x-request-id: ${reply.headers.get('x-request-id')}`));
   assert.not.match(head, /authorization|secret|cookie|forwarded/i);

@@ -277,6 +277,13 @@ export const HOSTING_OPTIONS = {
     help: 'whether an API key is needed, see chasqui keys',
     otherwise: 'private',
   },
+  keysFile: {
+    type: 'path',
+    flag: '--keys-file',
+    group: 'Serverless mode',
+    help: 'JSON file with the API keys of a private app, such as a mounted secret; its changes count at once',
+    otherwise: 'the keys of `chasqui keys`',
+  },
 } as const satisfies OptionRows;
 
 export interface HostingOptions extends OptionsOf<typeof HOSTING_OPTIONS> {}

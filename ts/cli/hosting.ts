@@ -71,17 +71,18 @@ function tellRestart({ end, afterMs }: RestartEvent): void {
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {
-  const { org, app, auth, mode = HOSTING_OPTIONS.mode.default } = options;
+  const { org, app, auth, keysFile, mode = HOSTING_OPTIONS.mode.default } = options;
   if (mode === 'serverless') {
     if (!org || !app) {
       throw new ChasquiError('invalid_options', '--mode serverless needs --org <org_id> and --app <app_id>');
     }
-    return { deployment: { org, app, auth: auth ?? 'private', dataDir: dataDir(options.dataDir) } };
+    const keys = keysFile === undefined ? {} : { keysFile };
+    return { deployment: { org, app, auth: auth ?? 'private', dataDir: dataDir(options.dataDir), ...keys } };
   }
-  if (org !== undefined || app !== undefined || auth !== undefined) {
+  if (org !== undefined || app !== undefined || auth !== undefined || keysFile !== undefined) {
     throw new ChasquiError(
       'invalid_options',
-      `--org, --app and --auth are for --mode serverless, not for ${mode} mode`,
+      `--org, --app, --auth and --keys-file are for --mode serverless, not for ${mode} mode`,
     );
   }
   return {};

@@ -6,6 +6,7 @@ import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
+import { KeyFile } from '../keys/key-file.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { OtherNames } from '../metrics/other-names.js';
@@ -39,6 +40,8 @@ export interface DeploymentSettings extends Deployment {
   auth: 'private' | 'public';
   /** The folder of the API keys. */
   dataDir: string;
+  /** A file of keys in place of those of the folder, see `KeyFile`; default none. */
+  keysFile?: string;
 }
 
 export interface Server {
@@ -78,7 +81,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
   const models = openPool(settings, metrics, !profile.checksModelName);
-  const keys = deployment?.auth === 'private' ? await openKeys(deployment.dataDir) : null;
+  const keys = deployment?.auth === 'private' ? await openKeys(deployment) : null;
   let app: ReturnType<typeof buildApp> | undefined;
   let stopping = false;
   const stop = (): Promise<void> => {
@@ -125,9 +128,10 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
 }
 
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */
-async function openKeys(folder: string): Promise<KeyStore> {
+async function openKeys({ dataDir, keysFile }: DeploymentSettings): Promise<KeyStore | KeyFile> {
+  if (keysFile !== undefined) return new KeyFile(keysFile);
   const { KeyStore } = await import('../keys/key-store.js');
-  return KeyStore.open(folder);
+  return KeyStore.open(dataDir);
 }
 
 /** The names by which others in the network may call a server that listens at all addresses. */

@@ -31,6 +31,7 @@ const status: RunnerStatus = {
 const listeners = new Set<net.Socket>();
 let server: Server | null = null;
 let orphaned: NodeJS.Timeout | undefined;
+let toldAt = 0;
 
 if (config.endsWithParent) process.stdin.on('end', () => process.exit(0)).resume();
 process.on('SIGTERM', () => void stop());
@@ -89,8 +90,6 @@ function tell(change: Partial<RunnerStatus>): void {
   Object.assign(status, change);
   for (const socket of listeners) socket.write(`${JSON.stringify(status)}\n`);
 }
-
-let toldAt = 0;
 
 function tellFraction(fraction: number): void {
   if (performance.now() - toldAt < STATUS_MS) return;

@@ -1,5 +1,5 @@
 /** What programs send to the management API → what is done with it; or an error with the field's name. */
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ChasquiError } from '../../errors.js';
 import { toValidationError } from '../../http/validation-error.js';
 import type { Deployment, LogCursor } from '../apps/control.js';
@@ -88,7 +88,7 @@ export function readCursor(query: unknown): LogCursor | null {
   throw new ChasquiError('invalid_value', '`cursor` must be what an earlier reply had as its cursor.', 'cursor');
 }
 
-function checked<T>(check: ReturnType<typeof ajv.compile<T>>, body: unknown): T {
+function checked<T>(check: ValidateFunction<T>, body: unknown): T {
   if (check(body)) return body;
   throw toValidationError((check.errors as ErrorObject[])[0] as ErrorObject);
 }

@@ -130,7 +130,8 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
   app.delete(`${API_BASE}/secrets/:org/:name`, async (request) => {
     const { org, name } = request.params as { org: string; name: string };
     const actor = authorize(request, 'deploy', { org });
-    if (!secrets.remove(org, name)) throw new ChasquiError('app_not_found', `There is no secret ${name.slice(0, 100)}.`);
+    if (!secrets.remove(org, name))
+      throw new ChasquiError('app_not_found', `There is no secret ${name.slice(0, 100)}.`);
     audit.add({ actor, action: 'secret.remove', org, subject: `${org}/${name}` });
     return { name };
   });

@@ -164,7 +164,11 @@ export class AppControl {
   }
 
   /** What was written since the cursor, or the last of it. */
-  logs(org: string, name: string, cursor: LogCursor | null): { lines: { runner: string; text: string }[]; cursor: LogCursor } {
+  logs(
+    org: string,
+    name: string,
+    cursor: LogCursor | null,
+  ): { lines: { runner: string; text: string }[]; cursor: LogCursor } {
     const app = this.#find(org, name);
     const next: Record<string, number> = {};
     const lines = logsOf(this.parts.logFolder, app.id).flatMap(({ runner, file }) => {

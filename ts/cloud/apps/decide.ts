@@ -72,6 +72,8 @@ interface WantedRunner {
   revision: number;
   bytes: number;
   since: number;
+  /** False for one that is only to be there in case of more requests: nobody gives way to it, and nobody waits for it. */
+  isNeeded: boolean;
 }
 
 /** How many runners the requests of the moment need. */
@@ -123,7 +125,7 @@ function wantedCandidate(app: PlannedApp): WantedRunner[] {
   const { candidate, runners } = app;
   if (candidate === null) return [];
   if (runners.some(({ state, revision }) => state !== 'leaving' && revision === candidate.revision)) return [];
-  return [{ app, ...candidate }];
+  return [{ app, ...candidate, isNeeded: true }];
 }
 
 function wantedActive(app: PlannedApp, now: number): WantedRunner[] {
@@ -133,7 +135,8 @@ function wantedActive(app: PlannedApp, now: number): WantedRunner[] {
   const missing = desiredRunners(app) - present;
   const since = tooFewSince ?? now;
   if (missing <= 0 || (present > 0 && now - since < scale.delayMs)) return [];
-  return Array.from({ length: missing }, () => ({ app, ...active, since }));
+  const needed = Math.min(scale.max, Math.max(scale.min, neededRunners(app)));
+  return Array.from({ length: missing }, (_, index) => ({ app, ...active, since, isNeeded: present + index < needed }));
 }
 
 /** Starts what fits, in order, and makes room for the first that does not. */
@@ -154,7 +157,7 @@ function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: read
     } else if (waitsForItsOwn) {
       actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the revision before are finishing' });
     } else {
-      if (roomIsMadeFor === null) {
+      if (roomIsMadeFor === null && one.isNeeded) {
         actions.push(...makeRoom(one, state, going, bytes - free));
         // One that waits for all others to go would hold them up for ever.
         if (bytes <= state.budgetBytes) roomIsMadeFor = app.name;
@@ -175,7 +178,8 @@ function makeRoom(one: WantedRunner, state: ScalingState, going: Set<string>, mi
   const actions: Action[] = [];
   const leaving = state.apps.flatMap(({ runners }) => runners.filter((each) => isGoing(each, going)));
   let left = missing - sumOf(leaving);
-  const others = state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt);
+  // Last the app's own, which may have idle ones in the way of its candidate.
+  const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
   for (const other of others) {
     const present = activeRunners(other).filter(({ id }) => !going.has(id));
     const spare = present.length - Math.max(neededRunners(other), other.scale.min);

@@ -1,6 +1,7 @@
 /** What runners write: a file for each, of which the newest of an app are kept. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { lastWords } from '../../process/fork-script.js';
 
 const KEPT_LOGS = 20;
 const TAIL_BYTES = 8192;
@@ -47,9 +48,7 @@ export function readLog(file: string, offset: number | null, maxBytes: number): 
   return { text: whole, next: from + Buffer.byteLength(whole) };
 }
 
-/** The last line that says something; empty when there is none. */
+/** The line of the last that says most; empty when there is none. */
 export function lastLineOf(file: string): string {
-  const lines = readLog(file, null, TAIL_BYTES).text.split('\n');
-  const last = lines.map((line) => line.replaceAll(/\p{Cc}+/gu, ' ').trim()).findLast((line) => line !== '');
-  return (last ?? '').slice(0, MAX_LINE);
+  return lastWords(readLog(file, null, TAIL_BYTES).text).slice(0, MAX_LINE);
 }

@@ -49,6 +49,8 @@ export class Rollouts {
     if (app.row.deleted !== 0) return;
     const open = store.revisions(app.id).filter(({ state }) => ON_ITS_WAY.includes(state));
     const newest = open.pop();
+    const last = store.revisions(app.id).at(-1);
+    if (active === null && last !== undefined) app.activeManifest = this.manifestOf(app, last.number);
     for (const { number } of open) this.#set(app, number, 'RETIRED', 'another revision was deployed');
     if (newest !== undefined) this.begin(app, newest.number, newest.strategy, 'the control plane came back');
     else this.#retireDrained(app);
@@ -75,6 +77,8 @@ export class Rollouts {
     this.#set(app, rollout.revision, 'FAILED', reason);
     app.rollout = null;
     app.forgetCrashes();
+    // Whether keys are asked for is what this revision says, while there is no other.
+    if (app.row.active === null) app.activeManifest = rollout.manifest;
     if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
     this.#refresh(app);
   }
@@ -84,7 +88,9 @@ export class Rollouts {
     const since = app.rollout?.startable?.since;
     if (app.rollout === null || since === undefined || now - since < app.rollout.manifest.timeouts.startMs) return;
     const isStarting = [...app.runnersById.values()].some(({ facts }) => facts.revision === app.rollout?.revision);
-    if (!isStarting) this.fail(app, app.waitsFor ?? 'no runner could be started in time');
+    if (isStarting) return;
+    const advice = app.runnersById.size > 0 ? '; the strategy recreate stops the old runners first' : '';
+    this.fail(app, `${app.waitsFor ?? 'no runner could be started in time'}${advice}`);
   }
 
   onRunnerEnd(app: LiveApp, revision: number, crash: { reason: string; isPermanent: boolean } | null): void {

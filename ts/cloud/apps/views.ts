@@ -29,7 +29,7 @@ export interface AppState {
   progress: string | null;
   url: string;
   auth: string;
-  /** What requests name as `model`; null until a runner has loaded it. */
+  /** What requests name as `model`; null where nothing was deployed. */
   model: string | null;
   /** The active one. */
   revision: number | null;
@@ -60,7 +60,6 @@ const SHOWN_REVISIONS = 20;
 
 export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
   const ready = app.runners().length;
-  const models = [...app.runnersById.values()].flatMap(({ status }) => status?.model?.id ?? []);
   return {
     org: app.org,
     app: app.name,
@@ -68,7 +67,7 @@ export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
     progress: app.progress,
     url,
     auth: app.auth,
-    model: models.at(-1) ?? null,
+    model: app.manifest?.options.alias ?? null,
     revision: app.revision,
     ready,
     demand: app.demand,

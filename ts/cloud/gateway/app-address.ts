@@ -35,9 +35,10 @@ export function parseAppAddress(target: string): AppAddress {
   return { org, app, path: `/${rest.join('/')}`, query };
 }
 
-/** The first part of a path, by which the cloud's own paths are known. */
-export function firstSegment(target: string): string {
-  return splitTarget(target).path.split('/', 2)[1] ?? '';
+/** Whether a path is the cloud's own, and not an app's. */
+export function isOwn(target: string): boolean {
+  const { path } = splitTarget(target);
+  return path === '/' || RESERVED_ORGS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
 }
 
 /** A target may be a whole URL, as proxies send it (RFC 9112, 3.2.2). Its host says nothing here. */

@@ -27,6 +27,7 @@ export class ClientReply {
   constructor(response: ServerResponse, options: ReplyOptions) {
     this.#response = response;
     this.#options = options;
+    response.once('close', () => this.#stopStall());
   }
 
   /** Whether a status has been sent, so that a failure can only be an event. */
@@ -95,7 +96,6 @@ export class ClientReply {
       this.#stopStall();
       resume();
     });
-    socket.once('close', () => this.#stopStall());
   }
 
   end(): void {

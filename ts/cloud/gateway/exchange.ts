@@ -28,7 +28,7 @@ export interface Arrival {
 export interface AppParts {
   room: WaitingRoom;
   /** Returns null where there are no two runners to choose from. */
-  route(path: string, body: Buffer): Route | null;
+  route(body: Buffer): Route | null;
 }
 
 export class Exchange {
@@ -101,8 +101,8 @@ export class Exchange {
   }
 
   async #serve(body: Buffer): Promise<void> {
-    const { address, grant } = this.#arrival;
-    this.#route = this.#app.route(address.path, body);
+    const { grant } = this.#arrival;
+    this.#route = this.#app.route(body);
     const first = await this.#visit(body, undefined);
     if (first.relayed.kind === 'over') return;
     const others = grant.app.runners().some(({ id }) => id !== first.runnerId);
@@ -134,6 +134,7 @@ export class Exchange {
     };
     try {
       const onPart = (): void => {
+        if (this.#parts === 0) this.#route?.begun();
         this.#parts += 1;
       };
       const isFirst = avoid === undefined;

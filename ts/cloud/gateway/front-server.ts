@@ -9,7 +9,7 @@ import {
   REQUEST_TIMEOUT_MS,
   replyToBrokenHttp,
 } from '../../http/connections.js';
-import { firstSegment, RESERVED_ORGS } from './app-address.js';
+import { isOwn } from './app-address.js';
 import type { Certificate } from './certificate.js';
 import type { Gateway } from './gateway.js';
 
@@ -32,8 +32,7 @@ export function createFrontServer({ gateway, own, certificate, maxConnections }:
   const exchanges = new OpenExchanges();
   const waiting = new WeakMap<Socket, number>();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const name = firstSegment(request.url ?? '/');
-    if (name === '' || RESERVED_ORGS.includes(name)) own(request, response);
+    if (isOwn(request.url ?? '/')) own(request, response);
     else gateway.handle(request, response);
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {

@@ -5,7 +5,7 @@ import { BodyBudget } from '../../http/body/budget.js';
 import { REQUEST_ID_PREFIX } from '../../http/connections.js';
 import { newId } from '../../new-id.js';
 import { type AppAddress, isOpen, parseAppAddress } from './app-address.js';
-import { routeFor } from './app-routes.js';
+import { AppRoutes } from './app-routes.js';
 import { replyToStatus } from './app-status.js';
 import { authorize, type Grant, opens } from './authorize.js';
 import { ClientReply, toTold } from './client-reply.js';
@@ -24,6 +24,7 @@ const END_GRACE_MS = 1000;
 export class Gateway {
   readonly #context: GatewayContext;
   readonly #limits = new KeyLimits();
+  readonly #routes = new AppRoutes();
   readonly #rooms = new Map<string, WaitingRoom>();
   readonly #running = new Set<Exchange>();
   #keyTimer: NodeJS.Timeout | null = null;
@@ -126,7 +127,7 @@ export class Gateway {
     } else {
       room.update(app);
     }
-    return { room, route: () => routeFor(app) };
+    return { room, route: (body) => this.#routes.routeFor(app, body) };
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, error: ChasquiError): void {

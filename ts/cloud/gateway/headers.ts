@@ -13,18 +13,18 @@ const PASSED_TO_RUNNER = [
   'anthropic-beta',
   'anthropic-version',
   'content-encoding',
-  'content-type',
   'traceparent',
   'tracestate',
   'user-agent',
 ];
 
+/** A cloud takes JSON whatever its content type says, and a runner may be one that looks. */
 export function toRunnerHeaders(headers: IncomingHttpHeaders, requestId: string): [string, string][] {
   const passed = PASSED_TO_RUNNER.flatMap((name): [string, string][] => {
     const value = headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
-  return [...passed, ['x-request-id', requestId], [...ASK_FOR_REPORT]];
+  return [...passed, ['content-type', 'application/json'], ['x-request-id', requestId], [...ASK_FOR_REPORT]];
 }
 
 /** Headers of a reply that are between the runner and this gateway, or that the gateway sets itself. */

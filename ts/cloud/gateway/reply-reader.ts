@@ -104,26 +104,18 @@ export class ReplyReader {
   }
 
   #begin(head: ReplyHead): void {
-    this.#handler.onHead(head);
     const encoding = headerOf(head, 'transfer-encoding');
     const length = headerOf(head, 'content-length');
-    if (!this.#hasBody || head.status === 204 || head.status === 304) this.#state = 'done';
-    else if (encoding !== undefined) this.#beginEncoded(encoding, length);
-    else if (length === undefined) this.#state = 'until-close';
-    else this.#beginSized(length);
-  }
-
-  #beginEncoded(encoding: string, length: string | undefined): void {
-    if (encoding.toLowerCase() !== 'chunked' || length !== undefined) {
+    if (encoding !== undefined && (length !== undefined || encoding.toLowerCase() !== 'chunked')) {
       throw new BrokenReply('it does not say clearly how long its body is');
     }
-    this.#state = 'chunk-size';
-  }
-
-  #beginSized(length: string): void {
-    if (!/^\d{1,15}$/.test(length)) throw new BrokenReply('its Content-Length is no number');
-    this.#left = Number(length);
-    this.#state = this.#left === 0 ? 'done' : 'sized';
+    if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new BrokenReply('its Content-Length is no number');
+    this.#left = Number(length ?? 0);
+    this.#handler.onHead(head);
+    if (!this.#hasBody || head.status === 204 || head.status === 304) this.#state = 'done';
+    else if (encoding !== undefined) this.#state = 'chunk-size';
+    else if (length === undefined) this.#state = 'until-close';
+    else this.#state = this.#left === 0 ? 'done' : 'sized';
   }
 
   #readLine(bytes: Buffer, at: number, take: (line: string) => void): number {

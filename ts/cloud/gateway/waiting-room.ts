@@ -1,4 +1,8 @@
-/** The requests of one app: those that a runner has, and those that wait for one. */
+/**
+ * The requests of one app: those that a runner has, and those that wait for one. Where there are several runners, each
+ * request waits for the one that suits it best, because to take whichever is free first means to compute prompts anew
+ * that another runner has in its cache (bench/sim/README.md). A runner that has nothing to do takes from the others.
+ */
 import { ChasquiError } from '../../errors.js';
 import type { DeployedApp, RunnerAddress } from './directory.js';
 
@@ -24,12 +28,14 @@ export interface Entry {
   signal: AbortSignal;
   /** A runner that has failed this request. */
   avoid?: string | undefined;
-  /** Chooses among runners that can take the request. There is at least one. */
+  /** Chooses among at least one; `running` has what each runner has and what waits for it. */
   choose?: ((runners: readonly RunnerAddress[], running: (id: string) => number) => RunnerAddress) | undefined;
 }
 
 interface Waiter extends Entry {
   since: number;
+  /** The runner that it waits for; null while there is none. */
+  wants: string | null;
   /** Since when there has been no runner; null while there is one. */
   coldSince: number | null;
   coldMs: number;
@@ -44,7 +50,7 @@ export class WaitingRoom {
   #stopListening: (() => void) | null = null;
   #runningTotal = 0;
   #wakeTimer: NodeJS.Timeout | null = null;
-  #told = '';
+  #told = '0/0';
 
   /** `onEmpty` is called when there are no requests any more. */
   constructor(app: DeployedApp, onEmpty: () => void) {
@@ -88,18 +94,18 @@ export class WaitingRoom {
       this.#settled();
       return Promise.reject(refusal);
     }
-    const runner = this.#waiters.size === 0 ? this.#runnerFor(entry) : null;
-    return runner === null ? this.#wait(entry) : Promise.resolve(this.#give(runner, 0, 0));
+    const runner = this.#choose(entry, this.#others(entry));
+    if (runner === null || !this.#hasPlace(runner) || this.#waiting(runner.id) > 0) return this.#wait(entry, runner);
+    return Promise.resolve(this.#give(runner, 0, 0));
   }
 
   #refusal(entry: Entry): ChasquiError | null {
     const { failure, limits } = this.#app;
     if (failure !== null) return new ChasquiError(failure.code, failure.message);
     if (entry.signal.aborted) return entry.signal.reason;
-    if (this.#waiters.size === 0 && this.#runnerFor(entry) !== null) return null;
+    if (this.#waiters.size < limits.queue || this.#others(entry).some((runner) => this.#hasPlace(runner))) return null;
     // A request that had a place and lost it because its runner failed is not sent away.
-    const isFull = this.#waiters.size >= limits.queue && entry.avoid === undefined;
-    return isFull ? queueFull(limits.queue) : null;
+    return entry.avoid === undefined ? queueFull(limits.queue) : null;
   }
 
   /** Has a runner started though nobody waits, for as long as a request would wait. */
@@ -111,7 +117,7 @@ export class WaitingRoom {
     this.#tell();
   }
 
-  #wait(entry: Entry): Promise<Place> {
+  #wait(entry: Entry, runner: RunnerAddress | null): Promise<Place> {
     const now = performance.now();
     const isCold = this.#app.runners().length === 0;
     const { startMs } = this.#app.limits;
@@ -121,6 +127,7 @@ export class WaitingRoom {
       const waiter: Waiter = {
         ...entry,
         since: now,
+        wants: runner?.id ?? null,
         coldSince: isCold ? now : null,
         coldMs: 0,
         settle: (outcome) => {
@@ -156,42 +163,72 @@ export class WaitingRoom {
   }
 
   #serve(): void {
+    if (this.#waiters.size === 0) return;
+    const runners = this.#app.runners();
     for (const waiter of [...this.#waiters]) {
-      const runner = this.#runnerFor(waiter);
-      if (runner !== null) {
-        const now = performance.now();
-        endCold(waiter, now);
-        waiter.settle(this.#give(runner, waiter.coldMs, now - waiter.since - waiter.coldMs));
-      } else if (waiter.avoid === undefined) {
-        return;
+      if (!runners.some(({ id }) => id === waiter.wants)) {
+        waiter.wants = this.#choose(waiter, this.#others(waiter))?.id ?? null;
       }
+      const runner = runners.find(({ id }) => id === waiter.wants);
+      if (runner !== undefined && this.#hasPlace(runner)) this.#settle(waiter, runner);
+    }
+    for (const runner of runners) this.#giveWork(runner);
+  }
+
+  /** Whoever waits longest leaves another runner's line for one that has slots free and no line. */
+  #giveWork(runner: RunnerAddress): void {
+    for (const waiter of [...this.#waiters]) {
+      if (this.#count(runner.id) >= runner.slots) return;
+      if (waiter.avoid === runner.id) continue;
+      this.#settle(waiter, this.#choose(waiter, [runner]) ?? runner);
     }
   }
 
-  #runnerFor({ avoid, choose = leastActive }: Entry): RunnerAddress | null {
-    const free = this.#app.runners().filter(({ id, slots }) => {
-      return id !== avoid && (this.#running.get(id) ?? 0) < REQUESTS_PER_SLOT * slots;
-    });
-    if (free.length === 0) return null;
-    return free.length === 1 ? (free[0] as RunnerAddress) : choose(free, (id) => this.#running.get(id) ?? 0);
+  #settle(waiter: Waiter, runner: RunnerAddress): void {
+    const now = performance.now();
+    endCold(waiter, now);
+    waiter.settle(this.#give(runner, waiter.coldMs, now - waiter.since - waiter.coldMs));
+  }
+
+  #others({ avoid }: Entry): RunnerAddress[] {
+    return this.#app.runners().filter(({ id }) => id !== avoid);
+  }
+
+  #choose({ choose = leastActive }: Entry, runners: readonly RunnerAddress[]): RunnerAddress | null {
+    if (runners.length === 0) return null;
+    return choose(runners, (id) => this.#count(id) + this.#waiting(id));
+  }
+
+  #hasPlace({ id, slots }: RunnerAddress): boolean {
+    return this.#count(id) < REQUESTS_PER_SLOT * slots;
+  }
+
+  #count(id: string): number {
+    return this.#running.get(id) ?? 0;
+  }
+
+  #waiting(id: string): number {
+    let count = 0;
+    for (const { wants } of this.#waiters) if (wants === id) count += 1;
+    return count;
   }
 
   #give(runner: RunnerAddress, coldStartMs: number, queueMs: number): Place {
-    this.#count(runner.id, 1);
+    this.#change(runner.id, 1);
     this.#tell();
     let isHeld = true;
     const release = (): void => {
       if (!isHeld) return;
       isHeld = false;
-      this.#count(runner.id, -1);
+      this.#change(runner.id, -1);
       this.#serve();
       this.#settled();
     };
     return { runner, coldStartMs: Math.round(coldStartMs), queueMs: Math.round(queueMs), release };
   }
 
-  #count(id: string, change: number): void {
-    const count = (this.#running.get(id) ?? 0) + change;
+  #change(id: string, change: number): void {
+    const count = this.#count(id) + change;
     if (count === 0) this.#running.delete(id);
     else this.#running.set(id, count);
     this.#runningTotal += change;

@@ -114,6 +114,7 @@ export function toManifest(options: Json, name: string): Manifest {
     mmproj: mmproj === undefined ? null : reference(mmproj),
     draftModel: draftModel === undefined ? null : reference(draftModel),
     options: {
+      alias: modelNameOf(reference(model)),
       ...load,
       parallel: slots,
       ...(context !== undefined && { contextSize: context }),
@@ -145,6 +146,24 @@ function isModelReference(value: unknown): boolean {
 
 function reference(text: string): ModelReference {
   return readModelReference(text) as ModelReference;
+}
+
+/** What requests call the model, unless the script says otherwise. */
+function modelNameOf(model: ModelReference): string {
+  switch (model.kind) {
+    case 'demo':
+      return 'chasqui-demo';
+    case 'hub':
+      return model.repository.replace(/^.*\//, '').replace(/-GGUF$/i, '');
+    case 'url':
+      return nameOfFile(decodeURIComponent(new URL(model.url).pathname));
+    case 'file':
+      return nameOfFile(model.path);
+  }
+}
+
+function nameOfFile(path: string): string {
+  return path.replace(/^.*[/\\]/, '').replace(/\.gguf$/i, '');
 }
 
 function ms(text: Duration): number {

@@ -16,7 +16,14 @@ test('what is left out has a default, and units become one', () => {
 
 test('options of loadModel go by their own names, but for the context and the slots', () => {
   const { options } = read({ model: 'demo', context: 512, slots: 2, draftMax: 4, machine: { cpu: 3, gpu: 0 } });
-  assert.equal(options, { contextSize: 512, parallel: 2, draftMax: 4, threads: 3, gpuLayers: 0 });
+  assert.equal(options, {
+    alias: 'chasqui-demo',
+    contextSize: 512,
+    parallel: 2,
+    draftMax: 4,
+    threads: 3,
+    gpuLayers: 0,
+  });
 });
 
 test('models come from four places', () => {

@@ -1,0 +1,177 @@
+/**
+ * As much of a Kubernetes API as kubectl needs to apply, list and delete: discovery, server-side apply with owners of
+ * fields, selectors, and faults on demand. It keeps what it is given and runs none of it.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+interface Kind {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+}
+
+const CORE: readonly Kind[] = [
+  { group: '', version: 'v1', plural: 'serviceaccounts', kind: 'ServiceAccount' },
+  { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' },
+  { group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' },
+  { group: '', version: 'v1', plural: 'services', kind: 'Service' },
+  { group: '', version: 'v1', plural: 'pods', kind: 'Pod' },
+  { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
+  { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget' },
+  { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
+];
+const ADD_ONS: readonly Kind[] = [
+  { group: 'gateway.networking.k8s.io', version: 'v1', plural: 'httproutes', kind: 'HTTPRoute' },
+];
+
+export interface Stored {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; labels?: Record<string, string> };
+  spec?: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+export class FakeCluster {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'chasqui-cluster-'));
+  /** By kind and name, such as `Deployment/acme-chat`. */
+  readonly objects = new Map<string, Stored>();
+  /** Methods and paths, in the order in which they were asked for. */
+  readonly requests: string[] = [];
+  /** `Kind/name` whose fields another manager owns: applying it without force is a conflict. */
+  readonly owned = new Set<string>();
+  /** Answered to the next so many requests that change something. */
+  failures: { status: number; reason: string; message: string }[] = [];
+  readonly #kinds: readonly Kind[];
+  readonly #server = http.createServer((request, response) => void this.#answer(request, response));
+
+  private constructor(addOns: boolean) {
+    this.#kinds = addOns ? [...CORE, ...ADD_ONS] : CORE;
+  }
+
+  static async start({ addOns = true } = {}): Promise<FakeCluster> {
+    const cluster = new FakeCluster(addOns);
+    await new Promise<void>((resolve) => cluster.#server.listen(0, '127.0.0.1', resolve));
+    const { port } = cluster.#server.address() as net.AddressInfo;
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'fake', cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: 'nobody', user: {} }],
+      contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'nobody', namespace: 'models' } }],
+      'current-context': 'fake',
+    };
+    writeFileSync(cluster.kubeconfig, JSON.stringify(config));
+    return cluster;
+  }
+
+  get kubeconfig(): string {
+    return path.join(this.folder, 'config');
+  }
+
+  /** For kubectl, and for programs that start it. Discovery is cached in the folder. */
+  get environment(): Record<string, string> {
+    return { KUBECONFIG: this.kubeconfig, KUBECACHEDIR: path.join(this.folder, 'cache') };
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://cluster');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    if (request.method !== 'GET') this.requests.push(`${request.method} ${url.pathname}`);
+    const send = (status: number, value: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    };
+    // The schemas that kubectl would check against, as a message without fields.
+    if (url.pathname === '/openapi/v2') return void response.end();
+    const discovered = request.method === 'GET' ? this.#discover(url.pathname) : undefined;
+    if (discovered !== undefined) return send(200, discovered);
+    const at = this.#find(url.pathname);
+    if (at === null) return send(404, failure(404, 'NotFound', `nothing at ${url.pathname}`));
+    const fault = request.method === 'GET' ? undefined : this.failures.shift();
+    if (fault) return send(fault.status, failure(fault.status, fault.reason, fault.message));
+    if (request.method === 'GET' && at.name === null) {
+      const selector = url.searchParams.get('labelSelector') ?? '';
+      return send(200, this.#list(at.kind, selector));
+    }
+    const key = `${at.kind.kind}/${at.name}`;
+    if (request.method === 'PATCH') {
+      if (this.owned.has(key) && url.searchParams.get('force') !== 'true') {
+        return send(
+          409,
+          failure(409, 'Conflict', `Apply failed with 1 conflict: conflict with "autoscaler": .spec.replicas`),
+        );
+      }
+      this.objects.set(key, JSON.parse(body) as Stored);
+      return send(200, this.objects.get(key));
+    }
+    const object = this.objects.get(key);
+    if (object === undefined) return send(404, failure(404, 'NotFound', `${at.kind.plural} "${at.name}" not found`));
+    if (request.method === 'DELETE') this.objects.delete(key);
+    return send(200, object);
+  }
+
+  #discover(path: string): unknown {
+    const groups = [...new Set(this.#kinds.map(({ group }) => group))].filter((group) => group !== '');
+    if (path === '/version') return { major: '1', minor: '32', gitVersion: 'v1.32.0' };
+    if (path === '/api') return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
+    if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupOf) };
+    const [, group = '', version] = /^\/(?:api|apis\/([^/]+))\/(v1)$/.exec(path) ?? [];
+    const kinds = this.#kinds.filter((each) => each.group === group && each.version === version);
+    if (kinds.length === 0) return undefined;
+    const groupVersion = group === '' ? 'v1' : `${group}/v1`;
+    const verbs = ['create', 'delete', 'get', 'list', 'patch', 'update'];
+    return {
+      kind: 'APIResourceList',
+      apiVersion: 'v1',
+      groupVersion,
+      resources: kinds.map(({ plural, kind }) => ({
+        name: plural,
+        singularName: kind.toLowerCase(),
+        namespaced: true,
+        kind,
+        verbs,
+      })),
+    };
+  }
+
+  #find(path: string): { kind: Kind; name: string | null } | null {
+    const [, group = '', plural, name = null] =
+      /^\/(?:api|apis\/([^/]+))\/v1\/namespaces\/models\/([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+    const kind = this.#kinds.find((each) => each.group === group && each.plural === plural);
+    return kind === undefined ? null : { kind, name };
+  }
+
+  #list(kind: Kind, selector: string): unknown {
+    const wanted = selector
+      .split(',')
+      .filter((part) => part !== '')
+      .map((part) => part.split(/==?/));
+    const items = [...this.objects.values()].filter(
+      (object) =>
+        object.kind === kind.kind && wanted.every(([label = '', value]) => object.metadata.labels?.[label] === value),
+    );
+    return { kind: `${kind.kind}List`, apiVersion: kind.group === '' ? 'v1' : `${kind.group}/v1`, metadata: {}, items };
+  }
+}
+
+function groupOf(name: string): unknown {
+  const version = { groupVersion: `${name}/v1`, version: 'v1' };
+  return { name, versions: [version], preferredVersion: version };
+}
+
+function failure(code: number, reason: string, message: string): unknown {
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message };
+}

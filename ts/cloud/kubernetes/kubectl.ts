@@ -1,0 +1,62 @@
+/** Runs kubectl, which brings the ways to sign in to a cluster that people have set up. */
+import { spawn } from 'node:child_process';
+import { ChasquiError } from '../../errors.js';
+
+export interface Cluster {
+  /** A context of the kubeconfig; null: its current one. */
+  context: string | null;
+  /** null: the context's. */
+  namespace: string | null;
+}
+
+/** `kubectl get` of everything an app has is far smaller. */
+const MAX_OUTPUT_BYTES = 32 << 20;
+const MAX_COMPLAINT_BYTES = 16 << 10;
+
+/**
+ * What kubectl prints. Rejects with `cluster_failed`, whose message is kubectl's own, and with the signal's reason.
+ */
+export async function kubectl(
+  cluster: Cluster,
+  args: readonly string[],
+  { input, signal, timeoutMs = 60_000 }: { input?: string; signal?: AbortSignal; timeoutMs?: number } = {},
+): Promise<string> {
+  const where = [
+    ...(cluster.context === null ? [] : ['--context', cluster.context]),
+    ...(cluster.namespace === null ? [] : ['--namespace', cluster.namespace]),
+  ];
+  const child = spawn('kubectl', [...where, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const stop = () => child.kill('SIGKILL');
+  const timer = setTimeout(stop, timeoutMs);
+  signal?.addEventListener('abort', stop, { once: true });
+  let output = '';
+  let complaint = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (output.length > MAX_OUTPUT_BYTES) stop();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MAX_COMPLAINT_BYTES);
+  });
+  // A kubectl that ends before it has read everything says why itself.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input ?? '');
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject).once('close', resolve);
+    });
+    signal?.throwIfAborted();
+    if (code === 0) return output;
+    const why = code === null ? `It was ended after ${timeoutMs / 1000} s.` : complaint.trim();
+    throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${why}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new ChasquiError(
+      'cluster_failed',
+      'kubectl is not installed, or not in the PATH: it is what talks to the cluster.',
+    );
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,196 @@
+/** From an app to the Kubernetes objects that run it. Pure; nothing here talks to a cluster. */
+import { APP_LABEL, type KubernetesApp, type KubernetesObject, REVISION_LABEL } from './kubernetes-app.js';
+import { nameOf } from './names.js';
+import { PORT, podLabels, podTemplate } from './pod.js';
+
+/** In the order in which they are to be made. */
+export function toObjects(app: KubernetesApp): KubernetesObject[] {
+  return [
+    object(app, 'v1', 'ServiceAccount', '', { automountServiceAccountToken: false }),
+    ...(app.auth === 'private' ? [keys(app)] : []),
+    ...(app.weights === null ? [] : [claim(app)]),
+    deployment(app),
+    service(app),
+    disruptionBudget(app),
+    networkPolicy(app),
+    ...(app.endpointPicker === null ? [] : [inferencePool(app)]),
+    ...(app.gateway === null ? [] : [route(app)]),
+    ...(app.scaler === null ? [] : [interceptorRoute(app), scaledObject(app)]),
+  ];
+}
+
+/** Every kind that an app may have had in an earlier revision, as `kubectl get` names it; those of add-ons come last. */
+export const KINDS = {
+  core: [
+    ...['serviceaccounts', 'secrets', 'persistentvolumeclaims', 'deployments.apps', 'services'],
+    ...['poddisruptionbudgets.policy', 'networkpolicies.networking.k8s.io'],
+  ],
+  addOns: [
+    ...['httproutes.gateway.networking.k8s.io', 'inferencepools.inference.networking.k8s.io'],
+    ...['interceptorroutes.http.keda.sh', 'scaledobjects.keda.sh'],
+  ],
+};
+
+function object(
+  app: KubernetesApp,
+  apiVersion: string,
+  kind: string,
+  suffix: string,
+  fields: Record<string, unknown>,
+): KubernetesObject {
+  const labels = {
+    [APP_LABEL]: nameOf(app),
+    [REVISION_LABEL]: app.revision.slice(0, 32),
+    'app.kubernetes.io/name': 'chasqui',
+    'app.kubernetes.io/managed-by': 'chasqui',
+  };
+  return { apiVersion, kind, metadata: { name: `${nameOf(app)}${suffix}`, labels }, ...fields };
+}
+
+function keys(app: KubernetesApp): KubernetesObject {
+  return object(app, 'v1', 'Secret', '-keys', {
+    type: 'Opaque',
+    stringData: { 'keys.json': JSON.stringify({ keys: app.keys }) },
+  });
+}
+
+/** One node may write it. Several pods share it where they run on that node, or the class allows it. */
+function claim(app: KubernetesApp): KubernetesObject {
+  const { size = '', storageClass = null } = app.weights ?? {};
+  return object(app, 'v1', 'PersistentVolumeClaim', '-weights', {
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(storageClass !== null && { storageClassName: storageClass }),
+      resources: { requests: { storage: size } },
+    },
+  });
+}
+
+function deployment(app: KubernetesApp): KubernetesObject {
+  return object(app, 'apps/v1', 'Deployment', '', {
+    spec: {
+      // A scaler owns the number, and an apply that names it would undo its work.
+      ...(app.scaler === null && { replicas: Math.max(1, app.scale.min) }),
+      revisionHistoryLimit: 3,
+      // Kubernetes must not call a rollout failed before its pods may have started.
+      progressDeadlineSeconds: app.timeouts.startSeconds + 60,
+      selector: { matchLabels: { [APP_LABEL]: nameOf(app) } },
+      strategy:
+        app.strategy === 'recreate'
+          ? { type: 'Recreate' }
+          : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: podTemplate(app),
+    },
+  });
+}
+
+function service(app: KubernetesApp): KubernetesObject {
+  return object(app, 'v1', 'Service', '', {
+    spec: {
+      type: 'ClusterIP',
+      selector: { [APP_LABEL]: nameOf(app) },
+      ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
+    },
+  });
+}
+
+/** One pod alone may be moved, or its node could never be drained. */
+function disruptionBudget(app: KubernetesApp): KubernetesObject {
+  return object(app, 'policy/v1', 'PodDisruptionBudget', '', {
+    spec: { maxUnavailable: 1, selector: { matchLabels: { [APP_LABEL]: nameOf(app) } } },
+  });
+}
+
+/** In: the port of requests, probes and metrics. Out: names, and what fetches weights and images. */
+function networkPolicy(app: KubernetesApp): KubernetesObject {
+  return object(app, 'networking.k8s.io/v1', 'NetworkPolicy', '', {
+    spec: {
+      podSelector: { matchLabels: podLabels(app) },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ port: PORT, protocol: 'TCP' }] }],
+      egress: [
+        {
+          ports: [
+            { port: 53, protocol: 'UDP' },
+            { port: 53, protocol: 'TCP' },
+          ],
+        },
+        {
+          ports: [
+            { port: 443, protocol: 'TCP' },
+            { port: 80, protocol: 'TCP' },
+          ],
+        },
+      ],
+    },
+  });
+}
+
+/** Its pods are chosen by an endpoint picker that knows their queues and caches. */
+function inferencePool(app: KubernetesApp): KubernetesObject {
+  return object(app, 'inference.networking.k8s.io/v1', 'InferencePool', '', {
+    spec: {
+      selector: { matchLabels: { [APP_LABEL]: nameOf(app) } },
+      targetPorts: [{ number: PORT }],
+      endpointPickerRef: { name: app.endpointPicker?.name, port: { number: app.endpointPicker?.port } },
+    },
+  });
+}
+
+/** The path goes to the runner as it is: the runner's own paths begin with it. */
+function route(app: KubernetesApp): KubernetesObject {
+  const { name, namespace = null, host = null } = app.gateway ?? {};
+  const backend =
+    app.endpointPicker === null
+      ? { name: nameOf(app), port: 80 }
+      : { group: 'inference.networking.k8s.io', kind: 'InferencePool', name: nameOf(app) };
+  return object(app, 'gateway.networking.k8s.io/v1', 'HTTPRoute', '', {
+    spec: {
+      parentRefs: [{ name, ...(namespace !== null && { namespace }) }],
+      ...(host !== null && { hostnames: [host] }),
+      rules: [
+        {
+          matches: [{ path: { type: 'PathPrefix', value: `/${app.org}/${app.name}` } }],
+          backendRefs: [backend],
+          // A stream lasts as long as its answer; the runner has limits of its own.
+          timeouts: { request: '0s' },
+        },
+      ],
+    },
+  });
+}
+
+function interceptorRoute(app: KubernetesApp): KubernetesObject {
+  return object(app, 'http.keda.sh/v1beta1', 'InterceptorRoute', '', {
+    spec: {
+      target: { service: nameOf(app), port: 80 },
+      rules: [{ hosts: [app.scaler?.host], paths: [{ value: `/${app.org}/${app.name}` }] }],
+      scalingMetric: { concurrency: { targetValue: app.slots } },
+      // The add-on gives up after 300 s otherwise, and a first start fetches weights.
+      timeouts: {
+        readiness: `${app.timeouts.startSeconds}s`,
+        responseHeader: `${app.timeouts.startSeconds + app.timeouts.requestSeconds}s`,
+      },
+    },
+  });
+}
+
+function scaledObject(app: KubernetesApp): KubernetesObject {
+  return object(app, 'keda.sh/v1alpha1', 'ScaledObject', '', {
+    spec: {
+      scaleTargetRef: { name: nameOf(app) },
+      minReplicaCount: app.scale.min,
+      maxReplicaCount: app.scale.max,
+      cooldownPeriod: app.scale.keepAliveSeconds,
+      triggers: [
+        {
+          type: 'external-push',
+          metadata: {
+            scalerAddress: 'keda-add-ons-http-external-scaler.keda:9090',
+            interceptorRoute: nameOf(app),
+          },
+        },
+      ],
+    },
+  });
+}

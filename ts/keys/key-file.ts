@@ -1,0 +1,105 @@
+/**
+ * The API keys of one deployment, in a JSON file that another program writes, such as a Secret that Kubernetes mounts.
+ * A change of the file counts with the next request, once it can be seen here.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { ChasquiError } from '../errors.js';
+import { isSecret, splitKey } from './api-key.js';
+
+/** What the file holds: an object with one member, `keys`. */
+export interface StoredKey {
+  /** 16 hexadecimal digits. */
+  id: string;
+  /** SHA-256 of the secret, 64 hexadecimal digits. */
+  hash: string;
+  /** The organisation whose deployments it opens; null or absent opens those of every organisation. */
+  org?: string | null;
+  /** Unix seconds; null or absent: it does not expire. */
+  expiresAt?: number | null;
+}
+
+interface KnownKey {
+  hash: Buffer;
+  org: string | null;
+  expiresAt: number;
+}
+
+/** 10,000 keys take less. */
+const MAX_BYTES = 4 << 20;
+
+export class KeyFile {
+  readonly #file: string;
+  #keys: ReadonlyMap<string, KnownKey> = new Map();
+  #version = '';
+
+  /** Throws `key_store_failed` when the file cannot be used. */
+  constructor(file: string) {
+    this.#file = path.resolve(file);
+    this.#refresh();
+  }
+
+  /** Whether `key`, as a client sent it, opens the deployments of `org` now. A file that became unreadable opens none. */
+  admits(key: string, org: string): boolean {
+    try {
+      this.#refresh();
+    } catch {
+      this.#keys = new Map();
+      this.#version = '';
+    }
+    const parts = splitKey(key);
+    if (!parts) return false;
+    const known = this.#keys.get(parts.id);
+    const isRight = isSecret(parts.secret, known?.hash ?? NO_HASH);
+    return (
+      known !== undefined && isRight && known.expiresAt > Date.now() / 1000 && (known.org === null || known.org === org)
+    );
+  }
+
+  close(): void {
+    this.#keys = new Map();
+  }
+
+  /** Kubernetes replaces a link to a folder, so that the file is another one after each change. */
+  #refresh(): void {
+    const version = orFail(this.#file, () => {
+      const { ino, mtimeMs, size } = statSync(this.#file);
+      if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, more than ${MAX_BYTES}`);
+      return `${ino} ${mtimeMs} ${size}`;
+    });
+    if (version === this.#version) return;
+    this.#keys = orFail(this.#file, () => readKeys(readFileSync(this.#file, 'utf8')));
+    this.#version = version;
+  }
+}
+
+const NO_HASH = Buffer.alloc(32);
+
+function readKeys(text: string): Map<string, KnownKey> {
+  const { keys } = JSON.parse(text) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error('its `keys` is no array');
+  return new Map(keys.map((key, index) => [idOf(key, index), toKnownKey(key, index)]));
+}
+
+function idOf(key: Partial<StoredKey> | null, index: number): string {
+  if (/^[0-9a-f]{16}$/.test(String(key?.id))) return String(key?.id);
+  throw new Error(`\`keys[${index}].id\` is not 16 hexadecimal digits`);
+}
+
+function toKnownKey({ hash, org = null, expiresAt = null }: Partial<StoredKey>, index: number): KnownKey {
+  if (!/^[0-9a-f]{64}$/.test(String(hash))) throw new Error(`\`keys[${index}].hash\` is not 64 hexadecimal digits`);
+  if (org !== null && typeof org !== 'string') throw new Error(`\`keys[${index}].org\` is no text`);
+  if (expiresAt !== null && typeof expiresAt !== 'number') throw new Error(`\`keys[${index}].expiresAt\` is no number`);
+  return { hash: Buffer.from(String(hash), 'hex'), org, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY };
+}
+
+function orFail<T>(file: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ChasquiError('key_store_failed', `The keys in ${file} cannot be used: ${reason}.`, null, {
+      cause: error,
+    });
+  }
+}

@@ -16,6 +16,8 @@ import { AppStore } from './apps/app-store.js';
 import { AppControl } from './apps/control.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
+import { ControlApps } from './dashboard/control-apps.js';
+import { dashboardRoutes } from './dashboard/routes.js';
 import type { Certificate } from './gateway/certificate.js';
 import { createFrontServer } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
@@ -139,15 +141,22 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
   );
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
-  const api = buildApi(onError);
+  const api = buildApi(onError, settings.trustProxy ?? false);
   const uploads = new ModelUploads(places.uploads);
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
+  dashboardRoutes(api, {
+    accounts,
+    apps: new ControlApps(control),
+    publicUrl: () => publicUrl.value,
+    onServerError: (error) => onError?.(error),
+  });
   return { accounts, supervisor, control, gateway, api, publicUrl, localToken };
 }
 
-function buildApi(onError: CloudSettings['onError']): FastifyInstance {
-  const api = Fastify({ forceCloseConnections: true });
+function buildApi(onError: CloudSettings['onError'], trustProxy: boolean): FastifyInstance {
+  // What the one proxy in front says of a request is believed, and nothing that the client told the proxy.
+  const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`);

@@ -19,7 +19,7 @@ export class SampleApps implements AppsView {
   }
 
   print(text: string): void {
-    const line = { runner: 'r1a2b3', text };
+    const line = { at: Date.now(), runner: 'r1a2b3', text };
     this.#lines.push(line);
     for (const listener of this.#logListeners) listener(line);
   }
@@ -28,12 +28,12 @@ export class SampleApps implements AppsView {
     return [...this.#apps.values()];
   }
 
-  async find(org: string, name: string): Promise<AppDetail | null> {
+  find(org: string, name: string): AppDetail | null {
     return this.#apps.get(`${org}/${name}`) ?? null;
   }
 
   async rollBack(org: string, name: string, revision: number, actor: { name: string }): Promise<void> {
-    const found = (await this.find(org, name))?.revisions.find(({ number }) => number === revision);
+    const found = this.find(org, name)?.revisions.find(({ number }) => number === revision);
     if (!found?.canRollBack) {
       throw new ChasquiError('invalid_value', `Revision ${revision} of ${org}/${name} is gone.`, 'revision');
     }
@@ -95,12 +95,12 @@ function sampleApp(org: string, name: string): AppDetail {
     runners: [
       {
         ...{ id: 'r1a2b3', state: 'busy', health: 'good', reason: null, revision: 2, pid: 4711, running: 3, slots: 8 },
-        memoryBytes: 3 * 2 ** 30,
+        startedAt: NOW - 3000,
       },
     ],
     events: [
-      { at: NOW - 3590, subject: 'runner r1a2b3', state: 'warming', reason: null },
-      { at: NOW - 3600, subject: 'revision 2', state: 'fetching', reason: 'deployed by owner' },
+      { at: NOW - 3590, subject: 'runner r1a2b3', change: 'loading → warming', reason: null },
+      { at: NOW - 3600, subject: 'revision 2', change: 'created → fetching', reason: 'deployed by owner' },
     ],
   };
 }

@@ -14,6 +14,8 @@ export interface Places {
   readonly logs: string;
   /** What was fetched. */
   readonly models: string;
+  /** The list of downloads from a hub. */
+  readonly downloads: string;
   /** What was sent by those who deploy from elsewhere. */
   readonly uploads: string;
   /** Tells commands on this machine where the cloud is, and lets them in. */
@@ -32,6 +34,7 @@ export function placesIn(home: string): Places {
     run: run.length <= MAX_FOLDER ? run : shortFolder(run),
     logs: path.join(cloud, 'logs'),
     models: path.join(path.resolve(home), 'models'),
+    downloads: path.join(cloud, 'downloads'),
     uploads: path.join(cloud, 'models'),
     address: path.join(cloud, 'address.json'),
   };

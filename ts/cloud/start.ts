@@ -7,16 +7,18 @@ import os from 'node:os';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import { errorHandler } from '../http/error-handler.js';
+import type { HubSettings } from '../hub/hub-settings.js';
 import { type Accounts, openAccounts } from './accounts/accounts.js';
-import { authorizer } from './accounts/authorize.js';
+import { type Authorize, authorizer } from './accounts/authorize.js';
 import { accountsRoutes } from './accounts/routes.js';
-import { apiRoutes } from './api/routes.js';
+import { API_BASE, apiRoutes } from './api/routes.js';
 import { ModelUploads } from './api/uploads.js';
 import { AppStore } from './apps/app-store.js';
+import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
+import { HubWeights } from './apps/hub-weights.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
-import { ControlApps } from './dashboard/control-apps.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import type { Certificate } from './gateway/certificate.js';
 import { createFrontServer } from './gateway/front-server.js';
@@ -41,6 +43,8 @@ export interface CloudSettings {
   command: RunnerCommand;
   /** Where fetched models are kept; default: in `home`. */
   modelsFolder?: string;
+  /** Where `hf:` models come from, and where they are kept. */
+  hub: HubSettings;
   /** The model in the package. */
   demoModel: string;
   /** Whether runners end with this process, even when it is killed; default false. */
@@ -101,6 +105,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     front.closeAllConnections();
     await supervisor.stop({ keepRunners, graceMs: drainMs });
     await api.close();
+    await parts.hub.close();
     accounts.close();
     fs.rmSync(places.address, { force: true });
     database.close();
@@ -114,9 +119,10 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
   const accounts = openAccounts({ database, home, ...(onError && { onError }) });
   const store = new AppStore(database);
   const secrets = new SecretStore(database, places.cloud);
+  const hub = new HubWeights(settings.hub, places.downloads);
   const supervisor = new Supervisor({
     store,
-    weights: new WeightStore(settings.modelsFolder ?? places.models, demoModel),
+    weights: new WeightStore(settings.modelsFolder ?? places.models, demoModel, hub),
     secrets: (org, names) => secrets.read(org, names),
     command,
     runFolder: places.run,
@@ -141,21 +147,33 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
   );
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
-  const api = buildApi(onError, settings.trustProxy ?? false);
+  const api = buildApi(settings);
   const uploads = new ModelUploads(places.uploads);
+  setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
-    apps: new ControlApps(control),
+    apps: new LiveApps({ supervisor, store, control, logFolder: places.logs }),
     publicUrl: () => publicUrl.value,
     onServerError: (error) => onError?.(error),
   });
-  return { accounts, supervisor, control, gateway, api, publicUrl, localToken };
+  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub };
 }
 
-function buildApi(onError: CloudSettings['onError'], trustProxy: boolean): FastifyInstance {
-  // What the one proxy in front says of a request is believed, and nothing that the client told the proxy.
+/** A link for who forgot the password: only those ask who can read this machine's files, or manage everything. */
+function setupLinkRoute(
+  api: FastifyInstance,
+  { accounts, authorize, publicUrl }: { accounts: Accounts; authorize: Authorize; publicUrl: () => string },
+): void {
+  api.post(`${API_BASE}/setup-link`, async (request) => {
+    authorize(request, 'admin', {});
+    return { url: `${publicUrl()}${accounts.setupPath()}` };
+  });
+}
+
+function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstance {
+  // What the one proxy in front says of a request is believed, and nothing that a client told the proxy.
   const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {

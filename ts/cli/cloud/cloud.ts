@@ -3,11 +3,13 @@ import { Command } from 'commander';
 import { Certificate } from '../../cloud/gateway/certificate.js';
 import { type Cloud, startCloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
+import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { dataDir } from '../data-dir.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
+import { common, type Target, withTarget } from './apps.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
-import { ended, withHelp } from './outcome.js';
+import { ended, printJson, withHelp } from './outcome.js';
 import { DEMO_MODEL, runnerCommand } from './runner-command.js';
 
 const DEFAULT_PORT = 8088;
@@ -21,7 +23,19 @@ export function cloudCommand(): Command {
     .action((parsed: Readonly<Record<string, unknown>>) => ended(() => start_(parsed)));
   return withHelp(new Command('cloud'))
     .description('Run a cloud of your own on this machine.')
-    .addCommand(addTableOptions(start, CLOUD_START_OPTIONS));
+    .addCommand(addTableOptions(start, CLOUD_START_OPTIONS))
+    .addCommand(
+      common(
+        'setup-link',
+        'Make a link with which a person sets a password for the pages, within half an hour.',
+      ).action((parsed: Readonly<Record<string, unknown>>) => withTarget(parsed, setupLink)),
+    );
+}
+
+async function setupLink({ cloud, json }: Target): Promise<void> {
+  const link = await cloud.post<{ url: string }>('/setup-link');
+  if (json) printJson(link);
+  else console.log(link.url);
 }
 
 async function start_(parsed: Readonly<Record<string, unknown>>): Promise<void> {
@@ -39,6 +53,7 @@ async function start_(parsed: Readonly<Record<string, unknown>>): Promise<void> 
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
     command: runnerCommand(),
     demoModel: DEMO_MODEL,
+    hub: hubSettings(process.env),
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
     trustProxy: options.trustProxy ?? false,
     insecure: options.insecure ?? false,

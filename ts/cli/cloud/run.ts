@@ -7,6 +7,7 @@ import type { LogCursor } from '../../cloud/apps/control.js';
 import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import { readScript } from '../../cloud/script/read-script.js';
 import { type Cloud, startCloud } from '../../cloud/start.js';
+import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { curlLine } from '../curl-line.js';
 import { dataDir } from '../data-dir.js';
@@ -48,6 +49,7 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
     modelsFolder: path.join(dataDir(given.dataDir), 'models'),
     command: runnerCommand(),
     demoModel: DEMO_MODEL,
+    hub: hubSettings(process.env),
     endsWithParent: true,
     onError: (error) => console.error('chasqui:', error),
   });

@@ -5,6 +5,7 @@ import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
 import type { Manifest } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
+import type { HubWeights } from './hub-weights.js';
 
 /** Size and SHA-256 of a file, when it was deployed. */
 export interface FileMark {
@@ -33,6 +34,7 @@ export class WeightStore {
   constructor(
     private readonly folder: string,
     private readonly demoModel: string,
+    private readonly hub: HubWeights,
   ) {}
 
   /**
@@ -69,8 +71,9 @@ export class WeightStore {
         return this.#once(url, watch, (tell) => fetchModel(url, this.folder, { onProgress: tell }));
       }
       case 'hub': {
-        const message = `Models of a hub cannot be fetched yet: give the address of ${reference.repository}'s file.`;
-        return Promise.reject(new ChasquiError('model_file_missing', message));
+        const name = [reference.repository, ...(reference.variant === null ? [] : [reference.variant])].join(':');
+        const watch = (fraction: number) => onProgress('fetching weights', fraction);
+        return this.#once(`hf:${name}`, watch, (tell) => this.hub.fetch(name, tell));
       }
     }
   }

@@ -2,7 +2,7 @@
 import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
 import { type Html, html } from './html.js';
 import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
-import { inBytes, timeTag } from './words.js';
+import { timeTag } from './words.js';
 
 export function appUrl({ org, name }: Pick<AppSummary, 'org' | 'name'>): string {
   return `${BASE}/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
@@ -82,12 +82,12 @@ ${isOverridden && html`<button class="quiet" name="by" value="script" formnovali
 
 function runnerTable(runners: readonly RunnerSummary[]): Html {
   return html`<div class="table" role="region" aria-label="Table of runners" tabindex="0"><table class="cards"><caption class="hidden">Runners</caption>
-<thead><tr><th scope="col">Runner</th><th scope="col">State</th><th scope="col">Revision</th><th scope="col">Busy</th><th scope="col">Process</th><th scope="col">Memory</th></tr></thead>
+<thead><tr><th scope="col">Runner</th><th scope="col">State</th><th scope="col">Revision</th><th scope="col">Busy</th><th scope="col">Process</th><th scope="col">Started</th></tr></thead>
 <tbody>${runners.map(
-    ({ id, state, health, reason, revision, running, slots, pid, memoryBytes }) => html`<tr>
+    ({ id, state, health, reason, revision, running, slots, pid, startedAt }) => html`<tr>
 <th scope="row"><code>${id}</code></th><td data-label="State">${stateTag(state, health)}${reason && html`<span class="sub">${reason}</span>`}</td>
-<td data-label="Revision">${revision}</td><td data-label="Busy">${running ?? '–'} of ${slots}</td><td data-label="Process">${pid ?? '–'}</td>
-<td data-label="Memory">${memoryBytes > 0 ? inBytes(memoryBytes) : '–'}</td></tr>`,
+<td data-label="Revision">${revision}</td><td data-label="Busy">${running} of ${slots}</td><td data-label="Process">${pid ?? '–'}</td>
+<td data-label="Started">${timeTag(startedAt)}</td></tr>`,
   )}</tbody></table></div>`;
 }
 
@@ -119,7 +119,7 @@ function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: strin
 function eventList(events: readonly EventSummary[]): Html {
   if (events.length === 0) return html`<p class="hint">None yet.</p>`;
   return html`<ol class="events">${events.map(
-    ({ at, subject, state, reason }) =>
-      html`<li>${timeTag(at)}<span><strong>${subject}</strong> ${state}${reason && html`<span class="sub">${reason}</span>`}</span></li>`,
+    ({ at, subject, change, reason }) =>
+      html`<li>${timeTag(at)}<span><strong>${subject}</strong> ${change}${reason && html`<span class="sub">${reason}</span>`}</span></li>`,
   )}</ol>`;
 }

@@ -23,12 +23,12 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
   );
   app.get(
     APP,
-    signedIn(context, async (request, reply, viewer) => sendPage(reply, appPage(viewer, await find(context, request)))),
+    signedIn(context, (request, reply, viewer) => sendPage(reply, appPage(viewer, find(context, request)))),
   );
   app.get(
     `${APP}/logs`,
-    signedIn(context, async (request, reply, viewer) => {
-      const found = await find(context, request);
+    signedIn(context, (request, reply, viewer) => {
+      const found = find(context, request);
       return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
     }),
   );
@@ -40,8 +40,8 @@ export function appRoutes(app: FastifyInstance, context: DashboardContext): void
   );
   app.get(
     `${BASE}/live/logs/:org/:name`,
-    signedIn(context, async (request, reply, viewer) => {
-      const { org, name } = await find(context, request);
+    signedIn(context, (request, reply, viewer) => {
+      const { org, name } = find(context, request);
       streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
     }),
   );
@@ -55,7 +55,7 @@ function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
       `${APP}/${path}`,
       { bodyLimit: FORM_LIMIT },
       changing(context, async (request, reply, viewer) => {
-        const found = await find(context, request);
+        const found = find(context, request);
         try {
           await act(found, new SentForm(request.body), actorOf(viewer, request));
         } catch (error) {
@@ -74,19 +74,16 @@ function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
 }
 
 /** What cannot be done is said on the page of the app; other errors have a page of their own. */
-async function refused(
+function refused(
   context: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
   viewer: Viewer,
   error: unknown,
-): Promise<FastifyReply> {
+): FastifyReply {
   if (!(error instanceof ChasquiError) || ERRORS[error.code].status >= 500) throw error;
   reply.code(ERRORS[error.code].status);
-  return sendPage(reply, {
-    ...appPage(viewer, await find(context, request)),
-    notice: { kind: 'bad', text: error.message },
-  });
+  return sendPage(reply, { ...appPage(viewer, find(context, request)), notice: { kind: 'bad', text: error.message } });
 }
 
 /** What is no number is refused by what takes it. */
@@ -96,9 +93,9 @@ function numberIn(form: SentForm, name: string): number {
   throw new ChasquiError('invalid_value', `\`${name}\` must be a whole number.`, name);
 }
 
-async function find({ apps }: DashboardContext, request: FastifyRequest): Promise<AppDetail> {
+function find({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
   const { org, name } = request.params as { org: string; name: string };
-  const found = await apps.find(org, name);
+  const found = apps.find(org, name);
   if (found) return found;
   throw new ChasquiError('unknown_url', 'There is no app at this address. It may have been deleted.');
 }

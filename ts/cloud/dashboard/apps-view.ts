@@ -8,7 +8,7 @@ import type { Actor } from '../accounts/audit.js';
 export interface AppsView {
   /** Sorted by organisation and name. */
   list(): readonly AppSummary[];
-  find(org: string, name: string): Promise<AppDetail | null>;
+  find(org: string, name: string): AppDetail | null;
   /** Begins a rollout of an older revision. */
   rollBack(org: string, name: string, revision: number, actor: Actor): Promise<void>;
   /** Overrides what the script says; null goes back to it. */
@@ -76,10 +76,10 @@ export interface RunnerSummary {
   readonly reason: string | null;
   readonly revision: number;
   readonly pid: number | null;
-  /** Null where it does not say. */
-  readonly running: number | null;
+  readonly running: number;
   readonly slots: number;
-  readonly memoryBytes: number;
+  /** Unix seconds. */
+  readonly startedAt: number;
 }
 
 export interface EventSummary {
@@ -87,12 +87,14 @@ export interface EventSummary {
   readonly at: number;
   /** Such as `revision 4` or `runner 1f3a`. */
   readonly subject: string;
-  /** The state that it came to, such as `warming`. */
-  readonly state: string;
+  /** Such as `loading → warming`. */
+  readonly change: string;
   readonly reason: string | null;
 }
 
 export interface LogLine {
+  /** Unix milliseconds. */
+  readonly at: number;
   readonly runner: string;
   readonly text: string;
 }

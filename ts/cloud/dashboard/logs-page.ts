@@ -17,6 +17,6 @@ ${lines.length === 0 && html`<p class="hint">Nothing has been printed yet.</p>`}
 }
 
 /** `dashboard.js` makes the same of lines that come later. */
-function lineOf({ runner, text }: LogLine): Html {
-  return html`<div><b>${runner}</b><span>${text}</span></div>`;
+function lineOf({ at, runner, text }: LogLine): Html {
+  return html`<div><time>${new Date(at).toISOString().slice(11, 23)}</time><b>${runner}</b><span>${text}</span></div>`;
 }

@@ -109,9 +109,10 @@ function followLog(log) {
     state.textContent = 'Not connected';
   });
   events.addEventListener('line', ({ data }) => {
-    const { runner, text } = JSON.parse(data);
+    const { at, runner, text } = JSON.parse(data);
     const line = document.createElement('div');
     for (const [tag, content] of [
+      ['time', new Date(at).toISOString().slice(11, 23)],
       ['b', runner],
       ['span', text],
     ]) {

@@ -2,6 +2,7 @@
 /** The command line: `chasqui <command>`. */
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
+import { cloudCommands } from './cli/cloud/commands.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
 import { modelCommands } from './cli/models.js';
@@ -15,7 +16,7 @@ const program = new Command('chasqui')
   .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand());
-for (const command of modelCommands()) program.addCommand(command);
+for (const command of [...modelCommands(), ...cloudCommands()]) program.addCommand(command);
 await program
   .addCommand(keysCommand())
   .addCommand(doctorCommand())

@@ -1,13 +1,15 @@
 // What the pages say about options is what their tables say, and nothing below the command line knows flags.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CLOUD_OPTIONS } from '../../ts/cli/cloud/option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
 import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
-import type { OptionRow } from '../../ts/engine/option-row.ts';
+import type { OptionRow, OptionRows } from '../../ts/engine/option-row.ts';
 import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
-const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
+const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, CLOUD_OPTIONS];
+const rows: OptionRow[] = tables.flatMap((table) => Object.values(table));
 const flags = new Set<string>(
   rows.flatMap(({ flag, aliases = [], type }) => {
     const names = [...(flag ? [flag] : []), ...aliases];
@@ -37,9 +39,12 @@ const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
 const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/(cli[/.]|cloud\/kubernetes\/)/.test(file));
 const native = files('native', /\.(h|cpp)$/);
 
-/** The lines of the tables themselves, and advice to run a command. */
+/** How a script's memory is limited. */
+const NODE_FLAG = '--max-old-space-size=';
+
+/** The lines of the tables themselves, advice to run a command, and what Node is started with. */
 function mayNameFlags(line: string): boolean {
-  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ');
+  return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ') || line.includes(NODE_FLAG);
 }
 
 function namesFlag(line: string): boolean {

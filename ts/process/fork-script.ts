@@ -83,7 +83,7 @@ function describeCrash(code: number | null, signal: NodeJS.Signals | null, said:
 }
 
 /** A failed assertion, or an error that nobody caught, says more than what is printed after it. */
-function lastWords(complaint: string): string {
+export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')
     // What controls a terminal has no place in a message.

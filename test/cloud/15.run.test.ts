@@ -1,0 +1,70 @@
+// An app for as long as a command runs, and nothing of it after that.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { writeScript } from '../support/cloud.js';
+import { isAlive } from '../support/engine-process.js';
+import { processTree } from '../support/process-tree.js';
+import { until } from '../support/until.js';
+
+const test = suite('cloud: run');
+
+const SCRIPT = `export const chat = app({ model: 'demo', context: 512 });`;
+const BODY = JSON.stringify({ model: 'chasqui-demo', max_tokens: 3, messages: [{ role: 'user', content: 'Hello!' }] });
+
+interface Started {
+  child: Child;
+  url: string;
+  key: string;
+  pids: number[];
+}
+
+async function started(): Promise<Started> {
+  const child = startChild('ts/cli.ts', ['run', `${writeScript(SCRIPT)}::chat`, '--json']);
+  const [line] = await untilWritten(child, /^\{.*\}$/m);
+  const { url, key } = JSON.parse(line) as { url: string; key: string };
+  // The request waits until the runner is ready.
+  assert.is(await statusOf(url, { authorization: `Key ${key}` }), 200);
+  return { child, url, key, pids: processTree(child.process.pid as number) };
+}
+
+async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
+  const all = { 'content-type': 'application/json', ...headers };
+  return (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: all, body: BODY })).status;
+}
+
+test('it prints address, key and a curl line, asks for the key, and is gone at Ctrl-C with all its processes', async () => {
+  const { child, url, pids } = await started();
+  assert.ok(pids.length >= 3, 'the command, a runner and its engine');
+  assert.is(await statusOf(url, {}), 401);
+  child.process.kill('SIGINT');
+  assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
+  await until(() => pids.every((pid) => !isAlive(pid)), 'the end of all its processes');
+});
+
+test('when it is killed, its runners end as well', async () => {
+  const { child, pids } = await started();
+  child.process.kill('SIGKILL');
+  await child.exited;
+  await until(() => pids.every((pid) => !isAlive(pid)), 'the end of all its processes');
+});
+
+test('for people it says the same in words that fit a terminal', async () => {
+  const child = startChild('ts/cli.ts', ['run', writeScript(SCRIPT), '--auth', 'public']);
+  await untilWritten(child, /^Ready\.$/m);
+  const { stdout } = child.output;
+  assert.match(stdout, /^chat, until Ctrl-C:\n\n {2}address {2}http:\/\/127\.0\.0\.1:\d+\/me\/chat\n {2}public /);
+  const [, curl = ''] = /^ {2}(curl .*)$/m.exec(stdout) ?? [];
+  assert.not.match(curl, 'Authorization');
+  child.process.kill('SIGTERM');
+  assert.is((await child.exited).code, 0);
+});
+
+test('what cannot be started is said, and ends the command', async () => {
+  const script = writeScript(`export const none = app({ model: 'http://127.0.0.1:9/none.gguf' });`);
+  const child = startChild('ts/cli.ts', ['run', script]);
+  assert.is((await child.exited).code, 4);
+  assert.match(child.output.stderr, 'The model cannot be fetched from http://127.0.0.1:9/none.gguf');
+});
+
+test.run();

@@ -1,0 +1,121 @@
+// Processes are killed: runners, the control plane, both, and in the middle of a deployment.
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { TestCloud } from '../support/cloud.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { enginesOf, isAlive } from '../support/engine-process.js';
+import { until } from '../support/until.js';
+
+const test = suite('cloud: crashes');
+let cloud: TestCloud;
+
+test.before(async () => {
+  cloud = await TestCloud.start();
+});
+test.after(async () => {
+  assert.equal(await cloud.stop(), { code: 0, signal: null });
+});
+
+const KEPT = { scale: { min: 1 } };
+
+async function pidOf(app: string): Promise<number> {
+  await cloud.untilApp(app, ({ ready, runners }) => ready === 1 && runners.some(({ pid }) => pid !== null));
+  const { runners } = await cloud.status(app);
+  return runners.find(({ state }) => state === 'idle' || state === 'busy')?.pid as number;
+}
+
+test('a runner that is killed is replaced, its engine ends with it, and requests that wait are served', async () => {
+  await cloud.deployed('chat', KEPT);
+  const pid = await pidOf('chat');
+  const engines = enginesOf(pid);
+  assert.ok(engines.length > 0);
+  process.kill(pid, 'SIGKILL');
+  await cloud.untilApp('chat', ({ runners }) => runners.every((each) => each.pid !== pid));
+  const reply = await cloud.post('chat', { max_tokens: 2 });
+  assert.is(reply.status, 200);
+  await until(() => engines.every((each) => !isAlive(each)), 'the end of the engine');
+  const events = await cloud.events('chat');
+  assert.ok(events.some(({ state, reason }) => state === 'CRASHED' && /it was ended by SIGKILL/.test(reason)));
+});
+
+test('a control plane that was killed finds its runners again, with their processes and memory', async () => {
+  const pid = await pidOf('chat');
+  await cloud.kill();
+  assert.ok(isAlive(pid));
+  await cloud.begin();
+  assert.is(await pidOf('chat'), pid);
+  assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
+  const events = await cloud.events('chat');
+  assert.is(events.at(-1)?.reason, 'was found again');
+});
+
+test('two clouds do not work in one data folder', async () => {
+  const second = await cloud.cli('cloud', 'start', '--port', '0');
+  assert.is(second.code, 2);
+  assert.match(second.stderr, 'A cloud is running in this data folder already');
+});
+
+test('runners that were killed while no control plane was there are started anew, and nobody else is ended', async () => {
+  const pid = await pidOf('chat');
+  await cloud.kill();
+  process.kill(pid, 'SIGKILL');
+  await until(() => !isAlive(pid), 'the end of the runner');
+  await cloud.begin();
+  assert.is.not(await pidOf('chat'), pid);
+  assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
+  const events = await cloud.events('chat');
+  assert.ok(events.some(({ reason }) => reason === 'it was gone when the control plane came back'));
+});
+
+test('a deployment goes on after the control plane was killed, and the old revision serves until it is done', async () => {
+  const { revision } = await cloud.deploy('chat', { ...KEPT, slots: 2 });
+  await cloud.untilRevision('chat', revision, 'starting');
+  await cloud.kill();
+  await cloud.begin();
+  assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
+  await cloud.untilRevision('chat', revision, 'active');
+  await cloud.untilApp('chat', ({ runners }) => runners.length === 1);
+  assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
+});
+
+test('three crashes of a revision bring the one before back, and say so', async () => {
+  const { revision } = await cloud.deployed('chat', { ...KEPT, slots: 3 });
+  for (let crash = 0; crash < 3; crash++) {
+    process.kill(await pidOf('chat'), 'SIGKILL');
+    await cloud.untilApp('chat', ({ ready }) => ready === 0);
+  }
+  await cloud.untilApp('chat', (app) => app.revision === revision - 1 && app.ready === 1);
+  const { revisions } = await cloud.status('chat');
+  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes, the last: it was ended by SIGKILL/);
+  const events = await cloud.events('chat');
+  assert.ok(events.some(({ state }) => state === 'ROLLBACK'));
+});
+
+test('weights that are gone are a failure that lasts, until somebody deploys again', async () => {
+  const file = path.join(cloud.home, 'gone.gguf');
+  fs.copyFileSync(demoModelPath, file);
+  const options = { model: `file:${file}`, scale: { keepAlive: '100ms' } };
+  await cloud.deployed('gone', options);
+  await cloud.untilApp('gone', ({ state }) => state === 'asleep');
+  fs.rmSync(file);
+  const reply = await cloud.post('gone', { model: 'gone' });
+  assert.is(reply.status, 424);
+  assert.match(JSON.stringify(await reply.json()), 'gone.gguf');
+  fs.copyFileSync(demoModelPath, file);
+  await cloud.deployed('gone', options);
+  assert.is((await cloud.post('gone', { model: 'gone', max_tokens: 1 })).status, 200);
+});
+
+test('a runner that is told to stop ends, and another takes its place', async () => {
+  const pid = await pidOf('chat');
+  const { runners } = await cloud.status('chat');
+  const id = runners.find((each) => each.pid === pid)?.id as string;
+  const stopped = await cloud.cli('runners', 'stop', id, '--json');
+  assert.equal(JSON.parse(stopped.stdout), { id, state: 'draining' });
+  await until(() => !isAlive(pid), 'the end of the runner');
+  assert.is.not(await pidOf('chat'), pid);
+});
+
+test.run();

@@ -1,0 +1,127 @@
+// Several apps and organisations on one machine: memory, secrets, keys, and deployments from elsewhere.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { CloudClient } from '../../ts/cli/cloud/client.js';
+import { ChasquiError } from '../../ts/errors.js';
+import { runCli } from '../support/child.js';
+import { TestCloud, writeScript } from '../support/cloud.js';
+import { demoModelPath } from '../support/demo-model.js';
+
+const test = suite('cloud: sharing');
+let cloud: TestCloud;
+const elsewhere = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-elsewhere-'));
+
+test.before(async () => {
+  cloud = await TestCloud.start(['--runners-memory', '300']);
+});
+test.after(async () => {
+  assert.equal(await cloud.stop(), { code: 0, signal: null });
+  fs.rmSync(elsewhere, { recursive: true, force: true });
+});
+
+const LARGE = { machine: { memory: '200Mi' }, scale: { keepAlive: '1h' } };
+
+async function codeOf(action: () => Promise<unknown>): Promise<string> {
+  try {
+    await action();
+    return 'nothing was thrown';
+  } catch (error) {
+    return error instanceof ChasquiError ? error.code : String(error);
+  }
+}
+
+test('where memory is for one, the app that is idle gives way to the one that is called', async () => {
+  await cloud.deployed('one', LARGE);
+  await cloud.deployed('two', LARGE);
+  const events = await cloud.events('one');
+  assert.ok(events.some(({ reason }) => reason === 'gives way to me/two'));
+  assert.is((await cloud.post('one', { max_tokens: 2 })).status, 200);
+  await cloud.untilApp('two', ({ state }) => state === 'asleep');
+});
+
+test('a revision that does not fit beside the old runners says so, and is deployed by recreating', async () => {
+  const larger = { ...LARGE, scale: { min: 1 } };
+  await cloud.deployed('one', larger, { strategy: 'recreate' });
+  const { revision } = await cloud.deploy('one', { ...larger, slots: 2 });
+  await cloud.untilRevision('one', revision, 'failed');
+  const { revisions } = await cloud.status('one');
+  assert.match(revisions.at(-1)?.reason ?? '', 'deploy with the strategy recreate');
+  assert.is((await cloud.post('one', { max_tokens: 1 })).status, 200);
+  const again = await cloud.deployed('one', { ...larger, slots: 2 }, { strategy: 'recreate' });
+  assert.is((await cloud.status('one')).revision, again.revision);
+  assert.is((await cloud.post('one', { max_tokens: 1 })).status, 200);
+});
+
+test('a secret is in the environment of runners that ask for it, and nowhere else', async () => {
+  const set = await cloud.cli('secrets', 'set', 'MY_TOKEN', 'nobody-may-see-this');
+  assert.is(set.code, 0, set.stderr);
+  assert.is((await cloud.cli('secrets', 'set', 'my token', 'x')).code, 2);
+  await cloud.client.delete('/apps/me/one');
+  await cloud.deployed('secretive', { secrets: ['MY_TOKEN'], scale: { min: 1 } });
+  const { runners } = await cloud.status('secretive');
+  const environment = fs.readFileSync(`/proc/${runners[0]?.pid}/environ`, 'utf8');
+  assert.match(environment, 'MY_TOKEN=nobody-may-see-this');
+  const list = await cloud.cli('secrets', 'list', '--json');
+  assert.equal(
+    JSON.parse(list.stdout).map(({ name }: { name: string }) => name),
+    ['MY_TOKEN'],
+  );
+  assert.not.match(list.stdout, 'nobody-may-see-this');
+  assert.is((await cloud.cli('secrets', 'rm', 'MY_TOKEN')).code, 0);
+  assert.is((await cloud.cli('secrets', 'rm', 'MY_TOKEN')).code, 5);
+});
+
+test('keys of other organisations, and without the scope, do not deploy', async () => {
+  const keyOf = async (settings: object): Promise<string> => {
+    const { key } = await cloud.client.post<{ key: string }>('/keys', settings);
+    return key;
+  };
+  const { url } = cloud;
+  const acme = await CloudClient.of({ url, key: await keyOf({ org: 'acme', scopes: ['deploy', 'read'] }) });
+  assert.is(await codeOf(() => acme.delete('/apps/me/secretive')), 'permission_denied');
+  assert.is(await codeOf(() => acme.put('/secrets/me/A', { value: 'x' })), 'permission_denied');
+  const { apps } = await acme.get<{ apps: unknown[] }>('/apps');
+  assert.equal(apps, []);
+  const reader = await CloudClient.of({ url, key: await keyOf({ org: 'me', scopes: ['read'] }) });
+  assert.is(await codeOf(() => reader.post('/apps/me/secretive/restart')), 'permission_denied');
+  assert.is(await codeOf(() => CloudClient.of({ url, key: 'nonsense' })), 'invalid_api_key');
+  const caller = await keyOf({ org: 'me' });
+  assert.is(await codeOf(() => CloudClient.of({ url, key: caller })), 'permission_denied');
+});
+
+test('from elsewhere one logs in with a key, and files are sent by their digests', async () => {
+  const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
+  const variables = { CHASQUI_HOME: elsewhere };
+  const refused = await runCli(['login', cloud.url, '--key', 'wrong'], variables);
+  assert.is(refused.code, 3);
+  const login = await runCli(['login', cloud.url, '--key', key], variables);
+  assert.is(login.code, 0, login.stderr);
+  assert.is(fs.statSync(path.join(elsewhere, 'login.json')).mode & 0o777, 0o600);
+  const file = path.join(elsewhere, 'sent.gguf');
+  fs.copyFileSync(demoModelPath, file);
+  const script = writeScript(`export const sent = app({ model: 'file:${file}', auth: 'public', context: 512 });`);
+  const { code, stderr } = await runCli(['deploy', script], variables);
+  assert.is(code, 0, stderr);
+  fs.rmSync(file);
+  assert.is((await cloud.post('sent', { model: 'sent', max_tokens: 1 })).status, 200);
+});
+
+test('requests that are wrong are refused with the field’s name', async () => {
+  assert.is(await codeOf(() => cloud.deploy('chat', { slots: 0 })), 'script_invalid');
+  assert.is(await codeOf(() => cloud.deploy('a b', {})), 'invalid_value');
+  assert.is(
+    await codeOf(() => cloud.client.post('/apps/api/chat/revisions', { options: { model: 'demo' } })),
+    'invalid_value',
+  );
+  assert.is(await codeOf(() => cloud.client.post('/apps/me/chat/revisions', {})), 'missing_required_parameter');
+  assert.is(await codeOf(() => cloud.client.put('/apps/me/secretive/scale', { min: 2, max: 1 })), 'invalid_value');
+  assert.is(await codeOf(() => cloud.client.get('/apps/me/secretive/logs?cursor=x')), 'invalid_value');
+  assert.is(await codeOf(() => cloud.client.get('/nothing')), 'unknown_url');
+  const { apps } = await cloud.client.get<{ apps: { app: string }[] }>('/apps');
+  assert.ok(apps.every(({ app }) => app !== 'chat'));
+});
+
+test.run();

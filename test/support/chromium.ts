@@ -1,0 +1,54 @@
+/** A real browser for tests of pages. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const EXECUTABLE = '/usr/bin/chromium';
+/** The machine may be busy; a test that waits for something ends by the tier's limit. */
+const PATIENCE_MS = 60_000;
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'], timeout: PATIENCE_MS });
+}
+
+export interface OpenedPage {
+  page: Page;
+  /** What went wrong in the page: exceptions, console errors, and what the policy of the page refused. */
+  problems: string[];
+}
+
+export async function openPage(
+  browser: Browser,
+  { width = 1280, height = 900, dark = false }: { width?: number; height?: number; dark?: boolean } = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    // A form that is refused is loaded with its status, which is not the page's error.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(message.text());
+  });
+  return { page, problems };
+}
+
+/** Breaches of WCAG 2.2 A and AA and of good practice, as `rule: selector`. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  // Pages forbid scripts of others, so it is evaluated by the debugger instead of being put into the page.
+  await page.evaluate(axeSource);
+  const results = await page.evaluate(
+    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })',
+  );
+  const { violations } = results as {
+    violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+  };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
+}

@@ -1,0 +1,40 @@
+/** A dashboard that listens, with accounts of its own and apps in memory. */
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { authorizer } from '../../ts/cloud/accounts/authorize.js';
+import { accountsRoutes } from '../../ts/cloud/accounts/routes.js';
+import { dashboardRoutes } from '../../ts/cloud/dashboard/routes.js';
+import { errorHandler } from '../../ts/http/error-handler.js';
+import { LOCAL_TOKEN, type TestAccounts, testAccounts } from './cloud-accounts.js';
+import { SampleApps } from './sample-apps.js';
+
+export const PASSWORD = 'a relay of runners';
+
+export interface TestDashboard extends TestAccounts {
+  app: FastifyInstance;
+  apps: SampleApps;
+  url: string;
+  /** What was reported as an error of the server itself. */
+  serverErrors: unknown[];
+  close(): Promise<void>;
+}
+
+/** `publicUrl` is where a proxy with TLS would have it; then it believes what the proxy says about requests. */
+export async function startDashboard({ publicUrl }: { publicUrl?: string } = {}): Promise<TestDashboard> {
+  const made = testAccounts();
+  const apps = new SampleApps();
+  const serverErrors: unknown[] = [];
+  const onServerError = (error: unknown) => serverErrors.push(error);
+  const app = Fastify({ trustProxy: publicUrl !== undefined, forceCloseConnections: true });
+  app.setErrorHandler(errorHandler({ onServerError, optionNames: {} }));
+  const address = () => publicUrl ?? `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const authorize = authorizer({ ring: made.accounts.ring, localToken: LOCAL_TOKEN });
+  accountsRoutes(app, { accounts: made.accounts, authorize, publicUrl: address });
+  dashboardRoutes(app, { accounts: made.accounts, apps, publicUrl: address, onServerError });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const close = async () => {
+    await app.close();
+    made.remove();
+  };
+  return { ...made, app, apps, url, serverErrors, close };
+}

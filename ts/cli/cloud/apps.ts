@@ -1,0 +1,187 @@
+/** `chasqui apps`: looks at what is deployed, and changes it. */
+import { Command } from 'commander';
+import type { EventRow } from '../../cloud/apps/app-store.js';
+import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
+import type { AppState, RunnerView } from '../../cloud/apps/views.js';
+import { ChasquiError } from '../../errors.js';
+import { addTableOptions, givenOptions } from '../table-options.js';
+import { appRoute, CloudClient } from './client.js';
+import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
+import { ended, printJson, toDate, toTable, withHelp } from './outcome.js';
+import { untilActive } from './until-active.js';
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+/** What the actions of all these commands are given. */
+export interface Target {
+  cloud: CloudClient;
+  org: string;
+  json: boolean;
+}
+
+const FOLLOW_MS = 500;
+
+export function appsCommand(): Command {
+  const command = withHelp(new Command('apps')).description('Look at deployed apps, and change them.');
+  command.addCommand(common('list', 'List the apps.').action((parsed: Parsed) => withTarget(parsed, list)));
+  const named = (
+    name: string,
+    says: string,
+    action: (target: Target, app: string, parsed: Parsed) => Promise<void>,
+  ) => {
+    const sub = common(name, says).argument('<app>', 'the name of the app');
+    command.addCommand(
+      sub.action((app: string, parsed: Parsed) => withTarget(parsed, (target) => action(target, app, parsed))),
+    );
+    return sub;
+  };
+  named('status', 'Show an app, its revisions and its runners.', status);
+  addTableOptions(named('scale', 'Say how many runners there are, whatever the script says.', scale), SCALE_OPTIONS);
+  addTableOptions(named('rollback', 'Go back to an earlier revision.', rollBack), ROLLBACK_OPTIONS);
+  named('restart', 'Put new runners in the place of the old ones, without a pause.', restart);
+  named('delete', 'Delete an app, when its running requests are over.', remove);
+  addTableOptions(named('events', 'Show how states changed, and why.', events), FOLLOW_OPTION);
+  addTableOptions(named('logs', 'Show what the runners of an app write.', logs), FOLLOW_OPTION);
+  return command;
+}
+
+export function common(name: string, description: string): Command {
+  return addTableOptions(withHelp(new Command(name)), COMMON_OPTIONS).description(description);
+}
+
+export function withTarget(parsed: Parsed, action: (target: Target) => Promise<void>): Promise<void> {
+  return ended(async () => {
+    const given = givenOptions(COMMON_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+    const cloud = await CloudClient.find(given.dataDir);
+    await action({ cloud, org: given.org ?? cloud.org, json: given.json ?? false });
+  });
+}
+
+async function list({ cloud, json }: Target): Promise<void> {
+  const { apps } = await cloud.get<{ apps: AppState[] }>('/apps');
+  if (json) return printJson(apps);
+  if (apps.length === 0) return console.log('There are no apps; `chasqui deploy` makes one.');
+  const rows = apps.map(({ org, app, state, revision, ready, url }) => {
+    return [`${org}/${app}`, state, String(revision ?? '-'), String(ready), url];
+  });
+  console.log(toTable([['APP', 'STATE', 'REVISION', 'RUNNERS', 'ADDRESS'], ...rows]));
+}
+
+async function status({ cloud, org, json }: Target, name: string): Promise<void> {
+  const app = await cloud.app(org, name);
+  if (json) return printJson(app);
+  const { state, reason, progress, url, auth, revision, scale, demand, model, revisions, runners } = app;
+  const facts = [
+    ['app', `${org}/${name}`],
+    ['state', [state, progress ?? reason].filter(Boolean).join(': ')],
+    ['address', `${url}/v1`],
+    ['model', model ?? '-'],
+    ['auth', auth],
+    ['revision', String(revision ?? '-')],
+    [
+      'runners',
+      `${runners.length} (from ${scale.min} to ${scale.max}${scale.is_overridden ? ', not as scripted' : ''})`,
+    ],
+    ['requests', `${demand.running} running, ${demand.queued} waiting`],
+  ];
+  console.log(toTable(facts));
+  if (revisions.length > 0) console.log(`\n${revisionTable(app)}`);
+  if (runners.length > 0) console.log(`\n${runnerTable(runners)}`);
+}
+
+function revisionTable({ revisions }: AppState): string {
+  const rows = [...revisions].reverse().map(({ number, state, created_at: at, author, message, reason }) => {
+    const said = state === 'failed' ? reason : message;
+    return [String(number), state, toDate(at), author, said ?? '-'];
+  });
+  return toTable([['REVISION', 'STATE', 'DEPLOYED', 'BY', 'SAID'], ...rows]);
+}
+
+export function runnerTable(runners: readonly RunnerView[]): string {
+  const rows = runners.map(({ id, org, app, revision, state, pid, running, slots, progress }) => {
+    const shown = progress ?? `${running ?? '?'} of ${slots}`;
+    return [id, `${org}/${app}`, String(revision), state, String(pid ?? '-'), shown];
+  });
+  return toTable([['RUNNER', 'APP', 'REVISION', 'STATE', 'PID', 'REQUESTS'], ...rows]);
+}
+
+async function scale({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
+  const { min, max, reset } = givenOptions(SCALE_OPTIONS, parsed, {});
+  if (!reset && min === undefined && max === undefined) {
+    throw new ChasquiError('invalid_options', 'Say `min`, `max` or `reset`.');
+  }
+  const now = await cloud.app(org, name);
+  const wanted = {
+    min: min ?? Math.min(now.scale.min, max ?? now.scale.max),
+    max: max ?? Math.max(now.scale.max, min ?? 0),
+  };
+  const route = `${appRoute(org, name)}/scale`;
+  const after = reset ? await cloud.delete<AppState>(route) : await cloud.put<AppState>(route, wanted);
+  if (json) printJson(after);
+  else console.log(`${org}/${name} has from ${after.scale.min} to ${after.scale.max} runners now.`);
+}
+
+async function rollBack(target: Target, name: string, parsed: Parsed): Promise<void> {
+  const { to } = givenOptions(ROLLBACK_OPTIONS, parsed, {});
+  const body = to === undefined ? {} : { revision: to };
+  await follow(target, await target.cloud.post<Deployed>(`${appRoute(target.org, name)}/rollback`, body));
+}
+
+async function restart(target: Target, name: string): Promise<void> {
+  await follow(target, await target.cloud.post<Deployed>(`${appRoute(target.org, name)}/restart`));
+}
+
+async function follow({ cloud, json }: Target, deployed: Deployed): Promise<void> {
+  const state = await untilActive(cloud, deployed, json);
+  const { app, org, revision, url } = deployed;
+  if (json) printJson({ app, org, revision, url, state });
+  else console.log(`Revision ${revision} of ${org}/${app} is ${state}.`);
+}
+
+async function remove({ cloud, org, json }: Target, name: string): Promise<void> {
+  const gone = await cloud.delete(appRoute(org, name));
+  if (json) printJson(gone);
+  else console.log(`${org}/${name} is deleted.`);
+}
+
+async function events({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
+  const { follow: goesOn } = givenOptions(FOLLOW_OPTION, parsed, {});
+  let after = 0;
+  for (;;) {
+    const route = `${appRoute(org, name)}/events?after=${after}&limit=1000`;
+    const { events: rows } = await cloud.get<{ events: EventRow[] }>(route);
+    for (const row of rows) {
+      if (json) printJson(row);
+      else console.log(eventLine(row));
+    }
+    after = rows.at(-1)?.seq ?? after;
+    if (!goesOn) return;
+    await pause();
+  }
+}
+
+function eventLine({ at, revision, runner, state, reason }: EventRow): string {
+  const subject = runner === null ? (revision === null ? 'app' : `revision ${revision}`) : `runner ${runner}`;
+  return `${toDate(at)}  ${subject.padEnd(20)}  ${state.toLowerCase().padEnd(8)}  ${reason}`;
+}
+
+async function logs({ cloud, org, json }: Target, name: string, parsed: Parsed): Promise<void> {
+  const { follow: goesOn } = givenOptions(FOLLOW_OPTION, parsed, {});
+  let cursor: LogCursor | null = null;
+  for (;;) {
+    const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(JSON.stringify(cursor))}`;
+    type Reply = { lines: { runner: string; text: string }[]; cursor: LogCursor };
+    const reply: Reply = await cloud.get<Reply>(`${appRoute(org, name)}/logs${query}`);
+    for (const line of reply.lines) {
+      if (json) printJson(line);
+      else console.log(`${line.runner}  ${line.text}`);
+    }
+    cursor = reply.cursor;
+    if (!goesOn) return;
+    await pause();
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, FOLLOW_MS));
+}

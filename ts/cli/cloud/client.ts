@@ -1,0 +1,137 @@
+/** Finds a cloud, and talks to its management API. */
+import fs from 'node:fs';
+import path from 'node:path';
+import type { AppState, RunnerView } from '../../cloud/apps/views.js';
+import { readAddress } from '../../cloud/places.js';
+import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
+import { dataDir } from '../data-dir.js';
+import { CommandFailed, EXIT } from './outcome.js';
+
+export interface KnownCloud {
+  url: string;
+  /** An API key, or the token of a cloud on this machine. */
+  key: string;
+}
+
+const API = '/api/cloud/v1';
+
+export class CloudClient {
+  private constructor(
+    readonly url: string,
+    private readonly key: string,
+    /** Whether its files are those of this machine. */
+    readonly isLocal: boolean,
+    /** The organisation that is meant where none is named. */
+    readonly org: string,
+  ) {}
+
+  /** The cloud of this machine if it runs, else that of the last login. */
+  static async find(given: string | undefined): Promise<CloudClient> {
+    const found = await CloudClient.findIfAny(given);
+    if (found !== null) return found;
+    const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
+    throw new CommandFailed(EXIT.noCloud, `no cloud runs here: ${advice}`);
+  }
+
+  /** Null where none runs here and none is logged in to. */
+  static async findIfAny(given: string | undefined): Promise<CloudClient | null> {
+    const home = dataDir(given);
+    const local = readAddress(home);
+    if (local !== null) {
+      const client = new CloudClient(local.url, local.token, true, local.org);
+      if (await client.isThere()) return client;
+    }
+    const login = readLogin(home);
+    return login === null ? null : CloudClient.of(login);
+  }
+
+  static async of({ url, key }: KnownCloud): Promise<CloudClient> {
+    const stranger = new CloudClient(url, key, false, '');
+    const { org } = await stranger.get<{ org: string }>('/about');
+    return new CloudClient(url, key, false, org);
+  }
+
+  get<T>(route: string): Promise<T> {
+    return this.#request('GET', route);
+  }
+
+  post<T>(route: string, body: unknown = {}): Promise<T> {
+    return this.#request('POST', route, JSON.stringify(body));
+  }
+
+  put<T>(route: string, body: unknown): Promise<T> {
+    return this.#request('PUT', route, JSON.stringify(body));
+  }
+
+  delete<T>(route: string): Promise<T> {
+    return this.#request('DELETE', route);
+  }
+
+  /** Returns the path of the file where the cloud runs. */
+  async upload(file: string, sha256: string): Promise<string> {
+    const known = await this.get<{ path: string | null }>(`/models/${sha256}`);
+    if (known.path !== null) return known.path;
+    const body = await fs.openAsBlob(file);
+    return (await this.#request<{ path: string }>('PUT', `/models/${sha256}`, body)).path;
+  }
+
+  app(org: string, name: string): Promise<AppState & { runners: RunnerView[] }> {
+    return this.get(appRoute(org, name));
+  }
+
+  async isThere(): Promise<boolean> {
+    try {
+      await this.get('/about');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #request<T>(method: string, route: string, body?: string | Blob): Promise<T> {
+    const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
+    const headers = { authorization: `Key ${this.key}`, ...(body !== undefined && { 'content-type': type }) };
+    let response: Response;
+    try {
+      response = await fetch(`${this.url}${API}${route}`, { method, headers, ...(body !== undefined && { body }) });
+    } catch (error) {
+      const { cause, message } = error as Error;
+      const reason = cause instanceof Error ? cause.message : message;
+      throw new CommandFailed(EXIT.noCloud, `the cloud at ${this.url} cannot be reached: ${reason}`);
+    }
+    const reply: unknown = await response.json().catch(() => null);
+    if (response.ok) return reply as T;
+    throw toError(reply, response.status);
+  }
+}
+
+export function appRoute(org: string, name: string): string {
+  return `/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
+}
+
+/** For this account's eyes only, because it holds a key. */
+export function writeLogin(home: string, login: KnownCloud): void {
+  fs.mkdirSync(home, { recursive: true, mode: 0o700 });
+  const part = `${loginFile(home)}.part`;
+  fs.writeFileSync(part, `${JSON.stringify(login)}\n`, { mode: 0o600 });
+  fs.renameSync(part, loginFile(home));
+}
+
+function readLogin(home: string): KnownCloud | null {
+  try {
+    return JSON.parse(fs.readFileSync(loginFile(home), 'utf8')) as KnownCloud;
+  } catch {
+    return null;
+  }
+}
+
+function loginFile(home: string): string {
+  return path.join(home, 'login.json');
+}
+
+function toError(reply: unknown, status: number): Error {
+  const { error } = (reply ?? {}) as { error?: { code?: string; message?: string } };
+  const code = error?.code ?? '';
+  if (!Object.hasOwn(ERRORS, code)) return new Error(`the cloud replied with status ${status}`);
+  return new ChasquiError(code as ErrorCode, error?.message ?? '');
+}

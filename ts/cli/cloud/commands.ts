@@ -1,0 +1,21 @@
+/** The commands of a cloud, in the order of help. */
+import type { Command } from 'commander';
+import { appsCommand } from './apps.js';
+import { cloudCommand } from './cloud.js';
+import { deployCommand } from './deploy.js';
+import { loginCommand } from './login.js';
+import { runCommand } from './run.js';
+import { runnersCommand } from './runners.js';
+import { secretsCommand } from './secrets.js';
+
+export function cloudCommands(): Command[] {
+  return [
+    runCommand(),
+    deployCommand(),
+    appsCommand(),
+    runnersCommand(),
+    secretsCommand(),
+    cloudCommand(),
+    loginCommand(),
+  ];
+}

@@ -1,0 +1,30 @@
+/** `chasqui runners`: the processes that serve apps. */
+import { Command } from 'commander';
+import type { RunnerView } from '../../cloud/apps/views.js';
+import { common, runnerTable, type Target, withTarget } from './apps.js';
+import { printJson, withHelp } from './outcome.js';
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+export function runnersCommand(): Command {
+  return withHelp(new Command('runners'))
+    .description('List the runners of all apps, and stop one.')
+    .addCommand(common('list', 'List the runners.').action((parsed: Parsed) => withTarget(parsed, list)))
+    .addCommand(
+      common('stop', 'Stop a runner, when its running requests are over.')
+        .argument('<id>', 'the runner, as the list has it')
+        .action((id: string, parsed: Parsed) => withTarget(parsed, (target) => stop(target, id))),
+    );
+}
+
+async function list({ cloud, json }: Target): Promise<void> {
+  const { runners } = await cloud.get<{ runners: RunnerView[] }>('/runners');
+  if (json) printJson(runners);
+  else console.log(runners.length === 0 ? 'There are no runners.' : runnerTable(runners));
+}
+
+async function stop({ cloud, json }: Target, id: string): Promise<void> {
+  const reply = await cloud.delete(`/runners/${encodeURIComponent(id)}`);
+  if (json) printJson(reply);
+  else console.log(`The runner ${id} takes no more requests.`);
+}

@@ -1,0 +1,47 @@
+/** Follows a revision until it takes requests, or has failed. */
+import type { Deployed } from '../../cloud/apps/control.js';
+import type { CloudClient } from './client.js';
+import { CommandFailed, EXIT } from './outcome.js';
+
+const POLL_MS = 250;
+
+/** Resolves with the state `active`. @throws {CommandFailed} When it failed, or another one was deployed meanwhile. */
+export async function untilActive(
+  cloud: CloudClient,
+  { org, app, revision }: Deployed,
+  quiet: boolean,
+): Promise<string> {
+  const steps = showSteps(process.stderr, quiet);
+  for (;;) {
+    const { revisions, progress } = await cloud.app(org, app);
+    const found = revisions.find(({ number }) => number === revision);
+    const state = found?.state ?? 'gone';
+    if (['active', 'failed', 'retired', 'gone'].includes(state)) {
+      steps.clear();
+      if (state === 'active') return state;
+      throw new CommandFailed(EXIT.notReady, `revision ${revision} is ${state}: ${found?.reason ?? 'it was deleted'}`);
+    }
+    steps.show(progress ?? state);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** On a terminal one line that changes, elsewhere a line for each step. */
+export function showSteps(output: NodeJS.WriteStream, quiet: boolean): { show(step: string): void; clear(): void } {
+  let shown = '';
+  const blank = () => `\r${' '.repeat(shown.length)}\r`;
+  return {
+    show(step) {
+      const line = step.slice(0, 78);
+      // Elsewhere percents would be a line each.
+      const isSame = output.isTTY ? line === shown : line.replace(/\d+ %$/, '') === shown.replace(/\d+ %$/, '');
+      if (quiet || isSame) return;
+      output.write(output.isTTY ? `${blank()}${line}` : `${line}\n`);
+      shown = line;
+    },
+    clear() {
+      if (output.isTTY && shown !== '') output.write(blank());
+      shown = '';
+    },
+  };
+}

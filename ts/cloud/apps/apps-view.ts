@@ -1,0 +1,181 @@
+/** Apps as the dashboard shows them, and what its buttons do. */
+import { statSync } from 'node:fs';
+import type { Actor } from '../accounts/audit.js';
+import type {
+  AppDetail,
+  AppSummary,
+  AppsView,
+  EventSummary,
+  Health,
+  LogLine,
+  RevisionSummary,
+  RunnerSummary,
+} from '../dashboard/apps-view.js';
+import type { AppStore, EventRow } from './app-store.js';
+import type { AppControl, LogCursor } from './control.js';
+import type { LiveApp } from './live-app.js';
+import type { LiveRunner } from './live-runner.js';
+import { logFileOf } from './logs.js';
+import type { Supervisor } from './supervisor.js';
+import type { AppState, RevisionView } from './views.js';
+
+const LOOK_MS = 500;
+const SHOWN_EVENTS = 100;
+
+const HEALTH: Readonly<Record<string, Health>> = {
+  ready: 'good',
+  active: 'good',
+  idle: 'good',
+  failed: 'bad',
+  crashed: 'bad',
+  asleep: 'asleep',
+  empty: 'asleep',
+  retired: 'asleep',
+  stopped: 'asleep',
+};
+
+export interface LiveAppsParts {
+  readonly supervisor: Supervisor;
+  readonly store: AppStore;
+  readonly control: AppControl;
+  readonly logFolder: string;
+}
+
+export class LiveApps implements AppsView {
+  constructor(private readonly parts: LiveAppsParts) {}
+
+  list(): AppSummary[] {
+    return this.parts.control.list().map(toSummary);
+  }
+
+  find(org: string, name: string): AppDetail | null {
+    const app = this.parts.supervisor.find(org, name);
+    if (app === null) return null;
+    const state = this.parts.control.status(org, name);
+    const rows = this.parts.store.events(org, name, 0, SHOWN_EVENTS);
+    const { min, max, is_overridden: isOverridden } = state.scale;
+    return {
+      ...toSummary(state),
+      scale: { min, max, isOverridden },
+      revisions: [...state.revisions].reverse().map((each) => toRevision(each, state.revision)),
+      runners: [...app.runnersById.values()].map((runner) => this.#runner(app, runner)),
+      events: toEvents(rows).reverse(),
+    };
+  }
+
+  async rollBack(org: string, name: string, revision: number, actor: Actor): Promise<void> {
+    this.parts.control.rollBack(org, name, revision, actor);
+  }
+
+  async scale(org: string, name: string, scale: { min: number; max: number } | null, actor: Actor): Promise<void> {
+    this.parts.control.scale(org, name, scale, actor);
+  }
+
+  async restart(org: string, name: string, actor: Actor): Promise<void> {
+    this.parts.control.restart(org, name, actor);
+  }
+
+  logs(org: string, name: string, lines: number): LogLine[] {
+    const app = this.parts.supervisor.find(org, name);
+    if (app === null) return [];
+    const read = this.parts.control.logs(org, name, null).lines.slice(-lines);
+    return read.map(({ runner, text }) => ({ at: this.#writtenAt(app, runner), runner, text }));
+  }
+
+  onLog(org: string, name: string, listener: (line: LogLine) => void): () => void {
+    let cursor: LogCursor | null = null;
+    const look = (): void => {
+      if (this.parts.supervisor.find(org, name) === null) return;
+      const read = this.parts.control.logs(org, name, cursor);
+      // What was there before is what `logs` returns.
+      if (cursor !== null) for (const line of read.lines) listener({ at: Date.now(), ...line });
+      cursor = read.cursor;
+    };
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  onChange(listener: () => void): () => void {
+    const shown = () => JSON.stringify(this.list());
+    let before = shown();
+    const timer = setInterval(() => {
+      const now = shown();
+      if (now === before) return;
+      before = now;
+      listener();
+    }, LOOK_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  #runner(app: LiveApp, { id, facts, state, process, progress }: LiveRunner): RunnerSummary {
+    const isAlone = app.runnersById.size === 1;
+    const running = isAlone ? app.demand.running : 0;
+    const word = state === 'READY' ? (running > 0 ? 'busy' : 'idle') : state.toLowerCase();
+    const isStarting = state === 'LOADING' || state === 'WARMING';
+    const row = this.parts.store.runners(app.id).find((each) => each.id === id);
+    return {
+      id,
+      state: isStarting ? progress : word,
+      health: HEALTH[word] ?? 'busy',
+      reason: row?.reason ?? null,
+      revision: facts.revision,
+      pid: process?.pid ?? null,
+      running,
+      slots: facts.slots,
+      startedAt: toSeconds(row?.created_at ?? Date.now()),
+    };
+  }
+
+  #writtenAt(app: LiveApp, runner: string): number {
+    const file = logFileOf(this.parts.logFolder, app.id, runner);
+    return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+  }
+}
+
+function toSummary(state: AppState): AppSummary {
+  const { org, app, auth, reason, progress, url, model, revision, ready, demand } = state;
+  return {
+    ...{ org, name: app, reason: progress === null ? reason : null, url, model, revision, ready },
+    auth: auth === 'public' ? 'public' : 'private',
+    state: progress ?? state.state,
+    health: HEALTH[state.state] ?? 'busy',
+    running: demand.running,
+    queued: demand.queued,
+  };
+}
+
+function toRevision(view: RevisionView, active: number | null): RevisionSummary {
+  const { number, state, reason, created_at: at, activated_at: activatedAt, author, message, digest } = view;
+  const canRollBack = activatedAt !== null && number !== active && state === 'retired';
+  const shown = state === 'failed' ? reason : null;
+  return {
+    number,
+    state,
+    health: HEALTH[state] ?? 'busy',
+    reason: shown,
+    createdAt: toSeconds(at),
+    author,
+    message,
+    digest,
+    canRollBack,
+  };
+}
+
+/** Each with the state that its subject had before. */
+function toEvents(rows: readonly EventRow[]): EventSummary[] {
+  const before = new Map<string, string>();
+  return rows.map(({ at, runner, revision, state, reason }) => {
+    const subject = runner !== null ? `runner ${runner}` : revision === null ? 'app' : `revision ${revision}`;
+    const from = before.get(subject);
+    const to = state.toLowerCase();
+    before.set(subject, to);
+    return { at: toSeconds(at), subject, change: from === undefined ? to : `${from} → ${to}`, reason };
+  });
+}
+
+function toSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}

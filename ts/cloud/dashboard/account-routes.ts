@@ -1,0 +1,108 @@
+/** The page of one's own account: password and sessions. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
+import { SIGN_IN_URL } from './guard.js';
+import { type Html, html } from './html.js';
+import { BASE, heading, type Notice, sendPage, tokenField, type Viewer } from './page.js';
+import { FORM_LIMIT, SentForm } from './sent-form.js';
+import { newPasswordFields, problemWith } from './sign-in-routes.js';
+import { timeTag } from './words.js';
+
+const URL = `${BASE}/account`;
+
+export function accountRoutes(app: FastifyInstance, context: DashboardContext): void {
+  const { accounts, guard } = context;
+  app.get(
+    URL,
+    signedIn(context, (request, reply, viewer) => {
+      const isChanged = (request.query as { changed?: unknown }).changed === 'password';
+      return show(context, reply, viewer, isChanged ? CHANGED : null);
+    }),
+  );
+  passwordRoute(app, context);
+  app.post(
+    `${URL}/sessions/:id/end`,
+    { bodyLimit: FORM_LIMIT },
+    changing(context, (request, reply, viewer) => {
+      const { id } = request.params as { id: string };
+      const { userId, userName } = viewer.session;
+      if (accounts.sessions.end(userId, id)) {
+        accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end', subject: userName });
+      }
+      return reply.redirect(URL, 303);
+    }),
+  );
+  app.post(
+    `${URL}/sign-out-everywhere`,
+    { bodyLimit: FORM_LIMIT },
+    changing(context, (request, reply, viewer) => {
+      const { session } = viewer;
+      accounts.sessions.endAll(session.userId);
+      accounts.audit.add({ actor: actorOf(viewer, request), action: 'session.end_all', subject: session.userName });
+      guard.signOut(request, reply, session);
+      return reply.redirect(SIGN_IN_URL, 303);
+    }),
+  );
+}
+
+const CHANGED: Notice = { kind: 'good', text: 'Your password is changed, and all other sessions are over.' };
+
+function passwordRoute(app: FastifyInstance, context: DashboardContext): void {
+  const { accounts, guard } = context;
+  app.post(
+    `${URL}/password`,
+    { bodyLimit: FORM_LIMIT },
+    changing(context, async (request, reply, viewer) => {
+      const { session } = viewer;
+      const form = new SentForm(request.body);
+      const refuse = (status: number, text: string) => show(context, reply.code(status), viewer, { kind: 'bad', text });
+      const problem = problemWith(form.exact('password'), form.exact('again'));
+      if (problem) return refuse(400, problem);
+      const tried = await tryPassword(context, request, session.userName, form.exact('current'));
+      if ('problem' in tried) {
+        const isWrong = tried.seconds === undefined;
+        return refuse(isWrong ? 403 : 429, isWrong ? 'That is not your current password.' : tried.problem);
+      }
+      await accounts.users.setPassword(session.userId, form.exact('password'));
+      accounts.audit.add({ actor: actorOf(viewer, request), action: 'password.set', subject: session.userName });
+      guard.signIn(request, reply, session.userId);
+      return reply.redirect(`${URL}?changed=password`, 303);
+    }),
+  );
+}
+
+function show({ accounts }: DashboardContext, reply: FastifyReply, viewer: Viewer, notice: Notice | null) {
+  const { session, formToken } = viewer;
+  const sessions = accounts.sessions.list(session.userId);
+  const body = html`${heading('Account', null, html`You sign in with the name <strong>${session.userName}</strong>.`)}
+<section class="card form" aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
+<form method="post" action="${URL}/password">${tokenField(formToken)}
+<input type="hidden" name="username" value="${session.userName}" autocomplete="username">
+<label>Current password<input name="current" type="password" autocomplete="current-password" required maxlength="1024"></label>
+${newPasswordFields()}
+<div class="actions"><button class="primary">Change password</button></div></form></section>
+<section class="card" aria-labelledby="sessions-heading"><h2 id="sessions-heading">Where you are signed in</h2>
+<ul class="rows">${sessions.map((each) => sessionRow(each, viewer))}</ul>
+<form method="post" action="${URL}/sign-out-everywhere" class="actions">${tokenField(formToken)}<button class="danger">Sign out everywhere</button></form></section>`;
+  return sendPage(reply, { title: 'Account', at: 'account', viewer, notice, body });
+}
+
+function sessionRow(each: Viewer['session'], { session, formToken }: Viewer): Html {
+  const isThis = each.id === session.id;
+  const name = browserName(each.browser);
+  return html`<li><div><strong>${name}</strong>${isThis && html` <span class="tag">this one</span>`}
+<span class="sub">${each.address} · signed in ${timeTag(each.createdAt)} · seen ${timeTag(each.seenAt)}</span></div>
+${
+  !isThis &&
+  html`<form method="post" action="${URL}/sessions/${each.id}/end">${tokenField(formToken)}<button class="quiet">Sign out<span class="hidden"> ${name} at ${each.address}</span></button></form>`
+}</li>`;
+}
+
+/** What people call it; the names stand in this order because each one's text has those after it. */
+function browserName(browser: string): string {
+  const known = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => browser.includes(`${name}/`));
+  const names: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera' };
+  const system = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'].find((name) => browser.includes(name));
+  const name = known === undefined ? browser.slice(0, 40) || 'Unknown' : (names[known] ?? known);
+  return system === undefined ? name : `${name} on ${system.replace(' OS X', '')}`;
+}

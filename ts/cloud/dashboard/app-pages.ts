@@ -1,0 +1,125 @@
+/** Apps: the list, and one with its revisions, runners and events. */
+import type { AppDetail, AppSummary, EventSummary, Health, RevisionSummary, RunnerSummary } from './apps-view.js';
+import { type Html, html } from './html.js';
+import { BASE, confirmed, emptyState, heading, type PageParts, tokenField, type Viewer } from './page.js';
+import { timeTag } from './words.js';
+
+export function appUrl({ org, name }: Pick<AppSummary, 'org' | 'name'>): string {
+  return `${BASE}/apps/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
+}
+
+/** The script replaces what is in it when something has changed. */
+function live(body: Html): Html {
+  return html`<div data-live="${BASE}/live/changes">${body}</div>`;
+}
+
+export function stateTag(state: string, health: Health): Html {
+  return html`<span class="state ${health}">${state}</span>`;
+}
+
+export function appListPage(viewer: Viewer, apps: readonly AppSummary[]): PageParts {
+  const body = html`${heading('Apps')}${live(
+    apps.length > 0
+      ? html`<ul class="apps">${apps.map(appCard)}</ul>`
+      : emptyState(
+          'No apps yet',
+          html`A script and one command bring an app up: <code>chasqui deploy app.ts::chat</code>`,
+        ),
+  )}`;
+  return { title: 'Apps', at: 'apps', viewer, body };
+}
+
+function appCard(app: AppSummary): Html {
+  const { org, name, auth, state, health, reason, revision, ready, running, queued } = app;
+  return html`<li class="card app"><div class="line"><h2><a href="${appUrl(app)}"><span class="faint">${org}/</span>${name}</a></h2>
+${stateTag(state, health)}</div>
+${reason && html`<p class="reason">${reason}</p>`}
+<p class="sub"><code>${app.url}</code></p>
+<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', ready)}${fact('Running', running)}${fact('Waiting', queued)}</dl></li>`;
+}
+
+function fact(label: string, value: string | number): Html {
+  return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+}
+
+export function appPage(viewer: Viewer, app: AppDetail): PageParts {
+  const { org, name, auth, state, health, reason, revision, ready, running, queued, scale } = app;
+  const actions = html`<a class="button" href="${appUrl(app)}/logs">Logs</a>${restartForm(app, viewer)}`;
+  const body = html`${heading(html`<span class="faint">${org}/</span>${name}`, actions, html`<code>${app.url}</code>`)}
+${live(html`<div class="split"><section class="card" aria-labelledby="now"><div class="line"><h2 id="now">Now</h2>${stateTag(state, health)}${reason && html`<p class="reason">${reason}</p>`}</div>
+<dl class="facts">${fact('Access', auth)}${fact('Revision', revision ?? '–')}${fact('Runners', `${ready} of ${scale.max}`)}${fact('Running', running)}${fact('Waiting', queued)}</dl></section>
+${scaleCard(app, viewer)}</div>
+<section aria-labelledby="runners"><h2 id="runners">Runners</h2>${
+  app.runners.length > 0
+    ? runnerTable(app.runners)
+    : html`<p class="hint">None now. ${scale.min === 0 && 'The next request starts one.'}</p>`
+}</section>
+<section aria-labelledby="revisions"><h2 id="revisions">Revisions</h2>${revisionTable(app, viewer)}</section>
+<section aria-labelledby="events"><h2 id="events">Events</h2>${eventList(app.events)}</section>`)}`;
+  return { title: `${org}/${name}`, at: 'apps', viewer, body };
+}
+
+function restartForm(app: AppDetail, { formToken }: Viewer): Html {
+  return confirmed({
+    label: 'Restart',
+    what: 'New runners of the same revision take over; requests that are under way are finished first.',
+    action: `${appUrl(app)}/restart`,
+    button: 'Restart runners',
+    formToken,
+  });
+}
+
+function scaleCard(app: AppDetail, { formToken }: Viewer): Html {
+  const { min, max, isOverridden } = app.scale;
+  return html`<section class="card" aria-labelledby="scale"><h2 id="scale">Scale</h2>
+<form method="post" action="${appUrl(app)}/scale" class="inline">${tokenField(formToken)}
+<label>At least<input name="min" type="number" min="0" max="1000" value="${min}" required></label>
+<label>At most<input name="max" type="number" min="0" max="1000" value="${max}" required></label>
+<button>Set</button>
+${isOverridden && html`<button class="quiet" name="by" value="script" formnovalidate>Back to the script's</button>`}</form>
+<p class="hint">${isOverridden ? 'Set here; it stays when the app is deployed again.' : 'As the deployment script says.'}</p></section>`;
+}
+
+function runnerTable(runners: readonly RunnerSummary[]): Html {
+  return html`<div class="table" role="region" aria-label="Table of runners" tabindex="0"><table class="cards"><caption class="hidden">Runners</caption>
+<thead><tr><th scope="col">Runner</th><th scope="col">State</th><th scope="col">Revision</th><th scope="col">Busy</th><th scope="col">Process</th><th scope="col">Started</th></tr></thead>
+<tbody>${runners.map(
+    ({ id, state, health, reason, revision, running, slots, pid, startedAt }) => html`<tr>
+<th scope="row"><code>${id}</code></th><td data-label="State">${stateTag(state, health)}${reason && html`<span class="sub">${reason}</span>`}</td>
+<td data-label="Revision">${revision}</td><td data-label="Busy">${running} of ${slots}</td><td data-label="Process">${pid ?? '–'}</td>
+<td data-label="Started">${timeTag(startedAt)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+function revisionTable(app: AppDetail, { formToken }: Viewer): Html {
+  return html`<div class="table" role="region" aria-label="Table of revisions" tabindex="0"><table class="cards"><caption class="hidden">Revisions, the newest first</caption>
+<thead><tr><th scope="col">Revision</th><th scope="col">State</th><th scope="col">Deployed</th><th scope="col">Message</th><th scope="col"><span class="hidden">Change</span></th></tr></thead>
+<tbody>${app.revisions.map((revision) => revisionRow(app, revision, formToken))}</tbody></table></div>`;
+}
+
+function revisionRow(app: AppDetail, revision: RevisionSummary, formToken: string): Html {
+  const { number, state, health, reason, createdAt, author, message, digest, canRollBack } = revision;
+  return html`<tr><th scope="row">${number}<span class="sub"><code>${digest.slice(0, 12)}</code></span></th>
+<td data-label="State">${stateTag(state, health)}${reason && html`<span class="sub">${reason}</span>`}</td>
+<td data-label="Deployed">${timeTag(createdAt)}<span class="sub">${author}</span></td>
+<td data-label="Message">${message ?? html`<span class="faint">None</span>`}</td>
+<td class="last">${
+    canRollBack &&
+    confirmed({
+      label: 'Roll back',
+      what: `Revision ${number} is started and, once it is ready, takes the place of the active one.`,
+      action: `${appUrl(app)}/roll-back`,
+      button: `Roll back to ${number}`,
+      formToken,
+      fields: { revision: number },
+    })
+  }</td></tr>`;
+}
+
+function eventList(events: readonly EventSummary[]): Html {
+  if (events.length === 0) return html`<p class="hint">None yet.</p>`;
+  return html`<ol class="events">${events.map(
+    ({ at, subject, change, reason }) =>
+      html`<li>${timeTag(at)}<span><strong>${subject}</strong> ${change}${reason && html`<span class="sub">${reason}</span>`}</span></li>`,
+  )}</ol>`;
+}

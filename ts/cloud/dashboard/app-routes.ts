@@ -1,0 +1,101 @@
+/** The pages of apps: the list, one app, its logs, and what can be done to it. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChasquiError, ERRORS } from '../../errors.js';
+import type { Actor } from '../accounts/audit.js';
+import { appListPage, appPage } from './app-pages.js';
+import type { AppDetail } from './apps-view.js';
+import { actorOf, changing, type DashboardContext, signedIn } from './context.js';
+import { LiveStreams } from './live-streams.js';
+import { logsPage } from './logs-page.js';
+import { BASE, sendPage, type Viewer } from './page.js';
+import { FORM_LIMIT, SentForm } from './sent-form.js';
+
+const LOG_LINES = 500;
+const APP = `${BASE}/apps/:org/:name`;
+
+export function appRoutes(app: FastifyInstance, context: DashboardContext): void {
+  const { apps, accounts } = context;
+  const streams = new LiveStreams((id) => accounts.sessions.isOpen(id));
+  app.addHook('preClose', async () => streams.close());
+  app.get(
+    `${BASE}/apps`,
+    signedIn(context, (_request, reply, viewer) => sendPage(reply, appListPage(viewer, apps.list()))),
+  );
+  app.get(
+    APP,
+    signedIn(context, (request, reply, viewer) => sendPage(reply, appPage(viewer, find(context, request)))),
+  );
+  app.get(
+    `${APP}/logs`,
+    signedIn(context, (request, reply, viewer) => {
+      const found = find(context, request);
+      return sendPage(reply, logsPage(viewer, found, apps.logs(found.org, found.name, LOG_LINES)));
+    }),
+  );
+  app.get(
+    `${BASE}/live/changes`,
+    signedIn(context, (_request, reply, viewer) => {
+      streams.open(reply, viewer.session.id, (send) => apps.onChange(() => send('change')));
+    }),
+  );
+  app.get(
+    `${BASE}/live/logs/:org/:name`,
+    signedIn(context, (request, reply, viewer) => {
+      const { org, name } = find(context, request);
+      streams.open(reply, viewer.session.id, (send) => apps.onLog(org, name, (line) => send('line', line)));
+    }),
+  );
+  changeRoutes(app, context);
+}
+
+function changeRoutes(app: FastifyInstance, context: DashboardContext): void {
+  const { apps } = context;
+  const change = (path: string, act: (found: AppDetail, form: SentForm, actor: Actor) => Promise<void>) => {
+    app.post(
+      `${APP}/${path}`,
+      { bodyLimit: FORM_LIMIT },
+      changing(context, async (request, reply, viewer) => {
+        const found = find(context, request);
+        try {
+          await act(found, new SentForm(request.body), actorOf(viewer, request));
+        } catch (error) {
+          return refused(context, request, reply, viewer, error);
+        }
+        return reply.redirect(`${BASE}/apps/${found.org}/${found.name}`, 303);
+      }),
+    );
+  };
+  change('roll-back', ({ org, name }, form, actor) => apps.rollBack(org, name, numberIn(form, 'revision'), actor));
+  change('restart', ({ org, name }, _form, actor) => apps.restart(org, name, actor));
+  change('scale', ({ org, name }, form, actor) => {
+    const isScript = form.text('by') === 'script';
+    return apps.scale(org, name, isScript ? null : { min: numberIn(form, 'min'), max: numberIn(form, 'max') }, actor);
+  });
+}
+
+/** What cannot be done is said on the page of the app; other errors have a page of their own. */
+function refused(
+  context: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  viewer: Viewer,
+  error: unknown,
+): FastifyReply {
+  if (!(error instanceof ChasquiError) || ERRORS[error.code].status >= 500) throw error;
+  reply.code(ERRORS[error.code].status);
+  return sendPage(reply, { ...appPage(viewer, find(context, request)), notice: { kind: 'bad', text: error.message } });
+}
+
+/** What is no number is refused by what takes it. */
+function numberIn(form: SentForm, name: string): number {
+  const text = form.text(name);
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new ChasquiError('invalid_value', `\`${name}\` must be a whole number.`, name);
+}
+
+function find({ apps }: DashboardContext, request: FastifyRequest): AppDetail {
+  const { org, name } = request.params as { org: string; name: string };
+  const found = apps.find(org, name);
+  if (found) return found;
+  throw new ChasquiError('unknown_url', 'There is no app at this address. It may have been deleted.');
+}

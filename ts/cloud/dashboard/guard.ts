@@ -1,0 +1,138 @@
+/**
+ * Who looks at the dashboard, and whether a change was meant. Cookies are read here and nowhere else: they open nothing
+ * but the dashboard, and API keys do not open it.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { formTokenOf, isSame, newSecret } from '../accounts/secret.js';
+import type { Session, Sessions } from '../accounts/sessions.js';
+import { BASE, type Viewer } from './page.js';
+import { SentForm } from './sent-form.js';
+
+const WEEK_SECONDS = 7 * 24 * 3600;
+const SECRET = /^[\w-]{43}$/;
+
+/** Thrown where a change is not known to come from a page of ours. */
+export class NotOurForm extends Error {}
+
+export class Guard {
+  readonly #sessions: Sessions;
+  readonly #publicUrl: () => string;
+
+  constructor(sessions: Sessions, publicUrl: () => string) {
+    this.#sessions = sessions;
+    this.#publicUrl = publicUrl;
+  }
+
+  /** Null for those who are not signed in. */
+  viewer(request: FastifyRequest): Viewer | null {
+    const secret = cookie(request, this.#cookieName(request, 'session'));
+    const session = secret === null ? null : this.#sessions.find(secret);
+    return secret === null || session === null ? null : { session, formToken: formTokenOf(secret) };
+  }
+
+  /** Whatever cookie the browser had before, nobody but it knows the new one. */
+  signIn(request: FastifyRequest, reply: FastifyReply, userId: string): void {
+    const browser = request.headers['user-agent'] ?? '';
+    const secret = this.#sessions.begin(userId, { address: request.ip, browser });
+    this.#setCookie(request, reply, 'session', secret, WEEK_SECONDS);
+    this.#setCookie(request, reply, 'visit', '', 0);
+  }
+
+  signOut(request: FastifyRequest, reply: FastifyReply, session: Session): void {
+    this.#sessions.end(session.userId, session.id);
+    this.#setCookie(request, reply, 'session', '', 0);
+  }
+
+  /** What the forms carry of those who are not signed in yet. */
+  visitToken(request: FastifyRequest, reply: FastifyReply): string {
+    const known = cookie(request, this.#cookieName(request, 'visit'));
+    const secret = known ?? newSecret();
+    if (known === null) this.#setCookie(request, reply, 'visit', secret, 3600);
+    return formTokenOf(secret);
+  }
+
+  /** Throws `NotOurForm` unless the browser says that the form is ours, and the form knows what only ours know. */
+  checkForm(request: FastifyRequest, kind: CookieKind): void {
+    this.#checkOrigin(request);
+    const secret = cookie(request, this.#cookieName(request, kind));
+    const token = new SentForm(request.body).exact('form_token');
+    if (secret === null || !isSame(token, formTokenOf(secret))) throw new NotOurForm('the form is old');
+  }
+
+  /** Browsers of the last years send both headers with every form. */
+  #checkOrigin({ headers, protocol, host }: FastifyRequest): void {
+    const site = headers['sec-fetch-site'];
+    if (site !== undefined && site !== 'same-origin') throw new NotOurForm(`the form came from ${site}`);
+    if (headers.origin === undefined && site === undefined) throw new NotOurForm('the form came from nowhere');
+    if (headers.origin !== undefined && !this.#isOurs(headers.origin, `${protocol}://${host}`)) {
+      throw new NotOurForm('the form came from another site');
+    }
+  }
+
+  /**
+   * The name that the request was sent to counts for this machine's own addresses only: any name can be made to lead
+   * here by whoever owns it.
+   */
+  #isOurs(origin: string, asked: string): boolean {
+    if (origin === new URL(this.#publicUrl()).origin) return true;
+    return origin === asked && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
+  }
+
+  /** Over TLS browsers hold `__Host-` cookies to this very host; without it they would refuse them. */
+  #cookieName(request: FastifyRequest, kind: CookieKind): string {
+    return `${this.#isSecure(request) ? '__Host-' : ''}chasqui-${kind}`;
+  }
+
+  /** Also where a proxy in front has the certificate. */
+  #isSecure({ protocol, hostname }: FastifyRequest): boolean {
+    return protocol === 'https' || (this.#publicUrl().startsWith('https:') && !isLoopback(hostname));
+  }
+
+  #setCookie(request: FastifyRequest, reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {
+    const name = this.#cookieName(request, kind);
+    const parts = [`${name}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+    if (this.#isSecure(request)) parts.push('Secure');
+    // A reply may set both.
+    const others = [reply.getHeader('set-cookie') ?? []].flat().map(String);
+    reply.header('set-cookie', [...others, parts.join('; ')]);
+  }
+}
+
+type CookieKind = 'session' | 'visit';
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
+}
+
+/** Null too for what was never a value of ours. */
+function cookie({ headers }: FastifyRequest, name: string): string | null {
+  const prefix = `${name}=`;
+  const found = (headers.cookie ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(prefix));
+  const value = found.length === 1 ? (found[0] as string).slice(prefix.length) : '';
+  return SECRET.test(value) ? value : null;
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'", "form-action 'self'"],
+    ...["base-uri 'none'", "frame-ancestors 'none'"],
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With `no-referrer` browsers would not say where a form comes from either.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  'cache-control': 'no-store',
+};
+
+export function protectPages(reply: FastifyReply): void {
+  reply.headers(HEADERS);
+}
+
+export const SIGN_IN_URL = `${BASE}/sign-in`;

@@ -1,0 +1,151 @@
+/** The pages of keys. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import { SCOPES, type Scope } from '../../keys/key-settings.js';
+import type { NewKeySettings } from '../../keys/key-store.js';
+import { createKey, revokeKey } from '../accounts/key-changes.js';
+import { actorOf, changing, type DashboardContext, signedIn, tryPassword } from './context.js';
+import { type KeyForm, keyListPage, newKeyPage, shownKeyPage } from './key-pages.js';
+import { BASE, sendPage, type Viewer } from './page.js';
+import { FORM_LIMIT, SentForm } from './sent-form.js';
+
+const DAY_SECONDS = 86_400;
+const MIB = 2 ** 20;
+/** What the form proposes, in days; other days are typed as a date. */
+export const EXPIRIES: readonly (readonly [value: string, label: string])[] = [
+  ['never', 'Never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+  ['date', 'On a date …'],
+];
+
+export function keyRoutes(app: FastifyInstance, context: DashboardContext): void {
+  const { accounts, newKeys, publicUrl } = context;
+  app.get(
+    `${BASE}/keys`,
+    signedIn(context, (_request, reply, viewer) => sendPage(reply, keyListPage(viewer, accounts.keys.list()))),
+  );
+  app.get(
+    `${BASE}/keys/new`,
+    signedIn(context, (_request, reply, viewer) => showForm(context, reply, viewer, EMPTY_FORM, null)),
+  );
+  app.post(
+    `${BASE}/keys`,
+    { bodyLimit: FORM_LIMIT },
+    changing(context, (request, reply, viewer) => create(context, request, reply, viewer)),
+  );
+  app.get(
+    `${BASE}/keys/:id/created`,
+    signedIn(context, (request, reply, viewer) => {
+      const { id } = request.params as { id: string };
+      const key = newKeys.take(viewer.session.id, id);
+      const made = accounts.keys.find(id);
+      // It was shown before, or a minute has gone by.
+      if (key === null || !made) return reply.redirect(`${BASE}/keys`, 303);
+      return sendPage(reply, shownKeyPage(viewer, key, made, publicUrl(), context.apps.list()));
+    }),
+  );
+  app.post(
+    `${BASE}/keys/:id/revoke`,
+    { bodyLimit: FORM_LIMIT },
+    changing(context, (request, reply, viewer) => {
+      revokeKey(accounts, actorOf(viewer, request), (request.params as { id: string }).id);
+      return reply.redirect(`${BASE}/keys`, 303);
+    }),
+  );
+}
+
+async function create(context: DashboardContext, request: FastifyRequest, reply: FastifyReply, viewer: Viewer) {
+  const { accounts, newKeys } = context;
+  const { session } = viewer;
+  const sent = new SentForm(request.body);
+  const form = readForm(sent);
+  if (!accounts.sessions.isConfirmed(session)) {
+    const tried = await tryPassword(context, request, session.userName, sent.exact('password'));
+    if ('problem' in tried) {
+      const text = tried.seconds === undefined ? 'That is not your password.' : tried.problem;
+      return showForm(context, reply.code(tried.seconds === undefined ? 403 : 429), viewer, form, text);
+    }
+    accounts.sessions.confirm(session.id);
+  }
+  try {
+    const { key, made } = createKey(accounts, actorOf(viewer, request), toSettings(form));
+    newKeys.put(session.id, made.id, key);
+    return reply.redirect(`${BASE}/keys/${made.id}/created`, 303);
+  } catch (error) {
+    if (!(error instanceof ChasquiError) || error.code !== 'invalid_value') throw error;
+    // The confirmation that was just given shall count on the page as well.
+    const fresh = { ...viewer, session: { ...session, confirmedAt: Math.floor(Date.now() / 1000) } };
+    return showForm(context, reply.code(400), fresh, form, inWords(error));
+  }
+}
+
+function showForm(
+  { accounts, apps }: DashboardContext,
+  reply: FastifyReply,
+  viewer: Viewer,
+  form: KeyForm,
+  problem: string | null,
+) {
+  const asksPassword = !accounts.sessions.isConfirmed(viewer.session);
+  return sendPage(reply, newKeyPage({ viewer, form, problem, asksPassword, apps: apps.list(), expiries: EXPIRIES }));
+}
+
+const EMPTY_FORM: KeyForm = {
+  ...{ name: '', org: '', app: '', scopes: ['call'], expires: '90', date: '' },
+  ...{ requestsPerMinute: '', tokensPerMinute: '', concurrency: '', bodyMib: '' },
+};
+
+function readForm(sent: SentForm): KeyForm {
+  return {
+    ...{ name: sent.text('name'), org: sent.text('org'), app: sent.text('app') },
+    scopes: SCOPES.filter((scope) => sent.all('scopes').includes(scope)),
+    ...{ expires: sent.text('expires'), date: sent.text('date'), requestsPerMinute: sent.text('requests_per_minute') },
+    ...{ tokensPerMinute: sent.text('tokens_per_minute'), concurrency: sent.text('concurrency') },
+    bodyMib: sent.text('body_mib'),
+  };
+}
+
+/** Ranges are checked where the key is made. */
+function toSettings(form: KeyForm): NewKeySettings {
+  const bodyMib = numberOf(form.bodyMib);
+  return {
+    ...{ name: form.name || null, org: form.org || null, app: form.app || null, scopes: form.scopes as Scope[] },
+    expiresAt: expiryOf(form),
+    limits: {
+      requestsPerMinute: numberOf(form.requestsPerMinute),
+      tokensPerMinute: numberOf(form.tokensPerMinute),
+      concurrency: numberOf(form.concurrency),
+      bodyBytes: bodyMib === null ? null : bodyMib * MIB,
+    },
+  };
+}
+
+/** A date is good until its end, in Greenwich. */
+function expiryOf({ expires, date }: KeyForm): number | null {
+  if (expires === 'never') return null;
+  if (expires === 'date') return Math.floor(Date.parse(`${date}T23:59:59Z`) / 1000);
+  return Math.floor(Date.now() / 1000) + Number(expires) * DAY_SECONDS;
+}
+
+function numberOf(text: string): number | null {
+  const digits = text.replace(/[\s_,]/g, '');
+  if (digits === '') return null;
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN;
+}
+
+const FIELD_NAMES: Readonly<Record<string, string>> = {
+  ...{ name: 'The name', org: 'The organisation', app: 'The app', scopes: 'What it may do', expires_at: 'The expiry' },
+  'limits.requests_per_minute': 'Requests a minute',
+  'limits.tokens_per_minute': 'Tokens a minute',
+  'limits.concurrency': 'Requests at once',
+  'limits.body_bytes': 'The largest body',
+};
+
+/** The error as a person reads it, who sees labels and not the names of fields. */
+function inWords({ message, param }: ChasquiError): string {
+  const label = FIELD_NAMES[param ?? ''];
+  return label ? message.replace(`\`${param}\``, label) : message;
+}

@@ -1,0 +1,22 @@
+/** What the runners of an app print, as it comes. */
+import { appUrl } from './app-pages.js';
+import type { AppSummary, LogLine } from './apps-view.js';
+import { type Html, html } from './html.js';
+import { BASE, heading, type PageParts, type Viewer } from './page.js';
+
+export function logsPage(viewer: Viewer, app: AppSummary, lines: readonly LogLine[]): PageParts {
+  const { org, name } = app;
+  const back = html`<a class="button quiet" href="${appUrl(app)}">Back to the app</a>`;
+  const source = `${BASE}/live/logs/${encodeURIComponent(org)}/${encodeURIComponent(name)}`;
+  const body = html`${heading(html`Logs of <span class="faint">${org}/</span>${name}`, back)}
+<div class="log-bar"><label class="choice"><input type="checkbox" id="follow" checked><span>Follow</span></label>
+<span class="hint" id="log-state" role="status"></span></div>
+<div class="log" role="log" aria-label="Log lines" tabindex="0" aria-live="off" data-log="${source}">${lines.map(lineOf)}</div>
+${lines.length === 0 && html`<p class="hint">Nothing has been printed yet.</p>`}`;
+  return { title: `Logs of ${org}/${name}`, at: 'apps', viewer, body };
+}
+
+/** `dashboard.js` makes the same of lines that come later. */
+function lineOf({ at, runner, text }: LogLine): Html {
+  return html`<div><time>${new Date(at).toISOString().slice(11, 23)}</time><b>${runner}</b><span>${text}</span></div>`;
+}

@@ -1,0 +1,137 @@
+/** Signing in and out, and setting a password by a one-time link. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import { checkPassword, MIN_PASSWORD_LENGTH } from '../accounts/password.js';
+import { changing, type DashboardContext, nextUrl, tryPassword } from './context.js';
+import { FailedSignIns } from './failed-sign-ins.js';
+import { SIGN_IN_URL } from './guard.js';
+import { type Html, html } from './html.js';
+import { BASE, type Notice, sendPage, tokenField } from './page.js';
+import { FORM_LIMIT, SentForm } from './sent-form.js';
+
+export function signInRoutes(app: FastifyInstance, context: DashboardContext): void {
+  signInRoute(app, context);
+  setupRoute(app, context);
+  app.post(
+    `${BASE}/sign-out`,
+    changing(context, (request, reply, { session }) => {
+      context.guard.signOut(request, reply, session);
+      return reply.redirect(SIGN_IN_URL, 303);
+    }),
+  );
+}
+
+function signInRoute(app: FastifyInstance, context: DashboardContext): void {
+  const { accounts, guard } = context;
+  const failures = new FailedSignIns(accounts.audit);
+  const show = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form: { next: string; name: string },
+    notice?: Notice,
+  ) => {
+    const token = guard.visitToken(request, reply);
+    const body = signInForm(token, form.next, form.name, accounts.needsSetup());
+    return sendPage(reply, { title: 'Sign in', notice: notice ?? null, body });
+  };
+  app.get(SIGN_IN_URL, async (request, reply) => {
+    const next = nextUrl((request.query as { next?: unknown }).next);
+    if (guard.viewer(request)) return reply.redirect(next, 303);
+    return show(request, reply, { next, name: '' });
+  });
+  app.post(SIGN_IN_URL, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
+    guard.checkForm(request, 'visit');
+    const form = new SentForm(request.body);
+    const [name, next] = [form.text('name').slice(0, 100), nextUrl(form.text('next'))];
+    const tried = await tryPassword(context, request, name, form.exact('password'));
+    if ('problem' in tried) {
+      if (tried.seconds === undefined) failures.add(name, request.ip);
+      else reply.header('retry-after', tried.seconds);
+      reply.code(tried.seconds === undefined ? 401 : 429);
+      return show(request, reply, { next, name }, { kind: 'bad', text: tried.problem });
+    }
+    const before = guard.viewer(request);
+    if (before) accounts.sessions.end(before.session.userId, before.session.id);
+    guard.signIn(request, reply, tried.user.id);
+    const actor = { kind: 'user', name: tried.user.name, org: null, app: null, address: request.ip } as const;
+    accounts.audit.add({ actor, action: 'sign_in', subject: tried.user.name });
+    return reply.redirect(next, 303);
+  });
+}
+
+function setupRoute(app: FastifyInstance, context: DashboardContext): void {
+  const { accounts, guard } = context;
+  const url = `${BASE}/setup/:secret`;
+  const secretOf = (request: FastifyRequest) => (request.params as { secret: string }).secret.slice(0, 100);
+  const show = (request: FastifyRequest, reply: FastifyReply, notice?: Notice) => {
+    const user = accounts.users.ofLink(secretOf(request));
+    if (!user) return sendPage(reply.code(404), { title: 'Set password', body: usedLink() });
+    const body = setupForm(guard.visitToken(request, reply), user.name, request.url);
+    return sendPage(reply, { title: 'Set password', notice: notice ?? null, body });
+  };
+  app.get(url, async (request, reply) => show(request, reply));
+  app.post(url, { bodyLimit: FORM_LIMIT }, async (request, reply) => {
+    guard.checkForm(request, 'visit');
+    const form = new SentForm(request.body);
+    const problem = problemWith(form.exact('password'), form.exact('again'));
+    if (problem) return show(request, reply.code(400), { kind: 'bad', text: problem });
+    const user = await accounts.users.setPasswordByLink(secretOf(request), form.exact('password'));
+    if (!user) return show(request, reply);
+    guard.signIn(request, reply, user.id);
+    const actor = { kind: 'user', name: user.name, org: null, app: null, address: request.ip } as const;
+    accounts.audit.add({ actor, action: 'password.set', subject: user.name, detail: { by: 'link' } });
+    return reply.redirect(`${BASE}/keys`, 303);
+  });
+}
+
+/** Null for a password that may be set. */
+export function problemWith(password: string, again: string): string | null {
+  if (password !== again) return 'The two are not the same. Type the password once more.';
+  try {
+    checkPassword(password);
+    return null;
+  } catch (error) {
+    if (error instanceof ChasquiError) return error.message;
+    throw error;
+  }
+}
+
+function signInForm(token: string, next: string, name: string, needsSetup: boolean): Html {
+  return html`<form class="card narrow" method="post" action="${SIGN_IN_URL}">
+<h1>Sign in</h1>
+${
+  needsSetup &&
+  html`<p class="hint">Nobody has a password yet. Open the one-time link that the cloud printed when it started, or make
+another with <code>chasqui cloud setup-link</code>.</p>`
+}
+${tokenField(token)}<input type="hidden" name="next" value="${next}">
+<label>Name<input name="name" value="${name || 'owner'}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="64"></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024" autofocus></label>
+<button class="primary wide">Sign in</button>
+<p class="hint">Forgotten? <code>chasqui cloud setup-link</code> on the machine of the cloud makes a link for setting a new one.</p>
+</form>`;
+}
+
+function setupForm(token: string, name: string, action: string): Html {
+  return html`<form class="card narrow" method="post" action="${action}">
+<h1>Set your password</h1>
+<p class="hint">You will sign in with the name <strong>${name}</strong>. This link works once.</p>
+${tokenField(token)}<input type="hidden" name="username" value="${name}" autocomplete="username">
+${newPasswordFields()}
+<button class="primary wide">Set password and sign in</button>
+</form>`;
+}
+
+export function newPasswordFields(): Html {
+  return html`<label>New password<input name="password" type="password" autocomplete="new-password" required
+minlength="${MIN_PASSWORD_LENGTH}" maxlength="1024" aria-describedby="password-hint"></label>
+<p class="hint" id="password-hint">At least ${MIN_PASSWORD_LENGTH} characters; a sentence makes a good one.</p>
+<label>The same again<input name="again" type="password" autocomplete="new-password" required maxlength="1024"></label>`;
+}
+
+function usedLink(): Html {
+  return html`<div class="card narrow"><h1>This link is used up</h1>
+<p>A link for setting a password works once, and for half an hour. Make another on the machine of the cloud:</p>
+<pre class="command"><code>chasqui cloud setup-link</code></pre>
+<p><a class="button" href="${SIGN_IN_URL}">Sign in</a></p></div>`;
+}

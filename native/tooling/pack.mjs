@@ -12,6 +12,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runScript, SetupError } from '../../vendor/progress.mjs';
+import { copyDashboard } from './copy-dashboard.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const staging = path.join(root, 'build', 'packages');
@@ -47,6 +48,7 @@ const pages = [
 ];
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE', ...pages];
 const notInMain = [
+  'native/tooling/copy-dashboard.mjs',
   'native/tooling/gpu-module.mjs',
   'native/tooling/notices.mjs',
   'native/tooling/pack.mjs',
@@ -126,6 +128,7 @@ function packMain(packages) {
     });
   }
   compileTypeScript(path.join(folder, 'dist'));
+  copyDashboard(path.join(folder, 'dist'));
   const { scripts, devDependencies, files, ...kept } = manifest;
   // CUDA's modules are large, and npm cannot see who has a use for them.
   const comeAlong = packages.filter(({ backend = '' }) => !backend.startsWith('cuda'));

@@ -11,6 +11,7 @@ import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
+import { copyDashboard } from './copy-dashboard.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const oldestNode = [20, 19];
@@ -105,13 +106,14 @@ function compileTypeScript() {
   const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root, encoding: 'utf8' });
   if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
+  copyDashboard(path.join(root, 'dist'));
   fs.writeFileSync(stampFile, stamp);
 }
 
 function typeScriptStamp() {
   const hash = createHash('sha256');
   const names = fs.readdirSync(path.join(root, 'ts'), { recursive: true }).sort();
-  for (const name of names.filter((entry) => /\.(ts|mjs|json)$/.test(entry))) {
+  for (const name of names.filter((entry) => /\.(ts|mjs|json|js|css|svg)$/.test(entry))) {
     hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
   }
   hash.update(JSON.stringify(readPackages('package-lock.json')['node_modules/typescript']));

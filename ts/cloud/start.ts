@@ -173,7 +173,8 @@ function setupLinkRoute(
 }
 
 function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstance {
-  const api = Fastify({ forceCloseConnections: true, trustProxy });
+  // What the one proxy in front says of a request is believed, and nothing that a client told the proxy.
+  const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`);

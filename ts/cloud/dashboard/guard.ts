@@ -25,7 +25,7 @@ export class Guard {
 
   /** Null for those who are not signed in. */
   viewer(request: FastifyRequest): Viewer | null {
-    const secret = cookie(request, cookieName(request, 'session'));
+    const secret = cookie(request, this.#cookieName(request, 'session'));
     const session = secret === null ? null : this.#sessions.find(secret);
     return secret === null || session === null ? null : { session, formToken: formTokenOf(secret) };
   }
@@ -34,27 +34,27 @@ export class Guard {
   signIn(request: FastifyRequest, reply: FastifyReply, userId: string): void {
     const browser = request.headers['user-agent'] ?? '';
     const secret = this.#sessions.begin(userId, { address: request.ip, browser });
-    setCookie(request, reply, 'session', secret, WEEK_SECONDS);
-    setCookie(request, reply, 'visit', '', 0);
+    this.#setCookie(request, reply, 'session', secret, WEEK_SECONDS);
+    this.#setCookie(request, reply, 'visit', '', 0);
   }
 
   signOut(request: FastifyRequest, reply: FastifyReply, session: Session): void {
     this.#sessions.end(session.userId, session.id);
-    setCookie(request, reply, 'session', '', 0);
+    this.#setCookie(request, reply, 'session', '', 0);
   }
 
   /** What the forms carry of those who are not signed in yet. */
   visitToken(request: FastifyRequest, reply: FastifyReply): string {
-    const known = cookie(request, cookieName(request, 'visit'));
+    const known = cookie(request, this.#cookieName(request, 'visit'));
     const secret = known ?? newSecret();
-    if (known === null) setCookie(request, reply, 'visit', secret, 3600);
+    if (known === null) this.#setCookie(request, reply, 'visit', secret, 3600);
     return formTokenOf(secret);
   }
 
   /** Throws `NotOurForm` unless the browser says that the form is ours, and the form knows what only ours know. */
-  checkForm(request: FastifyRequest, kind: 'session' | 'visit'): void {
+  checkForm(request: FastifyRequest, kind: CookieKind): void {
     this.#checkOrigin(request);
-    const secret = cookie(request, cookieName(request, kind));
+    const secret = cookie(request, this.#cookieName(request, kind));
     const token = new SentForm(request.body).exact('form_token');
     if (secret === null || !isSame(token, formTokenOf(secret))) throw new NotOurForm('the form is old');
   }
@@ -77,34 +77,31 @@ export class Guard {
     if (origin === new URL(this.#publicUrl()).origin) return true;
     return origin === asked && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
   }
+
+  /** Over TLS browsers hold `__Host-` cookies to this very host; without it they would refuse them. */
+  #cookieName(request: FastifyRequest, kind: CookieKind): string {
+    return `${this.#isSecure(request) ? '__Host-' : ''}chasqui-${kind}`;
+  }
+
+  /** Also where a proxy in front has the certificate. */
+  #isSecure({ protocol, hostname }: FastifyRequest): boolean {
+    return protocol === 'https' || (this.#publicUrl().startsWith('https:') && !isLoopback(hostname));
+  }
+
+  #setCookie(request: FastifyRequest, reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {
+    const name = this.#cookieName(request, kind);
+    const parts = [`${name}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+    if (this.#isSecure(request)) parts.push('Secure');
+    // A reply may set both.
+    const others = [reply.getHeader('set-cookie') ?? []].flat().map(String);
+    reply.header('set-cookie', [...others, parts.join('; ')]);
+  }
 }
+
+type CookieKind = 'session' | 'visit';
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
-}
-
-/** Over TLS browsers hold `__Host-` cookies to this very host; without it they would refuse them. */
-function cookieName({ protocol }: FastifyRequest, kind: 'session' | 'visit'): string {
-  return `${protocol === 'https' ? '__Host-' : ''}chasqui-${kind}`;
-}
-
-function setCookie(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  kind: 'session' | 'visit',
-  value: string,
-  seconds: number,
-): void {
-  const parts = [
-    `${cookieName(request, kind)}=${value}`,
-    'Path=/',
-    `Max-Age=${seconds}`,
-    'HttpOnly',
-    'SameSite=Strict',
-  ];
-  if (request.protocol === 'https') parts.push('Secure');
-  const before = reply.getHeader('set-cookie');
-  reply.header('set-cookie', [...(Array.isArray(before) ? before : before ? [String(before)] : []), parts.join('; ')]);
 }
 
 /** Null too for what was never a value of ours. */

@@ -30,7 +30,7 @@ export function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): vo
     scope.setErrorHandler((error, request, reply) => showError(context, error as FastifyError, request, reply));
     for (const routes of ROUTES) routes(scope, context);
     assetRoute(scope);
-    scope.get(BASE, async (_request, reply) => reply.redirect(`${BASE}/apps`, 303));
+    for (const url of ['/', BASE]) scope.get(url, async (_request, reply) => reply.redirect(`${BASE}/apps`, 303));
     scope.get(`${BASE}/*`, async () => {
       throw new ChasquiError('unknown_url', 'There is no such page.');
     });

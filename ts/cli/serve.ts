@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
 import { fetchModel } from '../hub/fetch-model.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
@@ -13,8 +14,10 @@ import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
+import { fetchHubModel, findLocally } from './fetch-hub-model.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { hubContext } from './hub-context.js';
 import { readModelsPreset } from './models-preset.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
@@ -44,9 +47,10 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
-    const preset = presetOf(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    const { paths, ...found } = await findModels(hosting);
+    const preset = presetOf(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
     const settings = toSettings(hosting, preset.model);
-    const models = { ...modelsSettings(hosting), presets: preset.presets, paths: await findModels(hosting) };
+    const models = { ...modelsSettings(hosting), presets: preset.presets, paths };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
@@ -64,10 +68,42 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   }
 }
 
-async function findModels(options: HostingOptions): Promise<readonly string[]> {
-  const { model, modelUrl, modelsDir, modelsPreset, dataDir: given } = options;
+/** Files of models, and what follows from where they come from. */
+interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
+  paths: readonly string[];
+}
+
+async function findModels(options: HostingOptions): Promise<FoundModels> {
+  const { model, modelUrl, hf, modelsDir, modelsPreset, dataDir: given } = options;
   const hasOthers = modelsDir !== undefined || modelsPreset !== undefined;
-  if (modelUrl === undefined) return model ?? (hasOthers ? [] : [DEMO_MODEL]);
+  if (hf !== undefined) {
+    const found = await findHubModel(hf, given);
+    // Options of one model cannot be those of all in a folder.
+    return hasOthers ? { paths: found.paths } : found;
+  }
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)] };
+  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]) };
+}
+
+/** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */
+async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
+  const hub = hubContext(given);
+  try {
+    let local = await findLocally(hub, name);
+    if (local === undefined) {
+      const { path: file } = await fetchHubModel(hub, name, process.stderr);
+      local = await hub.library.find(file ?? '');
+    }
+    if (local === undefined)
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, and cannot be read.`);
+    // Others in its folder may have projectors, too, so it is said whose is whose.
+    return { paths: [local.path], alias: local.id, mmproj: local.projector };
+  } finally {
+    await hub.client.close();
+  }
+}
+
+async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -75,7 +111,7 @@ async function findModels(options: HostingOptions): Promise<readonly string[]> {
   for (const signal of signals) process.once(signal, onSignal);
   try {
     const options = { onProgress: progress.update, signal: stop.signal };
-    return [await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options)];
+    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
   } finally {
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);

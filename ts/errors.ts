@@ -54,6 +54,12 @@ export const ERRORS = {
     type: 'authentication_error',
     meaning: 'A private deployment was called without `Authorization: Key <API_KEY>`, or with a key that is not valid.',
   },
+  permission_denied: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The API key lacks the scope for this, or is for another organisation or app.',
+  },
+  key_not_found: notFound('There is no such API key, or nobody of that id.'),
 
   // The request's body
   invalid_json: badRequest('The body is not JSON, or has a key that JSON objects here may not have.'),
@@ -87,11 +93,25 @@ export const ERRORS = {
   ),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
+  // The cloud
+  script_invalid: badRequest('A deployment script cannot be used, or what it says about an app.'),
+  app_not_found: notFound('There is no such app, revision, runner or secret.'),
+  app_failed: badRequest(
+    'The app cannot be started as it was deployed. The message says why; its owner has to deploy it again.',
+    424,
+  ),
+  deployment_refused: badRequest('What was asked of an app cannot be done in the state that it is in.', 422),
+
   // The server
   queue_full: {
     status: 429,
     type: 'rate_limit_error',
     meaning: 'More requests are waiting than the server takes. `Retry-After` says when to try again.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'The API key has used up one of its limits. `Retry-After` says when to try again.',
   },
   server_busy: {
     ...serverError('The server holds as much of request bodies as it has room for.', 503),
@@ -106,6 +126,15 @@ export const ERRORS = {
     ...serverError('The model that the request needs is being loaded.', 503),
     retryAfterSeconds: 5,
   },
+  startup_timeout: {
+    ...serverError('No runner of the app was ready in time. The next request may find one.', 503),
+    retryAfterSeconds: 30,
+  },
+  runner_failed: {
+    ...serverError('The runner that had the request ended, or did not reply as it should.', 503),
+    retryAfterSeconds: 5,
+  },
+  time_limit_exceeded: badRequest('The request took longer than the app allows.'),
   engine_failed: serverError(
     'The model could not be loaded, or the process of its engine ended again and again and is not started any more.',
     503,
@@ -117,6 +146,7 @@ export const ERRORS = {
   out_of_memory: serverError('Memory ran out while the completion was being computed.'),
   decode_failed: serverError('The model could not be evaluated.'),
   key_store_failed: serverError('The database of API keys could not be read or written.'),
+  cloud_store_failed: serverError('The database of the cloud could not be read or written.'),
   internal_error: serverError('An error of the server itself.'),
 
   // Loading a model; no request is answered with these

@@ -75,7 +75,7 @@ function create(keys: KeyStore, { org, name, json }: KeysOptions): string {
 }
 
 function list(keys: KeyStore, { org, json }: KeysOptions): string {
-  const found = keys.list(org);
+  const found = keys.list({ org: org ?? null });
   if (json) return JSON.stringify(found.map(toJson));
   if (found.length === 0) return 'There are no keys; `chasqui keys create` makes one.';
   const header = ['ID', 'NAME', 'ORGANISATION', 'CREATED', 'REVOKED'];

@@ -2,6 +2,7 @@
  * The HTTP application: one pool of models, one profile, every route. It neither listens nor reads the environment;
  * its callers do, so tests and all hosting modes get the same behaviour.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -24,6 +25,7 @@ import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorHandler } from './error-handler.js';
 import { guardRequests } from './guards/guard-requests.js';
 import { observeRequests } from './observe-requests.js';
+import { reportUsage } from './report-usage.js';
 import { logSettings } from './request-log.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
 import { completionsRoute } from './routes/completions.js';
@@ -76,7 +78,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     ...logSettings(context.log),
     // This is the limit of routes that do not set their own.
     bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
-    genReqId: () => newId(REQUEST_ID_PREFIX),
+    genReqId: requestIdOf,
     http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges),
@@ -89,6 +91,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   });
   app.setErrorHandler(onError);
   observeRequests(app, context);
+  reportUsage(app);
   limitConnections(app.server);
   replyToOddRequests(app);
   exchanges.watch(app);
@@ -107,6 +110,18 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   app.register(async (scope) => endpoints.refuseOtherMethods(scope));
   return app;
 }
+
+/**
+ * A gateway on this machine has named the request already, and its name is in the gateway's reply. Only a gateway comes
+ * through a Unix socket, which has no addresses.
+ */
+function requestIdOf({ socket, headers }: { socket?: Socket; headers: IncomingMessage['headers'] }): string {
+  const given = headers['x-request-id'];
+  const isNamed = socket?.remoteAddress === undefined && typeof given === 'string' && GATEWAY_ID.test(given);
+  return isNamed ? given : newId(REQUEST_ID_PREFIX);
+}
+
+const GATEWAY_ID = /^req_[0-9a-f]{32}$/;
 
 /** Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. */
 function validateBodies(app: FastifyInstance): void {

@@ -90,7 +90,7 @@ export class OpenExchanges {
   readonly #open = new WeakMap<Socket, Exchange[]>();
 
   watch(app: FastifyInstance): void {
-    app.addHook('onRequest', async (request, reply) => this.#add(request.raw, reply.raw));
+    app.addHook('onRequest', async (request, reply) => this.add(request.raw, reply.raw));
   }
 
   /** Whether an error written to the connection now would end up in the middle of a reply, or behind the last one. */
@@ -99,7 +99,8 @@ export class OpenExchanges {
     return open.some((exchange) => exchange.response.headersSent && !isOver(exchange));
   }
 
-  #add(request: IncomingMessage, response: ServerResponse): void {
+  /** For servers without Fastify. */
+  add(request: IncomingMessage, response: ServerResponse): void {
     const exchange: Exchange = { request, response, closed: false };
     response.once('close', () => {
       exchange.closed = true;

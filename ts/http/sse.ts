@@ -9,6 +9,7 @@ import type { ChasquiError } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
 import { ChunkedBody } from './chunked-body.js';
 import { toErrorBody } from './error-handler.js';
+import { reportUsageAtEnd } from './report-usage.js';
 
 /** Makes the events of a completion. */
 export interface EventEncoder {
@@ -135,7 +136,9 @@ class EventWriter {
 
   end(): void {
     clearTimeout(this.#keepAlive);
-    if (this.#begun) this.#reply.raw.end();
+    if (!this.#begun) return;
+    reportUsageAtEnd(this.#reply);
+    this.#reply.raw.end();
   }
 
   #drain(): Promise<void> {

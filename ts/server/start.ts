@@ -1,4 +1,5 @@
 /** Starts a server from a profile and a model's path, and stops it. */
+import { chmodSync } from 'node:fs';
 import type net from 'node:net';
 import os from 'node:os';
 import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
@@ -21,6 +22,8 @@ export interface StartSettings {
   host?: string;
   /** Default: the profile's. 0 takes any free port. */
   port?: number;
+  /** A Unix socket to listen on in place of host and port, for this account alone. */
+  socketPath?: string;
   model?: LoadOptions;
   hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
@@ -48,6 +51,7 @@ export interface Server {
    */
   load(): Promise<readonly ModelEntry[] | null>;
   host: string;
+  /** 0 where it listens on a Unix socket. */
   port: number;
   /** The part of its paths before `/v1`. */
   basePath: string;
@@ -92,9 +96,13 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
       ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
-      ...(deployment && { deployment, access: keys ? (key) => keys.admits(key, deployment.org) : 'public' }),
+      ...(deployment && {
+        deployment,
+        access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
+      }),
     });
-    await app.listen({ host, port });
+    await app.listen(settings.socketPath === undefined ? { host, port } : { path: settings.socketPath });
+    if (settings.socketPath !== undefined) chmodSync(settings.socketPath, 0o600);
   } catch (error) {
     await stop();
     throw error;
@@ -112,7 +120,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   return {
     load,
     host,
-    port: (app.server.address() as net.AddressInfo).port,
+    port: (app.server.address() as net.AddressInfo).port ?? 0,
     basePath,
     stop,
     stopWithinMs: drainMs + AFTER_DRAINING_MS,

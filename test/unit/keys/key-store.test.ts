@@ -1,10 +1,11 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import Libsql from 'libsql';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
-import { KeyStore } from '../../../ts/keys/key-store.js';
+import { KeyStore, type NewKeySettings } from '../../../ts/keys/key-store.js';
 
 const test = suite<{ folder: string; keys: KeyStore }>('unit: the key store');
 
@@ -80,13 +81,15 @@ test('the list is in order and has no secrets', ({ keys }) => {
   );
   assert.equal(
     keys
-      .list('acme')
+      .list({ org: 'acme' })
       .map(({ id }) => id)
       .sort(),
     [first.id, third.id].sort(),
   );
-  const [entry] = keys.list('acme').filter(({ id }) => id === first.id);
-  assert.equal(Object.keys(entry ?? {}), ['id', 'name', 'org', 'createdAt', 'revokedAt']);
+  const [entry] = keys.list({ org: 'acme' }).filter(({ id }) => id === first.id);
+  assert.equal(Object.keys(entry ?? {}).sort(), [
+    ...['app', 'createdAt', 'expiresAt', 'id', 'lastUsedAt', 'limits', 'name', 'org', 'revokedAt', 'scopes'],
+  ]);
   assert.equal([entry?.name, entry?.org, entry?.revokedAt], ['laptop', 'acme', null]);
 });
 
@@ -108,6 +111,116 @@ test('keys outlast the process that made them', ({ folder, keys }) => {
   assert.ok(reopened.admits(key, 'acme'));
   reopened.close();
 });
+
+test('a key may be for one app only, expire, and not be for calling at all', ({ keys }) => {
+  const chat = keys.create({ org: 'acme', app: 'chat' });
+  assert.equal(
+    [keys.admits(chat.key, 'acme', 'chat'), keys.admits(chat.key, 'acme', 'other'), keys.admits(chat.key, 'b', 'chat')],
+    [true, false, false],
+  );
+  assert.not.ok(keys.admits(keys.create({ scopes: ['read', 'deploy'] }).key, 'acme', 'chat'));
+  const inTenSeconds = Math.ceil(Date.now() / 1000) + 10;
+  const short = keys.create({ expiresAt: inTenSeconds });
+  assert.ok(keys.check(short.key, inTenSeconds - 0.1));
+  assert.is(keys.check(short.key, inTenSeconds), null);
+  // The clock was put back: what is on the key counts, not how long ago it was made.
+  assert.ok(keys.check(short.key, inTenSeconds - 86_400));
+});
+
+test('what a key is made with is what a check returns, and what is impossible is refused by name', ({ keys }) => {
+  const settings = {
+    name: '<script>alert(1)</script>',
+    org: 'acme',
+    app: 'chat',
+    scopes: ['deploy', 'call', 'call'] as const,
+    expiresAt: 4e9,
+    limits: { requestsPerMinute: 60, tokensPerMinute: 1e6, concurrency: 2, bodyBytes: 2 ** 20 },
+  };
+  const { id, key } = keys.create(settings);
+  const found = keys.check(key);
+  assert.equal(found, {
+    ...settings,
+    id,
+    scopes: ['call', 'deploy'],
+    createdAt: found?.createdAt,
+    revokedAt: null,
+    lastUsedAt: null,
+  });
+  const wrong: [string, NewKeySettings][] = [
+    ['name', { name: 'x'.repeat(101) }],
+    ['org', { org: '../acme' }],
+    ['org', { app: 'chat' }],
+    ['app', { org: 'acme', app: 'a b' }],
+    ['scopes', { scopes: [] }],
+    ['scopes', { scopes: ['root' as 'admin'] }],
+    ['expires_at', { expiresAt: 1 }],
+    ['expires_at', { expiresAt: 1e300 }],
+    ['limits.requests_per_minute', { limits: { requestsPerMinute: 0 } }],
+    ['limits.body_bytes', { limits: { bodyBytes: 1.5 } }],
+  ];
+  for (const [field, each] of wrong) {
+    assert.throws(
+      () => keys.create(each),
+      (error: ChasquiError) => error.code === 'invalid_value' && error.param === field,
+      field,
+    );
+  }
+  assert.is(keys.list().length, 1);
+});
+
+test('a check between changes reads no row, and one after a change does', ({ folder, keys }) => {
+  const elsewhere = KeyStore.open(folder);
+  const { id, key } = keys.create();
+  const first = elsewhere.check(key);
+  assert.is(elsewhere.check(key), first);
+  keys.create();
+  assert.is.not(elsewhere.check(key), first);
+  assert.equal(elsewhere.check(key), first);
+  keys.revoke(id);
+  assert.is(elsewhere.check(key), null);
+  // Its own changes count at once too.
+  const own = elsewhere.create();
+  assert.ok(elsewhere.check(own.key));
+  elsewhere.revoke(own.id);
+  assert.is(elsewhere.check(own.key), null);
+  elsewhere.close();
+});
+
+test('when a key was used last is written down, and never goes back', ({ keys }) => {
+  const [one, other] = [keys.create(), keys.create()];
+  keys.used(new Map([[one.id, 2000]]));
+  keys.used(
+    new Map([
+      [one.id, 1000],
+      ['none', 1000],
+      [other.id, 3000],
+    ]),
+  );
+  assert.equal([keys.find(one.id)?.lastUsedAt, keys.find(other.id)?.lastUsedAt], [2000, 3000]);
+});
+
+test('a file of an earlier version keeps its keys, and one of a later version is left alone', ({ folder, keys }) => {
+  const { id, key } = keys.create({ org: 'acme' });
+  keys.close();
+  const database = new Libsql(path.join(folder, 'chasqui.db'));
+  for (const column of COLUMNS_SINCE) database.exec(`ALTER TABLE api_keys DROP COLUMN ${column}`);
+  database.exec('PRAGMA user_version = 0');
+  const [one, other] = [KeyStore.open(folder), KeyStore.open(folder)];
+  assert.ok(one.admits(key, 'acme', 'chat') && other.admits(key, 'acme', 'chat'));
+  assert.equal([one.find(id)?.scopes, one.find(id)?.expiresAt], [['call'], null]);
+  one.close();
+  other.close();
+  database.exec('PRAGMA user_version = 99');
+  assert.throws(() => KeyStore.open(folder), /later version/);
+  database.exec('PRAGMA user_version = 2');
+  database.close();
+});
+
+/** Columns that files did not have at first. */
+const COLUMNS_SINCE = [
+  ...['app', 'scopes', 'expires_at', 'requests_per_minute', 'tokens_per_minute', 'concurrency', 'body_bytes'],
+  'last_used_at',
+];
 
 test('a file that is no database', ({ folder }) => {
   const other = path.join(folder, 'other');

@@ -1,0 +1,123 @@
+/**
+ * The process of a runner: a server with one model on a Unix socket, and a control socket that tells its state to the
+ * control plane. It outlives the control plane, so that a new one finds it, unless it was started to end with its parent.
+ */
+import { chmodSync, readFileSync } from 'node:fs';
+import net from 'node:net';
+import process from 'node:process';
+import type { RunnerConfig, RunnerStatus } from '../../cloud/runners/protocol.js';
+import { ChasquiError } from '../../errors.js';
+import type { Profile } from '../../profiles/profile.js';
+import { serverless } from '../../profiles/serverless.js';
+import { type Server, start } from '../../server/start.js';
+import { watchingSettings } from '../watching-settings.js';
+
+/** Paths and keys are the gateway's business: this socket is for nobody else. */
+const PROFILE: Profile = { ...serverless, basePath: '', authentication: 'none' };
+
+/** How long one that failed waits for somebody to be told. */
+const TELL_MS = 10_000;
+const STATUS_MS = 200;
+
+const config = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as RunnerConfig;
+const status: RunnerStatus = {
+  bootId: config.bootId,
+  pid: process.pid,
+  state: 'loading',
+  fraction: 0,
+  model: null,
+  failure: null,
+};
+const listeners = new Set<net.Socket>();
+let server: Server | null = null;
+let orphaned: NodeJS.Timeout | undefined;
+
+if (config.endsWithParent) process.stdin.on('end', () => process.exit(0)).resume();
+process.on('SIGTERM', () => void stop());
+// A terminal sends its Ctrl-C to the whole group; who started this says when it has to stop.
+process.on('SIGINT', () => {});
+await serve();
+
+async function serve(): Promise<void> {
+  await listen();
+  const { log } = watchingSettings({ logFormat: 'text' });
+  try {
+    server = await start(PROFILE, {
+      models: { paths: [config.modelPath], budgetBytes: Number.MAX_SAFE_INTEGER },
+      socketPath: config.socketPath,
+      model: config.options,
+      hooks: { onProgress: (fraction) => tellFraction(fraction) },
+      app: { log },
+      shutdownTimeoutMs: config.drainMs,
+    });
+    const models = await server.load();
+    const info = models?.[0]?.engine?.model;
+    if (info === undefined) return;
+    tell({ state: 'ready', fraction: 1, model: { id: info.id, generates: info.generates, pooling: info.pooling } });
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+async function listen(): Promise<void> {
+  const control = net.createServer((socket) => {
+    clearTimeout(orphaned);
+    listeners.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      listeners.delete(socket);
+      awaitControlPlane();
+    });
+    socket.resume();
+    socket.write(`${JSON.stringify(status)}\n`);
+  });
+  await new Promise<void>((resolve) => control.listen(config.controlPath, resolve));
+  chmodSync(config.controlPath, 0o600);
+  awaitControlPlane();
+}
+
+function awaitControlPlane(): void {
+  clearTimeout(orphaned);
+  if (listeners.size > 0) return;
+  orphaned = setTimeout(() => {
+    console.error('chasqui: no control plane has asked for this runner; it stops');
+    void stop();
+  }, config.orphanMs);
+}
+
+function tell(change: Partial<RunnerStatus>): void {
+  Object.assign(status, change);
+  for (const socket of listeners) socket.write(`${JSON.stringify(status)}\n`);
+}
+
+let toldAt = 0;
+
+function tellFraction(fraction: number): void {
+  if (performance.now() - toldAt < STATUS_MS) return;
+  toldAt = performance.now();
+  tell({ fraction });
+}
+
+async function stop(): Promise<void> {
+  if (status.state === 'draining') return;
+  tell({ state: 'draining' });
+  const code = await (server?.stop() ?? Promise.resolve()).then(
+    () => 0,
+    (error: unknown) => {
+      console.error('chasqui: stopping failed:', error);
+      return 1;
+    },
+  );
+  process.exit(code);
+}
+
+async function fail(error: unknown): Promise<void> {
+  const code = error instanceof ChasquiError ? error.code : 'internal_error';
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(`chasqui: ${message}`);
+  tell({ state: 'failed', failure: { code, message } });
+  const deadline = performance.now() + TELL_MS;
+  while (listeners.size === 0 && performance.now() < deadline) await new Promise((next) => setTimeout(next, 50));
+  for (const socket of listeners) await new Promise<void>((sent) => socket.end(sent));
+  process.exit(1);
+}

@@ -1,0 +1,83 @@
+/** Passwords: what may be one, how they are stored, and how one is compared with what is stored. */
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { ChasquiError } from '../../errors.js';
+
+export const MIN_PASSWORD_LENGTH = 12;
+const MAX_PASSWORD_BYTES = 1024;
+
+/** One takes 128 MiB and a good part of a second, so there is one at a time and few wait. */
+const MAX_WAITING = 16;
+
+const HASH_BYTES = 32;
+
+interface Cost {
+  /** The power of two that scrypt's N is. */
+  log2N: number;
+  r: number;
+  p: number;
+}
+
+const COST: Cost = { log2N: 17, r: 8, p: 1 };
+
+/** Throws `invalid_value` with what to do about it. */
+export function checkPassword(password: string): void {
+  const bytes = Buffer.byteLength(password);
+  if ([...password].length >= MIN_PASSWORD_LENGTH && bytes <= MAX_PASSWORD_BYTES) return;
+  const problem = bytes > MAX_PASSWORD_BYTES ? 'is too long' : `needs at least ${MIN_PASSWORD_LENGTH} characters`;
+  throw new ChasquiError('invalid_value', `The password ${problem}; a sentence makes a good one.`, 'password');
+}
+
+export class TooManyPasswords extends Error {}
+
+/** Its methods throw `TooManyPasswords` while too many others wait. */
+export class Passwords {
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** What is stored: `scrypt$17$8$1$<salt>$<hash>`. It tells its cost, so that new ones may cost more. */
+  async hash(password: string): Promise<string> {
+    checkPassword(password);
+    const salt = randomBytes(16);
+    const hash = await this.#derive(password, salt, COST);
+    const { log2N, r, p } = COST;
+    return ['scrypt', log2N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  }
+
+  /** Takes as long for nobody's password, which is `null`, as for somebody's. */
+  async matches(password: string, stored: string | null): Promise<boolean> {
+    if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false;
+    const [kind, log2N, r, p, salt = '', hash = ''] = (stored ?? NO_PASSWORD).split('$');
+    if (kind !== 'scrypt') throw new Error('a stored password has a form that this version does not know');
+    const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
+    const derived = await this.#derive(password, Buffer.from(salt, 'base64url'), cost);
+    const isRight = timingSafeEqual(derived, Buffer.from(hash, 'base64url'));
+    return stored !== null && isRight;
+  }
+
+  #derive(password: string, salt: Buffer, { log2N, r, p }: Cost): Promise<Buffer> {
+    if (this.#waiting >= MAX_WAITING) throw new TooManyPasswords('too many passwords are being checked');
+    this.#waiting++;
+    const N = 2 ** log2N;
+    const options: ScryptOptions = { N, r, p, maxmem: 128 * r * (N + p) + 2 ** 20 };
+    const derived = this.#last.then(
+      () =>
+        new Promise<Buffer>((resolve, reject) => {
+          // The same letters may be typed as different characters on another keyboard.
+          scrypt(password.normalize('NFKC'), salt, HASH_BYTES, options, (error, hash) => {
+            if (error) reject(error);
+            else resolve(hash);
+          });
+        }),
+    );
+    this.#last = derived.catch(() => undefined).finally(() => this.#waiting--);
+    return derived;
+  }
+}
+
+/** No password has it: its hash is zeros. */
+const NO_PASSWORD = [
+  'scrypt',
+  ...Object.values(COST),
+  Buffer.alloc(16).toString('base64url'),
+  Buffer.alloc(HASH_BYTES).toString('base64url'),
+].join('$');

@@ -1,0 +1,147 @@
+/** `/api/cloud/v1/keys|users|usage|audit`: accounts for programs. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import type { ApiKey, NewKeySettings } from '../../keys/key-store.js';
+import type { Accounts } from './accounts.js';
+import type { Actor } from './audit.js';
+import { type Authorize, beyond, isWithin } from './authorize.js';
+import { createKey, revokeKey, visibleKeys } from './key-changes.js';
+import { keyFromBody, nameFromBody } from './read-bodies.js';
+import { auditQuery, usageQuery } from './read-queries.js';
+import { usageCsv } from './usage-csv.js';
+import type { UsageRow } from './usage-store.js';
+
+export interface AccountsRoutesParts {
+  accounts: Accounts;
+  authorize: Authorize;
+  /** Where browsers and clients reach the cloud, without a slash at the end. */
+  publicUrl: () => string;
+}
+
+const BASE = '/api/cloud/v1';
+/** No key has more to say. */
+const BODY_LIMIT = 16 * 1024;
+
+/** Registers the routes. Errors are thrown as `ChasquiError` for the error handler of `app`. */
+export function accountsRoutes(app: FastifyInstance, parts: AccountsRoutesParts): void {
+  keysRoutes(app, parts);
+  usersRoutes(app, parts);
+  readingRoutes(app, parts);
+}
+
+function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoutesParts): void {
+  app.get(`${BASE}/keys`, async (request) => {
+    const actor = authorize(request, 'read');
+    return { keys: visibleKeys(accounts, actor).map(keyToJson) };
+  });
+  app.post(`${BASE}/keys`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+    const actor = authorize(request, 'admin');
+    const settings: NewKeySettings = { org: actor.org, app: actor.app, ...keyFromBody(request.body) };
+    const { key, made } = createKey(accounts, actor, settings);
+    reply.code(201).header('cache-control', 'no-store');
+    return { ...keyToJson(made), key };
+  });
+  app.get(`${BASE}/keys/:id`, async (request) => {
+    const actor = authorize(request, 'read');
+    const found = accounts.keys.find(idOf(request));
+    if (!found || !isWithin(found, actor)) throw new ChasquiError('key_not_found', 'There is no key with this id.');
+    return keyToJson(found);
+  });
+  app.delete(`${BASE}/keys/:id`, async (request) => {
+    const actor = authorize(request, 'admin');
+    return keyToJson(revokeKey(accounts, actor, idOf(request)));
+  });
+}
+
+/** People see everything, so only those may manage them who do as well. */
+function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: AccountsRoutesParts): void {
+  const authorizeAll = (request: FastifyRequest) => {
+    const actor = authorize(request, 'admin');
+    if (actor.org !== null) throw beyond(actor);
+    return actor;
+  };
+  app.get(`${BASE}/users`, async (request) => {
+    authorizeAll(request);
+    return {
+      users: accounts.users.list().map(({ id, name, hasPassword, createdAt }) => {
+        return { id, name, has_password: hasPassword, created_at: createdAt };
+      }),
+    };
+  });
+  app.post(`${BASE}/users`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+    const actor = authorizeAll(request);
+    const name = nameFromBody(request.body);
+    const link = publicUrl() + accounts.setupPath(name);
+    accounts.audit.add({ actor, action: 'user.link', subject: name });
+    reply.code(201).header('cache-control', 'no-store');
+    return { id: accounts.users.named(name)?.id, name, setup_link: link };
+  });
+  app.delete(`${BASE}/users/:id`, async (request, reply) => {
+    const actor = authorizeAll(request);
+    const user = accounts.users.find(idOf(request));
+    if (!user) throw new ChasquiError('key_not_found', 'There is no person with this id.');
+    accounts.audit.add({ actor, action: 'user.remove', subject: user.name });
+    accounts.users.remove(user.id);
+    reply.code(204);
+  });
+}
+
+function readingRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoutesParts): void {
+  app.get(`${BASE}/usage`, async (request, reply) => {
+    const actor = authorize(request, 'read');
+    const { format, ...query } = usageQuery(request.query);
+    const rows = accounts.usage.list({ ...query, ...narrowed(query, actor) });
+    if (format === 'csv') return reply.type('text/csv; charset=utf-8').send(usageCsv(rows));
+    return { usage: rows.map(usageToJson) };
+  });
+  app.get(`${BASE}/audit`, async (request) => {
+    const actor = authorize(request, 'admin');
+    // A row does not say which app it is about in a way that could be narrowed to one.
+    if (actor.app !== null) throw beyond(actor);
+    const query = auditQuery(request.query);
+    return { audit: accounts.audit.list({ ...query, org: narrowed(query, actor).org }) };
+  });
+}
+
+/** What was asked for, where the actor may see it; all that the actor may see, where nothing was asked for. */
+function narrowed(asked: { org?: string | null; app?: string | null }, actor: Actor) {
+  const org = asked.org ?? actor.org;
+  const app = asked.app ?? actor.app;
+  if (!isWithin({ org, app }, actor)) throw beyond(actor);
+  return { org, app };
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
+}
+
+/** A key as the API and `chasqui keys` print it. */
+export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, limits }: ApiKey) {
+  return {
+    ...{ id, name, org, app, scopes, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt },
+    last_used_at: lastUsedAt,
+    limits: {
+      requests_per_minute: limits.requestsPerMinute,
+      tokens_per_minute: limits.tokensPerMinute,
+      concurrency: limits.concurrency,
+      body_bytes: limits.bodyBytes,
+    },
+  };
+}
+
+function usageToJson({
+  at,
+  keyId,
+  org,
+  app,
+  requests,
+  failed,
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+}: UsageRow) {
+  return {
+    ...{ at, key_id: keyId, org, app, requests, failed, prompt_tokens: promptTokens, cached_tokens: cachedTokens },
+    completion_tokens: completionTokens,
+  };
+}

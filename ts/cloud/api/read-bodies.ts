@@ -1,0 +1,94 @@
+/** What programs send to the management API → what is done with it; or an error with the field's name. */
+import { Ajv, type ErrorObject } from 'ajv';
+import { ChasquiError } from '../../errors.js';
+import { toValidationError } from '../../http/validation-error.js';
+import type { Deployment, LogCursor } from '../apps/control.js';
+
+const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
+
+const MARK = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['size', 'sha256'],
+  properties: { size: { type: 'integer', minimum: 0 }, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } },
+};
+
+const checkDeployment = ajv.compile<{
+  options: Deployment['options'];
+  files?: Deployment['files'];
+  message?: string;
+  strategy?: Deployment['strategy'];
+}>({
+  type: 'object',
+  required: ['options'],
+  properties: {
+    options: { type: 'object' },
+    files: { type: 'object', maxProperties: 10, additionalProperties: MARK },
+    message: { type: 'string', maxLength: 1000 },
+    strategy: { enum: ['rolling', 'recreate'] },
+  },
+});
+
+const checkScale = ajv.compile<{ min: number; max: number }>({
+  type: 'object',
+  required: ['min', 'max'],
+  properties: { min: { type: 'integer' }, max: { type: 'integer' } },
+});
+
+const checkRollback = ajv.compile<{ revision?: number }>({
+  type: 'object',
+  properties: { revision: { type: 'integer', minimum: 1, maximum: 2 ** 31 } },
+});
+
+/** The longest that an environment takes everywhere. */
+const checkSecret = ajv.compile<{ value: string }>({
+  type: 'object',
+  required: ['value'],
+  properties: { value: { type: 'string', minLength: 1, maxLength: 32_768, pattern: '^[^\\u0000]*$' } },
+});
+
+export function readDeployment(body: unknown): Deployment {
+  const { options, files = {}, message = null, strategy = 'rolling' } = checked(checkDeployment, body);
+  return { options, files, message, strategy };
+}
+
+/** Null: as the script says. */
+export function readScale(body: unknown): { min: number; max: number } | null {
+  if (body === undefined || body === null) return null;
+  return checked(checkScale, body);
+}
+
+export function readRollback(body: unknown): number | null {
+  return checked(checkRollback, body ?? {}).revision ?? null;
+}
+
+export function readSecret(body: unknown): string {
+  return checked(checkSecret, body).value;
+}
+
+/** Of a query: whole numbers, and the cursor of logs as JSON. */
+export function readCount(query: unknown, name: string, otherwise: number, max: number): number {
+  const text = (query as Record<string, unknown>)[name];
+  if (text === undefined) return otherwise;
+  const value = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= max) return value;
+  throw new ChasquiError('invalid_value', `\`${name}\` must be a whole number from 0 to ${max}.`, name);
+}
+
+export function readCursor(query: unknown): LogCursor | null {
+  const { cursor } = query as { cursor?: unknown };
+  if (cursor === undefined) return null;
+  try {
+    const parsed: unknown = JSON.parse(String(cursor));
+    const offsets = Object.entries(parsed as object);
+    if (offsets.every(([, offset]) => Number.isSafeInteger(offset) && offset >= 0)) return Object.fromEntries(offsets);
+  } catch {
+    // It is refused below.
+  }
+  throw new ChasquiError('invalid_value', '`cursor` must be what an earlier reply had as its cursor.', 'cursor');
+}
+
+function checked<T>(check: ReturnType<typeof ajv.compile<T>>, body: unknown): T {
+  if (check(body)) return body;
+  throw toValidationError((check.errors as ErrorObject[])[0] as ErrorObject);
+}

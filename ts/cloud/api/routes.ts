@@ -1,0 +1,145 @@
+/** `/api/cloud/v1/apps|runners|secrets|models|about`: the management of apps, for the command line and other programs. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../../errors.js';
+import { VERSION } from '../../version.js';
+import type { Actor, AuditLog } from '../accounts/audit.js';
+import { type Authorize, isWithin } from '../accounts/authorize.js';
+import type { AppControl } from '../apps/control.js';
+import { SECRET_NAME } from '../script/manifest.js';
+import type { SecretStore } from '../store/secrets.js';
+import { readCount, readCursor, readDeployment, readRollback, readScale, readSecret } from './read-bodies.js';
+import type { ModelUploads } from './uploads.js';
+
+export interface ApiParts {
+  control: AppControl;
+  secrets: SecretStore;
+  uploads: ModelUploads;
+  audit: Pick<AuditLog, 'add'>;
+  authorize: Authorize;
+  /** The organisation that is there from the first start. */
+  ownOrg: string;
+  publicUrl: () => string;
+}
+
+export const API_BASE = '/api/cloud/v1';
+const APP = `${API_BASE}/apps/:org/:app`;
+const BODY_LIMIT = 2 ** 20;
+const MAX_EVENTS = 1000;
+
+/** Errors are thrown as `ChasquiError` for the error handler of `app`. */
+export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
+  app.get(`${API_BASE}/about`, async (request) => {
+    parts.authorize(request, 'read');
+    return { version: VERSION, org: parts.ownOrg, url: parts.publicUrl() };
+  });
+  readingRoutes(app, parts);
+  changingRoutes(app, parts);
+  secretRoutes(app, parts);
+  app.put(`${API_BASE}/models/:sha256`, { bodyLimit: Number.MAX_SAFE_INTEGER }, async (request) => {
+    parts.authorize(request, 'deploy');
+    const { sha256 } = request.params as { sha256: string };
+    return { path: await parts.uploads.receive(sha256, request.raw) };
+  });
+  app.get(`${API_BASE}/models/:sha256`, async (request) => {
+    parts.authorize(request, 'deploy');
+    const { sha256 } = request.params as { sha256: string };
+    return { path: parts.uploads.find(sha256) };
+  });
+}
+
+function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): void {
+  const reading = (request: FastifyRequest) => authorized(request, (reach) => authorize(request, 'read', reach));
+  app.get(`${API_BASE}/apps`, async (request) => {
+    const actor = authorize(request, 'read');
+    return { apps: control.list().filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
+  });
+  app.get(APP, async (request) => {
+    const { org, name } = reading(request);
+    return { ...control.status(org, name), runners: await control.runnersOf(org, name) };
+  });
+  app.get(`${APP}/events`, async (request) => {
+    const { org, name } = reading(request);
+    const after = readCount(request.query, 'after', 0, Number.MAX_SAFE_INTEGER);
+    const limit = readCount(request.query, 'limit', 100, MAX_EVENTS);
+    return { events: control.events(org, name, after, limit) };
+  });
+  app.get(`${APP}/logs`, async (request) => {
+    const { org, name } = reading(request);
+    return control.logs(org, name, readCursor(request.query));
+  });
+  app.get(`${API_BASE}/runners`, async (request) => {
+    const actor = authorize(request, 'read');
+    const all = await control.runners();
+    return { runners: all.filter(({ org, app: name }) => isWithin({ org, app: name }, actor)) };
+  });
+}
+
+function changingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): void {
+  const changing = (request: FastifyRequest) => authorized(request, (reach) => authorize(request, 'deploy', reach));
+  app.post(`${APP}/revisions`, { bodyLimit: BODY_LIMIT }, async (request, reply) => {
+    const { org, name, actor } = changing(request);
+    const deployed = control.deploy(org, name, readDeployment(request.body), actor);
+    reply.code(deployed.unchanged ? 200 : 201);
+    return deployed;
+  });
+  app.post(`${APP}/rollback`, { bodyLimit: BODY_LIMIT }, async (request) => {
+    const { org, name, actor } = changing(request);
+    return control.rollBack(org, name, readRollback(request.body), actor);
+  });
+  app.post(`${APP}/restart`, { bodyLimit: BODY_LIMIT }, async (request) => {
+    const { org, name, actor } = changing(request);
+    return control.restart(org, name, actor);
+  });
+  app.put(`${APP}/scale`, { bodyLimit: BODY_LIMIT }, async (request) => {
+    const { org, name, actor } = changing(request);
+    return control.scale(org, name, readScale(request.body), actor);
+  });
+  app.delete(`${APP}/scale`, async (request) => {
+    const { org, name, actor } = changing(request);
+    return control.scale(org, name, null, actor);
+  });
+  app.delete(APP, async (request) => {
+    const { org, name, actor } = changing(request);
+    control.remove(org, name, actor);
+    return { org, app: name, state: 'deleted' };
+  });
+  app.delete(`${API_BASE}/runners/:id`, async (request) => {
+    const actor = authorize(request, 'deploy');
+    const { id } = request.params as { id: string };
+    control.stopRunner(id, (org, name) => isWithin({ org, app: name }, actor), actor);
+    return { id, state: 'draining' };
+  });
+}
+
+function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiParts): void {
+  app.get(`${API_BASE}/secrets/:org`, async (request) => {
+    const { org } = request.params as { org: string };
+    authorize(request, 'read', { org });
+    return { secrets: secrets.list(org).map(({ name, updatedAt }) => ({ name, updated_at: updatedAt })) };
+  });
+  app.put(`${API_BASE}/secrets/:org/:name`, { bodyLimit: BODY_LIMIT }, async (request) => {
+    const { org, name } = request.params as { org: string; name: string };
+    const actor = authorize(request, 'deploy', { org });
+    if (!new RegExp(SECRET_NAME).test(name)) {
+      throw new ChasquiError('invalid_value', '`name` must be a name of capital letters, digits and _.', 'name');
+    }
+    secrets.set(org, name, readSecret(request.body));
+    audit.add({ actor, action: 'secret.set', org, subject: `${org}/${name}` });
+    return { name };
+  });
+  app.delete(`${API_BASE}/secrets/:org/:name`, async (request) => {
+    const { org, name } = request.params as { org: string; name: string };
+    const actor = authorize(request, 'deploy', { org });
+    if (!secrets.remove(org, name)) throw new ChasquiError('app_not_found', `There is no secret ${name.slice(0, 100)}.`);
+    audit.add({ actor, action: 'secret.remove', org, subject: `${org}/${name}` });
+    return { name };
+  });
+}
+
+function authorized(
+  request: FastifyRequest,
+  authorize: (reach: { org: string; app: string }) => Actor,
+): { org: string; name: string; actor: Actor } {
+  const { org, app: name } = request.params as { org: string; app: string };
+  return { org, name, actor: authorize({ org, app: name }) };
+}

@@ -1,0 +1,293 @@
+/** Apps, their revisions and runners, and every change of their states, in the database of the cloud. */
+import type { ErrorCode } from '../../errors.js';
+import { newId } from '../../new-id.js';
+import type { Database, SqlValue } from '../store/database.js';
+
+/** Until ACTIVE a revision is on its way; RETIRED and FAILED are its ends. */
+export type RevisionState =
+  | 'CREATED'
+  | 'FETCHING'
+  | 'STARTING'
+  | 'READY'
+  | 'ACTIVE'
+  | 'DRAINING'
+  | 'RETIRED'
+  | 'FAILED';
+export type RunnerState = 'LOADING' | 'WARMING' | 'READY' | 'DRAINING' | 'STOPPED' | 'CRASHED';
+export type Strategy = 'rolling' | 'recreate';
+
+export interface AppRow {
+  id: string;
+  org: string;
+  name: string;
+  /** The number of the revision that takes requests. */
+  active: number | null;
+  /** What `apps scale` said; null: what the script says. */
+  scale_min: number | null;
+  scale_max: number | null;
+  failure_code: ErrorCode | null;
+  failure_message: string | null;
+  /** 1: its runners are still there, the app is not. */
+  deleted: number;
+  created_at: number;
+}
+
+export interface RevisionRow {
+  app: string;
+  number: number;
+  /** Canonical JSON of what the script says. */
+  options: string;
+  /** JSON: size and digest of each file on this machine. */
+  files: string;
+  digest: string;
+  message: string | null;
+  author: string;
+  strategy: Strategy;
+  state: RevisionState;
+  reason: string | null;
+  created_at: number;
+  /** When it was last given the app's requests; null: never. */
+  activated_at: number | null;
+}
+
+export interface RunnerRow {
+  id: string;
+  app: string;
+  revision: number;
+  state: RunnerState;
+  boot_id: string;
+  pid: number | null;
+  bytes: number;
+  reason: string | null;
+  created_at: number;
+  ended_at: number | null;
+}
+
+export interface EventRow {
+  seq: number;
+  at: number;
+  org: string;
+  app: string;
+  revision: number | null;
+  runner: string | null;
+  state: string;
+  reason: string;
+}
+
+/** Times are milliseconds since 1970. */
+const STEPS = [
+  `CREATE TABLE apps (
+    id TEXT PRIMARY KEY,
+    org TEXT NOT NULL,
+    name TEXT NOT NULL,
+    active INTEGER,
+    scale_min INTEGER,
+    scale_max INTEGER,
+    failure_code TEXT,
+    failure_message TEXT,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX apps_by_name ON apps (org, name) WHERE deleted = 0;
+  CREATE TABLE revisions (
+    app TEXT NOT NULL REFERENCES apps (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    options TEXT NOT NULL,
+    files TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    message TEXT,
+    author TEXT NOT NULL,
+    strategy TEXT NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT,
+    created_at INTEGER NOT NULL,
+    activated_at INTEGER,
+    PRIMARY KEY (app, number)
+  ) STRICT;
+  CREATE TABLE runners (
+    id TEXT PRIMARY KEY,
+    app TEXT NOT NULL REFERENCES apps (id) ON DELETE CASCADE,
+    revision INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    boot_id TEXT NOT NULL,
+    pid INTEGER,
+    bytes INTEGER NOT NULL,
+    reason TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER
+  ) STRICT;
+  CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    org TEXT NOT NULL,
+    app TEXT NOT NULL,
+    revision INTEGER,
+    runner TEXT,
+    state TEXT NOT NULL,
+    reason TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX events_by_app ON events (org, app, seq);`,
+];
+
+const MAX_EVENTS_PER_APP = 10_000;
+/** Rows of runners that have ended are kept for so long, for those who ask what happened. */
+const KEPT_RUNNERS_MS = 24 * 3_600_000;
+
+export class AppStore {
+  constructor(private readonly database: Database) {
+    database.migrate('apps', STEPS);
+  }
+
+  apps(): AppRow[] {
+    return this.database.all('SELECT * FROM apps ORDER BY org, name');
+  }
+
+  app(id: string): AppRow | undefined {
+    return this.database.get('SELECT * FROM apps WHERE id = ?', [id]);
+  }
+
+  revisions(app: string): RevisionRow[] {
+    return this.database.all('SELECT * FROM revisions WHERE app = ? ORDER BY number', [app]);
+  }
+
+  revision(app: string, number: number): RevisionRow | undefined {
+    return this.database.get('SELECT * FROM revisions WHERE app = ? AND number = ?', [app, number]);
+  }
+
+  /** Those that have not ended, or all. */
+  runners(app: string, { ended = false } = {}): RunnerRow[] {
+    const which = ended ? '' : "AND state NOT IN ('STOPPED', 'CRASHED')";
+    return this.database.all(`SELECT * FROM runners WHERE app = ? ${which} ORDER BY created_at, id`, [app]);
+  }
+
+  /** Newest last. */
+  events(org: string, app: string, after: number, limit: number): EventRow[] {
+    const rows = this.database.all<EventRow>(
+      'SELECT * FROM events WHERE org = ? AND app = ? AND seq > ? ORDER BY seq DESC LIMIT ?',
+      [org, app, after, limit],
+    );
+    return rows.reverse();
+  }
+
+  addApp(org: string, name: string): AppRow {
+    const id = newId('app-');
+    this.database.run('INSERT INTO apps (id, org, name, created_at) VALUES (?, ?, ?, ?)', [id, org, name, Date.now()]);
+    return this.app(id) as AppRow;
+  }
+
+  addRevision(
+    app: AppRow,
+    row: Pick<RevisionRow, 'options' | 'files' | 'digest' | 'message' | 'author' | 'strategy'>,
+  ): number {
+    return this.database.transaction(() => {
+      const { last } = this.database.get<{ last: number | null }>(
+        'SELECT MAX(number) AS last FROM revisions WHERE app = ?',
+        [app.id],
+      ) ?? { last: null };
+      const number = (last ?? 0) + 1;
+      this.database.run(
+        `INSERT INTO revisions (app, number, options, files, digest, message, author, strategy, state, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?)`,
+        [app.id, number, row.options, row.files, row.digest, row.message, row.author, row.strategy, Date.now()],
+      );
+      this.#addEvent(app, number, null, 'CREATED', row.message ?? `deployed by ${row.author}`);
+      return number;
+    });
+  }
+
+  setRevision(app: AppRow, number: number, state: RevisionState, reason: string): void {
+    this.database.transaction(() => {
+      this.database.run('UPDATE revisions SET state = ?, reason = ? WHERE app = ? AND number = ?', [
+        state,
+        reason,
+        app.id,
+        number,
+      ]);
+      this.#addEvent(app, number, null, state, reason);
+    });
+  }
+
+  setStrategy(app: string, number: number, strategy: Strategy): void {
+    this.database.run('UPDATE revisions SET strategy = ? WHERE app = ? AND number = ?', [strategy, app, number]);
+  }
+
+  /** The app's requests go to this revision from now on, and the failure of the one before is past. */
+  activate(app: AppRow, number: number, reason: string): void {
+    this.database.transaction(() => {
+      const before = this.app(app.id)?.active ?? null;
+      this.set(app.id, { active: number, failure_code: null, failure_message: null });
+      this.database.run('UPDATE revisions SET activated_at = ? WHERE app = ? AND number = ?', [
+        Date.now(),
+        app.id,
+        number,
+      ]);
+      this.setRevision(app, number, 'ACTIVE', reason);
+      if (before === null || before === number) return;
+      if (this.revision(app.id, before)?.state === 'ACTIVE') {
+        this.setRevision(app, before, 'DRAINING', `revision ${number} took its place`);
+      }
+    });
+  }
+
+  set(app: string, columns: Partial<Omit<AppRow, 'id'>>): void {
+    const names = Object.keys(columns);
+    const values = Object.values(columns) as SqlValue[];
+    this.database.run(`UPDATE apps SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`, [
+      ...values,
+      app,
+    ]);
+  }
+
+  removeApp(app: AppRow): void {
+    this.database.run('DELETE FROM apps WHERE id = ?', [app.id]);
+  }
+
+  addRunner(app: AppRow, row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes'>, reason: string): void {
+    this.database.transaction(() => {
+      this.database.run(
+        `INSERT INTO runners (id, app, revision, state, boot_id, bytes, created_at) VALUES (?, ?, ?, 'LOADING', ?, ?, ?)`,
+        [row.id, app.id, row.revision, row.boot_id, row.bytes, Date.now()],
+      );
+      this.#addEvent(app, row.revision, row.id, 'LOADING', reason);
+      this.#forgetOld(app);
+    });
+  }
+
+  setPid(runner: string, pid: number | null): void {
+    this.database.run('UPDATE runners SET pid = ? WHERE id = ?', [pid, runner]);
+  }
+
+  setRunner(app: AppRow, runner: string, revision: number, state: RunnerState, reason: string): void {
+    this.database.transaction(() => {
+      const ended = state === 'STOPPED' || state === 'CRASHED' ? Date.now() : null;
+      this.database.run('UPDATE runners SET state = ?, reason = ?, ended_at = ? WHERE id = ?', [
+        state,
+        reason,
+        ended,
+        runner,
+      ]);
+      this.#addEvent(app, revision, runner, state, reason);
+    });
+  }
+
+  /** Something about the app as a whole. */
+  note(app: AppRow, state: string, reason: string): void {
+    this.#addEvent(app, null, null, state, reason);
+  }
+
+  #addEvent(app: AppRow, revision: number | null, runner: string | null, state: string, reason: string): void {
+    this.database.run(
+      'INSERT INTO events (at, org, app, revision, runner, state, reason) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [Date.now(), app.org, app.name, revision, runner, state, reason],
+    );
+  }
+
+  #forgetOld(app: AppRow): void {
+    this.database.run('DELETE FROM runners WHERE app = ? AND ended_at < ?', [app.id, Date.now() - KEPT_RUNNERS_MS]);
+    this.database.run(
+      `DELETE FROM events WHERE org = ?1 AND app = ?2 AND seq <=
+         (SELECT seq FROM events WHERE org = ?1 AND app = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_EVENTS_PER_APP})`,
+      [app.org, app.name],
+    );
+  }
+}

@@ -1,0 +1,226 @@
+/** What people and programs do with apps: deploy, look at, scale, go back, restart, delete. */
+import { ChasquiError } from '../../errors.js';
+import type { Actor, AuditLog } from '../accounts/audit.js';
+import { RESERVED_ORGS } from '../gateway/app-address.js';
+import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
+import { toManifest } from '../script/manifest.js';
+import type { AppStore, EventRow, Strategy } from './app-store.js';
+import type { LiveApp } from './live-app.js';
+import { logsOf, readLog } from './logs.js';
+import type { Supervisor } from './supervisor.js';
+import { type AppState, type RunnerView, runnerView, stateOf } from './views.js';
+import type { FileMarks } from './weights.js';
+
+export interface Deployment {
+  options: { readonly [name: string]: Json };
+  /** Size and digest of files on this machine, by their paths. */
+  files: FileMarks;
+  message: string | null;
+  strategy: Strategy;
+}
+
+export interface Deployed {
+  app: string;
+  org: string;
+  revision: number;
+  url: string;
+  state: string;
+  /** The active revision says the same already. */
+  unchanged: boolean;
+}
+
+/** What may stand in `<host>/<org>/<app>`. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+const MAX_RUNNERS = 64;
+const LOG_BYTES = 256 * 1024;
+
+/** Where one has read to in the logs of an app: an offset for each runner. */
+export type LogCursor = Readonly<Record<string, number>>;
+
+export interface ControlParts {
+  readonly supervisor: Supervisor;
+  readonly store: AppStore;
+  readonly audit: Pick<AuditLog, 'add'>;
+  readonly logFolder: string;
+  /** Where clients reach the cloud, without a slash at the end. */
+  readonly publicUrl: () => string;
+}
+
+export class AppControl {
+  constructor(private readonly parts: ControlParts) {}
+
+  /** @throws {ChasquiError} `script_invalid`, `invalid_value` */
+  deploy(org: string, name: string, { options, files, message, strategy }: Deployment, actor: Actor): Deployed {
+    checkName('org', org);
+    checkName('app', name);
+    if (RESERVED_ORGS.includes(org)) throw invalid('org', `\`org\` cannot be ${org}, which is a path of the cloud.`);
+    toManifest(options, name);
+    const { supervisor, store } = this.parts;
+    const app = supervisor.findOrAdd(org, name);
+    const digest = digestOf({ options, files } as unknown as Json);
+    const active = app.row.active === null ? undefined : store.revision(app.id, app.row.active);
+    if (active?.digest === digest && app.rollout === null && app.failure === null) {
+      return this.#deployed(app, active.number, true);
+    }
+    const author = authorOf(actor);
+    const row = { options: canonicalJson(options), files: JSON.stringify(files), digest, message, author, strategy };
+    const number = store.addRevision(app.row, row);
+    this.#audit(actor, 'app.deploy', app, { revision: number, digest });
+    supervisor.rollouts.begin(app, number, strategy, message ?? `deployed by ${author}`);
+    return this.#deployed(app, number, false);
+  }
+
+  /** With null, to the revision that was active before. */
+  rollBack(org: string, name: string, revision: number | null, actor: Actor): Deployed {
+    const app = this.#find(org, name);
+    const { supervisor, store } = this.parts;
+    const target = revision ?? supervisor.rollouts.previousOf(app)?.number;
+    if (target === undefined) throw refused(`${org}/${name} has no earlier revision to go back to.`);
+    const row = store.revision(app.id, target);
+    if (row === undefined) throw new ChasquiError('app_not_found', `${org}/${name} has no revision ${target}.`);
+    if (target === app.row.active && app.failure === null) throw refused(`Revision ${target} is the active one.`);
+    this.#audit(actor, 'app.rollback', app, { revision: target });
+    supervisor.rollouts.begin(app, target, 'rolling', `rollback by ${authorOf(actor)}`);
+    return this.#deployed(app, target, false);
+  }
+
+  /** New runners take the place of the old ones, without a pause, and find secrets as they are now. */
+  restart(org: string, name: string, actor: Actor): Deployed {
+    const app = this.#find(org, name);
+    const { supervisor, store } = this.parts;
+    const last = store.revisions(app.id).at(-1)?.number;
+    const row = store.revision(app.id, app.row.active ?? last ?? 0);
+    if (row === undefined) throw refused(`${org}/${name} has no revision.`);
+    const message = `restart of revision ${row.number}`;
+    const number = store.addRevision(app.row, { ...row, message, author: authorOf(actor), strategy: 'rolling' });
+    this.#audit(actor, 'app.restart', app, { revision: number });
+    supervisor.rollouts.begin(app, number, 'rolling', message);
+    return this.#deployed(app, number, false);
+  }
+
+  /** Overrides what the script says; null goes back to it. */
+  scale(org: string, name: string, scale: { min: number; max: number } | null, actor: Actor): AppState {
+    const app = this.#find(org, name);
+    if (scale !== null) {
+      for (const field of ['min', 'max'] as const) {
+        const value = scale[field];
+        const least = field === 'min' ? 0 : 1;
+        if (Number.isInteger(value) && value >= least && value <= MAX_RUNNERS) continue;
+        throw invalid(field, `\`${field}\` must be a whole number from ${least} to ${MAX_RUNNERS}.`);
+      }
+      if (scale.min > scale.max) throw invalid('min', '`min` must be at most `max`.');
+    }
+    this.parts.store.set(app.id, { scale_min: scale?.min ?? null, scale_max: scale?.max ?? null });
+    const said = scale === null ? 'as the script says' : `from ${scale.min} to ${scale.max} runners`;
+    this.parts.store.note(app.row, 'SCALED', `${said}, by ${authorOf(actor)}`);
+    this.#audit(actor, 'app.scale', app, { scale });
+    this.parts.supervisor.refresh(app);
+    return this.#state(app);
+  }
+
+  /** Its address is gone at once; requests that run are finished. */
+  remove(org: string, name: string, actor: Actor): void {
+    const app = this.#find(org, name);
+    this.parts.store.set(app.id, { deleted: 1 });
+    this.parts.store.note(app.row, 'DELETING', `by ${authorOf(actor)}`);
+    this.#audit(actor, 'app.delete', app, {});
+    app.rollout = null;
+    this.parts.supervisor.refresh(app);
+  }
+
+  stopRunner(id: string, allows: (org: string, app: string) => boolean, actor: Actor): void {
+    for (const app of this.parts.supervisor.apps.values()) {
+      const runner = app.runnersById.get(id);
+      if (runner === undefined || !allows(app.org, app.name)) continue;
+      this.#audit(actor, 'runner.stop', app, { runner: id });
+      this.parts.supervisor.drainRunner(app, runner, `stopped by ${authorOf(actor)}`);
+      return;
+    }
+    throw new ChasquiError('app_not_found', `There is no runner ${id.slice(0, 100)}.`);
+  }
+
+  list(): AppState[] {
+    return this.#live().map((app) => this.#state(app));
+  }
+
+  status(org: string, name: string): AppState {
+    return this.#state(this.#find(org, name));
+  }
+
+  async runners(): Promise<RunnerView[]> {
+    const all = [...this.parts.supervisor.apps.values()].flatMap((app) =>
+      [...app.runnersById.values()].map((runner) => runnerView(app, runner)),
+    );
+    return Promise.all(all);
+  }
+
+  async runnersOf(org: string, name: string): Promise<RunnerView[]> {
+    const app = this.#find(org, name);
+    return Promise.all([...app.runnersById.values()].map((runner) => runnerView(app, runner)));
+  }
+
+  events(org: string, name: string, after: number, limit: number): EventRow[] {
+    return this.parts.store.events(org, name, after, limit);
+  }
+
+  /** What was written since the cursor, or the last of it. */
+  logs(org: string, name: string, cursor: LogCursor | null): { lines: { runner: string; text: string }[]; cursor: LogCursor } {
+    const app = this.#find(org, name);
+    const next: Record<string, number> = {};
+    const lines = logsOf(this.parts.logFolder, app.id).flatMap(({ runner, file }) => {
+      const from = cursor === null ? null : (cursor[runner] ?? 0);
+      const read = readLog(file, from, LOG_BYTES);
+      next[runner] = read.next;
+      const texts = read.text.split('\n').slice(0, -1);
+      return texts.map((text) => ({ runner, text }));
+    });
+    return { lines, cursor: next };
+  }
+
+  #live(): LiveApp[] {
+    const apps = [...this.parts.supervisor.apps.values()].filter(({ row }) => row.deleted === 0);
+    const name = (app: LiveApp) => `${app.org}/${app.name}`;
+    return apps.sort((one, other) => (name(one) < name(other) ? -1 : 1));
+  }
+
+  #find(org: string, name: string): LiveApp {
+    const app = this.parts.supervisor.find(org, name);
+    if (app !== null) return app;
+    throw new ChasquiError('app_not_found', `There is no app ${org.slice(0, 100)}/${name.slice(0, 100)}.`);
+  }
+
+  #state(app: LiveApp): AppState {
+    return stateOf(app, this.parts.store, this.#url(app));
+  }
+
+  #url({ org, name }: LiveApp): string {
+    return `${this.parts.publicUrl()}/${org}/${name}`;
+  }
+
+  #deployed(app: LiveApp, revision: number, unchanged: boolean): Deployed {
+    const state = this.parts.store.revision(app.id, revision)?.state ?? 'CREATED';
+    return { app: app.name, org: app.org, revision, url: this.#url(app), state, unchanged };
+  }
+
+  #audit(actor: Actor, action: string, { org, name }: LiveApp, detail: object): void {
+    this.parts.audit.add({ actor, action, org, subject: `${org}/${name}`, detail });
+  }
+}
+
+function authorOf({ kind, name }: Actor): string {
+  return kind === 'local' ? name : `${kind} ${name}`;
+}
+
+function checkName(field: string, name: string): void {
+  if (NAME.test(name)) return;
+  const shown = JSON.stringify(name.slice(0, 100));
+  throw invalid(field, `\`${field}\` is ${shown}, but must be up to 100 letters, digits, \`.\`, \`_\` and \`-\`.`);
+}
+
+function invalid(field: string, message: string): ChasquiError {
+  return new ChasquiError('invalid_value', message, field);
+}
+
+function refused(message: string): ChasquiError {
+  return new ChasquiError('deployment_refused', message);
+}

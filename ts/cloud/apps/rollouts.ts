@@ -1,0 +1,216 @@
+/**
+ * How a revision becomes the one that takes an app's requests: its weights are fetched, a runner of it is started and has
+ * to answer a warm-up, and only then the app's address leads to it. Going back is the same with an earlier revision.
+ */
+import { statSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { ChasquiError } from '../../errors.js';
+import { estimateMemory } from '../../models/estimate-memory.js';
+import { type Manifest, toManifest } from '../script/manifest.js';
+import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
+import { gib } from './decide.js';
+import type { LiveApp, Rollout, Startable } from './live-app.js';
+import type { SupervisorParts } from './supervisor-parts.js';
+import type { FileMarks, Weights } from './weights.js';
+
+type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'onEvent'>;
+
+/** So many crashes of a new revision, within the time that crashes are remembered, and the app goes back. */
+const MAX_CRASHES = 3;
+const ON_ITS_WAY: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
+
+export class Rollouts {
+  constructor(
+    private readonly parts: Parts,
+    private readonly onChange: () => void,
+  ) {}
+
+  /** One that is under way makes place. */
+  begin(app: LiveApp, number: number, strategy: Strategy, reason: string): void {
+    const manifest = this.manifestOf(app, number);
+    if (manifest === null) throw new ChasquiError('app_not_found', `There is no revision ${number} of ${app.name}.`);
+    if (app.rollout !== null && app.rollout.revision !== number) {
+      this.#set(app, app.rollout.revision, 'RETIRED', `revision ${number} was deployed before it was ready`);
+    }
+    const rollout: Rollout = { revision: number, manifest, strategy, reason, startable: null, progress: 'starting' };
+    app.rollout = rollout;
+    this.#refresh(app);
+    void this.#prepare(app, rollout);
+  }
+
+  /** After a restart of the control plane: goes on with what was under way, and finds the active revision's weights. */
+  resume(app: LiveApp): void {
+    const { store } = this.parts;
+    const { active } = app.row;
+    if (active !== null) {
+      app.activeManifest = this.manifestOf(app, active);
+      void this.#prepareActive(app, active);
+    }
+    if (app.row.deleted !== 0) return;
+    const open = store.revisions(app.id).filter(({ state }) => ON_ITS_WAY.includes(state));
+    const newest = open.pop();
+    for (const { number } of open) this.#set(app, number, 'RETIRED', 'another revision was deployed');
+    if (newest !== undefined) this.begin(app, newest.number, newest.strategy, 'the control plane came back');
+    else this.#retireDrained(app);
+  }
+
+  /** The candidate has answered its warm-up. */
+  activate(app: LiveApp): void {
+    const { rollout } = app;
+    if (rollout?.startable == null) return;
+    this.#set(app, rollout.revision, 'READY', 'a runner answered a warm-up');
+    this.parts.store.activate(app.row, rollout.revision, rollout.reason);
+    app.rollout = null;
+    app.active = rollout.startable;
+    app.activeManifest = rollout.manifest;
+    app.forgetCrashes();
+    this.#refresh(app);
+    this.#retireDrained(app);
+  }
+
+  /** Nothing changes for the app's requests, unless it never had a revision that worked. */
+  fail(app: LiveApp, reason: string): void {
+    const { rollout } = app;
+    if (rollout === null) return;
+    this.#set(app, rollout.revision, 'FAILED', reason);
+    app.rollout = null;
+    app.forgetCrashes();
+    if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
+    this.#refresh(app);
+  }
+
+  /** A candidate that cannot be started for want of memory is not waited for longer than a start may take. */
+  checkTime(app: LiveApp, now: number): void {
+    const since = app.rollout?.startable?.since;
+    if (app.rollout === null || since === undefined || now - since < app.rollout.manifest.timeouts.startMs) return;
+    const isStarting = [...app.runnersById.values()].some(({ facts }) => facts.revision === app.rollout?.revision);
+    if (!isStarting) this.fail(app, app.waitsFor ?? 'no runner could be started in time');
+  }
+
+  onRunnerEnd(app: LiveApp, revision: number, crash: { reason: string; isPermanent: boolean } | null): void {
+    this.#retireDrained(app);
+    if (crash === null || app.row.deleted !== 0) return;
+    if (app.rollout?.revision === revision) this.fail(app, crash.reason);
+    else if (app.row.active === revision) this.#onActiveCrash(app, revision, crash);
+  }
+
+  /** What the script of a revision says; null when there is no such revision. */
+  manifestOf(app: LiveApp, number: number): Manifest | null {
+    const row = this.parts.store.revision(app.id, number);
+    return row === undefined ? null : toManifest(JSON.parse(row.options), app.name);
+  }
+
+  /** The revision to go back to: the one that was active last before, and did not fail. */
+  previousOf(app: LiveApp): RevisionRow | null {
+    const earlier = this.parts.store
+      .revisions(app.id)
+      .filter(({ number, state, activated_at: at }) => number !== app.row.active && at !== null && state !== 'FAILED')
+      .sort((one, other) => (one.activated_at ?? 0) - (other.activated_at ?? 0));
+    return earlier.at(-1) ?? null;
+  }
+
+  #onActiveCrash(
+    app: LiveApp,
+    revision: number,
+    { reason, isPermanent }: { reason: string; isPermanent: boolean },
+  ): void {
+    const crashes = app.noteCrash(performance.now());
+    if (!isPermanent && crashes < MAX_CRASHES) return;
+    const previous = this.previousOf(app);
+    const what = isPermanent ? reason : `${crashes} crashes within ten minutes, the last: ${reason}`;
+    if (previous !== null) {
+      this.#set(app, revision, 'FAILED', what);
+      this.parts.store.note(app.row, 'ROLLBACK', `from revision ${revision} to ${previous.number}: ${what}`);
+      app.restsUntil = Number.POSITIVE_INFINITY;
+      this.begin(app, previous.number, 'rolling', `went back from revision ${revision}: ${what}`);
+    } else if (isPermanent) {
+      this.#set(app, revision, 'FAILED', what);
+      this.#setFailure(app, `Revision ${revision} failed: ${what}`);
+    }
+  }
+
+  async #prepare(app: LiveApp, rollout: Rollout): Promise<void> {
+    const { revision } = rollout;
+    try {
+      this.#set(app, revision, 'FETCHING', rollout.reason);
+      const startable = await this.#startableOf(app, revision, rollout.manifest, (progress) => {
+        rollout.progress = progress;
+        app.changed();
+      });
+      if (app.rollout !== rollout) return;
+      rollout.startable = { ...startable, since: performance.now() };
+      rollout.progress = 'starting';
+      this.#set(app, revision, 'STARTING', 'the weights are here');
+      // An earlier control plane may have brought it as far as this.
+      const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
+      if (isReady) this.activate(app);
+      this.onChange();
+    } catch (error) {
+      if (app.rollout === rollout) this.fail(app, (error as Error).message);
+    }
+  }
+
+  async #prepareActive(app: LiveApp, revision: number): Promise<void> {
+    const manifest = app.activeManifest;
+    if (manifest === null) return;
+    try {
+      const startable = await this.#startableOf(app, revision, manifest, () => {});
+      if (app.row.active !== revision) return;
+      app.active = startable;
+      this.onChange();
+    } catch (error) {
+      if (app.row.active === revision) this.#setFailure(app, (error as Error).message);
+    }
+  }
+
+  async #startableOf(
+    app: LiveApp,
+    revision: number,
+    manifest: Manifest,
+    onProgress: (text: string) => void,
+  ): Promise<Startable> {
+    const row = this.parts.store.revision(app.id, revision);
+    const marks = JSON.parse(row?.files ?? '{}') as FileMarks;
+    const weights = await this.parts.weights.fetch(manifest, marks, (what, fraction) => {
+      onProgress(`${what} ${Math.floor(fraction * 100)} %`);
+    });
+    const bytes = manifest.memoryBytes ?? estimateOf(weights, manifest);
+    if (bytes > totalmem()) {
+      const message = `A runner needs ${gib(bytes)}, but this machine has ${gib(totalmem())}.`;
+      throw new ChasquiError('deployment_refused', message);
+    }
+    return { revision, manifest, weights, bytes };
+  }
+
+  #retireDrained(app: LiveApp): void {
+    const running = new Set([...app.runnersById.values()].map(({ facts }) => facts.revision));
+    for (const { number, state } of this.parts.store.revisions(app.id)) {
+      if (state === 'DRAINING' && !running.has(number)) this.#set(app, number, 'RETIRED', 'its last runner has ended');
+    }
+  }
+
+  #setFailure(app: LiveApp, message: string): void {
+    this.parts.store.set(app.id, { failure_code: 'app_failed', failure_message: message });
+    this.#refresh(app);
+  }
+
+  #set(app: LiveApp, revision: number, state: RevisionState, reason: string): void {
+    this.parts.store.setRevision(app.row, revision, state, reason);
+    this.parts.onEvent?.(`${app.org}/${app.name}: revision ${revision}: ${state.toLowerCase()}, ${reason}`);
+  }
+
+  #refresh(app: LiveApp): void {
+    app.row = this.parts.store.app(app.id) ?? app.row;
+    app.changed();
+    this.onChange();
+  }
+}
+
+function estimateOf({ model, mmproj, draftModel }: Weights, { options }: Manifest): number {
+  const others = [mmproj, draftModel].flatMap((file) => (file === null ? [] : [sizeOf(file)]));
+  return estimateMemory(model, sizeOf(model), options) + others.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,21 @@
+/** What the supervisor works with. */
+import type { RunnerCommand } from '../runners/runner-process.js';
+import type { AppStore } from './app-store.js';
+import type { WeightStore } from './weights.js';
+
+export interface SupervisorParts {
+  readonly store: AppStore;
+  readonly weights: WeightStore;
+  /** The values of an organisation's secrets that have these names. */
+  secrets(org: string, names: readonly string[]): Readonly<Record<string, string>>;
+  readonly command: RunnerCommand;
+  /** Where runners have their sockets; short, because the paths of sockets are. */
+  readonly runFolder: string;
+  readonly logFolder: string;
+  /** What all runners may take. */
+  readonly budgetBytes: number;
+  /** Whether runners end with this process, even when it is killed. */
+  readonly endsWithParent: boolean;
+  /** Told what happens, in a line for people. */
+  onEvent?(line: string): void;
+}

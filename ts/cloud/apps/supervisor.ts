@@ -1,0 +1,227 @@
+/**
+ * Brings what runs in line with what was deployed: looks at all apps, has `decide` say what to do, and does it. What
+ * happens to runners is told back to it, and leads to the next look.
+ */
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { RunnerProcess } from '../runners/runner-process.js';
+import type { AppRow, RunnerRow, RunnerState } from './app-store.js';
+import { type Action, decide } from './decide.js';
+import { LiveApp, type Startable } from './live-app.js';
+import { LiveRunner, type RunnerEnd, type RunnerHooks } from './live-runner.js';
+import { lastLineOf, logFileOf, pruneLogs } from './logs.js';
+import { Rollouts } from './rollouts.js';
+import type { SupervisorParts } from './supervisor-parts.js';
+
+const TICK_MS = 1000;
+/** A runner that no control plane asks for is not kept for ever. */
+const ORPHAN_MS = 15 * 60_000;
+
+export class Supervisor {
+  readonly apps = new Map<string, LiveApp>();
+  readonly rollouts: Rollouts;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #stopped = false;
+
+  constructor(readonly parts: SupervisorParts) {
+    fs.mkdirSync(parts.runFolder, { recursive: true, mode: 0o700 });
+    this.rollouts = new Rollouts(parts, () => this.lookSoon());
+  }
+
+  /** Takes over what an earlier control plane left. */
+  start(): void {
+    for (const row of this.parts.store.apps()) this.#takeOver(row);
+    this.#timer = setInterval(() => this.#look(), TICK_MS);
+    this.lookSoon();
+  }
+
+  find(org: string, name: string): LiveApp | null {
+    for (const app of this.apps.values()) {
+      if (app.name === name && app.org === org && app.row.deleted === 0) return app;
+    }
+    return null;
+  }
+
+  /** Finds the app, or makes one without a revision. */
+  findOrAdd(org: string, name: string): LiveApp {
+    return this.find(org, name) ?? this.#add(this.parts.store.addApp(org, name));
+  }
+
+  /** Reads what the database has of the app now. */
+  refresh(app: LiveApp): void {
+    app.row = this.parts.store.app(app.id) ?? app.row;
+    app.changed();
+    this.lookSoon();
+  }
+
+  lookSoon(): void {
+    if (this.#stopped) return;
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#look();
+    });
+  }
+
+  drainRunner(app: LiveApp, runner: LiveRunner, reason: string): void {
+    runner.drain(reason);
+    app.changed();
+    this.lookSoon();
+  }
+
+  /** With `keepRunners` they go on, for the next control plane to find; else all have ended when it resolves. */
+  async stop({ keepRunners, graceMs }: { keepRunners: boolean; graceMs: number }): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    const all = [...this.apps.values()].flatMap((app) => [...app.runnersById.values()]);
+    if (keepRunners) {
+      for (const runner of all) runner.forget();
+      return;
+    }
+    for (const runner of all) runner.drain('the cloud was stopped');
+    const deadline = performance.now() + graceMs;
+    const left = () => [...this.apps.values()].some((app) => app.runnersById.size > 0);
+    while (left() && performance.now() < deadline) await wait(20);
+    for (const runner of all) runner.process?.kill();
+    while (left() && performance.now() < deadline + KILL_MS) await wait(20);
+  }
+
+  #look(): void {
+    if (this.#stopped) return;
+    const now = performance.now();
+    const state = {
+      apps: [...this.apps.values()].map((app) => app.planned(now)),
+      budgetBytes: this.parts.budgetBytes,
+    };
+    const waiting = new Set<string>();
+    for (const action of decide(state, now)) this.#carryOut(action, waiting);
+    for (const app of this.apps.values()) {
+      if (!waiting.has(app.id)) app.waitsFor = null;
+      this.rollouts.checkTime(app, now);
+      if (app.row.deleted !== 0 && app.runnersById.size === 0 && app.rollout === null) this.#remove(app);
+    }
+  }
+
+  #carryOut(action: Action, waiting: Set<string>): void {
+    const app = this.apps.get(action.app);
+    if (app === undefined) return;
+    switch (action.kind) {
+      case 'start': {
+        const startable = this.#startableOf(app, action.revision);
+        if (startable !== null) this.#startRunner(app, startable);
+        return;
+      }
+      case 'stop': {
+        const runner = app.runnersById.get(action.runner);
+        if (runner !== undefined) this.drainRunner(app, runner, action.reason);
+        return;
+      }
+      case 'wait':
+        waiting.add(app.id);
+        if (app.waitsFor !== action.reason) {
+          app.waitsFor = action.reason;
+          app.changed();
+        }
+        return;
+      case 'refuse':
+        this.rollouts.fail(app, action.reason);
+    }
+  }
+
+  #startableOf(app: LiveApp, revision: number): Startable | null {
+    if (app.rollout?.revision === revision) return app.rollout.startable;
+    return app.active?.revision === revision ? app.active : null;
+  }
+
+  #startRunner(app: LiveApp, { revision, manifest, weights, bytes }: Startable): void {
+    const { store, command, runFolder, logFolder, endsWithParent, secrets } = this.parts;
+    const id = `r${randomBytes(6).toString('hex')}`;
+    const bootId = RunnerProcess.newBootId();
+    const { startMs, drainMs } = manifest.timeouts;
+    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes }, 'was started');
+    pruneLogs(logFolder, app.id);
+    const runner = new LiveRunner({ id, revision, slots: manifest.slots, bytes, startMs, drainMs }, this.#hooks(app));
+    app.runnersById.set(id, runner);
+    const { model, mmproj, draftModel } = weights;
+    const options = { ...manifest.options, ...(mmproj && { mmproj }), ...(draftModel && { draftModel }) };
+    runner.process = RunnerProcess.start(
+      runFolder,
+      { id, bootId, modelPath: model, options, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
+      { ...command, environment: { ...command.environment, ...secrets(app.org, manifest.secrets) } },
+      logFileOf(logFolder, app.id, id),
+      runner.listener,
+    );
+    store.setPid(id, runner.process.pid);
+    this.#say(app, `runner ${id} of revision ${revision} starts`);
+    app.changed();
+  }
+
+  #hooks(app: LiveApp): RunnerHooks {
+    return {
+      onProgress: () => app.changed(),
+      lastWords: ({ id }) => lastLineOf(logFileOf(this.parts.logFolder, app.id, id)),
+      onChange: (runner, state, reason) => this.#onRunnerChange(app, runner, state, reason),
+      onEnd: (runner, end) => this.#onRunnerEnd(app, runner, end),
+    };
+  }
+
+  #onRunnerChange(app: LiveApp, runner: LiveRunner, state: RunnerState, reason: string): void {
+    const { id, facts } = runner;
+    this.parts.store.setRunner(app.row, id, facts.revision, state, reason);
+    if (runner.process !== null) this.parts.store.setPid(id, runner.process.pid);
+    this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
+    if (state === 'READY' && app.rollout?.revision === facts.revision) this.rollouts.activate(app);
+    app.changed();
+    this.lookSoon();
+  }
+
+  #onRunnerEnd(app: LiveApp, runner: LiveRunner, { state, reason, isPermanent }: RunnerEnd): void {
+    const { id, facts } = runner;
+    app.runnersById.delete(id);
+    this.parts.store.setRunner(app.row, id, facts.revision, state, reason);
+    this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
+    this.rollouts.onRunnerEnd(app, facts.revision, state === 'CRASHED' ? { reason, isPermanent } : null);
+    app.changed();
+    this.lookSoon();
+  }
+
+  #add(row: AppRow): LiveApp {
+    const app = new LiveApp(row, () => this.lookSoon());
+    this.apps.set(app.id, app);
+    return app;
+  }
+
+  #takeOver(row: AppRow): void {
+    const app = this.#add(row);
+    for (const runner of this.parts.store.runners(row.id)) this.#adopt(app, runner);
+    this.rollouts.resume(app);
+  }
+
+  #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid }: RunnerRow): void {
+    const manifest = this.rollouts.manifestOf(app, revision);
+    if (manifest === null) return;
+    const { startMs, drainMs } = manifest.timeouts;
+    const facts = { id, revision, bytes, slots: manifest.slots, startMs, drainMs };
+    const runner = new LiveRunner(facts, this.#hooks(app), state);
+    app.runnersById.set(id, runner);
+    runner.process = RunnerProcess.adopt(this.parts.runFolder, { id, bootId, pid }, runner.listener);
+  }
+
+  #remove(app: LiveApp): void {
+    this.apps.delete(app.id);
+    this.parts.store.note(app.row, 'DELETED', 'its last runner has ended');
+    this.parts.store.removeApp(app.row);
+    fs.rmSync(path.join(this.parts.logFolder, app.id), { recursive: true, force: true });
+  }
+
+  #say(app: LiveApp, line: string): void {
+    this.parts.onEvent?.(`${app.org}/${app.name}: ${line}`);
+  }
+}
+
+const KILL_MS = 5000;
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,130 @@
+/** Brings the files of a revision onto this machine: once, however many runners and revisions want them. */
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { ChasquiError } from '../../errors.js';
+import { fetchModel } from '../../hub/fetch-model.js';
+import type { Manifest } from '../script/manifest.js';
+import type { ModelReference } from '../script/model-reference.js';
+
+/** Size and SHA-256 of a file, when it was deployed. */
+export interface FileMark {
+  size: number;
+  sha256: string;
+}
+
+/** By the path of the file. */
+export type FileMarks = Readonly<Record<string, FileMark>>;
+
+export interface Weights {
+  model: string;
+  mmproj: string | null;
+  draftModel: string | null;
+}
+
+interface Fetch {
+  promise: Promise<string>;
+  watchers: Set<(fraction: number) => void>;
+}
+
+export class WeightStore {
+  readonly #running = new Map<string, Fetch>();
+
+  /** `folder`: where what is fetched is kept. */
+  constructor(
+    private readonly folder: string,
+    private readonly demoModel: string,
+  ) {}
+
+  /**
+   * `onProgress` is told what is done, such as `fetching weights`, and how much of it.
+   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`
+   */
+  async fetch(
+    manifest: Manifest,
+    marks: FileMarks,
+    onProgress: (what: string, fraction: number) => void,
+  ): Promise<Weights> {
+    const one = (reference: ModelReference | null) =>
+      reference === null ? Promise.resolve(null) : this.#file(reference, marks, onProgress);
+    const model = (await one(manifest.model)) as string;
+    return { model, mmproj: await one(manifest.mmproj), draftModel: await one(manifest.draftModel) };
+  }
+
+  #file(
+    reference: ModelReference,
+    marks: FileMarks,
+    onProgress: (what: string, fraction: number) => void,
+  ): Promise<string> {
+    switch (reference.kind) {
+      case 'demo':
+        return Promise.resolve(this.demoModel);
+      case 'file': {
+        const { path } = reference;
+        const watch = (fraction: number) => onProgress('checking weights', fraction);
+        return this.#once(`file:${path}:${marks[path]?.sha256}`, watch, (tell) => checkFile(path, marks[path], tell));
+      }
+      case 'url': {
+        const watch = (fraction: number) => onProgress('fetching weights', fraction);
+        const { url } = reference;
+        return this.#once(url, watch, (tell) => fetchModel(url, this.folder, { onProgress: tell }));
+      }
+      case 'hub': {
+        const message = `Models of a hub cannot be fetched yet: give the address of ${reference.repository}'s file.`;
+        return Promise.reject(new ChasquiError('model_file_missing', message));
+      }
+    }
+  }
+
+  /** Those who want the same file at the same time share one fetch. */
+  #once(
+    key: string,
+    watch: (fraction: number) => void,
+    begin: (tell: (fraction: number) => void) => Promise<string>,
+  ): Promise<string> {
+    let fetch = this.#running.get(key);
+    if (fetch === undefined) {
+      const watchers = new Set<(fraction: number) => void>();
+      const promise = begin((fraction) => {
+        for (const watcher of watchers) watcher(fraction);
+      });
+      const forget = () => this.#running.delete(key);
+      promise.then(forget, forget);
+      fetch = { promise, watchers };
+      this.#running.set(key, fetch);
+    }
+    fetch.watchers.add(watch);
+    return fetch.promise;
+  }
+}
+
+/** Size and digest of a file. */
+export async function markOf(path: string, onProgress: (fraction: number) => void = () => {}): Promise<FileMark> {
+  const { size } = fs.statSync(path);
+  const hash = createHash('sha256');
+  let read = 0;
+  for await (const chunk of fs.createReadStream(path, { highWaterMark: 1 << 20 })) {
+    hash.update(chunk as Buffer);
+    read += (chunk as Buffer).length;
+    onProgress(read / size);
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+/** Files that were found right are not read again while they stay as they are. */
+const right = new Map<string, string>();
+
+async function checkFile(path: string, mark: FileMark | undefined, tell: (fraction: number) => void): Promise<string> {
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new ChasquiError('model_file_missing', `There is no file ${path} on this machine.`);
+  const known = `${mark?.sha256} ${stat.size} ${stat.mtimeMs}`;
+  if (mark === undefined || right.get(path) === known) return path;
+  const { sha256 } = await markOf(path, tell);
+  if (sha256 !== mark.sha256) {
+    throw new ChasquiError(
+      'model_file_invalid',
+      `The file ${path} is another one than when it was deployed: deploy again.`,
+    );
+  }
+  right.set(path, known);
+  return path;
+}

@@ -1,0 +1,73 @@
+/** The certificate of the gateway's own TLS: two files, which are read again when they change. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { ChasquiError } from '../../errors.js';
+
+export interface CertificateContents {
+  cert: Buffer;
+  key: Buffer;
+}
+
+/** Files are looked at this often: watching by the system misses files that a link leads to, as ACME clients keep them. */
+const LOOK_MS = 5000;
+
+export class Certificate {
+  readonly #certFile: string;
+  readonly #keyFile: string;
+  readonly #lookMs: number;
+
+  constructor(certFile: string, keyFile: string, lookMs = LOOK_MS) {
+    this.#certFile = certFile;
+    this.#keyFile = keyFile;
+    this.#lookMs = lookMs;
+  }
+
+  /** @throws {ChasquiError} `invalid_options` when a file cannot be read, or the two do not belong together. */
+  read(): CertificateContents {
+    const contents = { cert: readPart(this.#certFile, 'tlsCert'), key: readPart(this.#keyFile, 'tlsKey') };
+    let fits = false;
+    try {
+      fits = new X509Certificate(contents.cert).checkPrivateKey(createPrivateKey(contents.key));
+    } catch (error) {
+      throw problem(
+        'tlsCert',
+        `\`tlsCert\` and \`tlsKey\` are no certificate with its key: ${(error as Error).message}.`,
+      );
+    }
+    if (!fits) throw problem('tlsCert', '`tlsCert` and `tlsKey` do not belong together.');
+    return contents;
+  }
+
+  /**
+   * Calls back with new contents. Between the change of one file and that of the other they do not fit, and the old ones
+   * stay. Returns a function that ends the watching.
+   */
+  watch(onChange: (contents: CertificateContents) => void): () => void {
+    const look = (): void => {
+      try {
+        onChange(this.read());
+      } catch (error) {
+        if (!(error instanceof ChasquiError)) throw error;
+      }
+    };
+    const files = [this.#certFile, this.#keyFile];
+    for (const file of files) watchFile(file, { interval: this.#lookMs, persistent: false }, look);
+    return () => {
+      for (const file of files) unwatchFile(file, look);
+    };
+  }
+}
+
+function readPart(file: string, option: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw problem(option, `\`${option}\` cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function problem(option: string, message: string): ChasquiError {
+  const error = new ChasquiError('invalid_options', message);
+  error.option = option;
+  return error;
+}

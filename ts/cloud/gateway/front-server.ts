@@ -1,0 +1,76 @@
+/** Node's server in front of the gateway: how many connections, how long they may take, and what is no request at all. */
+import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import {
+  HTTP_SETTINGS,
+  limitConnections,
+  OpenExchanges,
+  REQUEST_TIMEOUT_MS,
+  replyToBrokenHttp,
+} from '../../http/connections.js';
+import { firstSegment, RESERVED_ORGS } from './app-address.js';
+import type { Certificate } from './certificate.js';
+import type { Gateway } from './gateway.js';
+
+export interface FrontOptions {
+  gateway: Pick<Gateway, 'handle'>;
+  /** Handles what is the cloud's own: paths that begin with a reserved name, and `/`. */
+  own(request: IncomingMessage, response: ServerResponse): void;
+  /** Default: plain HTTP. */
+  certificate?: Certificate | undefined;
+  maxConnections?: number;
+}
+
+/** Requests that a client may send before it has the replies to earlier ones. */
+const MAX_PIPELINED = 32;
+
+/** The caller listens. */
+export function createFrontServer({ gateway, own, certificate, maxConnections }: FrontOptions): Server {
+  const settings = { ...HTTP_SETTINGS, requestTimeout: REQUEST_TIMEOUT_MS };
+  const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
+  const exchanges = new OpenExchanges();
+  const waiting = new WeakMap<Socket, number>();
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const name = firstSegment(request.url ?? '/');
+    if (name === '' || RESERVED_ORGS.includes(name)) own(request, response);
+    else gateway.handle(request, response);
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    exchanges.add(request, response);
+    if (response.socket !== null) handle(request, response);
+    else waitForTurn(waiting, request, response, () => handle(request, response));
+  };
+  server.on('request', onRequest);
+  // A client that asks first is told to go on when it has been let in. Other expectations are ignored, as HTTP allows.
+  server.on('checkContinue', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('clientError', (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges));
+  server.on('connect', (_request, socket) => {
+    replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
+  });
+  limitConnections(server, maxConnections);
+  const stopWatching = certificate?.watch((contents) => (server as https.Server).setSecureContext(contents));
+  if (stopWatching) server.once('close', stopWatching);
+  return server;
+}
+
+/** Pipelined requests are served one after another, so that one connection has no more than one at a time. */
+function waitForTurn(
+  waiting: WeakMap<Socket, number>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: () => void,
+): void {
+  const { socket } = request;
+  const count = (waiting.get(socket) ?? 0) + 1;
+  waiting.set(socket, count);
+  if (count > MAX_PIPELINED) {
+    socket.destroy();
+    return;
+  }
+  response.once('socket', () => {
+    waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+    handle();
+  });
+}

@@ -1,0 +1,57 @@
+/** Which headers pass between a client and a runner. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ReplyHead } from './reply-reader.js';
+import { ASK_FOR_REPORT, USAGE_HEADER } from './usage-report.js';
+
+/**
+ * What a runner reads of a request. All others stay here: the client's key, cookies, whatever is between this client and
+ * this gateway only, and what would make the runner believe something of the client.
+ */
+const PASSED_TO_RUNNER = [
+  'accept',
+  'accept-language',
+  'anthropic-beta',
+  'anthropic-version',
+  'content-encoding',
+  'content-type',
+  'traceparent',
+  'tracestate',
+  'user-agent',
+];
+
+export function toRunnerHeaders(headers: IncomingHttpHeaders, requestId: string): [string, string][] {
+  const passed = PASSED_TO_RUNNER.flatMap((name): [string, string][] => {
+    const value = headers[name];
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  return [...passed, ['x-request-id', requestId], [...ASK_FOR_REPORT]];
+}
+
+/** Headers of a reply that are between the runner and this gateway, or that the gateway sets itself. */
+const KEPT_FROM_CLIENT =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|date|server|vary|set-cookie|x-request-id|access-control-.*|x-ratelimit-.*|x-chasqui-(runner|.*-ms))$/;
+
+export function toClientHead({ status, headers }: ReplyHead): ReplyHead {
+  return { status, headers: headers.filter(([name]) => name !== USAGE_HEADER && !KEPT_FROM_CLIENT.test(name)) };
+}
+
+/** Pages of any origin may call an app: a key opens it, and no browser sends one by itself. */
+export const CORS_HEADERS: readonly (readonly [string, string])[] = [
+  ['access-control-allow-origin', '*'],
+  [
+    'access-control-expose-headers',
+    'x-request-id, retry-after, www-authenticate, x-chasqui-ignored, x-chasqui-runner, x-chasqui-cold-start-ms, ' +
+      'x-chasqui-queue-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, ' +
+      'x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens',
+  ],
+];
+
+/** A preflight is the same for apps that do not exist, and asks for no key, which browsers do not send with it. */
+export function preflightHeaders(asked: string | undefined): [string, string][] {
+  const names = asked !== undefined && /^[\w\-, ]{1,1000}$/.test(asked) ? asked : 'authorization, content-type';
+  return [
+    ['access-control-allow-methods', 'GET, HEAD, POST, DELETE'],
+    ['access-control-allow-headers', names],
+    ['access-control-max-age', '600'],
+  ];
+}

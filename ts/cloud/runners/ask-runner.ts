@@ -1,0 +1,78 @@
+/** Small requests of the control plane's own to a runner. */
+import http from 'node:http';
+import type { RunnerModel } from './protocol.js';
+
+const WARM_UP_MS = 60_000;
+const LOOK_MS = 5000;
+const MAX_REPLY_BYTES = 1 << 20;
+
+interface Reply {
+  status: number;
+  body: unknown;
+}
+
+/** Has the model compute one token, or what it computes instead. Rejects with what is wrong. */
+export async function warmUp(socketPath: string, model: RunnerModel): Promise<void> {
+  const { id } = model;
+  const [url, body] = model.generates
+    ? ['/v1/completions', { model: id, prompt: 'Hi', max_tokens: 1 }]
+    : model.pooling === 'rank'
+      ? ['/v1/rerank', { model: id, query: 'Hi', documents: ['Hi'] }]
+      : ['/v1/embeddings', { model: id, input: 'Hi' }];
+  const reply = await ask(socketPath, 'POST', url as string, body, WARM_UP_MS);
+  if (reply.status !== 200) throw new Error(messageOf(reply));
+}
+
+export interface RunnerHealth {
+  /** Requests that it computes, and that wait in it. */
+  active: number;
+  queued: number;
+}
+
+/** Null: it does not reply. Rejects with its reason when it says that it cannot compute any more. */
+export async function lookAt(socketPath: string): Promise<RunnerHealth | null> {
+  const reply = await ask(socketPath, 'GET', '/health', undefined, LOOK_MS).catch(() => null);
+  if (reply === null) return null;
+  const body = reply.body as { active?: number; queued?: number; error?: { code?: string } } | null;
+  if (body?.error?.code === 'engine_failed') throw new Error(messageOf(reply));
+  return { active: body?.active ?? 0, queued: body?.queued ?? 0 };
+}
+
+function messageOf({ status, body }: Reply): string {
+  const { error } = (body ?? {}) as { error?: { message?: string } };
+  return error?.message ?? `the reply had status ${status}`;
+}
+
+function ask(socketPath: string, method: string, url: string, body: unknown, limitMs: number): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const request = http.request({
+      socketPath,
+      method,
+      path: url,
+      agent: false,
+      headers: { host: 'localhost', ...(text !== undefined && { 'content-type': 'application/json' }) },
+      signal: AbortSignal.timeout(limitMs),
+    });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      let received = '';
+      response.setEncoding('utf8');
+      response.on('data', (data: string) => {
+        received += data;
+        if (received.length > MAX_REPLY_BYTES) request.destroy(new Error('the reply is too long'));
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: parse(received) }));
+    });
+    request.end(text);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

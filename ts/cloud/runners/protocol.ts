@@ -1,0 +1,39 @@
+/** What the control plane and a runner's process tell each other. */
+import type { LoadOptions } from '../../engine/load-options.js';
+import type { ErrorCode } from '../../errors.js';
+
+/** In a file that the process is given the path of, because it may hold more than an argument can. */
+export interface RunnerConfig {
+  id: string;
+  /** Drawn for each start: by it, a control plane knows that a process is the one that it has in its database. */
+  bootId: string;
+  /** Where requests are taken. */
+  socketPath: string;
+  /** Where a control plane listens to the state. */
+  controlPath: string;
+  modelPath: string;
+  options: LoadOptions;
+  drainMs: number;
+  /** Whether it ends with the process that started it, whose end it sees at its standard input. */
+  endsWithParent: boolean;
+  /** It ends when no control plane has listened to it for as long. */
+  orphanMs: number;
+}
+
+export interface RunnerModel {
+  id: string;
+  generates: boolean;
+  pooling: string;
+}
+
+/** A line of JSON on the control socket: when a control plane connects, and after each change. */
+export interface RunnerStatus {
+  bootId: string;
+  pid: number;
+  state: 'loading' | 'ready' | 'draining' | 'failed';
+  /** How much of the model is loaded, 0 to 1. */
+  fraction: number;
+  model: RunnerModel | null;
+  /** Why it failed. */
+  failure: { code: ErrorCode; message: string } | null;
+}

@@ -1,0 +1,63 @@
+/** From `app.ts::chat` on a command line to an app that can be deployed. */
+import path from 'node:path';
+import { ChasquiError } from '../../errors.js';
+import type { Json } from './canonical-json.js';
+import { type ExportedApp, evaluateScript } from './evaluate.js';
+import { type Manifest, toManifest } from './manifest.js';
+
+export interface ScriptedApp {
+  /** What the app is called where nobody says otherwise: the export in kebab case. */
+  name: string;
+  /** What the script says, files by their absolute paths. */
+  options: { readonly [name: string]: Json };
+  manifest: Manifest;
+}
+
+const FILES = ['model', 'mmproj', 'draftModel'];
+
+/**
+ * `entry`: a file, and after `::` which of its exports; without that, its only one.
+ * @throws {ChasquiError} `script_invalid`
+ */
+export async function readScript(entry: string, limitMs?: number): Promise<ScriptedApp> {
+  const [, file = entry, wanted] = /^(.+?)(?:::(.*))?$/s.exec(entry) ?? [];
+  const found = choose(await evaluateScript(file, limitMs), file, wanted);
+  toManifest(found.options, found.name);
+  const options = withAbsolutePaths(
+    found.options as { readonly [name: string]: Json },
+    path.dirname(path.resolve(file)),
+  );
+  return { name: nameOf(found, file), options, manifest: toManifest(options, found.name) };
+}
+
+function choose(apps: readonly ExportedApp[], file: string, wanted: string | undefined): ExportedApp {
+  const names = apps.map(({ name }) => name).join(', ');
+  const exports = apps.length === 0 ? 'it exports no app() of chasqui/cloud' : `it exports ${names}`;
+  if (wanted !== undefined) {
+    const found = apps.find(({ name }) => name === wanted);
+    if (found !== undefined) return found;
+    throw new ChasquiError('script_invalid', `The script ${file} has no app called ${wanted}: ${exports}.`);
+  }
+  const found = apps.length === 1 ? apps[0] : apps.find(({ name }) => name === 'default');
+  if (found !== undefined) return found;
+  const advice = apps.length === 0 ? '' : `; say which, such as ${file}::${apps[0]?.name}`;
+  throw new ChasquiError('script_invalid', `The script ${file} does not say which app: ${exports}${advice}.`);
+}
+
+/** `chatLarge` becomes `chat-large`; a default export is called as its file. */
+function nameOf({ name }: ExportedApp, file: string): string {
+  const base = name === 'default' ? path.basename(file).replace(/\.[cm]?[jt]s$/, '') : name;
+  return base
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .toLowerCase();
+}
+
+function withAbsolutePaths(options: { readonly [name: string]: Json }, folder: string): { [name: string]: Json } {
+  const entries = Object.entries(options).map(([name, value]): [string, Json] => {
+    if (!FILES.includes(name) || typeof value !== 'string' || !value.startsWith('file:')) return [name, value];
+    return [name, `file:${path.resolve(folder, value.slice('file:'.length).replace(/^\/\/\//, '/'))}`];
+  });
+  return Object.fromEntries(entries);
+}

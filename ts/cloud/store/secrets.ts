@@ -1,0 +1,114 @@
+/** Texts that runners need and nobody may read: encrypted in the database, by a key in a file of its own beside it. */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ChasquiError } from '../../errors.js';
+import type { Database } from './database.js';
+
+export interface SecretEntry {
+  name: string;
+  /** Milliseconds since 1970. */
+  updatedAt: number;
+}
+
+const STEPS = [
+  `CREATE TABLE secrets (
+    org TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value BLOB NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (org, name)
+  ) STRICT, WITHOUT ROWID`,
+];
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export class SecretStore {
+  readonly #key: Buffer;
+
+  /** The key lies in `folder`, and is made when it is not there. */
+  constructor(
+    private readonly database: Database,
+    folder: string,
+  ) {
+    database.migrate('secrets', STEPS);
+    this.#key = readKey(path.join(folder, 'secret.key'));
+  }
+
+  set(org: string, name: string, value: string): void {
+    this.database.run('INSERT OR REPLACE INTO secrets (org, name, value, updated_at) VALUES (?, ?, ?, ?)', [
+      org,
+      name,
+      this.#encrypt(value, labelOf(org, name)),
+      Date.now(),
+    ]);
+  }
+
+  list(org: string): SecretEntry[] {
+    const rows = this.database.all<{ name: string; updated_at: number }>(
+      'SELECT name, updated_at FROM secrets WHERE org = ? ORDER BY name',
+      [org],
+    );
+    return rows.map(({ name, updated_at: updatedAt }) => ({ name, updatedAt }));
+  }
+
+  /** Whether it was there. */
+  remove(org: string, name: string): boolean {
+    return this.database.run('DELETE FROM secrets WHERE org = ? AND name = ?', [org, name]) > 0;
+  }
+
+  /** Those of the names that there are, with their values. */
+  read(org: string, names: readonly string[]): Record<string, string> {
+    const found = names.flatMap((name) => {
+      const row = this.database.get<{ value: Uint8Array }>('SELECT value FROM secrets WHERE org = ? AND name = ?', [
+        org,
+        name,
+      ]);
+      return row === undefined ? [] : [[name, this.#decrypt(Buffer.from(row.value), labelOf(org, name))]];
+    });
+    return Object.fromEntries(found) as Record<string, string>;
+  }
+
+  /** Nonce, tag, text. The label is part of what the tag covers, so that no row passes for another. */
+  #encrypt(text: string, label: Buffer): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(label);
+    const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
+  }
+
+  #decrypt(value: Buffer, label: Buffer): string {
+    const cipher = createDecipheriv('aes-256-gcm', this.#key, value.subarray(0, NONCE_BYTES)).setAAD(label);
+    cipher.setAuthTag(value.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    try {
+      return Buffer.concat([cipher.update(value.subarray(NONCE_BYTES + TAG_BYTES)), cipher.final()]).toString('utf8');
+    } catch (cause) {
+      const message = 'The secrets were encrypted with another key than that in secret.key: set them again.';
+      throw new ChasquiError('cloud_store_failed', message, null, { cause });
+    }
+  }
+}
+
+function labelOf(org: string, name: string): Buffer {
+  return Buffer.from(`${org}/${name}`);
+}
+
+function readKey(file: string): Buffer {
+  if (!fs.existsSync(file)) {
+    const part = `${file}.${randomBytes(4).toString('hex')}`;
+    fs.writeFileSync(part, randomBytes(KEY_BYTES), { mode: 0o600, flush: true });
+    // Of two that make it at the same time, the second finds the first's.
+    try {
+      fs.linkSync(part, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      fs.rmSync(part);
+    }
+  }
+  const key = fs.readFileSync(file);
+  if (key.length === KEY_BYTES) return key;
+  throw new ChasquiError('cloud_store_failed', `${file} does not hold a key of ${KEY_BYTES} bytes.`);
+}

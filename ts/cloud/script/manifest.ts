@@ -24,6 +24,8 @@ export interface Manifest {
   secrets: readonly string[];
   /** What a runner may take; null: what its model is estimated to take. */
   memoryBytes: number | null;
+  /** How many GPUs a runner computes on; null: all there are. */
+  gpus: number | null;
   scale: { min: number; max: number; keepAliveMs: number; buffer: number; delayMs: number };
   timeouts: { startMs: number; requestMs: number; drainMs: number };
 }
@@ -125,6 +127,7 @@ export function toManifest(options: Json, name: string): Manifest {
     auth,
     secrets: [...new Set(secrets)].sort(),
     memoryBytes: machine.memory === undefined ? null : readSize(machine.memory),
+    gpus: machine.gpu ?? null,
     scale: {
       min,
       max,

@@ -2,6 +2,7 @@
 /** The command line: `chasqui <command>`. */
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
+import { desktopCommand } from './cli/desktop.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
 import { modelCommands } from './cli/models.js';
@@ -14,7 +15,8 @@ const program = new Command('chasqui')
   .description('Chat completions from local models, with an OpenAI-compatible interface.')
   .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
-  .addCommand(serveCommand());
+  .addCommand(serveCommand())
+  .addCommand(desktopCommand());
 for (const command of modelCommands()) program.addCommand(command);
 await program
   .addCommand(keysCommand())

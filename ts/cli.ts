@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { desktopCommand } from './cli/desktop.js';
+import { desktopStatusCommands } from './cli/desktop-status.js';
 import { doctorCommand } from './cli/doctor.js';
 import { keysCommand } from './cli/keys.js';
 import { modelCommands } from './cli/models.js';
@@ -17,7 +18,7 @@ const program = new Command('chasqui')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
   .addCommand(desktopCommand());
-for (const command of modelCommands()) program.addCommand(command);
+for (const command of [...modelCommands(), ...desktopStatusCommands()]) program.addCommand(command);
 await program
   .addCommand(keysCommand())
   .addCommand(doctorCommand())

@@ -3,6 +3,8 @@
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { cloudCommands } from './cli/cloud/commands.js';
+import { desktopCommand } from './cli/desktop.js';
+import { desktopStatusCommands } from './cli/desktop-status.js';
 import { doctorCommand } from './cli/doctor.js';
 import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
@@ -20,9 +22,10 @@ const program = new Command('chasqui')
   .description('Chat completions from local models, with an OpenAI-compatible interface.')
   .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
-  .addCommand(serveCommand());
+  .addCommand(serveCommand())
+  .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
-for (const command of [...ofModels, ...cloudCommands()]) program.addCommand(command);
+for (const command of [...ofModels, ...desktopStatusCommands(), ...cloudCommands()]) program.addCommand(command);
 await program
   .addCommand(keysCommand())
   .addCommand(doctorCommand())

@@ -2,13 +2,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CLOUD_OPTIONS } from '../../ts/cli/cloud/option-table.ts';
+import { DESKTOP_OPTIONS } from '../../ts/cli/desktop-option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
 import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
 import type { OptionRow, OptionRows } from '../../ts/engine/option-row.ts';
 import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
-const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, CLOUD_OPTIONS];
+const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, DESKTOP_OPTIONS, CLOUD_OPTIONS];
 const rows: OptionRow[] = tables.flatMap((table) => Object.values(table));
 const flags = new Set<string>(
   rows.flatMap(({ flag, aliases = [], type }) => {
@@ -35,8 +36,9 @@ test('the pages name only flags that there are, by their present names', () => {
 });
 
 const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
-// Pods are started by a command line, and clusters are reached by kubectl's.
-const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/(cli[/.]|cloud\/kubernetes\/)/.test(file));
+/** Files that start other programs, with the flags of those; pods are started by a command line, too. */
+const starters = /^ts\/(desktop\/(window|awake)\.ts|cloud\/kubernetes\/)/;
+const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/cli[/.]/.test(file) && !starters.test(file));
 const native = files('native', /\.(h|cpp)$/);
 
 /** How a script's memory is limited. */

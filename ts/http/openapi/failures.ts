@@ -28,6 +28,11 @@ const OF_BODIES: readonly ErrorCode[] = [
 
 /** Errors that only some modes or some endpoints have. */
 const OF_SOME: readonly ErrorCode[] = [
+  'app_token_missing',
+  'origin_not_allowed',
+  'port_in_use',
+  'not_found',
+  'store_failed',
   'engine_stalled',
   'invalid_api_key',
   'key_store_failed',

@@ -1,0 +1,121 @@
+/** The application at the app's own port: its pages, the management API, and completions for its chat. */
+import { existsSync } from 'node:fs';
+import fastifyStatic from '@fastify/static';
+import { Ajv, type ErrorObject } from 'ajv';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../http/app.js';
+import type { AppOptions } from '../http/context.js';
+import { toValidationError } from '../http/validation-error.js';
+import { desktop } from '../profiles/desktop.js';
+import { watchRoutes } from './api-document.js';
+import type { RequestFields } from './desktop-log.js';
+import { guardApp } from './guard.js';
+import { chatsRoutes } from './routes/chats.js';
+import type { DesktopApp } from './routes/context.js';
+import { downloadsRoutes } from './routes/downloads.js';
+import { eventsRoute } from './routes/events.js';
+import { hubRoutes } from './routes/hub.js';
+import { modelsRoutes } from './routes/models.js';
+import { optionsRoute } from './routes/options.js';
+import { serverRoutes } from './routes/server.js';
+import { settingsRoutes } from './routes/settings.js';
+import { watchingRoutes } from './routes/watching.js';
+
+/** Below it are the endpoints that every server of this mode has. */
+const COMPLETIONS_PATH = '/app';
+
+const ROUTES = [
+  serverRoutes,
+  modelsRoutes,
+  downloadsRoutes,
+  hubRoutes,
+  optionsRoute,
+  settingsRoutes,
+  watchingRoutes,
+  chatsRoutes,
+  eventsRoute,
+];
+
+/** What the pages ask for all the time says nothing in a log. */
+export function isRoutine({ path = '', status = 0 }: RequestFields): boolean {
+  return status < 400 && !path.startsWith(`${COMPLETIONS_PATH}/`);
+}
+
+export interface AppPortSettings {
+  /** The folder of the pages. */
+  pages: string;
+  token: string;
+  port(): number;
+  /** As those of every server of this mode. */
+  options: AppOptions;
+}
+
+export function buildAppPort(app: DesktopApp, { pages, token, port, options }: AppPortSettings): FastifyInstance {
+  return buildApp(app.instances.pool, desktop, {
+    ...options,
+    basePath: COMPLETIONS_PATH,
+    corsOrigins: [],
+    guard: (fastify) => {
+      guardApp(fastify, token, port);
+      secureHeaders(fastify);
+    },
+    routes: (fastify) => {
+      fastify.register(async (scope) => {
+        // The schemas of replies are for the documentation; Fastify would drop what they do not name.
+        scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
+        readQueries(scope);
+        const toDocument = watchRoutes(scope);
+        for (const route of ROUTES) route(scope, app);
+        scope.get('/api/v1/openapi.json', { schema: { summary: 'This document' } }, async () => toDocument());
+      });
+      servePages(fastify, pages);
+    },
+  });
+}
+
+/** What stands in a path or a query is text; bodies are checked as those of all servers are. */
+function readQueries(app: FastifyInstance): void {
+  const ajv = new Ajv({ coerceTypes: true, useDefaults: true, strict: true, allowUnionTypes: true, verbose: true });
+  const bodies = app.validatorCompiler;
+  app.setValidatorCompiler((route) => {
+    if (route.httpPart === 'body' && bodies !== undefined) return bodies(route);
+    const validate = ajv.compile(route.schema as object);
+    return (value: unknown) => {
+      if (validate(value)) return { value };
+      return { error: toValidationError((validate.errors as ErrorObject[])[0] as ErrorObject) };
+    };
+  });
+}
+
+/** Images come from messages and files; styles are set by scripts, which a policy does not hinder. */
+const CONTENT_POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function secureHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers({
+      'content-security-policy': CONTENT_POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  });
+}
+
+/** Every file is a route, so whatever is no file is an unknown path like any other. */
+function servePages(app: FastifyInstance, pages: string): void {
+  if (!existsSync(pages)) {
+    app.get('/', (_request, reply) =>
+      reply.type('text/plain').send('The pages of the app were not built: npm run build\n'),
+    );
+    return;
+  }
+  app.register(fastifyStatic, { root: pages, wildcard: false, preCompressed: true, cacheControl: true, maxAge: 0 });
+}

@@ -6,6 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { chromiumPath } from './support/find-chromium.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
@@ -29,6 +30,7 @@ const tiers = [
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
   { name: 'desktop', limit: 10 * minute },
+  { name: 'browser', limit: 20 * minute, when: noBrowser },
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
@@ -60,6 +62,10 @@ function noPackages() {
 function noKubectl() {
   const { status } = spawnSync('kubectl', ['version', '--client']);
   return status === 0 ? undefined : 'no kubectl: install it, in Debian with the package kubernetes-client';
+}
+
+function noBrowser() {
+  return chromiumPath() ? undefined : 'no Chromium was found; CHASQUI_CHROMIUM names one';
 }
 
 /** `.ci/vulkan` puts both there. */

@@ -1,5 +1,5 @@
 // Thread: any, one at a time, because it changes llama.cpp's log callback. Runs in a process of its own, because
-// llama.cpp or a driver may end it: `ts/native/fit.ts`.
+// llama.cpp or a driver may end it: `ts/native/fit-child.ts`.
 #pragma once
 
 #include "decoder.h"

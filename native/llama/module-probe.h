@@ -1,4 +1,4 @@
-// Thread: any. Runs in a process of its own, because a bad module may end it or hang: `ts/native/trial.ts`.
+// Thread: any. Runs in a process of its own, because a bad module may end it or hang: `ts/native/probe-child.ts`.
 #pragma once
 
 #include <cstdint>

@@ -24,15 +24,15 @@ test('the process that tries it ends with the one that asked for it', async ({ f
   const module = path.join(folder, 'libggml-hangs.so');
   execFileSync('mkfifo', [module]);
   const parent = path.join(folder, 'parent.ts');
-  const script = path.join(root, 'ts', 'native', 'run-trial.ts');
+  const script = path.join(root, 'ts', 'native', 'run-probe.ts');
   fs.writeFileSync(
     parent,
-    `import(${JSON.stringify(script)}).then(({ runTrial }) => runTrial(${JSON.stringify(ADDON)}, 'try', [${JSON.stringify(module)}], 600_000));`,
+    `import(${JSON.stringify(script)}).then(({ runProbe }) => runProbe(${JSON.stringify(ADDON)}, 'try', [${JSON.stringify(module)}], 600_000));`,
   );
   const asking = startChild(parent);
-  const trials = () => processTree(asking.process.pid as number).filter((pid) => hasLoadedAddon(pid, module));
-  await until(() => trials().length > 0, 'a process that tries it', 30_000);
-  const [trying] = trials();
+  const probes = () => processTree(asking.process.pid as number).filter((pid) => hasLoadedAddon(pid, module));
+  await until(() => probes().length > 0, 'a process that tries it', 30_000);
+  const [trying] = probes();
   // From there it is not far to the module.
   await new Promise((resolve) => setTimeout(resolve, 500));
   asking.process.kill('SIGKILL');

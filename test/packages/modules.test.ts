@@ -1,4 +1,4 @@
-// Which modules are chosen: the best that passes a trial, whatever is wrong with better ones.
+// Which modules are chosen: the best that passes a probe, whatever is wrong with better ones.
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ChoiceOptions, chooseModules, type ModuleChoice } from '../../ts/native/choose-modules.js';
 import { loadAddon } from '../../ts/native/load-addon.js';
-import { runTrial } from '../../ts/native/run-trial.js';
-import { Verdicts } from '../../ts/native/verdicts.js';
+import { ProbeCache } from '../../ts/native/probe-cache.js';
+import { runProbe } from '../../ts/native/run-probe.js';
 import { writeBadModule } from './bad-modules.js';
 
 const test = suite('packages: modules');
@@ -24,8 +24,8 @@ test.before.each(() => {
 test.after.each(() => rmSync(folder, { recursive: true, force: true }));
 
 function choose(options: Partial<ChoiceOptions> = {}): Promise<ModuleChoice> {
-  const verdicts = new Verdicts(join(folder, 'verdicts.json'));
-  return chooseModules({ directories: [folder], addonPath, verdicts, score: addon.scoreModule, ...options });
+  const cache = new ProbeCache(join(folder, 'probes.json'));
+  return chooseModules({ directories: [folder], addonPath, cache, score: addon.scoreModule, ...options });
 }
 
 function chosen({ reports }: ModuleChoice): string[] {
@@ -62,15 +62,15 @@ for (const [fault, reason] of Object.entries(reasons)) {
 
 test('a module that hangs is given up', async () => {
   const file = writeBadModule(folder, 'hang');
-  const [result] = await runTrial(addonPath, 'try', [file], 300);
+  const [result] = await runProbe(addonPath, 'try', [file], 300);
   assert.match(result?.reason ?? '', /no sign of life for 0\.3 s/);
 });
 
-test('a verdict is kept until the file changes', async () => {
-  const verdicts = new Verdicts(join(folder, 'verdicts.json'));
+test('what a probe found is kept until the file changes', async () => {
+  const cache = new ProbeCache(join(folder, 'probes.json'));
   const [first] = (await choose()).reports;
-  const key = await verdicts.key('try', first?.path ?? '', addonPath);
-  const planted = new Verdicts(join(folder, 'verdicts.json'));
+  const key = await cache.key('try', first?.path ?? '', addonPath);
+  const planted = new ProbeCache(join(folder, 'probes.json'));
   assert.ok(planted.get(key), 'the first choice was not written down');
   planted.set(key, { reason: 'planted' });
   planted.save();

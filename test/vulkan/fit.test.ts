@@ -9,7 +9,7 @@ import { toOpenRequest } from '../../ts/engine/open-request.js';
 import type { LoadOptions } from '../../ts/index.js';
 import { decideModules } from '../../ts/native/backends.js';
 import { loadAddon } from '../../ts/native/load-addon.js';
-import { runTrial } from '../../ts/native/run-trial.js';
+import { runProbe } from '../../ts/native/run-probe.js';
 import { writeHollowDecoder } from '../support/random-model.js';
 
 const test = suite('vulkan: fit');
@@ -23,7 +23,7 @@ let layers = 0;
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'chasqui-fit-'));
   const [vulkan = ''] = await decideModules('vulkan');
-  const [result] = await runTrial(loadAddon().path, 'try', [vulkan]);
+  const [result] = await runProbe(loadAddon().path, 'try', [vulkan]);
   layers = Math.min(500, 4 * Math.ceil((result?.devices?.[0]?.memoryTotal ?? 0) / gib));
   assert.ok(layers > 12, `${layers} layers`);
   large = writeHollowDecoder(join(folder, 'large.gguf'), { ...shape, layers });

@@ -366,7 +366,7 @@ export interface Addon {
   openParser(format: NativeReplyFormat): NativeReplyParser;
   /**
    * How many layers fit into the devices' free memory, less `spareBytes` on each. Blocks, and a driver may end the
-   * process: see `fit.ts`.
+   * process: see `fit-child.ts`.
    * @throws {Error} when that cannot be worked out.
    */
   fit(request: OpenRequest, spareBytes: number): NativeOffload;
@@ -381,7 +381,7 @@ export interface Addon {
    */
   scoreModule(path: string): number;
   /**
-   * Loads a module and has it multiply matrices, `onStep` after each; a bad one may end the process: see `trial.ts`.
+   * Loads a module and has it multiply matrices, `onStep` after each; a bad one may end the process: see `probe-child.ts`.
    * @throws {Error} when it does not load, finds no device, or computes wrongly.
    */
   tryModule(path: string, onStep: () => void): NativeDevice[];

@@ -9,7 +9,7 @@ let chosen: Promise<string[]> | undefined;
 
 /**
  * The modules to load: at most one for a GPU, and one for the CPU.
- * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its trial, `addon_missing`
+ * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its probe, `addon_missing`
  * when nothing did, `invalid_options` when CHASQUI_BACKEND names none that there is.
  */
 export function decideModules(backend: Backend | 'auto' = backendOfEnvironment()): Promise<string[]> {

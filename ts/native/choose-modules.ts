@@ -1,13 +1,13 @@
 /** Chooses ggml's modules by trying them, best first. */
 import type { NativeDevice } from './addon.js';
 import { type Backend, findModules, GPU_BACKENDS, type ModuleFile } from './module-files.js';
-import { runTrial, TrialNotPossible } from './run-trial.js';
-import type { TrialResult, TrialTask } from './trial.js';
-import { Verdicts } from './verdicts.js';
+import { ProbeCache } from './probe-cache.js';
+import type { ProbeResult, ProbeTask } from './probe-child.js';
+import { ProbeNotPossible, runProbe } from './run-probe.js';
 
 export interface ModuleReport extends ModuleFile {
   /**
-   * `chosen`; `usable` but not needed; `failed` its trial, for `reason`; `unfit` for this CPU; `untried`, because a
+   * `chosen`; `usable` but not needed; `failed` its probe, for `reason`; `unfit` for this CPU; `untried`, because a
    * better one was found first.
    */
   verdict: 'chosen' | 'usable' | 'failed' | 'unfit' | 'untried';
@@ -16,7 +16,7 @@ export interface ModuleReport extends ModuleFile {
 }
 
 export interface ModuleChoice {
-  /** In the order of trial. */
+  /** In the order in which they are tried. */
   reports: ModuleReport[];
   /** Why nothing could be tried, when that is so: then the CPU module was chosen by its score alone. */
   notPossible?: string;
@@ -30,42 +30,42 @@ export interface ChoiceOptions {
   backend?: Backend | 'auto';
   /** Tries every module, whatever was found before. */
   fresh?: boolean;
-  verdicts?: Verdicts;
+  cache?: ProbeCache;
   /** Used in this process when no child can be started. */
   score(path: string): number;
 }
 
-/** Takes the first GPU module that passes its trial, if any, and the best CPU module that does. */
+/** Takes the first GPU module that passes its probe, if any, and the best CPU module that does. */
 export async function chooseModules(options: ChoiceOptions): Promise<ModuleChoice> {
   const files = findModules(options.directories);
   const cpuFiles = files.filter(({ backend }) => backend === 'cpu');
-  const trials = new Trials(options);
+  const prober = new Prober(options);
   try {
     const wanted = GPU_BACKENDS.filter((name) => (options.backend ?? 'auto') === 'auto' || options.backend === name);
     const gpuFiles = wanted.flatMap((name) => files.filter(({ backend }) => backend === name));
-    const gpu = await trials.firstGood(gpuFiles);
-    const { fit, unfit } = await trials.rank(cpuFiles);
-    const cpu = await trials.firstGood(fit);
+    const gpu = await prober.firstGood(gpuFiles);
+    const { fit, unfit } = await prober.rank(cpuFiles);
+    const cpu = await prober.firstGood(fit);
     return { reports: [...gpu, ...cpu, ...unfit] };
   } catch (error) {
-    if (!(error instanceof TrialNotPossible)) throw error;
+    if (!(error instanceof ProbeNotPossible)) throw error;
     return { reports: chooseByScore(cpuFiles, options.score), notPossible: error.message };
   } finally {
-    trials.save();
+    prober.save();
   }
 }
 
-class Trials {
+class Prober {
   readonly #options: ChoiceOptions;
-  readonly #verdicts: Verdicts;
+  readonly #cache: ProbeCache;
 
   constructor(options: ChoiceOptions) {
     this.#options = options;
-    this.#verdicts = options.verdicts ?? new Verdicts();
+    this.#cache = options.cache ?? new ProbeCache();
   }
 
   save(): void {
-    this.#verdicts.save();
+    this.#cache.save();
   }
 
   async firstGood(files: readonly ModuleFile[]): Promise<ModuleReport[]> {
@@ -96,16 +96,16 @@ class Trials {
     };
   }
 
-  async #run(task: TrialTask, files: readonly ModuleFile[]): Promise<TrialResult[]> {
+  async #run(task: ProbeTask, files: readonly ModuleFile[]): Promise<ProbeResult[]> {
     const { addonPath, fresh } = this.#options;
-    const keys = await Promise.all(files.map(({ path }) => this.#verdicts.key(task, path, addonPath)));
-    const known = keys.map((key) => (fresh ? undefined : this.#verdicts.get(key)));
+    const keys = await Promise.all(files.map(({ path }) => this.#cache.key(task, path, addonPath)));
+    const known = keys.map((key) => (fresh ? undefined : this.#cache.get(key)));
     const open = files.filter((_, at) => known[at] === undefined);
     const paths = open.map(({ path }) => path);
-    const found = await runTrial(addonPath, task, paths);
+    const found = await runProbe(addonPath, task, paths);
     return files.map((file, at) => {
       const result = known[at] ?? found[open.indexOf(file)] ?? {};
-      if (known[at] === undefined) this.#verdicts.set(keys[at] as string, result);
+      if (known[at] === undefined) this.#cache.set(keys[at] as string, result);
       return result;
     });
   }

@@ -2,7 +2,7 @@
 
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
-import type { FitMessage, FitResult, FitTask } from './fit.js';
+import type { FitMessage, FitResult, FitTask } from './fit-child.js';
 
 /** It takes seconds, but a driver may have to start, and a disk to give what is in front of the weights. */
 const FIT_LIMIT_MS = 60_000;
@@ -15,7 +15,7 @@ export async function runFit(
 ): Promise<FitResult> {
   let forked: ForkedScript;
   try {
-    forked = forkScript(new URL('fit', import.meta.url), [addonPath]);
+    forked = forkScript(new URL('fit-child', import.meta.url), [addonPath]);
   } catch (error) {
     return notStarted(error as Error);
   }

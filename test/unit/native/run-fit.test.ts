@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { FitTask } from '../../../ts/native/fit.js';
+import type { FitTask } from '../../../ts/native/fit-child.js';
 import { runFit } from '../../../ts/native/run-fit.js';
 
 const test = suite('run-fit');

@@ -1,25 +1,25 @@
 /** Tries modules in a child process and says what became of each. */
 import { type ForkedScript, forkScript, START_LIMIT_MS } from '../process/fork-script.js';
 import { HangWatch } from '../process/hang-watch.js';
-import type { TrialMessage, TrialResult, TrialTask } from './trial.js';
+import type { ProbeMessage, ProbeResult, ProbeTask } from './probe-child.js';
 
 /** How long a module may give no sign of life: a driver may have to compile kernels before each step. */
-export const TRIAL_LIMIT_MS = 10_000;
+export const PROBE_LIMIT_MS = 10_000;
 
 /** The child itself did not run, which says nothing about any module. */
-export class TrialNotPossible extends Error {}
+export class ProbeNotPossible extends Error {}
 
 /**
  * One result for each file, in order. A file that ends or hangs the child gets a `reason`, and a new child goes on.
- * @throws {TrialNotPossible} when no child can be started.
+ * @throws {ProbeNotPossible} when no child can be started.
  */
-export async function runTrial(
+export async function runProbe(
   addonPath: string,
-  task: TrialTask,
+  task: ProbeTask,
   files: readonly string[],
-  limitMs = TRIAL_LIMIT_MS,
-): Promise<TrialResult[]> {
-  const results: TrialResult[] = [];
+  limitMs = PROBE_LIMIT_MS,
+): Promise<ProbeResult[]> {
+  const results: ProbeResult[] = [];
   while (results.length < files.length) {
     const { reported, end } = await runChild(addonPath, task, files.slice(results.length), limitMs);
     results.push(...reported);
@@ -29,15 +29,15 @@ export async function runTrial(
 }
 
 interface ChildRun {
-  reported: TrialResult[];
+  reported: ProbeResult[];
   /** How the child ended, as the reason for the file it was at. */
   end: string;
 }
 
-function runChild(addonPath: string, task: TrialTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
+function runChild(addonPath: string, task: ProbeTask, files: readonly string[], limitMs: number): Promise<ChildRun> {
   const { child, describeCrash } = start([addonPath, task, ...files]);
   return new Promise((resolve, reject) => {
-    const reported: TrialResult[] = [];
+    const reported: ProbeResult[] = [];
     let ready = false;
     let end = '';
     const watch = new HangWatch(child.pid, (limit) => {
@@ -45,7 +45,7 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
       child.kill('SIGKILL');
     });
     watch.expectSign(START_LIMIT_MS);
-    child.on('message', (message: TrialMessage) => {
+    child.on('message', (message: ProbeMessage) => {
       watch.expectSign(limitMs);
       if (message.sign === undefined) reported.push(message);
       ready = true;
@@ -57,19 +57,19 @@ function runChild(addonPath: string, task: TrialTask, files: readonly string[], 
     child.once('close', (code, signal) => {
       watch.stop();
       if (ready) resolve({ reported, end: end || describeCrash(code, signal) });
-      else reject(new TrialNotPossible(end || describeCrash(code, signal)));
+      else reject(new ProbeNotPossible(end || describeCrash(code, signal)));
     });
   });
 }
 
 function start(args: readonly string[]): ForkedScript {
   try {
-    return forkScript(new URL('trial', import.meta.url), args);
+    return forkScript(new URL('probe-child', import.meta.url), args);
   } catch (error) {
     throw notStarted(error as Error);
   }
 }
 
-function notStarted({ message }: Error): TrialNotPossible {
-  return new TrialNotPossible(`no process could be started to try modules in: ${message}`);
+function notStarted({ message }: Error): ProbeNotPossible {
+  return new ProbeNotPossible(`no process could be started to try modules in: ${message}`);
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadAddon } from '../../ts/native/load-addon.js';
-import { runTrial } from '../../ts/native/run-trial.js';
+import { runProbe } from '../../ts/native/run-probe.js';
 
-const test = suite('vulkan: trial');
+const test = suite('vulkan: probe');
 const module = join(process.env.CHASQUI_MODULES as string, 'libggml-vulkan.so');
-/** llvmpipe compiles a kernel for longer than a trial waits. Its cache keeps them, so that the next trial is a quick one. */
+/** llvmpipe compiles a kernel for longer than a probe waits. Its cache keeps them, so that the next probe is a quick one. */
 const compiling = 300_000;
 
 test('the module computes rightly', async () => {
-  const [result] = await runTrial(loadAddon().path, 'try', [module], compiling);
+  const [result] = await runProbe(loadAddon().path, 'try', [module], compiling);
   assert.is(result?.reason, undefined);
   assert.match(result?.devices?.[0]?.description ?? '', /^llvmpipe/);
 });

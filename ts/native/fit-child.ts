@@ -1,6 +1,6 @@
 /**
  * The child process in which llama.cpp works out how many layers fit, and what a model takes: it loads drivers, and sets
- * the model up without its weights. `fit.js <addon>` takes one `FitTask` and sends one `FitResult`, after `ready`.
+ * the model up without its weights. `fit-child.js <addon>` takes one `FitTask` and sends one `FitResult`, after `ready`.
  */
 import { createRequire } from 'node:module';
 import type { Addon, NativeDeviceMemory, NativeOffload, OpenRequest } from './addon.js';

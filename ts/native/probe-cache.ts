@@ -1,5 +1,5 @@
 /**
- * What trials found, kept between processes: a module is tried again when its file, the CPU or a driver has changed.
+ * What probes found, kept between processes: a module is tried again when its file, the CPU or a driver has changed.
  * Kept in the user's cache folder; where that cannot be written, every process tries anew.
  */
 import { createHash } from 'node:crypto';
@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { readFile } from 'node:fs/promises';
 import { cpus, homedir, release } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TrialResult, TrialTask } from './trial.js';
+import type { ProbeResult, ProbeTask } from './probe-child.js';
 
 /** What failed is tried again after this time: the cause may have been a passing one. */
 const FAILURE_KEPT_MS = 3_600_000;
@@ -19,10 +19,10 @@ const DRIVER_SETTINGS = ['CUDA_VISIBLE_DEVICES', 'GGML_VK_VISIBLE_DEVICES', 'LD_
 
 interface Kept {
   at: number;
-  result: TrialResult;
+  result: ProbeResult;
 }
 
-export class Verdicts {
+export class ProbeCache {
   readonly #file: string;
   readonly #machine = describeMachine();
   readonly #kept: Record<string, Kept>;
@@ -34,7 +34,7 @@ export class Verdicts {
   }
 
   /** A key that changes with the file's bytes, the addon's, the CPU, the operating system and the drivers. */
-  async key(task: TrialTask, path: string, addonPath: string): Promise<string> {
+  async key(task: ProbeTask, path: string, addonPath: string): Promise<string> {
     const hash = createHash('sha256');
     hash.update(JSON.stringify([task, this.#machine]));
     for (const file of [path, addonPath]) hash.update(await this.#digest(file));
@@ -51,13 +51,13 @@ export class Verdicts {
     return digest;
   }
 
-  get(key: string): TrialResult | undefined {
+  get(key: string): ProbeResult | undefined {
     const kept = this.#kept[key];
     if (!kept || (kept.result.reason !== undefined && Date.now() - kept.at > FAILURE_KEPT_MS)) return undefined;
     return kept.result;
   }
 
-  set(key: string, result: TrialResult): void {
+  set(key: string, result: ProbeResult): void {
     this.#kept[key] = { at: Date.now(), result };
   }
 
@@ -69,7 +69,7 @@ export class Verdicts {
       writeFileSync(written, JSON.stringify(Object.fromEntries(newest.slice(0, MAX_KEPT))));
       renameSync(written, this.#file);
     } catch {
-      // A read-only home costs a trial each time, nothing else.
+      // A read-only home costs a probe each time, nothing else.
     }
   }
 }

@@ -63,6 +63,7 @@ export class ManagedPool implements ModelPool {
   /** By model, in the order in which the first of each came. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
+  readonly #watchers = new Set<() => void>();
   #isReady = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -75,7 +76,7 @@ export class ManagedPool implements ModelPool {
 
   /** @throws {ChasquiError} `invalid_options`: another model has its name. */
   add(source: ManagedSource): void {
-    const slot = new ModelSlot(source, (changed) => this.#events.tell(this.#entryOf(changed)));
+    const slot = new ModelSlot(source, (changed) => this.#tellChange(changed));
     const names = namesOf(slot);
     const taken = [...names].find(
       ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
@@ -148,11 +149,20 @@ export class ManagedPool implements ModelPool {
     return this.#wait(slot, on);
   }
 
-  watch(listener: ModelListener): () => void {
+  onEvent(listener: ModelListener): () => void {
     return this.#events.watch(listener);
   }
 
-  /** Resolves with the next thing that becomes of a model. */
+  /**
+   * Calls `listener` when the state of a model may have changed, or how far its load is, until the returned function is
+   * called.
+   */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  /** Resolves when that is the case. */
   changed(): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.watch(() => {
@@ -270,7 +280,13 @@ export class ManagedPool implements ModelPool {
     }
   }
 
+  #tellChange(slot?: ModelSlot): void {
+    if (slot !== undefined) this.#events.tell(this.#entryOf(slot));
+    for (const tell of [...this.#watchers]) tell();
+  }
+
   #replan(): void {
+    this.#tellChange();
     if (!this.#isReady || this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
     const now = performance.now();

@@ -81,7 +81,7 @@ export interface ModelPool {
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
   /** Calls `listener` with what becomes of the models from now on; the function that is returned ends that. */
-  watch(listener: ModelListener): () => void;
+  onEvent(listener: ModelListener): () => void;
   /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
   load(id: string, request?: LoadRequest): void;
   /** Has a model unloaded, as soon as nobody uses it. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */

@@ -87,7 +87,7 @@ export class SingleModel implements ModelPool {
     throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
   }
 
-  watch(listener: ModelListener): () => void {
+  onEvent(listener: ModelListener): () => void {
     return this.#events.watch(listener);
   }
 

@@ -115,6 +115,14 @@ export function modelFailed({ id, reason }: ModelEntry): ChasquiError {
   return new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${reason}`);
 }
 
+export function noRoomForModel(id: string): ChasquiError {
+  return new ChasquiError(
+    'no_room_for_model',
+    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
+    'model',
+  );
+}
+
 /** For everybody: the whole message may hold paths of this machine. */
 export function reasonOf(error: unknown): string {
   const { meaning } = ERRORS[error instanceof ChasquiError ? error.code : 'internal_error'];

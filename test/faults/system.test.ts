@@ -1,5 +1,4 @@
 // What the system does to a server: files that change under it, descriptors that run out, a stop under load.
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -9,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { untilEngineOf } from '../support/engine-process.js';
+import { spawnInShell } from '../support/spawn-in-shell.js';
 import { until } from '../support/until.js';
 
 const test = suite<{ folder: string; model: string; servers: Child[] }>('faults: the system');
@@ -94,19 +94,7 @@ test('an engine that ends while there are no free descriptors is started again w
 });
 
 function spawnLimited(descriptors: number): Child {
-  const command = `ulimit -n ${descriptors}; exec "$0" --import tsx ts/cli.ts serve --port 0 --alias m`;
-  const process_ = spawn('sh', ['-c', command, process.execPath], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = { stdout: '', stderr: '' };
-  process_.stdout.on('data', (data) => {
-    output.stdout += data;
-  });
-  process_.stderr.on('data', (data) => {
-    output.stderr += data;
-  });
-  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    process_.on('close', (code, signal) => resolve({ code, signal }));
-  });
-  return { process: process_, output, exited };
+  return spawnInShell(`ulimit -n ${descriptors}; exec "$0" --import tsx ts/cli.ts serve --port 0 --alias m`);
 }
 
 test('a stop under load fails no request that had arrived', async ({ servers }) => {

@@ -150,7 +150,7 @@ function slowPool(engine: Engine) {
       acquire,
       load: () => {},
       unload: () => {},
-      watch: () => () => {},
+      onEvent: () => () => {},
     } satisfies ModelPool,
   };
   function acquire(name: string | undefined, on: AcquireOptions): Promise<Lease> {
@@ -235,7 +235,7 @@ function countedPool(engine: Engine) {
       acquire,
       load: () => {},
       unload: () => {},
-      watch: () => () => {},
+      onEvent: () => () => {},
     } satisfies ModelPool,
   };
   async function acquire(name: string | undefined, on: OnBehalf): Promise<Lease> {

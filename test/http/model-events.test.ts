@@ -91,10 +91,10 @@ test('first the state of each model, then each change, in the form of llama-serv
 test('the stream ends at once when the server stops, and its reader is forgotten when it leaves', async () => {
   const { url, pool, close } = await listening();
   let listeners = 0;
-  const watch = pool.watch.bind(pool);
-  pool.watch = (listener) => {
+  const onEvent = pool.onEvent.bind(pool);
+  pool.onEvent = (listener) => {
     listeners += 1;
-    const stop = watch(listener);
+    const stop = onEvent(listener);
     return () => {
       listeners -= 1;
       stop();
@@ -137,7 +137,7 @@ test('a reader that does not read is cut off', async () => {
     acquire: () => Promise.reject(new Error('not asked for')),
     load: () => {},
     unload: () => {},
-    watch: (listener) => told.watch(listener),
+    onEvent: (listener) => told.watch(listener),
   };
   const app = buildApp(pool, runtime);
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -16,6 +16,7 @@ import {
   modelFailed,
   modelLoading,
   modelNotFound,
+  noRoomForModel,
 } from './pool.js';
 
 export interface ManagedPoolOptions {
@@ -63,6 +64,7 @@ export class ManagedPool implements ModelPool {
   /** By model, in the order in which the first of each came. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
+  readonly #watchers = new Set<() => void>();
   #isReady = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -75,7 +77,7 @@ export class ManagedPool implements ModelPool {
 
   /** @throws {ChasquiError} `invalid_options`: another model has its name. */
   add(source: ManagedSource): void {
-    const slot = new ModelSlot(source, (changed) => this.#events.tell(this.#entryOf(changed)));
+    const slot = new ModelSlot(source, (changed) => this.#tellChange(changed));
     const names = namesOf(slot);
     const taken = [...names].find(
       ([name, { isOptional }]) => !isOptional && this.#byName.get(name)?.isOptional === false,
@@ -85,7 +87,7 @@ export class ManagedPool implements ModelPool {
     }
     this.#slots.push(slot);
     for (const [name, named] of names) if (!named.isOptional || !this.#byName.has(name)) this.#byName.set(name, named);
-    this.#events.tell(this.#entryOf(slot));
+    this.#tellChange(slot);
   }
 
   /** Forgets a model that is not loaded; whoever waits for it is told to come again. Returns whether it could be forgotten. */
@@ -95,7 +97,8 @@ export class ManagedPool implements ModelPool {
     this.#refuseAll(slot, modelLoading(this.#entryOf(slot)));
     this.#slots.splice(this.#slots.indexOf(slot), 1);
     for (const [name, named] of this.#byName) if (named.slot === slot) this.#byName.delete(name);
-    this.#events.tellRemoved(slot.source.id);
+    for (const entry of this.#entriesOf(slot)) this.#events.tellRemoved(entry.id);
+    this.#tellChange();
     return true;
   }
 
@@ -104,7 +107,7 @@ export class ManagedPool implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return this.#slots.flatMap((slot) => withAdapters(this.#entryOf(slot), slot.source.adapters ?? []));
+    return this.#slots.flatMap((slot) => this.#entriesOf(slot));
   }
 
   /**
@@ -116,7 +119,7 @@ export class ManagedPool implements ModelPool {
       const slot = this.#named(id);
       if (slot.state === 'loaded') continue;
       if (!this.#fits(slot)) {
-        if (slot.isPinned) this.#options.onFailure(id, noRoomFor(slot));
+        if (slot.isPinned) this.#options.onFailure(id, noRoomForModel(slot.source.id));
         continue;
       }
       await this.#load(slot, onProgress);
@@ -148,11 +151,20 @@ export class ManagedPool implements ModelPool {
     return this.#wait(slot, on);
   }
 
-  watch(listener: ModelListener): () => void {
+  onEvent(listener: ModelListener): () => void {
     return this.#events.watch(listener);
   }
 
-  /** Resolves with the next thing that becomes of a model. */
+  /**
+   * Calls `listener` when the state of a model may have changed, or how far its load is, until the returned function is
+   * called.
+   */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  /** Resolves when that is the case. */
   changed(): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.watch(() => {
@@ -192,6 +204,11 @@ export class ManagedPool implements ModelPool {
 
   #entryOf(slot: ModelSlot): ModelEntry {
     return slot.toEntry(this.#waiters.get(slot)?.size ?? 0);
+  }
+
+  /** The model's, and those of its adapters. */
+  #entriesOf(slot: ModelSlot): ModelEntry[] {
+    return withAdapters(this.#entryOf(slot), slot.source.adapters ?? []);
   }
 
   #named(id: string): ModelSlot {
@@ -270,7 +287,13 @@ export class ManagedPool implements ModelPool {
     }
   }
 
+  #tellChange(slot?: ModelSlot): void {
+    if (slot !== undefined) for (const entry of this.#entriesOf(slot)) this.#events.tell(entry);
+    for (const tell of [...this.#watchers]) tell();
+  }
+
   #replan(): void {
+    this.#tellChange();
     if (!this.#isReady || this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
     const now = performance.now();
@@ -288,7 +311,7 @@ export class ManagedPool implements ModelPool {
     });
     if (plan.refuse !== null) {
       const refused = this.#named(plan.refuse);
-      this.#refuseAll(refused, noRoomFor(refused));
+      this.#refuseAll(refused, noRoomForModel(refused.source.id));
       this.#replan();
       return;
     }
@@ -370,12 +393,4 @@ function namesOf(slot: ModelSlot): Map<string, Named> {
   for (const { name } of adapters) names.set(adaptedId(id, name), { slot, adapter: name, isOptional: false });
   for (const name of [id, ...aliases]) names.set(name, { slot, adapter: null, isOptional: false });
   return names;
-}
-
-function noRoomFor({ source: { id } }: ModelSlot): ChasquiError {
-  return new ChasquiError(
-    'no_room_for_model',
-    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
-    'model',
-  );
 }

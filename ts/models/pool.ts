@@ -81,7 +81,7 @@ export interface ModelPool {
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
   /** Calls `listener` with what becomes of the models from now on; the function that is returned ends that. */
-  watch(listener: ModelListener): () => void;
+  onEvent(listener: ModelListener): () => void;
   /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
   load(id: string, request?: LoadRequest): void;
   /** Has a model unloaded, as soon as nobody uses it. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
@@ -113,6 +113,14 @@ export function modelLoading({ id, progress }: ModelEntry): ChasquiError {
 
 export function modelFailed({ id, reason }: ModelEntry): ChasquiError {
   return new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${reason}`);
+}
+
+export function noRoomForModel(id: string): ChasquiError {
+  return new ChasquiError(
+    'no_room_for_model',
+    `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
+    'model',
+  );
 }
 
 /** For everybody: the whole message may hold paths of this machine. */

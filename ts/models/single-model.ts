@@ -87,7 +87,7 @@ export class SingleModel implements ModelPool {
     throw entry.status === 'failed' ? modelFailed(entry) : modelLoading(entry);
   }
 
-  watch(listener: ModelListener): () => void {
+  onEvent(listener: ModelListener): () => void {
     return this.#events.watch(listener);
   }
 
@@ -115,7 +115,7 @@ export class SingleModel implements ModelPool {
         signal,
         onProgress: (fraction) => {
           this.#progress = fraction;
-          this.#events.tell(this.#entry());
+          this.#tell();
           onProgress?.(fraction);
         },
       });
@@ -124,8 +124,12 @@ export class SingleModel implements ModelPool {
       this.#reason = reasonOf(error);
       throw error;
     } finally {
-      this.#events.tell(this.#entry());
+      this.#tell();
     }
+  }
+
+  #tell(): void {
+    for (const entry of this.list()) this.#events.tell(entry);
   }
 
   #entry(): ModelEntry {

@@ -87,6 +87,20 @@ test('a name with an adapter is its model with that adapter; the name of the ada
   assert.is(unknown, 'model_not_found');
 });
 
+test('what becomes of a model is told of its adapters as well', async () => {
+  const pool = await poolOf(sourceOf('a', FILES.slice(0, 1)));
+  const told: string[] = [];
+  pool.onEvent(({ id, status }) => told.push(`${id} ${status}`));
+  (await pool.acquire('a:sql', {})).release();
+  pool.unload('a');
+  while (!pool.remove('a')) await pool.changed();
+  const states = ['loading', 'loaded', 'unloaded', 'removed'];
+  assert.equal(
+    told,
+    states.flatMap((state) => [`a ${state}`, `a:sql ${state}`]),
+  );
+});
+
 test('a job that names adapters gets these', async () => {
   const a = sourceOf('a');
   const pool = await poolOf(a);

@@ -83,7 +83,7 @@ test('what becomes of models is told once, and to those who watch', async () => 
   const [a, b, c] = sources(true);
   const { pool } = await poolOf([a, b, c]);
   const told: string[] = [];
-  const stop = pool.watch(({ id, status, progress }) => told.push(`${id} ${status} ${progress ?? ''}`.trim()));
+  const stop = pool.onEvent(({ id, status, progress }) => told.push(`${id} ${status} ${progress ?? ''}`.trim()));
   const first = pool.acquire('a', {});
   await until(() => a.engines.length === 1, 'the load');
   for (const fraction of [0.25, 0.251, 0.5]) a.hooks.onProgress?.(fraction);
@@ -106,6 +106,37 @@ test('what becomes of models is told once, and to those who watch', async () => 
     'b loading 0',
     'b failed',
   ]);
+});
+
+test('who waits for changes is told of each, also of those that nobody else sees', async () => {
+  const { pool } = await poolOf(sources());
+  (await pool.acquire('a', {})).release();
+  const told: string[] = [];
+  const stop = pool.watch(() => told.push(`${pool.list()[0]?.status}`));
+  pool.unload('a');
+  // It is listed as unloaded from now on, but not removed before its engine has ended.
+  while (!pool.remove('a')) await pool.changed();
+  stop();
+  pool.load('b');
+  assert.ok(told.includes('unloaded'), told.join());
+  assert.equal(
+    pool.list().map(({ id }) => id),
+    ['b', 'c'],
+  );
+  assert.is(await pool.acquire('a', {}).catch((error: ChasquiError) => error.code), 'model_not_found');
+});
+
+test('a model that comes while the pool runs is loaded like the others; its name must be free', async () => {
+  const [a, b, c] = sources();
+  const { pool } = await poolOf([a, b]);
+  const told: string[] = [];
+  pool.onEvent(({ id, status }) => told.push(`${id} ${status}`));
+  pool.add(c);
+  assert.throws(() => pool.add(a), /Two models have the name `a`/);
+  (await pool.acquire('c', {})).release();
+  assert.is(pool.remove('c'), false);
+  pool.remove('b');
+  assert.equal(told, ['c unloaded', 'c loading', 'c loaded', 'b removed']);
 });
 
 test.run();

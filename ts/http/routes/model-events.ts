@@ -20,7 +20,7 @@ export function modelEventsRoute(app: FastifyInstance, { pool, running, options 
     const send = (text: string) => writeOrCutOff(raw, text);
     // With the state of each model first, a client that has just come knows all of them.
     for (const entry of pool.list()) send(toFrame(toModelEvent(entry)));
-    const stopListening = pool.watch((event) => send(toFrame(event)));
+    const stopListening = pool.onEvent((event) => send(toFrame(event)));
     const keepAlive = setInterval(() => send(': keep-alive\n\n'), options.keepAliveMs);
     raw.once('close', () => {
       clearInterval(keepAlive);

@@ -1,0 +1,29 @@
+/** A group of processes whose memory is limited; Linux, as an account that may make one. */
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface MemoryGroup {
+  add(pid: number): void;
+  /** Only when none of its processes is left. */
+  remove(): void;
+}
+
+const FIRST_VERSION = '/sys/fs/cgroup/memory';
+const SECOND_VERSION = '/sys/fs/cgroup';
+
+/** `null` where there is no such thing, or no right to it. */
+export function memoryGroup(bytes: number): MemoryGroup | null {
+  const isFirst = existsSync(FIRST_VERSION);
+  const folder = path.join(isFirst ? FIRST_VERSION : SECOND_VERSION, `chasqui-test-${process.pid}`);
+  try {
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, isFirst ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
+  } catch {
+    if (existsSync(folder)) rmdirSync(folder);
+    return null;
+  }
+  return {
+    add: (pid) => writeFileSync(path.join(folder, 'cgroup.procs'), String(pid)),
+    remove: () => rmdirSync(folder),
+  };
+}

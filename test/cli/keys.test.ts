@@ -3,6 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AuditLog } from '../../ts/cloud/accounts/audit.js';
+import { openDatabase } from '../../ts/cloud/store/database.js';
 import { KeyStore } from '../../ts/keys/key-store.js';
 import { runCli, startChild } from '../support/child.js';
 
@@ -31,10 +33,76 @@ test('create, list and revoke, for programs', async ({ folder }) => {
   assert.equal(others, []);
   const { created_at, ...rest } = entry;
   assert.type(created_at, 'number');
-  assert.equal(rest, { id: created.id, name: 'laptop', org: 'acme', revoked_at: null });
+  assert.equal(rest, {
+    ...{ id: created.id, name: 'laptop', org: 'acme', app: null, scopes: ['call'], expires_at: null },
+    ...{ revoked_at: null, last_used_at: null, limits: NO_LIMITS },
+  });
 
   assert.type(JSON.parse(await keys(folder, 'revoke', '--json', created.id)).revoked_at, 'number');
   assert.type(JSON.parse(await keys(folder, 'list', '--json'))[0].revoked_at, 'number');
+});
+
+const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrency: null, body_bytes: null };
+
+test('app, scopes, expiry and limits', async ({ folder }) => {
+  const settings = ['--org', 'acme', '--app', 'chat', '--scopes', 'deploy,call', '--expires', '30d'];
+  const limits = [
+    '--requests-per-minute',
+    '60',
+    '--tokens-per-minute',
+    '1000',
+    '--concurrency',
+    '2',
+    '--max-body',
+    '4',
+  ];
+  await keys(folder, 'create', '--json', ...settings, ...limits);
+  await keys(folder, 'create', '--json', '--name', `a name ${'x'.repeat(80)}`, '--expires', '2099-12-31');
+  const [first, second] = JSON.parse(await keys(folder, 'list', '--json'));
+  const [key, dated] = first.app === null ? [second, first] : [first, second];
+  assert.equal(
+    [key.org, key.app, key.scopes, key.limits],
+    [
+      'acme',
+      'chat',
+      ['call', 'deploy'],
+      { requests_per_minute: 60, tokens_per_minute: 1000, concurrency: 2, body_bytes: 4 * 2 ** 20 },
+    ],
+  );
+  assert.ok(Math.abs(key.expires_at - (Date.now() / 1000 + 30 * 86_400)) < 300);
+  assert.is(dated.expires_at, Date.parse('2099-12-31T23:59:59Z') / 1000);
+  assert.equal(JSON.parse(await keys(folder, 'list', '--json', '--org', 'other')), [dated]);
+  for (const line of (await keys(folder, 'list')).split('\n')) assert.ok(line.length <= 100, line);
+});
+
+test('what cannot be is refused by the name of its flag', async ({ folder }) => {
+  for (const [args, words] of [
+    [['--expires', 'soon'], '--expires is "soon", but must be'],
+    [['--expires', '2001-01-01'], '--expires must be a time in the future'],
+    [['--app', 'chat'], '--org must name the organisation'],
+    [['--scopes', 'root'], '--scopes must have one or more of'],
+    [['--org', 'a b'], '--org must have up to 100'],
+    [['--concurrency', '0'], '--concurrency'],
+  ] as [string[], string][]) {
+    const { code, stdout, stderr } = await runCli(['keys', 'create', ...args, '--data-dir', folder]);
+    assert.equal([code, stdout], [1, ''], words);
+    assert.match(stderr, words);
+  }
+});
+
+test('where a cloud was, its audit tells what was done without it', async ({ folder }) => {
+  openDatabase(path.join(folder, 'cloud')).close();
+  const { id } = JSON.parse(await keys(folder, 'create', '--json'));
+  await keys(folder, 'revoke', id);
+  const database = openDatabase(path.join(folder, 'cloud'));
+  assert.equal(
+    new AuditLog(database).list().map(({ action, actor, subject }) => [action, actor, subject]),
+    [
+      ['key.revoke', 'local:this machine', id],
+      ['key.create', 'local:this machine', id],
+    ],
+  );
+  database.close();
 });
 
 test('create, list and revoke, for people', async ({ folder }) => {
@@ -46,7 +114,7 @@ test('create, list and revoke, for people', async ({ folder }) => {
   assert.match(await keys(folder, 'list'), new RegExp(`^ID .*\\n${id} +- +every one `));
   assert.match(await keys(folder, 'revoke', key), `The key ${id} is revoked.`);
   const listed = await keys(folder, 'list');
-  assert.match(listed, /\d{4}-\d\d-\d\d \d\d:\d\d +\d{4}-/);
+  assert.match(listed, /\d{4}-\d\d-\d\d +- +revoked \d{4}-\d\d-\d\d$/m);
   assert.not.match(listed, secret);
 });
 

@@ -1,106 +1,126 @@
-/** `chasqui keys`: who may use the private deployments of this machine. */
+/** `chasqui keys`: who may use private deployments, of a cloud or of servers without one. */
 import { Command } from 'commander';
 import { ChasquiError } from '../errors.js';
-import type { ApiKey, KeyStore } from '../keys/key-store.js';
 import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
-import { HOSTING_OPTIONS } from './hosting-option-table.js';
+import { CREATE_OPTIONS, KEYS_OPTIONS, REACH_OPTIONS, toKeySettings } from './key-options.js';
+import type { KeyJson, KeysPlace } from './keys-place.js';
 import { addTableOptions, givenOptions } from './table-options.js';
 
-/** The option of `chasqui serve`, under the heading that the others here have. */
-const DATA_DIR = { dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Options' } };
-
-interface KeysOptions {
-  dataDir?: string;
-  json?: boolean;
-  org?: string;
-  name?: string;
-}
+type Parsed = Readonly<Record<string, unknown>>;
 
 export function keysCommand(): Command {
   return new Command('keys')
-    .description('Create, list and revoke the API keys of private deployments (serve --mode serverless).')
+    .description('Create, list and revoke the API keys of private deployments: those of the cloud, or of this machine.')
     .addCommand(
-      subcommand('create', 'Make a key and show it, this once.')
-        .option('--org <org_id>', 'the only organisation whose deployments it opens (default: every one)')
-        .option('--name <text>', 'what to call it in the list')
-        .action((options: KeysOptions) => withKeys(options, (keys) => create(keys, options))),
+      addTableOptions(subcommand('create', 'Make a key and show it, this once.'), CREATE_OPTIONS).action(
+        (parsed: Parsed) => withKeys(parsed, (keys, json) => create(keys, parsed, json)),
+      ),
     )
     .addCommand(
-      subcommand('list', 'List the keys, without their secrets.')
-        .option('--org <org_id>', 'only those that open the deployments of this organisation')
-        .action((options: KeysOptions) => withKeys(options, (keys) => list(keys, options))),
+      addTableOptions(subcommand('list', 'List the keys, without their secrets.'), {
+        ...KEYS_OPTIONS,
+        org: { ...REACH_OPTIONS.org, help: 'only those that open deployments of this organisation' },
+        app: { ...REACH_OPTIONS.app, help: 'only those that open this app' },
+      }).action((parsed: Parsed) => withKeys(parsed, (keys, json) => list(keys, parsed, json))),
     )
     .addCommand(
-      subcommand('revoke', 'Make a key invalid; running servers refuse it from their next request on.')
+      addTableOptions(
+        subcommand('revoke', 'Make a key invalid; running servers refuse it from their next request on.'),
+        KEYS_OPTIONS,
+      )
         .argument('<id>', 'the part of the key before the colon')
-        .action((id: string, options: KeysOptions) => withKeys(options, (keys) => revoke(keys, id, options))),
+        .action((id: string, parsed: Parsed) => withKeys(parsed, (keys, json) => revoke(keys, id, json))),
     )
     .helpOption('-h, --help', 'explain the command');
 }
 
 function subcommand(name: string, description: string): Command {
-  return addTableOptions(new Command(name), DATA_DIR)
-    .description(description)
-    .option('--json', 'print JSON, for programs')
-    .helpOption('-h, --help', 'explain the options');
+  return new Command(name).description(description).helpOption('-h, --help', 'explain the options');
 }
 
 /** Prints what `action` returns. */
-async function withKeys(options: KeysOptions, action: (keys: KeyStore) => string): Promise<void> {
+async function withKeys(parsed: Parsed, action: (keys: KeysPlace, json: boolean) => Promise<string>): Promise<void> {
   try {
-    const { KeyStore } = await import('../keys/key-store.js');
-    const keys = KeyStore.open(dataDir(givenOptions(DATA_DIR, { ...options }).dataDir));
+    const { openKeys } = await import('./keys-place.js');
+    const given = givenOptions(KEYS_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+    const keys = await openKeys(dataDir(given.dataDir), { local: given.local ?? false });
     try {
-      console.log(action(keys));
+      console.log(await action(keys, given.json ?? false));
     } finally {
       keys.close();
     }
   } catch (error) {
-    console.error(`chasqui: ${explainFailure(error)}`);
+    console.error(`chasqui: ${explainFailure(withFlags(error))}`);
     process.exitCode = 1;
   }
 }
 
-function create(keys: KeyStore, { org, name, json }: KeysOptions): string {
-  const created = keys.create({ org: org ?? null, name: name ?? null });
-  if (json) return JSON.stringify(created);
+/** The error with its option called as people gave it. */
+function withFlags(error: unknown): unknown {
+  if (!(error instanceof ChasquiError)) return error;
+  const flags = Object.entries(CREATE_OPTIONS).map(([name, { flag }]) => [name, flag] as const);
+  const fields = [
+    ['expires_at', CREATE_OPTIONS.expires.flag],
+    ['limits.body_bytes', CREATE_OPTIONS.maxBody.flag],
+  ] as const;
+  const message = [...flags, ...fields].reduce(
+    (text, [name, flag]) => text.replaceAll(`\`${name}\``, flag),
+    error.message,
+  );
+  return error.retold(message, error.param);
+}
+
+async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<string> {
+  const { id, key } = await keys.create(toKeySettings(parsed));
+  if (json) return JSON.stringify({ id, key });
   return [
-    created.key,
+    key,
     '',
     'This is the only time that the key is shown. Clients send it with every request:',
     '',
-    `  Authorization: Key ${created.key}`,
+    `  Authorization: Key ${key}`,
   ].join('\n');
 }
 
-function list(keys: KeyStore, { org, json }: KeysOptions): string {
-  const found = keys.list({ org: org ?? null });
-  if (json) return JSON.stringify(found.map(toJson));
+async function list(keys: KeysPlace, { org, app }: { org?: string; app?: string }, json: boolean): Promise<string> {
+  const found = await keys.list({ org: org ?? null, app: app ?? null });
+  if (json) return JSON.stringify(found);
   if (found.length === 0) return 'There are no keys; `chasqui keys create` makes one.';
-  const header = ['ID', 'NAME', 'ORGANISATION', 'CREATED', 'REVOKED'];
-  const rows = found.map(({ id, name, org, createdAt, revokedAt }) => [
-    id,
-    name ?? '-',
-    org ?? 'every one',
-    toDate(createdAt),
-    revokedAt === null ? '-' : toDate(revokedAt),
+  const header = ['ID', 'NAME', 'OPENS', 'MAY', 'CREATED', 'USED', 'ENDS'];
+  const rows = found.map((key) => [
+    key.id,
+    key.name === null ? '-' : shorten(key.name),
+    key.org === null ? 'every one' : key.app === null ? key.org : `${key.org}/${key.app}`,
+    key.scopes.join(','),
+    toDate(key.created_at),
+    key.last_used_at === null ? '-' : toDate(key.last_used_at),
+    endOf(key),
   ]);
   return toTable([header, ...rows]);
 }
 
-function revoke(keys: KeyStore, id: string, { json }: KeysOptions): string {
-  const revoked = keys.revoke(id.split(':', 1)[0] ?? '');
-  if (!revoked) throw new ChasquiError('invalid_options', `there is no key with the id ${id}; see: chasqui keys list`);
-  return json ? JSON.stringify(toJson(revoked)) : `The key ${revoked.id} is revoked.`;
+function endOf({ revoked_at: revokedAt, expires_at: expiresAt }: KeyJson): string {
+  if (revokedAt !== null) return `revoked ${toDate(revokedAt)}`;
+  return expiresAt === null ? '-' : toDate(expiresAt);
 }
 
-function toJson({ id, name, org, createdAt, revokedAt }: ApiKey): object {
-  return { id, name, org, created_at: createdAt, revoked_at: revokedAt };
+async function revoke(keys: KeysPlace, id: string, json: boolean): Promise<string> {
+  const revoked = await keys.revoke(id.split(':', 1)[0] ?? '');
+  if (!revoked) throw new ChasquiError('invalid_options', `there is no key with the id ${id}; see: chasqui keys list`);
+  return json ? JSON.stringify(revoked) : `The key ${revoked.id} is revoked.`;
 }
 
 function toDate(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString().slice(0, 16).replace('T', ' ');
+  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+}
+
+const SHOWN_NAME = 24;
+
+/** In one line, whatever characters a name has. */
+function shorten(name: string): string {
+  const printable = name.replace(/\p{C}/gu, '?');
+  return printable.length > SHOWN_NAME ? `${printable.slice(0, SHOWN_NAME - 1)}…` : printable;
 }
 
 function toTable(rows: readonly string[][]): string {

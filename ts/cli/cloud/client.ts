@@ -27,6 +27,14 @@ export class CloudClient {
 
   /** The cloud of this machine if it runs, else that of the last login. */
   static async find(given: string | undefined): Promise<CloudClient> {
+    const found = await CloudClient.findIfAny(given);
+    if (found !== null) return found;
+    const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
+    throw new CommandFailed(EXIT.noCloud, `no cloud runs here: ${advice}`);
+  }
+
+  /** Null where none runs here and none is logged in to. */
+  static async findIfAny(given: string | undefined): Promise<CloudClient | null> {
     const home = dataDir(given);
     const local = readAddress(home);
     if (local !== null) {
@@ -34,9 +42,7 @@ export class CloudClient {
       if (await client.isThere()) return client;
     }
     const login = readLogin(home);
-    if (login !== null) return CloudClient.of(login);
-    const advice = 'start one with `chasqui cloud start`, or name one with `chasqui login <url>`';
-    throw new CommandFailed(EXIT.noCloud, `no cloud runs here: ${advice}`);
+    return login === null ? null : CloudClient.of(login);
   }
 
   static async of({ url, key }: KnownCloud): Promise<CloudClient> {

@@ -128,6 +128,45 @@ export const ERRORS = {
   backend_unavailable: serverError('The backend that was asked for cannot be used on this machine.'),
   cluster_failed: serverError('A Kubernetes cluster refused what it was asked for, or could not be reached.'),
   invalid_options: badRequest('An option given when loading the model is out of its range.'),
+
+  // The model hub, downloads, and models on this computer
+  invalid_model_name: badRequest('What was given is not the name of a model on the hub.'),
+  hub_model_not_found: notFound('The hub has no such model or file, or shows it to others only.'),
+  quantisation_not_found: notFound('The model is not there in the quantisation, or as the file, that was asked for.'),
+  hub_model_gated: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The model is given only to accounts that have asked for access on its page.',
+  },
+  hub_access_denied: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The model is private or disabled, and the token does not open it.',
+  },
+  hub_token_refused: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The hub does not know the token, or it has expired.',
+  },
+  hub_rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning: 'The hub takes no more requests from this address for a while.',
+  },
+  hub_unreachable: {
+    ...serverError('The hub could not be reached, or did not reply in time.', 503),
+    retryAfterSeconds: 10,
+  },
+  hub_failed: serverError('The hub replied with an error of its own, or with something that makes no sense.', 502),
+  architecture_unknown: badRequest('The model is of a kind that this llama.cpp cannot load.'),
+  no_space: badRequest('The disk has too little free space for the download.', 409),
+  wrong_digest: badRequest('The downloaded bytes are not those that the hub announced.', 409),
+  download_failed: serverError('The files of a download could not be written.'),
+  download_not_found: notFound('There is no download with this id.'),
+  download_in_use: badRequest('Another process of chasqui has the list of downloads open.', 409),
+  local_model_not_found: notFound('There is no such model on this computer.'),
+  not_deletable: badRequest('The model belongs to another program, which has to delete it.', 409),
+  fit_unknown: badRequest('It cannot be worked out whether the model fits.', 409),
 } as const satisfies Record<string, CatalogueRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -22,7 +22,7 @@ const OF_SOME: ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-/** No request gets these: they are about connections that never become one, and about loading a model. */
+/** No request gets these: they are about connections that never become one, about loading a model, and about the hub. */
 const NEVER: ErrorCode[] = [
   'headers_too_large',
   'model_file_missing',
@@ -32,6 +32,24 @@ const NEVER: ErrorCode[] = [
   'addon_missing',
   'backend_unavailable',
   'invalid_options',
+  'invalid_model_name',
+  'hub_model_not_found',
+  'quantisation_not_found',
+  'hub_model_gated',
+  'hub_access_denied',
+  'hub_token_refused',
+  'hub_rate_limited',
+  'hub_unreachable',
+  'hub_failed',
+  'architecture_unknown',
+  'no_space',
+  'wrong_digest',
+  'download_failed',
+  'download_not_found',
+  'download_in_use',
+  'local_model_not_found',
+  'not_deletable',
+  'fit_unknown',
 ];
 
 const WITH_BODY = (Object.keys(ERRORS) as ErrorCode[]).filter(

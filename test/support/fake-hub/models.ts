@@ -1,0 +1,14 @@
+/** Models for a fake hub. */
+import { seedOf } from '../seeded-random.js';
+
+/** What begins as a model does, and then has bytes that repeat nowhere. No engine loads it. */
+export function tinyModel(sizeBytes: number, name = 'tiny'): Buffer {
+  const bytes = Buffer.alloc(sizeBytes);
+  let state = seedOf(name);
+  for (let at = 0; at + 4 <= sizeBytes; at += 4) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    bytes.writeUInt32LE(state, at);
+  }
+  bytes.write('GGUF');
+  return bytes;
+}

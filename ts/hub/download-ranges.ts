@@ -1,0 +1,183 @@
+/** Fills a part file from the hub, in ranges side by side, whatever the hub and the network do meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChasquiError } from '../errors.js';
+import { unreachable } from './hub-errors.js';
+import { discard, type HubReply, type HubRequests, headerOf } from './hub-requests.js';
+import type { ByteRange, PartFile } from './part-file.js';
+
+const GGUF = Buffer.from('GGUF');
+/** What is received is written when it is so much, or when so much time has gone by. */
+const WRITE_BYTES = 2 ** 20;
+const WRITE_AFTER_MS = 200;
+const MAX_RETRY_DELAY_MS = 30_000;
+
+export interface TransferSettings {
+  /** Without a byte for so long, a connection is given up and another address is asked for. */
+  stallTimeoutMs: number;
+  /** Before the first new try; doubled for each further one, up to half a minute. */
+  retryDelayMs: number;
+  /** Tries one after another that bring no byte, after which the download fails. */
+  maxTries: number;
+}
+
+export interface Transfer {
+  requests: HubRequests;
+  url: URL;
+  sizeBytes: number;
+  /** In words: `the file a.gguf of user/repo`. */
+  what: string;
+  page: string;
+  settings: TransferSettings;
+  signal: AbortSignal;
+  /** More bytes are there. */
+  onBytes(): void;
+  /** What went wrong, and is tried again. `null`: it works again. */
+  onTrouble(error: ChasquiError | null): void;
+}
+
+/** The hub sends the whole file whatever part of it is asked for. */
+class RangesIgnored extends Error {}
+
+/** Returns when every byte is there. @throws {ChasquiError} what cannot be mended by trying again; or the signal's reason. */
+export async function fillPart(part: PartFile, transfer: Transfer): Promise<void> {
+  try {
+    await fillRanges(part, transfer, true);
+  } catch (error) {
+    if (!(error instanceof RangesIgnored)) throw error;
+    await part.restart(1);
+    await fillRanges(part, transfer, false);
+  }
+}
+
+/** When one range fails for good, the others are ended. */
+async function fillRanges(part: PartFile, transfer: Transfer, asRanges: boolean): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([transfer.signal, stop.signal]);
+  const fills = part.ranges.map((range) =>
+    fillRange(part, range, { ...transfer, signal }, asRanges).catch((error) => {
+      if (!stop.signal.aborted) stop.abort(error);
+      throw error;
+    }),
+  );
+  const ends = await Promise.allSettled(fills);
+  transfer.signal.throwIfAborted();
+  if (ends.some(({ status }) => status === 'rejected')) throw stop.signal.reason;
+}
+
+async function fillRange(part: PartFile, range: ByteRange, transfer: Transfer, asRange: boolean): Promise<void> {
+  const { signal, settings, onTrouble } = transfer;
+  for (let tries = 0; range.at < range.end; ) {
+    const before = range.at;
+    try {
+      await receive(part, range, transfer, asRange);
+      continue;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ChasquiError) || !isTemporary(error)) throw error;
+      // A hub that says when to come back is there; that is no failure to count.
+      if (error.code !== 'hub_rate_limited') tries = range.at > before ? 1 : tries + 1;
+      if (tries >= settings.maxTries) throw error;
+      onTrouble(error);
+      await sleep(delayOf(error, tries, settings), undefined, { signal });
+    }
+    // Without ranges there is no going on in the middle.
+    if (!asRange) await part.rewind(range);
+  }
+}
+
+function isTemporary({ code }: ChasquiError): boolean {
+  return ['hub_unreachable', 'hub_failed', 'hub_rate_limited'].includes(code);
+}
+
+function delayOf(error: ChasquiError, tries: number, { retryDelayMs }: TransferSettings): number {
+  if (error.code === 'hub_rate_limited') return (error.retryAfterSeconds ?? 60) * 1000;
+  const delay = Math.min(retryDelayMs * 2 ** Math.min(tries - 1, 20), MAX_RETRY_DELAY_MS);
+  // Not all ranges at the same moment.
+  return delay * (0.75 + Math.random() / 2);
+}
+
+/** One connection's worth of a range. The address is asked for anew each time, because it expires. */
+async function receive(part: PartFile, range: ByteRange, transfer: Transfer, asRange: boolean): Promise<void> {
+  const { requests, url, what, page, settings, signal } = transfer;
+  const reply = await requests.open(url, {
+    what,
+    page,
+    signal,
+    idleTimeoutMs: settings.stallTimeoutMs,
+    headers: asRange ? { range: `bytes=${range.at}-${range.end - 1}` } : {},
+  });
+  try {
+    checkReply(reply, range, transfer, asRange);
+    await writeAll(reply, part, range, transfer);
+  } catch (error) {
+    reply.body.on('error', () => {}).destroy();
+    throw error;
+  }
+  if (range.at < range.end) throw unreachable(reply.url, what, new Error('it ended too early'));
+}
+
+function checkReply(reply: HubReply, range: ByteRange, { what, sizeBytes }: Transfer, asRange: boolean): void {
+  const { statusCode } = reply;
+  if (statusCode >= 400) {
+    // The hub itself gave this address, so it has expired, or the other host is out of order.
+    void discard(reply);
+    throw new ChasquiError('hub_failed', `${reply.url.host} replied ${statusCode} when asked for ${what}.`);
+  }
+  if (!asRange && statusCode === 200) return;
+  if (statusCode === 200) throw new RangesIgnored();
+  const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headerOf(reply, 'content-range') ?? '') ?? [];
+  const isRange = statusCode === 206 && Number(start) === range.at && ['*', String(sizeBytes)].includes(total ?? '');
+  if (!isRange) {
+    throw new ChasquiError('hub_failed', `${reply.url.host} sent other bytes of ${what} than those asked for.`);
+  }
+}
+
+async function writeAll(reply: HubReply, part: PartFile, range: ByteRange, transfer: Transfer): Promise<void> {
+  const { signal, what, onBytes, onTrouble } = transfer;
+  let waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let writtenAt = Date.now();
+  const write = async () => {
+    if (waitingBytes === 0) return;
+    const chunks = waiting;
+    waiting = [];
+    waitingBytes = 0;
+    writtenAt = Date.now();
+    if (range.at === 0) checkMagic(chunks, what);
+    await part.append(range, chunks);
+    onBytes();
+  };
+  try {
+    for await (const chunk of reply.body as AsyncIterable<Uint8Array>) {
+      const missing = range.end - range.at - waitingBytes;
+      // A server that sends more than it was asked for is not read any further.
+      const wanted = chunk.subarray(0, missing);
+      if (wanted.length > 0) waiting.push(wanted);
+      waitingBytes += wanted.length;
+      onTrouble(null);
+      if (waitingBytes >= WRITE_BYTES || Date.now() - writtenAt >= WRITE_AFTER_MS || wanted.length === missing)
+        await write();
+      if (range.at === range.end) return;
+    }
+  } catch (error) {
+    if (error instanceof ChasquiError || isOfDisk(error)) throw error;
+    // What came before the connection broke off is good.
+    await write();
+    signal.throwIfAborted();
+    throw unreachable(reply.url, what, error);
+  }
+  await write();
+}
+
+/** Sockets have system calls that fail, too; a disk's are these. */
+function isOfDisk(error: unknown): boolean {
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO' || syscall === 'pwritev' || syscall === 'write';
+}
+
+/** A page that says something else in place of the model is noticed before gigabytes of it have come. */
+function checkMagic(chunks: readonly Uint8Array[], what: string): void {
+  const head = Buffer.concat(chunks.map((chunk) => chunk.subarray(0, 4))).subarray(0, 4);
+  if (head.length < GGUF.length || head.equals(GGUF)) return;
+  throw new ChasquiError('model_file_invalid', `What the hub sends for ${what} is no GGUF file.`, 'model');
+}

@@ -1,0 +1,388 @@
+/**
+ * Downloads of models, one after another or a few at a time. Each is one job for all files of a model, and ends well
+ * whatever happens on its way: it goes on where it was after a stall, a lost connection, a crash or a restart, and a file
+ * gets its name only when its bytes are those that the hub announced.
+ */
+import { ChasquiError } from '../errors.js';
+import { newId } from '../new-id.js';
+import { contentOf, type DownloadSettings, downloadFile, partFileOf } from './download-file.js';
+import { type DownloadState, DownloadStore, type StoredDownload } from './download-store.js';
+import { HubCache } from './hub-cache.js';
+import type { HubClient } from './hub-client.js';
+import type { HubFile } from './hub-types.js';
+import { PartFile } from './part-file.js';
+import { checkSpace, type DownloadPlan, type FreeBytes, freeDiskBytes, planDownload } from './plan-download.js';
+import { SpeedMeter } from './speed-meter.js';
+
+export type { DownloadState } from './download-store.js';
+
+export interface DownloadJob {
+  id: string;
+  /** `user/repo:QUANT` */
+  model: string;
+  state: DownloadState;
+  totalBytes: number;
+  downloadedBytes: number;
+  /** Of the last seconds; `null` where nothing is coming. */
+  bytesPerSecond: number | null;
+  secondsLeft: number | null;
+  /** Why it failed; while it is downloading, what is just being tried again. */
+  error: { code: string; message: string } | null;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  finishedAt: number | null;
+  /** The model's first file, once all are there. */
+  path: string | null;
+}
+
+export interface DownloadsOptions extends Partial<DownloadSettings> {
+  client: HubClient;
+  cacheFolder: string;
+  /** Where the list of downloads is kept; left out: nowhere, and it ends with the process. */
+  folder?: string | undefined;
+  /** Downloads at a time. */
+  maxActive?: number;
+  freeBytes?: FreeBytes;
+}
+
+export interface StartOptions {
+  signal?: AbortSignal;
+  /** Even if this llama.cpp does not know the kind of model. */
+  anyArchitecture?: boolean;
+}
+
+type Listener = (job: DownloadJob) => void;
+
+const DEFAULTS: DownloadSettings = {
+  ranges: 4,
+  minRangeBytes: 8 * 2 ** 20,
+  stallTimeoutMs: 30_000,
+  retryDelayMs: 1000,
+  // With half a minute between them: as long as a computer may be without its network.
+  maxTries: 60,
+};
+const MAX_ACTIVE = 2;
+/** How often listeners hear of bytes. */
+const PROGRESS_MS = 250;
+/** Why a download is stopped without having failed. */
+type Interruption = 'paused' | 'cancelled' | 'closed';
+
+interface Job {
+  stored: StoredDownload;
+  /** Of each file, how many bytes are there. */
+  fileBytes: number[];
+  meter: SpeedMeter;
+  /** Of a job that is being downloaded. */
+  running: { stop: AbortController; ended: Promise<void> } | null;
+  toldAt: number;
+}
+
+export class Downloads {
+  readonly #client: HubClient;
+  readonly #cache: HubCache;
+  readonly #store: DownloadStore | null;
+  readonly #settings: DownloadSettings;
+  readonly #maxActive: number;
+  readonly #freeBytes: FreeBytes;
+  readonly #jobs: Job[] = [];
+  readonly #listeners = new Set<Listener>();
+  #closed = false;
+
+  private constructor(options: DownloadsOptions, store: DownloadStore | null) {
+    const { client, cacheFolder, folder: _, maxActive = MAX_ACTIVE, freeBytes = freeDiskBytes, ...settings } = options;
+    this.#client = client;
+    this.#cache = new HubCache(cacheFolder);
+    this.#store = store;
+    this.#settings = { ...DEFAULTS, ...settings };
+    this.#maxActive = maxActive;
+    this.#freeBytes = freeBytes;
+  }
+
+  /**
+   * Goes on with what an earlier process had not finished.
+   * @throws {ChasquiError} `download_in_use`: another process has the list open.
+   */
+  static async open(options: DownloadsOptions): Promise<Downloads> {
+    const store = options.folder === undefined ? null : DownloadStore.open(options.folder);
+    const downloads = new Downloads(options, store);
+    for (const stored of store?.read() ?? []) {
+      const interrupted = ['downloading', 'verifying'].includes(stored.state);
+      downloads.#add(interrupted ? { ...stored, state: 'queued' } : stored);
+    }
+    downloads.#startNext();
+    return downloads;
+  }
+
+  /**
+   * Resolves when the download is in the list; it is completed at once where all files are there. A download of the same
+   * model that is not over goes on.
+   * @throws {ChasquiError} what is against it, before a byte is downloaded.
+   */
+  async start(name: string, { signal, anyArchitecture }: StartOptions = {}): Promise<DownloadJob> {
+    const plan = await planDownload(this.#client, name, { signal, anyArchitecture });
+    const same = this.#jobs.find(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
+    if (same !== undefined && ['queued', 'downloading', 'verifying'].includes(same.stored.state)) return toJob(same);
+    await checkSpace(this.#cache, this.#missingBytes(plan), this.#freeBytes, plan.model);
+    if (same !== undefined && ['paused', 'failed'].includes(same.stored.state)) return this.resume(same.stored.id);
+    const job = this.#add({
+      ...plan,
+      id: newId('dl_'),
+      state: 'queued',
+      error: null,
+      startedAt: Date.now(),
+      finishedAt: null,
+      path: null,
+    });
+    if (plan.files.every((file) => this.#isThere(plan, file))) this.#finish(job);
+    else this.#changed(job);
+    this.#startNext();
+    return toJob(job);
+  }
+
+  /** Resolves when nothing of it is coming any more. */
+  async pause(id: string): Promise<DownloadJob> {
+    const job = this.#get(id);
+    await this.#interrupt(job, 'paused');
+    return toJob(job);
+  }
+
+  resume(id: string): DownloadJob {
+    const job = this.#get(id);
+    if (['paused', 'failed', 'cancelled'].includes(job.stored.state)) {
+      Object.assign(job.stored, { state: 'queued', error: null, finishedAt: null });
+      this.#changed(job);
+      this.#startNext();
+    }
+    return toJob(job);
+  }
+
+  /** Deletes what has come of it; a model that is complete stays. */
+  async cancel(id: string): Promise<DownloadJob> {
+    const job = this.#get(id);
+    await this.#interrupt(job, 'cancelled');
+    if (job.stored.state === 'cancelled') this.#removeParts(job);
+    return toJob(job);
+  }
+
+  list(): DownloadJob[] {
+    return this.#jobs.map(toJob);
+  }
+
+  find(id: string): DownloadJob | undefined {
+    const job = this.#jobs.find(({ stored }) => stored.id === id);
+    return job && toJob(job);
+  }
+
+  /** Resolves when the download is over, or is paused. */
+  async ended(id: string): Promise<DownloadJob> {
+    const isOver = ({ state }: DownloadJob) => ['completed', 'failed', 'cancelled', 'paused'].includes(state);
+    const job = toJob(this.#get(id));
+    if (isOver(job)) return job;
+    return new Promise((resolve) => {
+      const stop = this.on((changed) => {
+        if (changed.id !== id || !isOver(changed)) return;
+        stop();
+        resolve(changed);
+      });
+    });
+  }
+
+  /** The listener hears of every change, and of bytes now and then. Returns what ends that. */
+  on(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Stops what is coming; the next process that opens the list goes on with it. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#jobs.map((job) => this.#interrupt(job, 'closed')));
+    this.#store?.close();
+  }
+
+  #get(id: string): Job {
+    const job = this.#jobs.find(({ stored }) => stored.id === id);
+    if (job === undefined)
+      throw new ChasquiError('download_not_found', `There is no download ${id.slice(0, 60)}.`, 'id');
+    return job;
+  }
+
+  #add(stored: StoredDownload): Job {
+    const isOver = stored.state === 'completed';
+    const fileBytes = stored.files.map((file) => (isOver ? file.sizeBytes : this.#bytesOf(stored, file)));
+    const job: Job = { stored, fileBytes, meter: new SpeedMeter(), running: null, toldAt: 0 };
+    this.#jobs.push(job);
+    return job;
+  }
+
+  #startNext(): void {
+    if (this.#closed) return;
+    const active = this.#jobs.filter(({ running }) => running !== null).length;
+    const next = this.#jobs.filter(({ stored, running }) => stored.state === 'queued' && running === null);
+    for (const job of next.slice(0, Math.max(0, this.#maxActive - active))) {
+      const stop = new AbortController();
+      job.running = { stop, ended: this.#run(job, stop.signal) };
+    }
+  }
+
+  /** Never rejects. */
+  async #run(job: Job, signal: AbortSignal): Promise<void> {
+    try {
+      this.#become(job, 'downloading');
+      job.meter.begin(sum(job.fileBytes));
+      await checkSpace(this.#cache, this.#missingBytes(job.stored), this.#freeBytes, job.stored.model);
+      for (const index of job.stored.files.keys()) await this.#download(job, index, signal);
+      this.#finish(job);
+    } catch (error) {
+      this.#failOrStop(job, error, signal);
+    }
+    job.running = null;
+    this.#startNext();
+  }
+
+  async #download(job: Job, index: number, signal: AbortSignal): Promise<void> {
+    const { stored, fileBytes, meter } = job;
+    const file = stored.files[index] as HubFile;
+    if (this.#isThere(stored, file)) {
+      fileBytes[index] = file.sizeBytes;
+      return;
+    }
+    this.#become(job, 'downloading');
+    const blob = await downloadFile({
+      client: this.#client,
+      cache: this.#cache,
+      repo: stored.repo,
+      commit: stored.commit,
+      file,
+      settings: this.#settings,
+      signal,
+      onBytes: (bytes) => {
+        fileBytes[index] = bytes;
+        meter.add(sum(fileBytes));
+        this.#become(job, 'downloading', PROGRESS_MS);
+      },
+      onTrouble: (error) => this.#tellTrouble(job, error),
+      onVerify: () => this.#become(job, 'verifying'),
+    });
+    fileBytes[index] = file.sizeBytes;
+    // With a digest the file is found again by that, and is linked when the others are there, too.
+    if (file.sha256 === null) this.#cache.link(stored.repo, stored.commit, file.path, blob);
+  }
+
+  /** Every file gets its name in the snapshot, and others see the snapshot from now on. */
+  #finish(job: Job): void {
+    const { repo, commit, files } = job.stored;
+    const paths = files.map((file) => {
+      const blob = this.#cache.findBlob(repo, file);
+      return blob === null
+        ? this.#cache.snapshotFile(repo, commit, file.path)
+        : this.#cache.link(repo, commit, file.path, blob);
+    });
+    this.#cache.writeRef(repo, commit);
+    Object.assign(job.stored, { state: 'completed', error: null, finishedAt: Date.now(), path: paths[0] });
+    job.fileBytes = files.map(({ sizeBytes }) => sizeBytes);
+    job.meter.end();
+    this.#changed(job);
+  }
+
+  #failOrStop(job: Job, error: unknown, signal: AbortSignal): void {
+    job.meter.end();
+    const { code, message } =
+      error instanceof ChasquiError ? error : { code: 'internal_error', message: String(error) };
+    const why = signal.aborted ? (signal.reason as Interruption) : null;
+    if (why === 'closed') return;
+    if (why === null) Object.assign(job.stored, { state: 'failed', error: { code, message }, finishedAt: Date.now() });
+    else Object.assign(job.stored, { state: why, error: null, ...(why === 'cancelled' && { finishedAt: Date.now() }) });
+    this.#changed(job);
+  }
+
+  async #interrupt(job: Job, why: Interruption): Promise<void> {
+    if (job.running !== null) {
+      job.running.stop.abort(why);
+      await job.running.ended;
+    } else if (why !== 'closed' && ['queued', 'paused', 'failed'].includes(job.stored.state)) {
+      if (why === 'paused' && job.stored.state !== 'queued') return;
+      Object.assign(job.stored, { state: why, ...(why === 'cancelled' && { finishedAt: Date.now() }) });
+      this.#changed(job);
+    }
+  }
+
+  #become(job: Job, state: 'downloading' | 'verifying', atMostEveryMs = 0): void {
+    const isNew = job.stored.state !== state;
+    job.stored.state = state;
+    if (isNew) this.#changed(job);
+    else if (Date.now() - job.toldAt >= atMostEveryMs) this.#tell(job);
+  }
+
+  #tellTrouble(job: Job, error: ChasquiError | null): void {
+    if (error === null && job.stored.error === null) return;
+    job.stored.error = error && { code: error.code, message: error.message };
+    this.#tell(job);
+  }
+
+  /** For what must be known to the next process, too. */
+  #changed(job: Job): void {
+    this.#store?.write(this.#jobs.map(({ stored }) => stored));
+    this.#tell(job);
+  }
+
+  #tell(job: Job): void {
+    job.toldAt = Date.now();
+    for (const listener of this.#listeners) listener(toJob(job));
+  }
+
+  #isThere({ repo, commit }: DownloadPlan, file: HubFile): boolean {
+    return (this.#cache.findBlob(repo, file) ?? this.#cache.findLinked(repo, commit, file)) !== null;
+  }
+
+  #bytesOf(plan: DownloadPlan, file: HubFile): number {
+    if (this.#isThere(plan, file)) return file.sizeBytes;
+    const content = contentOf({ ...plan, file });
+    return PartFile.bytesIn(partFileOf(this.#cache, plan.repo, content), content);
+  }
+
+  /** What has yet to come, of this download and of those that are under way. */
+  #missingBytes(plan: DownloadPlan): number {
+    const others = this.#jobs.filter(({ stored, running }) => running !== null && stored.model !== plan.model);
+    const plans = [plan, ...others.map(({ stored }) => stored)];
+    return sum(plans.flatMap((each) => each.files.map((file) => file.sizeBytes - this.#bytesOf(each, file))));
+  }
+
+  /** Files that other names lead to stay, and so do those that another download is to have. */
+  #removeParts(job: Job): void {
+    const { stored } = job;
+    const wanted = this.#jobs
+      .filter((other) => other !== job && other.stored.repo === stored.repo && other.stored.state !== 'cancelled')
+      .flatMap((other) => other.stored.files.map((file) => contentOf({ ...other.stored, file }).digest));
+    for (const file of stored.files) {
+      const content = contentOf({ ...stored, file });
+      if (!wanted.includes(content.digest)) PartFile.remove(partFileOf(this.#cache, stored.repo, content));
+    }
+    job.fileBytes = stored.files.map((file) => this.#bytesOf(stored, file));
+  }
+}
+
+function toJob({ stored, fileBytes, meter }: Job): DownloadJob {
+  const { id, model, state, error, startedAt, finishedAt, path, files } = stored;
+  const totalBytes = sum(files.map(({ sizeBytes }) => sizeBytes));
+  const downloadedBytes = sum(fileBytes);
+  const speed = state === 'downloading' ? meter.bytesPerSecond() : null;
+  const secondsLeft = speed === null || speed === 0 ? null : Math.ceil((totalBytes - downloadedBytes) / speed);
+  return {
+    id,
+    model,
+    state,
+    totalBytes,
+    downloadedBytes,
+    bytesPerSecond: speed,
+    secondsLeft,
+    error,
+    startedAt,
+    finishedAt,
+    path,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,162 @@
+/** Requests to a hub: through the proxy of the environment, with the token for the hub alone, and with bounds on replies. */
+import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { ChasquiError } from '../errors.js';
+import { VERSION } from '../version.js';
+import { refusalOf, unreachable } from './hub-errors.js';
+
+const MAX_REDIRECTS = 5;
+const MAX_JSON_BYTES = 16 * 2 ** 20;
+const CONNECT_TIMEOUT_MS = 20_000;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+export type HubReply = Dispatcher.ResponseData & { url: URL };
+
+export interface RequestOptions {
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+  /** How long the hub may say nothing. */
+  idleTimeoutMs?: number;
+  /** What is asked for, in words for messages: `the model user/repo`. */
+  what: string;
+  /** Its page, where access to it can be asked for. */
+  page?: string | undefined;
+}
+
+const IDLE_TIMEOUT_MS = 30_000;
+
+export class HubRequests {
+  readonly endpoint: string;
+  readonly #token: string | null;
+  readonly #dispatcher: EnvHttpProxyAgent;
+
+  constructor({ endpoint, token }: { endpoint: string; token: string | null }) {
+    this.endpoint = endpoint;
+    this.#token = token;
+    this.#dispatcher = new EnvHttpProxyAgent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+  }
+
+  get hasToken(): boolean {
+    return this.#token !== null;
+  }
+
+  /** The address of something at the hub; `parts` are put behind it, each of them escaped but for its slashes. */
+  url(...parts: string[]): URL {
+    const path = parts.map((part) => part.split('/').map(encodeURIComponent).join('/'));
+    return new URL(`${this.endpoint}/${path.join('/')}`);
+  }
+
+  /**
+   * Follows redirects. A reply that is an error is thrown as one, unless it comes from another host than the hub: what it
+   * means there depends on what was asked for.
+   * @throws {ChasquiError} one of the hub's; or the signal's reason.
+   */
+  async open(url: URL, options: RequestOptions): Promise<HubReply> {
+    let at = url;
+    for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+      const reply = await this.#send(at, options);
+      if (!REDIRECTS.includes(reply.statusCode)) return this.#checked({ ...reply, url: at }, options);
+      await discard(reply);
+      at = this.#next(reply.headers.location, at, options.what);
+    }
+    throw new ChasquiError('hub_failed', `The hub's redirects for ${options.what} do not end.`);
+  }
+
+  /** @throws {ChasquiError} one of the hub's; `hub_failed` where the reply is too long or is not JSON. */
+  async json(url: URL, options: RequestOptions): Promise<{ value: unknown; reply: HubReply }> {
+    const reply = await this.open(url, { ...options, headers: { accept: 'application/json', ...options.headers } });
+    const text = await this.#text(await this.#good(reply, options), MAX_JSON_BYTES, options);
+    if (text === null) throw new ChasquiError('hub_failed', `The hub's reply about ${options.what} is too long.`);
+    try {
+      return { value: JSON.parse(text), reply };
+    } catch {
+      throw new ChasquiError('hub_failed', `The hub's reply about ${options.what} is not JSON.`);
+    }
+  }
+
+  /** The reply as text; `null` where it is longer than `maxBytes`. */
+  async text(url: URL, maxBytes: number, options: RequestOptions): Promise<string | null> {
+    return this.#text(await this.#good(await this.open(url, options), options), maxBytes, options);
+  }
+
+  close(): Promise<void> {
+    return this.#dispatcher.destroy();
+  }
+
+  async #send(url: URL, { headers, signal, idleTimeoutMs = IDLE_TIMEOUT_MS, what }: RequestOptions) {
+    try {
+      return await request(url, {
+        dispatcher: this.#dispatcher,
+        headers: {
+          'user-agent': `chasqui/${VERSION}`,
+          'accept-encoding': 'identity',
+          ...headers,
+          ...(this.#mayHaveToken(url) && { authorization: `Bearer ${this.#token}` }),
+        },
+        headersTimeout: idleTimeoutMs,
+        bodyTimeout: idleTimeoutMs,
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw unreachable(url, what, error);
+    }
+  }
+
+  /** Only the hub itself gets the token, and only where others cannot read it on its way. */
+  #mayHaveToken(url: URL): boolean {
+    if (this.#token === null || url.origin !== new URL(this.endpoint).origin) return false;
+    return url.protocol === 'https:' || isLoopback(url.hostname);
+  }
+
+  async #checked(reply: HubReply, options: RequestOptions): Promise<HubReply> {
+    return reply.url.origin === new URL(this.endpoint).origin ? this.#good(reply, options) : reply;
+  }
+
+  async #good(reply: HubReply, options: RequestOptions): Promise<HubReply> {
+    if (reply.statusCode < 400) return reply;
+    const text = (await this.#text(reply, 4096, options).catch(() => null)) ?? '';
+    throw refusalOf(reply, text, { ...options, hasToken: this.hasToken });
+  }
+
+  #next(location: string | string[] | undefined, from: URL, what: string): URL {
+    const text = Array.isArray(location) ? location[0] : location;
+    const url = text !== undefined && URL.canParse(text, from.href) ? new URL(text, from) : undefined;
+    const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && from.protocol === 'http:');
+    if (url === undefined || !isWeb) {
+      throw new ChasquiError('hub_failed', `The hub redirects ${what} to an address that is not followed.`);
+    }
+    return url;
+  }
+
+  async #text(reply: HubReply, maxBytes: number, { signal, what }: RequestOptions): Promise<string | null> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of reply.body) {
+        size += chunk.length;
+        // Leaving the loop closes the connection.
+        if (size > maxBytes) return null;
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw unreachable(reply.url, what, error);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+}
+
+/** Reads what little there is to read, so that the connection can be used again. */
+export async function discard({ body }: Dispatcher.ResponseData): Promise<void> {
+  await body.dump({ limit: 64 * 1024 }).catch(() => undefined);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** The first value of a header. */
+export function headerOf(reply: Pick<Dispatcher.ResponseData, 'headers'>, name: string): string | undefined {
+  const value = reply.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,75 @@
+/** Which hub is asked, by whom, and where its files are kept: as the environment says it to all programs that use the hub. */
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { ChasquiError } from '../errors.js';
+
+export const HUGGING_FACE = 'https://huggingface.co';
+const MAX_TOKEN_LENGTH = 512;
+
+export interface HubSettings {
+  /** Without a slash at its end. */
+  endpoint: string;
+  token: string | null;
+  /** The folder that llama.cpp and others share, with one folder in it for each repository. */
+  cacheFolder: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `given` goes before what the environment says. */
+export function hubSettings(environment: Environment, given: Partial<HubSettings> = {}): HubSettings {
+  const endpoint = checkEndpoint(given.endpoint ?? (environment.HF_ENDPOINT || HUGGING_FACE));
+  const token = given.token ?? tokenOf(environment, endpoint);
+  if (token !== null) checkToken(token);
+  return { endpoint, token, cacheFolder: given.cacheFolder ?? cacheFolderOf(environment) };
+}
+
+/** @throws {ChasquiError} `invalid_options` */
+export function checkEndpoint(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
+  if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
+    throw new ChasquiError(
+      'invalid_options',
+      `The hub's address (HF_ENDPOINT) is ${text.slice(0, 100)}, but must begin with https:// or http:// and have no query.`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkToken(token: string): void {
+  if (/^[\x21-\x7e]+$/.test(token) && token.length <= MAX_TOKEN_LENGTH) return;
+  throw new ChasquiError(
+    'invalid_options',
+    `The hub's token (HF_TOKEN) must be at most ${MAX_TOKEN_LENGTH} letters, digits and signs without spaces.`,
+  );
+}
+
+/** A token in a file was made for Hugging Face, and is given to no other hub; one in a variable is for the hub that is asked. */
+function tokenOf(environment: Environment, endpoint: string): string | null {
+  const variable = environment.HF_TOKEN || environment.HUGGING_FACE_HUB_TOKEN;
+  if (variable) return variable.trim();
+  if (endpoint !== HUGGING_FACE || environment.HF_HUB_DISABLE_IMPLICIT_TOKEN === '1') return null;
+  try {
+    const file = environment.HF_TOKEN_PATH || path.join(homeOf(environment), 'token');
+    return (
+      readFileSync(file, 'utf8')
+        .slice(0, MAX_TOKEN_LENGTH + 2)
+        .trim() || null
+    );
+  } catch {
+    return null;
+  }
+}
+
+function homeOf(environment: Environment): string {
+  if (environment.HF_HOME) return environment.HF_HOME;
+  return path.join(environment.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'huggingface');
+}
+
+/** The order is that of llama.cpp's `common/hf-cache.cpp`. */
+function cacheFolderOf(environment: Environment): string {
+  const named = environment.LLAMA_CACHE || environment.HF_HUB_CACHE || environment.HUGGINGFACE_HUB_CACHE;
+  return path.resolve(named || path.join(homeOf(environment), 'hub'));
+}

@@ -1,0 +1,14 @@
+/** Numbers for people. */
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** Such as `4.9 GB`: in powers of a thousand, as the hub and disks count. */
+export function inWords(bytes: number): string {
+  let value = Math.max(0, bytes);
+  let unit = 0;
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 9.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}

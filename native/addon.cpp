@@ -85,6 +85,29 @@ Napi::Value fit(const Napi::CallbackInfo& call) {
     });
 }
 
+// measure(as open) → [{ name, total, free, weights, cells, compute, other }]
+Napi::Value measure(const Napi::CallbackInfo& call) {
+    const Napi::Env env = call.Env();
+    return guarded(env, [&]() -> Napi::Value {
+        const OpenRequest request = request_from_js(call[0]);
+        load_backends(request.modules, request.verbose);
+        const auto  memory = measure_memory(request.path, request.options);
+        Napi::Array result = Napi::Array::New(env, memory.size());
+        for (uint32_t at = 0; at < memory.size(); ++at) {
+            Napi::Object device = Napi::Object::New(env);
+            device.Set("name", memory[at].name);
+            device.Set("total", static_cast<double>(memory[at].total));
+            device.Set("free", static_cast<double>(memory[at].free));
+            device.Set("weights", static_cast<double>(memory[at].weights));
+            device.Set("cells", static_cast<double>(memory[at].cells));
+            device.Set("compute", static_cast<double>(memory[at].compute));
+            device.Set("other", static_cast<double>(memory[at].other));
+            result.Set(at, device);
+        }
+        return result;
+    });
+}
+
 // shutdown(): frees every engine of this environment, now. False when background work of any environment cannot be
 // ended: then the process must end by quit().
 Napi::Value shutdown(const Napi::CallbackInfo& call) {
@@ -106,6 +129,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
     exports.Set("fit", Napi::Function::New(env, fit, "fit"));
+    exports.Set("measure", Napi::Function::New(env, measure, "measure"));
     exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));
     exports.Set("scoreModule", Napi::Function::New(env, score_module_of, "scoreModule"));
     exports.Set("tryModule", Napi::Function::New(env, probe_module_of, "tryModule"));

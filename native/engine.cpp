@@ -1,7 +1,6 @@
 #include "engine.h"
 
 #include "core/snapshot-points.h"
-#include "llama/fit.h"
 #include "llama/thread-priority.h"
 
 #include <algorithm>
@@ -47,12 +46,19 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
 
 }  // namespace
 
-OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
+static FitRequest fit_request(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
     DecoderOptions decoder = decoder_options(options, nullptr);
     // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
-    return fit_to_memory(
-        {path, options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences, spare_bytes});
+    return {path, options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences, spare_bytes};
+}
+
+OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
+    return fit_to_memory(fit_request(path, options, spare_bytes));
+}
+
+std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOptions& options) {
+    return measure_memory(fit_request(path, options, 0));
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)

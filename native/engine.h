@@ -15,6 +15,7 @@
 #include "llama/decoder.h"
 #include "llama/drafter.h"
 #include "llama/embedder.h"
+#include "llama/fit.h"
 #include "llama/grammar.h"
 #include "llama/model.h"
 #include "llama/offload.h"
@@ -49,6 +50,8 @@ struct EngineOptions {
 
 // As `fit_to_memory(FitRequest)`, for an engine with these options. `spare_bytes` stay free on each device.
 OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes);
+// As `measure_memory(FitRequest)`, likewise.
+std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOptions& options);
 
 // Counts, taken between two steps.
 struct EngineStats {

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace chasqui {
@@ -117,6 +119,46 @@ OffloadOptions fit_to_memory(const FitRequest& request) {
         fitted.overrides.push_back({pattern, name_of(storage)});
     }
     return fitted;
+}
+
+std::vector<DeviceMemory> measure_memory(const FitRequest& request) {
+    take_last_errors();
+    const Offload              offload(request.offload);
+    const llama_context_params context = decoder_context_params(trained_context_length(request.path), request.decoder);
+    llama_model_params         model   = llama_model_default_params();
+    offload.apply(model);
+    std::vector<ggml_backend_dev_t> devices;
+    uint32_t                        n_layers, trained_length, n_experts;
+    common_device_memory_data_vec   measured;
+    try {
+        measured = common_get_device_memory_data(request.path.c_str(), &model, &context, devices, n_layers,
+                                                 trained_length, n_experts, GGML_LOG_LEVEL_ERROR);
+    } catch (const std::runtime_error& error) {
+        fail(error.what());
+    }
+    const Bytes projector = measure_projector(request, offload);
+    const Bytes draft     = measure_draft_model(request, offload, context.n_ctx / context.n_seq_max);
+
+    std::vector<DeviceMemory> memory;
+    for (size_t at = 0; at < measured.size(); ++at) {
+        const auto&  device = measured[at];
+        DeviceMemory taken;
+        if (at < devices.size()) taken.name = ggml_backend_dev_name(devices[at]);
+        taken.total   = static_cast<size_t>(device.total);
+        taken.free    = static_cast<size_t>(device.free);
+        taken.weights = device.model;
+        taken.cells   = device.context;
+        taken.compute = device.compute;
+        memory.push_back(std::move(taken));
+    }
+    // What is on no device of the model is in main memory.
+    for (const Bytes& bytes : {projector, draft}) {
+        for (const auto& [device, size] : bytes) {
+            const auto found = std::find(devices.begin(), devices.end(), device);
+            memory[static_cast<size_t>(found - devices.begin())].other += size;
+        }
+    }
+    return memory;
 }
 
 }  // namespace chasqui

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace chasqui {
 
@@ -27,5 +28,17 @@ struct FitRequest {
 // the draft model. llama.cpp calculates that by setting everything up without allocating it. Throws `Error` when that
 // fails.
 OffloadOptions fit_to_memory(const FitRequest& request);
+
+// What a device has, and what the model would take of it, in bytes.
+struct DeviceMemory {
+    std::string name;  // ggml's; empty: main memory
+    size_t      total = 0, free = 0;
+    size_t      weights = 0, cells = 0, compute = 0;
+    size_t      other = 0;  // projector and draft model
+};
+
+// The devices of `request.offload`, whose number of layers counts, and main memory last. Nothing is allocated. Throws
+// `Error`.
+std::vector<DeviceMemory> measure_memory(const FitRequest& request);
 
 }  // namespace chasqui

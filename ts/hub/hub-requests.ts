@@ -78,6 +78,17 @@ export class HubRequests {
     return this.#text(await this.#good(await this.open(url, options), options), maxBytes, options);
   }
 
+  /** A part of a file, asked for by a `range` header; `null` where something else comes, of which nothing is read. */
+  async range(url: URL, length: number, options: RequestOptions): Promise<Buffer | null> {
+    const reply = await this.#good(await this.open(url, options), options);
+    if (reply.statusCode !== 206) {
+      reply.body.on('error', () => {}).destroy();
+      return null;
+    }
+    const bytes = await this.#bytes(reply, length, options);
+    return bytes?.length === length ? bytes : null;
+  }
+
   close(): Promise<void> {
     return this.#dispatcher.destroy();
   }
@@ -128,7 +139,11 @@ export class HubRequests {
     return url;
   }
 
-  async #text(reply: HubReply, maxBytes: number, { signal, what }: RequestOptions): Promise<string | null> {
+  async #text(reply: HubReply, maxBytes: number, options: RequestOptions): Promise<string | null> {
+    return (await this.#bytes(reply, maxBytes, options))?.toString('utf8') ?? null;
+  }
+
+  async #bytes(reply: HubReply, maxBytes: number, { signal, what }: RequestOptions): Promise<Buffer | null> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
@@ -142,7 +157,7 @@ export class HubRequests {
       signal?.throwIfAborted();
       throw unreachable(reply.url, what, error);
     }
-    return Buffer.concat(chunks).toString('utf8');
+    return Buffer.concat(chunks);
   }
 }
 

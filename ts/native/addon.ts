@@ -337,6 +337,20 @@ export interface NativeDevice {
   memoryTotal: number;
 }
 
+/** What a device has, and what a model would take of it, in bytes. */
+export interface NativeDeviceMemory {
+  /** ggml's name; empty: main memory. */
+  name: string;
+  total: number;
+  free: number;
+  weights: number;
+  /** The KV cache, or what a model has in its place. */
+  cells: number;
+  compute: number;
+  /** Projector and draft model. */
+  other: number;
+}
+
 export interface Addon {
   open(
     request: OpenRequest,
@@ -350,6 +364,11 @@ export interface Addon {
    * @throws {Error} when that cannot be worked out.
    */
   fit(request: OpenRequest, spareBytes: number): NativeOffload;
+  /**
+   * What the model would take with the layers that the request says, of each device and of main memory, which comes last.
+   * As `fit` in everything else.
+   */
+  measure(request: OpenRequest): NativeDeviceMemory[];
   /**
    * How well a CPU module fits this CPU; 0: it would not run.
    * @throws {Error} with the loader's words when the file cannot be loaded.

@@ -1,0 +1,155 @@
+/** What a model takes, as llama.cpp itself works it out, before it is loaded or even downloaded. */
+import type { LoadOptions } from '../engine/load-options.js';
+import { toOpenRequest } from '../engine/open-request.js';
+import { ChasquiError } from '../errors.js';
+import type { NativeDeviceMemory, NativeOffload } from '../native/addon.js';
+import { decideModules } from '../native/backends.js';
+import { loadAddon } from '../native/load-addon.js';
+import { runFit } from '../native/run-fit.js';
+import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit-badges.js';
+import { readGgufFile } from './gguf-header.js';
+import { hollowCopy } from './hollow-copy.js';
+import type { HubClient } from './hub-client.js';
+import type { Quantisation } from './hub-types.js';
+
+export interface ExactFit extends Fit {
+  /** Tokens of one conversation that `kv` is for. */
+  context: number;
+  /** In bytes, and together what is needed. Weights have the projector's with them. */
+  weights: number;
+  kv: number;
+  compute: number;
+  /** The longest context that fits; 0: not even the shortest does. */
+  contextThatFits: number;
+  /** Of each GPU, and of main memory, whose name is empty. */
+  devices: { name: string; needBytes: number; haveBytes: number }[];
+}
+
+/** A model on this computer, or one at the hub. */
+export type ExactSource =
+  | { path: string; projector?: string | null }
+  | { client: HubClient; repo: string; commit: string; quantisation: Quantisation };
+
+export interface ExactFitOptions {
+  /** As the model would be loaded; one conversation at a time unless they say otherwise. */
+  load?: LoadOptions;
+  signal?: AbortSignal;
+}
+
+const MIN_CONTEXT = 256;
+/** For a model whose file does not say what it was trained for. */
+const DEFAULT_TRAINED = 4096;
+/** llama.cpp counts cells in groups of so many. */
+const CONTEXT_STEP = 256;
+
+/**
+ * @throws {ChasquiError} `fit_unknown` where llama.cpp cannot work it out; one of the hub's; `model_file_invalid`; or the
+ * signal's reason.
+ */
+export async function exactFit(source: ExactSource, context: number, options: ExactFitOptions = {}): Promise<ExactFit> {
+  if ('path' in source) return fitFile(source.path, source.projector, context, options);
+  const hollow = await hollowCopy(source.client, source, options.signal);
+  try {
+    return await fitFile(hollow.path, hollow.projector, context, options);
+  } finally {
+    hollow.remove();
+  }
+}
+
+async function fitFile(
+  path: string,
+  projector: string | null | undefined,
+  context: number,
+  { load = {}, signal }: ExactFitOptions,
+): Promise<ExactFit> {
+  const { metadata } = await readGgufFile(path);
+  const architecture = metadata.get('general.architecture');
+  const number = (key: string) => metadata.get(`${architecture}.${key}`);
+  const trained = toWhole(number('context_length')) ?? DEFAULT_TRAINED;
+  const asked = toOpenRequest(path, { parallel: 1, ...(projector !== undefined && { mmproj: projector }), ...load });
+  const other = trained > context * 2 ? trained : Math.max(MIN_CONTEXT, Math.floor(context / 2));
+  const task = {
+    request: { ...asked, modules: await decideModules(load.backend), verbose: false },
+    spareBytes: (load.fitTargetMiB ?? 1024) * 2 ** 20,
+    contexts: [context, other],
+  };
+  signal?.throwIfAborted();
+  const { offload, memory, reason } = (await runFit(loadAddon().path, task, { signal })) as Measured;
+  signal?.throwIfAborted();
+  if (memory === undefined) {
+    throw new ChasquiError(
+      'fit_unknown',
+      `llama.cpp cannot work out what the model takes: ${reason ?? 'it says nothing'}.`,
+    );
+  }
+  const [own = [], others = []] = memory;
+  return describe(own, offload, toWhole(number('block_count')), { context, other, others, trained });
+}
+
+interface Measured {
+  offload: NativeOffload;
+  memory?: NativeDeviceMemory[][];
+  reason?: string;
+}
+
+interface Contexts {
+  context: number;
+  trained: number;
+  /** Another context, and what the model takes with that. */
+  other: number;
+  others: NativeDeviceMemory[];
+}
+
+function describe(
+  own: NativeDeviceMemory[],
+  offload: NativeOffload,
+  layers: number | null,
+  contexts: Contexts,
+): ExactFit {
+  const free = machineWithoutGpus();
+  const gpus = own.slice(0, -1);
+  const haveOf = ({ name, free: bytes }: NativeDeviceMemory) => (name === '' ? free.freeBytes : bytes);
+  const weights = sum(own, (device) => device.weights + device.other);
+  const kv = sum(own, ({ cells }) => cells);
+  const compute = sum(own, (device) => device.compute) + PROCESS_BYTES;
+  const needBytes = weights + kv + compute;
+  const haveBytes = sum(own, haveOf);
+  const onGpus = sum(gpus, totalOf);
+  const isOnGpu = gpus.length > 0 && offload.gpuLayers !== 0 && sum(gpus, (device) => device.weights) > 0;
+  const isAllOnGpu = offload.gpuLayers === null || (layers !== null && offload.gpuLayers > layers);
+  const fits = own.every((device) => totalOf(device) + (device.name === '' ? PROCESS_BYTES : 0) <= haveOf(device));
+  const couldFit = needBytes <= (free.totalBytes + sum(gpus, ({ total }) => total)) * 0.9;
+  const badge = !fits ? 'too-large' : !isOnGpu ? 'cpu' : isAllOnGpu ? 'gpu' : 'partly-gpu';
+  const shown = badge === 'cpu' ? free.freeBytes : badge === 'gpu' ? sum(gpus, haveOf) : haveBytes;
+  return {
+    ...fitOf(badge, badge === 'gpu' ? onGpus : needBytes, shown, couldFit),
+    needBytes,
+    context: contexts.context,
+    weights,
+    kv,
+    compute,
+    contextThatFits: longestContext(needBytes, haveBytes, contexts),
+    devices: own.map((device) => ({ name: device.name, needBytes: totalOf(device), haveBytes: haveOf(device) })),
+  };
+}
+
+/** What is needed grows with the context along a line through the two that were measured. */
+function longestContext(needBytes: number, haveBytes: number, { context, trained, other, others }: Contexts): number {
+  const otherBytes = sum(others, totalOf) + PROCESS_BYTES;
+  const bytesPerToken = Math.max(1, (needBytes - otherBytes) / (context - other));
+  const longest = context + (haveBytes - needBytes) / bytesPerToken;
+  const fitting = Math.min(trained, Math.floor(longest / CONTEXT_STEP) * CONTEXT_STEP);
+  return fitting >= MIN_CONTEXT || fitting === trained ? Math.max(0, fitting) : 0;
+}
+
+function totalOf({ weights, cells, compute, other }: NativeDeviceMemory): number {
+  return weights + cells + compute + other;
+}
+
+function sum(devices: readonly NativeDeviceMemory[], bytesOf: (device: NativeDeviceMemory) => number): number {
+  return devices.reduce((total, device) => total + bytesOf(device), 0);
+}
+
+function toWhole(value: number | string | boolean | undefined): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

@@ -1,0 +1,98 @@
+/** Models of other programs and in folders of one's own, found where they lie. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { findProjector } from '../engine/find-projector.js';
+import { entriesOf, type FoundModel, ggufFilesUnder, type ModelSource, sizeOf } from './found-model.js';
+import { isRepoName, modelNameOf } from './model-name.js';
+import { groupQuantisations, labelOf } from './quantisations.js';
+import { isSha256, toArray, toObject } from './read-hub-replies.js';
+
+const MAX_DEPTH = 6;
+const MAX_MANIFEST_BYTES = 2 ** 20;
+const MAX_LAYERS = 100;
+
+/** A model is called by its file's name. */
+export function findInFolder(folder: string, source: ModelSource = 'folder', canDelete = true): FoundModel[] {
+  const files = ggufFilesUnder(folder, MAX_DEPTH).map((file) => ({ ...file, sha256: null }));
+  return groupQuantisations(files, null).map((group) => {
+    const parts = group.files.map((file) => path.join(folder, ...file.path.split('/')));
+    const first = parts[0] as string;
+    return {
+      id: path.basename(first).replace(/(-\d{5}-of-\d{5})?\.gguf$/i, ''),
+      files: parts,
+      projector: findProjector(first),
+      quantisation: labelOf(first),
+      source,
+      canDelete,
+      repo: null,
+      commit: null,
+    };
+  });
+}
+
+/** LM Studio has `publisher/model/file.gguf`. */
+export function findOfLmStudio(folder: string): FoundModel[] {
+  return findInFolder(folder, 'lmstudio', false).map((model) => {
+    const [publisher, name] = path.relative(folder, model.files[0] as string).split(path.sep);
+    const repo = `${publisher}/${name}`;
+    if (!isRepoName(repo)) return model;
+    return { ...model, repo, id: modelNameOf(repo, { label: model.quantisation ?? model.id }) };
+  });
+}
+
+/** Ollama has manifests, `host/namespace/model/tag`, which say what lies under which digest. */
+export function findOfOllama(folder: string): FoundModel[] {
+  const manifests = path.join(folder, 'manifests');
+  return foldersIn(manifests).flatMap((host) =>
+    foldersIn(path.join(manifests, host)).flatMap((space) =>
+      foldersIn(path.join(manifests, host, space)).flatMap((model) =>
+        entriesOf(path.join(manifests, host, space, model))
+          .filter((entry) => entry.isFile())
+          .map(({ name }) => readManifest(folder, [host, space, model, name]))
+          .filter((found) => found !== null),
+      ),
+    ),
+  );
+}
+
+function readManifest(
+  folder: string,
+  names: [host: string, space: string, model: string, tag: string],
+): FoundModel | null {
+  const [host, space, model, tag] = names;
+  const layers = layersOf(path.join(folder, 'manifests', ...names));
+  const blobOf = (kind: string) => {
+    const layer = layers.find(({ mediaType }) => mediaType === `application/vnd.ollama.image.${kind}`);
+    const digest = typeof layer?.digest === 'string' ? layer.digest.replace(/^sha256:/, '') : '';
+    const file = path.join(folder, 'blobs', `sha256-${digest}`);
+    return isSha256(digest) && sizeOf(file) !== null ? file : null;
+  };
+  const file = blobOf('model');
+  if (file === null) return null;
+  const prefix = host === 'registry.ollama.ai' ? (space === 'library' ? '' : `${space}/`) : `${host}/${space}/`;
+  return {
+    id: `${prefix}${model}:${tag}`,
+    files: [file],
+    projector: blobOf('projector'),
+    quantisation: labelOf(tag),
+    source: 'ollama',
+    canDelete: false,
+    repo: null,
+    commit: null,
+  };
+}
+
+function layersOf(file: string): Readonly<Record<string, unknown>>[] {
+  try {
+    if (fs.statSync(file).size > MAX_MANIFEST_BYTES) return [];
+    return toArray(toObject(JSON.parse(fs.readFileSync(file, 'utf8'))).layers, MAX_LAYERS).map(toObject);
+  } catch {
+    return [];
+  }
+}
+
+function foldersIn(folder: string): string[] {
+  return entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}

@@ -1,0 +1,229 @@
+/**
+ * What stands in front of a model's weights: its metadata, and the shapes of its tensors. Read in pieces, as far as it
+ * goes, and with bounds on everything that a file can claim.
+ */
+import fs from 'node:fs';
+import { ChasquiError } from '../errors.js';
+
+/** Gives bytes of a file from `start` on, fewer than `length` only at its end. */
+export type ReadBytes = (start: number, length: number) => Promise<Uint8Array>;
+
+export interface GgufHeader {
+  /** Numbers, texts and booleans. */
+  metadata: ReadonlyMap<string, number | string | boolean>;
+  /** How many items each list has. Of lists of numbers with no more than a few thousand, the items are in `lists`. */
+  lengths: ReadonlyMap<string, number>;
+  lists: ReadonlyMap<string, readonly number[]>;
+  /** Numbers in all tensors together. */
+  parameters: number;
+  /** Where the weights begin. */
+  dataOffset: number;
+}
+
+const PIECE_BYTES = 2 ** 20;
+const MAX_HEADER_BYTES = 64 * 2 ** 20;
+const MAX_ENTRIES = 100_000;
+const MAX_TENSORS = 200_000;
+const MAX_DIMENSIONS = 8;
+const MAX_KEPT_TEXT = 2 ** 20;
+const MAX_KEPT_LIST = 4096;
+const MAX_LIST_DEPTH = 2;
+const DEFAULT_ALIGNMENT = 32;
+
+/** GGUF's numbers for the types of values. */
+const TEXT = 8;
+const LIST = 9;
+const BOOLEAN = 7;
+const VALUE_BYTES: Readonly<Record<number, number>> = {
+  0: 1,
+  1: 1,
+  2: 2,
+  3: 2,
+  4: 4,
+  5: 4,
+  6: 4,
+  7: 1,
+  10: 8,
+  11: 8,
+  12: 8,
+};
+
+/** @throws {ChasquiError} `model_file_invalid` */
+export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
+  const reader = new HeaderReader(read);
+  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') throw invalid('it does not begin as a GGUF file');
+  const version = await reader.uint32();
+  if (version !== 2 && version !== 3) throw invalid(`it has version ${version} of the format`);
+  const tensors = await reader.count(MAX_TENSORS, 'tensors');
+  const entries = await reader.count(MAX_ENTRIES, 'entries');
+  const found = { metadata: new Map(), lengths: new Map(), lists: new Map() } as Found;
+  for (let left = entries; left > 0; left -= 1) await readEntry(reader, found);
+  let parameters = 0;
+  for (let left = tensors; left > 0; left -= 1) parameters += await readTensor(reader);
+  const alignment = found.metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
+  if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20)
+    throw invalid('its alignment is impossible');
+  return { ...found, parameters, dataOffset: Math.ceil(reader.at / alignment) * alignment };
+}
+
+export async function readGgufFile(file: string): Promise<GgufHeader> {
+  const opened = await fs.promises.open(file, 'r');
+  try {
+    return await readGgufHeader(async (start, length) => {
+      const buffer = Buffer.allocUnsafe(length);
+      const { bytesRead } = await opened.read(buffer, 0, length, start);
+      return buffer.subarray(0, bytesRead);
+    });
+  } finally {
+    await opened.close();
+  }
+}
+
+interface Found {
+  metadata: Map<string, number | string | boolean>;
+  lengths: Map<string, number>;
+  lists: Map<string, number[]>;
+}
+
+async function readEntry(reader: HeaderReader, { metadata, lengths, lists }: Found): Promise<void> {
+  const key = await reader.text();
+  const type = await reader.uint32();
+  if (key === null) throw invalid('a key is too long');
+  if (type === TEXT) {
+    const text = await reader.text();
+    if (text !== null) metadata.set(key, text);
+  } else if (type === LIST) {
+    const { length, items } = await readList(reader, 1);
+    lengths.set(key, length);
+    if (items.length === length) lists.set(key, items);
+  } else {
+    metadata.set(key, await reader.value(type));
+  }
+}
+
+async function readList(reader: HeaderReader, depth: number): Promise<{ length: number; items: number[] }> {
+  if (depth > MAX_LIST_DEPTH) throw invalid('its lists lie in each other too deeply');
+  const type = await reader.uint32();
+  const length = await reader.count(MAX_HEADER_BYTES, 'items of a list');
+  const size = VALUE_BYTES[type];
+  const items: number[] = [];
+  if (size !== undefined && length > MAX_KEPT_LIST) await reader.skip(length * size);
+  else if (type === TEXT) await reader.skipTexts(length);
+  else {
+    for (let left = length; left > 0; left -= 1) {
+      if (type === LIST) await readList(reader, depth + 1);
+      else items.push(Number(await reader.value(type)));
+    }
+  }
+  return { length, items };
+}
+
+async function readTensor(reader: HeaderReader): Promise<number> {
+  await reader.text();
+  const dimensions = await reader.uint32();
+  if (dimensions > MAX_DIMENSIONS) throw invalid('a tensor has too many dimensions');
+  let elements = 1;
+  for (let left = dimensions; left > 0; left -= 1) elements *= await reader.uint64();
+  await reader.skip(4 + 8);
+  if (!Number.isSafeInteger(elements)) throw invalid('a tensor is larger than any can be');
+  return elements;
+}
+
+/** Bytes that are not there yet are fetched, so most calls return at once. */
+class HeaderReader {
+  readonly #read: ReadBytes;
+  #piece: Buffer = Buffer.alloc(0);
+  #pieceAt = 0;
+  at = 0;
+
+  constructor(read: ReadBytes) {
+    this.#read = read;
+  }
+
+  /** A view, good until the next call. */
+  async bytes(length: number): Promise<Buffer> {
+    if (this.at + length > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+    const isThere = this.at >= this.#pieceAt && this.at + length <= this.#pieceAt + this.#piece.length;
+    if (!isThere) await this.#fetch(length);
+    const from = this.at - this.#pieceAt;
+    this.at += length;
+    return this.#piece.subarray(from, from + length);
+  }
+
+  async skip(length: number): Promise<void> {
+    if (this.at + length > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+    this.at += length;
+  }
+
+  /** A vocabulary has hundreds of thousands of texts, and waiting for each of them would take most of the time. */
+  async skipTexts(count: number): Promise<void> {
+    for (let left = count; left > 0; left -= 1) {
+      const from = this.at - this.#pieceAt;
+      const isThere = from >= 0 && from + 8 <= this.#piece.length;
+      if (isThere && this.#piece.readUInt32LE(from + 4) === 0) this.at += 8 + this.#piece.readUInt32LE(from);
+      else await this.skip(await this.count(MAX_HEADER_BYTES, 'bytes of a text'));
+      if (this.at > MAX_HEADER_BYTES) throw invalid('what is in front of its weights is too long');
+    }
+  }
+
+  async uint32(): Promise<number> {
+    return (await this.bytes(4)).readUInt32LE();
+  }
+
+  async uint64(): Promise<number> {
+    const value = (await this.bytes(8)).readBigUInt64LE();
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('a number in it is too large');
+    return Number(value);
+  }
+
+  async count(max: number, of: string): Promise<number> {
+    const count = await this.uint64();
+    if (count > max) throw invalid(`it claims ${count} ${of}`);
+    return count;
+  }
+
+  /** `null` for one that is too long to be of use. */
+  async text(): Promise<string | null> {
+    const length = await this.count(MAX_HEADER_BYTES, 'bytes of a text');
+    if (length <= MAX_KEPT_TEXT) return (await this.bytes(length)).toString('utf8');
+    await this.skip(length);
+    return null;
+  }
+
+  async value(type: number): Promise<number | boolean> {
+    const size = VALUE_BYTES[type];
+    if (size === undefined) throw invalid(`it has a value of the unknown type ${type}`);
+    const bytes = await this.bytes(size);
+    switch (type) {
+      case BOOLEAN:
+        return bytes[0] !== 0;
+      case 1:
+        return bytes.readInt8();
+      case 3:
+        return bytes.readInt16LE();
+      case 5:
+        return bytes.readInt32LE();
+      case 6:
+        return bytes.readFloatLE();
+      case 10:
+        return Number(bytes.readBigUInt64LE());
+      case 11:
+        return Number(bytes.readBigInt64LE());
+      case 12:
+        return bytes.readDoubleLE();
+      default:
+        return bytes.readUIntLE(0, size);
+    }
+  }
+
+  async #fetch(length: number): Promise<void> {
+    const piece = await this.#read(this.at, Math.max(length, PIECE_BYTES));
+    if (piece.length < length) throw invalid('it ends too early');
+    this.#piece = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    this.#pieceAt = this.at;
+  }
+}
+
+function invalid(why: string): ChasquiError {
+  return new ChasquiError('model_file_invalid', `The file is not a GGUF model that can be read: ${why}.`);
+}

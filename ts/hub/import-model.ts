@@ -1,0 +1,70 @@
+/** Takes a model's files from anywhere on this computer into the folder of imported models. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { findProjector } from '../engine/find-projector.js';
+import { ChasquiError } from '../errors.js';
+import { readGgufFile } from './gguf-header.js';
+import { inWords } from './in-words.js';
+import { freeDiskBytes } from './plan-download.js';
+
+export const IMPORT_KINDS = ['copy', 'link', 'symlink'] as const;
+/** Copied; or a second name of the same file on the same disk; or a link to where it lies, which must stay there. */
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+const PART = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;
+
+/** Returns the path of the first file in the folder. A model that is there already stays as it is. */
+export async function importModel(file: string, how: ImportKind, folder: string): Promise<string> {
+  if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    throw new ChasquiError('model_file_missing', `There is no file ${file}.`, 'path');
+  }
+  const parts = partsOf(file);
+  await readGgufFile(parts[0] as string);
+  const projector = findProjector(parts[0] as string);
+  const name = path.basename(parts[0] as string).replace(/(-00001-of-\d{5})?\.gguf$/i, '');
+  const target = path.join(folder, name);
+  const files = [...parts, ...(projector === null ? [] : [projector])];
+  if (how === 'copy') await checkSpace(files, target);
+  fs.mkdirSync(target, { recursive: true });
+  for (const each of files) await put(each, path.join(target, path.basename(each)), how);
+  return path.join(target, path.basename(parts[0] as string));
+}
+
+/** All parts of the model that the file is a part of. */
+function partsOf(file: string): string[] {
+  const [, prefix, , count] = PART.exec(file) ?? [];
+  if (prefix === undefined) return [file];
+  const numbers = Array.from({ length: Number(count) }, (_, index) => String(index + 1).padStart(5, '0'));
+  const parts = numbers.map((number) => `${prefix}-${number}-of-${count}.gguf`);
+  const missing = parts.find((part) => !fs.existsSync(part));
+  if (missing === undefined) return parts;
+  throw new ChasquiError('model_file_missing', `A part of the model is missing: ${missing}.`, 'path');
+}
+
+async function checkSpace(files: readonly string[], target: string): Promise<void> {
+  const needed = files.reduce((sum, file) => sum + fs.statSync(file).size, 0);
+  const free = await freeDiskBytes(target);
+  if (needed <= free) return;
+  throw new ChasquiError(
+    'no_space',
+    `A copy needs ${inWords(needed)} on the disk of ${target}, where ${inWords(free)} are free: link the file instead.`,
+  );
+}
+
+async function put(from: string, to: string, how: ImportKind): Promise<void> {
+  if (fs.existsSync(to)) return;
+  const unfinished = `${to}.${process.pid}.part`;
+  try {
+    if (how === 'symlink') await fs.promises.symlink(from, to);
+    else if (how === 'link') await fs.promises.link(from, to);
+    else {
+      await fs.promises.copyFile(from, unfinished, fs.constants.COPYFILE_FICLONE);
+      await fs.promises.rename(unfinished, to);
+    }
+  } catch (error) {
+    await fs.promises.rm(unfinished, { force: true });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'EXDEV' ? 'the file is on another disk; copy it, or make a symbolic link' : message;
+    throw new ChasquiError('download_failed', `${from} could not be imported: ${why}.`, null, { cause: error });
+  }
+}

@@ -1,0 +1,196 @@
+/** The models on this computer, wherever they lie. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { ChasquiError } from '../errors.js';
+import { findInFolder, findOfLmStudio, findOfOllama } from './find-elsewhere.js';
+import { findInCache, removeFromCache } from './find-in-cache.js';
+import { type FoundModel, type ModelSource, sizeOf } from './found-model.js';
+import { type GgufHeader, readGgufFile } from './gguf-header.js';
+import type { Capability } from './hub-types.js';
+import { type ImportKind, importModel } from './import-model.js';
+import type { LibraryPlaces } from './library-places.js';
+
+export type { ModelSource } from './found-model.js';
+export type { ImportKind } from './import-model.js';
+
+export interface LocalModel {
+  /** `user/repo:Q4_K_M`, or the file's name. */
+  id: string;
+  /** Of the file to load, the first part of several. */
+  path: string;
+  projector: string | null;
+  /** All files of the model and its projector. */
+  sizeBytes: number;
+  quantisation: string | null;
+  architecture: string | null;
+  parameters: number | null;
+  contextLength: number | null;
+  capabilities: Capability[];
+  source: ModelSource;
+  /** False for models of other programs. */
+  canDelete: boolean;
+  repo: string | null;
+  commit: string | null;
+}
+
+export interface LibraryOptions extends LibraryPlaces {
+  /** Where imported models are put; one of `folders`, or else it is searched, too. */
+  importFolder: string;
+}
+
+export class Library {
+  readonly #options: LibraryOptions;
+  /** By path, size and time of the file. */
+  readonly #headers = new Map<string, GgufHeader | null>();
+
+  constructor(options: LibraryOptions) {
+    this.#options = options;
+  }
+
+  /** Files that are no models, or are not complete, are left out. In the order of their names. */
+  async list(): Promise<LocalModel[]> {
+    const models: LocalModel[] = [];
+    for (const found of this.#find()) {
+      const model = await this.#describe(found);
+      if (model !== null) models.push(model);
+    }
+    return models.sort((one, other) => one.id.localeCompare(other.id));
+  }
+
+  /** The model of an id, or with a path. */
+  async find(id: string): Promise<LocalModel | undefined> {
+    const found = this.#find().find((each) => each.id === id) ?? this.#find().find(({ files }) => files[0] === id);
+    return found && ((await this.#describe(found)) ?? undefined);
+  }
+
+  /**
+   * Deletes the files of a model. What other models share with it stays.
+   * @throws {ChasquiError} `local_model_not_found`; `not_deletable` for models of other programs.
+   */
+  async remove(id: string): Promise<{ freedBytes: number }> {
+    const found = this.#find().find((each) => each.id === id);
+    if (found === undefined) {
+      throw new ChasquiError(
+        'local_model_not_found',
+        `There is no model ${id.slice(0, 200)} on this computer.`,
+        'model',
+      );
+    }
+    if (!found.canDelete) {
+      const program = found.source === 'ollama' ? 'Ollama' : 'LM Studio';
+      throw new ChasquiError('not_deletable', `${id} belongs to ${program}: delete it there.`, 'model');
+    }
+    if (found.source === 'hub') return { freedBytes: removeFromCache(this.#options.cacheFolder, found) };
+    const isShared = this.#find().some(
+      (each) => each.projector === found.projector && each.files[0] !== found.files[0],
+    );
+    const files = [...found.files, ...(found.projector === null || isShared ? [] : [found.projector])];
+    return { freedBytes: files.reduce((sum, file) => sum + removeFile(file), 0) };
+  }
+
+  /**
+   * Puts a model's file among those of chasqui, with its other parts and its projector.
+   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `no_space`, `download_failed`.
+   */
+  async import(file: string, how: ImportKind): Promise<LocalModel> {
+    const imported = await importModel(path.resolve(file), how, this.#options.importFolder);
+    const found = this.#find().find(({ files }) => files[0] === imported);
+    const model = found && (await this.#describe(found));
+    if (!model) throw new ChasquiError('model_file_invalid', `${file} was imported, and is no model that can be read.`);
+    return model;
+  }
+
+  /** Each file once, whatever leads to it. */
+  #find(): FoundModel[] {
+    const { cacheFolder, lmStudioFolders, ollamaFolders, folders, importFolder } = this.#options;
+    const found = [
+      ...findInCache(cacheFolder),
+      ...[...new Set([importFolder, ...folders])].flatMap((folder) => findInFolder(folder)),
+      ...lmStudioFolders.flatMap(findOfLmStudio),
+      ...ollamaFolders.flatMap(findOfOllama),
+    ];
+    return withOwnIds(withoutRepeats(found));
+  }
+
+  async #describe(found: FoundModel): Promise<LocalModel | null> {
+    const { files, projector, ...rest } = found;
+    const header = await this.#header(files[0] as string);
+    if (header === null) return null;
+    const all = [...files, ...(projector === null ? [] : [projector])];
+    return {
+      ...rest,
+      path: files[0] as string,
+      projector,
+      sizeBytes: all.reduce((sum, file) => sum + (sizeOf(file) ?? 0), 0),
+      ...describeHeader(header, projector !== null, files.length > 1),
+    };
+  }
+
+  /** `null` where the file is no model. */
+  async #header(file: string): Promise<GgufHeader | null> {
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    const key = `${file}\0${stat.size}\0${stat.mtimeMs}`;
+    const known = this.#headers.get(key);
+    if (known !== undefined) return known;
+    const header = await readGgufFile(file).catch(() => null);
+    this.#headers.set(key, header);
+    return header;
+  }
+}
+
+type Description = Pick<LocalModel, 'architecture' | 'parameters' | 'contextLength' | 'capabilities'>;
+
+/** The first of several parts does not have all of the tensors. */
+function describeHeader({ metadata, parameters }: GgufHeader, hasProjector: boolean, inParts: boolean): Description {
+  const architecture = metadata.get('general.architecture');
+  const context = metadata.get(`${architecture}.context_length`);
+  const template = metadata.get('tokenizer.chat_template');
+  const capabilities: Capability[] = [];
+  if (typeof template === 'string') capabilities.push('chat');
+  if (typeof template === 'string' && template.includes('tools')) capabilities.push('tools');
+  if (hasProjector) capabilities.push('vision');
+  if (metadata.has(`${architecture}.pooling_type`)) capabilities.push('embeddings');
+  return {
+    architecture: typeof architecture === 'string' ? architecture.slice(0, 100) : null,
+    parameters: inParts || parameters === 0 ? null : parameters,
+    contextLength: typeof context === 'number' ? context : null,
+    capabilities,
+  };
+}
+
+function withoutRepeats(found: readonly FoundModel[]): FoundModel[] {
+  const seen = new Set<string>();
+  return found.filter(({ files }) => {
+    const file = realPath(files[0] as string);
+    return !seen.has(file) && seen.add(file);
+  });
+}
+
+/** Two models of one name are told apart by their folders. */
+function withOwnIds(found: readonly FoundModel[]): FoundModel[] {
+  const count = new Map<string, number>();
+  for (const { id } of found) count.set(id, (count.get(id) ?? 0) + 1);
+  return found.map((model) => {
+    if (count.get(model.id) === 1 || model.source === 'hub') return model;
+    return { ...model, id: `${path.basename(path.dirname(model.files[0] as string))}/${model.id}` };
+  });
+}
+
+function realPath(file: string): string {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** What a symbolic link leads to stays, and so does a file that has another name. */
+function removeFile(file: string): number {
+  const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return 0;
+  fs.rmSync(file);
+  const folder = path.dirname(file);
+  if (fs.readdirSync(folder).length === 0) fs.rmdirSync(folder);
+  return stat.isFile() && stat.nlink === 1 ? stat.size : 0;
+}

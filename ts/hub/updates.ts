@@ -1,0 +1,46 @@
+/** Whether the hub has something newer than a model that was downloaded from it. */
+import fs from 'node:fs';
+import path from 'node:path';
+import type { HubClient } from './hub-client.js';
+import type { LocalModel } from './library.js';
+
+export interface Update {
+  /** `changed`: its files have other bytes now; `same`: they do not; `gone`: there are none of these names any more. */
+  state: 'same' | 'changed' | 'gone';
+  /** The repository's present state. */
+  commit: string;
+  /** What would be downloaded. */
+  bytes: number;
+}
+
+/** `null` for a model that did not come from the hub. Asks for the list of files only if the repository has changed. */
+export async function findUpdate(client: HubClient, model: LocalModel, signal?: AbortSignal): Promise<Update | null> {
+  const { repo, commit } = model;
+  if (model.source !== 'hub' || repo === null || commit === null) return null;
+  const present = await client.commitOf(repo, signal);
+  if (present === commit) return { state: 'same', commit, bytes: 0 };
+  const { files } = await client.model(repo, signal);
+  const own = [model.path, ...(model.projector === null ? [] : [model.projector])].map((file) => ({
+    name: nameInSnapshot(file, commit),
+    digest: digestOf(file),
+  }));
+  const newer = own.map(({ name }) => files.find(({ path: listed }) => listed === name));
+  if (newer[0] === undefined) return { state: 'gone', commit: present, bytes: 0 };
+  const changed = newer.filter((file, index) => file !== undefined && file.sha256 !== own[index]?.digest);
+  const bytes = changed.reduce((sum, file) => sum + (file?.sizeBytes ?? 0), 0);
+  return { state: changed.length > 0 ? 'changed' : 'same', commit: present, bytes };
+}
+
+function nameInSnapshot(file: string, commit: string): string {
+  const [, name = ''] = file.split(`${path.sep}${commit}${path.sep}`);
+  return name.split(path.sep).join('/');
+}
+
+/** In the cache, links lead to files whose names are their digests. */
+function digestOf(file: string): string | null {
+  try {
+    return path.basename(fs.readlinkSync(file));
+  } catch {
+    return null;
+  }
+}

@@ -133,40 +133,74 @@ function checkReply(reply: HubReply, range: ByteRange, { what, sizeBytes }: Tran
 }
 
 async function writeAll(reply: HubReply, part: PartFile, range: ByteRange, transfer: Transfer): Promise<void> {
-  const { signal, what, onBytes, onTrouble } = transfer;
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
-  let writtenAt = Date.now();
-  const write = async () => {
-    if (waitingBytes === 0) return;
-    const chunks = waiting;
-    waiting = [];
-    waitingBytes = 0;
-    writtenAt = Date.now();
-    if (range.at === 0) checkMagic(chunks, what);
-    await part.append(range, chunks);
-    onBytes();
-  };
+  const { signal, what, onTrouble } = transfer;
+  const writer = new RangeWriter(part, range, transfer);
   try {
     for await (const chunk of reply.body as AsyncIterable<Uint8Array>) {
-      const missing = range.end - range.at - waitingBytes;
-      // A server that sends more than it was asked for is not read any further.
-      const wanted = chunk.subarray(0, missing);
-      if (wanted.length > 0) waiting.push(wanted);
-      waitingBytes += wanted.length;
       onTrouble(null);
-      if (waitingBytes >= WRITE_BYTES || Date.now() - writtenAt >= WRITE_AFTER_MS || wanted.length === missing)
-        await write();
-      if (range.at === range.end) return;
+      await writer.add(chunk);
+      if (writer.isFull) break;
     }
   } catch (error) {
     if (error instanceof ChasquiError || isOfDisk(error)) throw error;
     // What came before the connection broke off is good.
-    await write();
+    await writer.flush();
     signal.throwIfAborted();
     throw unreachable(reply.url, what, error);
   }
-  await write();
+  await writer.flush();
+}
+
+/** Gathers what comes into larger writes, but leaves nothing unwritten for long while nothing more comes. */
+class RangeWriter {
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly part: PartFile,
+    private readonly range: ByteRange,
+    private readonly transfer: Transfer,
+  ) {}
+
+  /** Whether everything has come; a server that sends more than it was asked for is not read any further. */
+  get isFull(): boolean {
+    return this.#missing === 0;
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    // One write at a time, so that each begins where the one before has ended.
+    await this.#writing;
+    const wanted = chunk.subarray(0, this.#missing);
+    if (wanted.length > 0) this.#chunks.push(wanted);
+    this.#bytes += wanted.length;
+    if (this.#bytes >= WRITE_BYTES || this.isFull) await this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WRITE_AFTER_MS);
+  }
+
+  /** @throws what the disk says, also to those who call it later. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    this.#writing.catch(() => undefined);
+    return this.#writing;
+  }
+
+  get #missing(): number {
+    return this.range.end - this.range.at - this.#bytes;
+  }
+
+  async #write(): Promise<void> {
+    if (this.#bytes === 0) return;
+    const chunks = this.#chunks;
+    if (this.range.at === 0) checkMagic(chunks, this.transfer.what);
+    await this.part.append(this.range, chunks);
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.transfer.onBytes();
+  }
 }
 
 /** Sockets have system calls that fail, too; a disk's are these. */

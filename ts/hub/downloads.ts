@@ -120,10 +120,12 @@ export class Downloads {
    */
   async start(name: string, { signal, anyArchitecture }: StartOptions = {}): Promise<DownloadJob> {
     const plan = await planDownload(this.#client, name, { signal, anyArchitecture });
-    const same = this.#jobs.find(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
-    if (same !== undefined && ['queued', 'downloading', 'verifying'].includes(same.stored.state)) return toJob(same);
     await checkSpace(this.#cache, this.#missingBytes(plan), this.#freeBytes, plan.model);
-    if (same !== undefined && ['paused', 'failed'].includes(same.stored.state)) return this.resume(same.stored.id);
+    // Nothing is waited for from here on, or the same model could come into the list twice.
+    const same = this.#jobs.find(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
+    const state = same?.stored.state ?? 'completed';
+    if (same !== undefined && ['paused', 'failed'].includes(state)) return this.resume(same.stored.id);
+    if (same !== undefined && ['queued', 'downloading', 'verifying'].includes(state)) return toJob(same);
     const job = this.#add({
       ...plan,
       id: newId('dl_'),

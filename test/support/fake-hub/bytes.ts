@@ -62,7 +62,8 @@ async function sendPieces(
       await sleep(POLL_MS);
       continue;
     }
-    const piece = bytes.subarray(at, at + Math.min(PIECE, bytesPerSecond ?? PIECE));
+    const untilHeld = holds !== undefined && path.endsWith(holds.path) ? holds.fromByte - offset - at : PIECE;
+    const piece = bytes.subarray(at, at + Math.min(PIECE, bytesPerSecond ?? PIECE, untilHeld));
     const wasTaken = response.write(piece);
     at += piece.length;
     counted.sent += piece.length;

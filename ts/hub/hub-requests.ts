@@ -18,6 +18,8 @@ export interface RequestOptions {
   idleTimeoutMs?: number;
   /** What is asked for, in words for messages: `the model user/repo`. */
   what: string;
+  /** Whether to stop where the hub leads elsewhere; the reply is then its redirect. */
+  hubOnly?: boolean;
   /** Its page, where access to it can be asked for. */
   page?: string | undefined;
 }
@@ -57,6 +59,7 @@ export class HubRequests {
       if (!REDIRECTS.includes(reply.statusCode)) return this.#checked({ ...reply, url: at }, options);
       await discard(reply);
       at = this.#next(reply.headers.location, at, options.what);
+      if (options.hubOnly && !this.#isHub(at)) return { ...reply, url };
     }
     throw new ChasquiError('hub_failed', `The hub's redirects for ${options.what} do not end.`);
   }
@@ -113,14 +116,18 @@ export class HubRequests {
     }
   }
 
+  #isHub({ origin }: URL): boolean {
+    return origin === new URL(this.endpoint).origin;
+  }
+
   /** Only the hub itself gets the token, and only where others cannot read it on its way. */
   #mayHaveToken(url: URL): boolean {
-    if (this.#token === null || url.origin !== new URL(this.endpoint).origin) return false;
+    if (this.#token === null || !this.#isHub(url)) return false;
     return url.protocol === 'https:' || isLoopback(url.hostname);
   }
 
   async #checked(reply: HubReply, options: RequestOptions): Promise<HubReply> {
-    return reply.url.origin === new URL(this.endpoint).origin ? this.#good(reply, options) : reply;
+    return this.#isHub(reply.url) ? this.#good(reply, options) : reply;
   }
 
   async #good(reply: HubReply, options: RequestOptions): Promise<HubReply> {

@@ -5,7 +5,6 @@ import { ChasquiError } from '../errors.js';
 import { checkArchitecture } from './architectures.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
-import { discard } from './hub-requests.js';
 import type { HubFile } from './hub-types.js';
 import { inWords } from './in-words.js';
 import { chooseQuantisation, modelNameOf, parseModelName } from './model-name.js';
@@ -43,9 +42,8 @@ async function checkAccess(client: HubClient, repo: string, commit: string, file
   const headers = { range: 'bytes=0-3' };
   const url = client.fileUrl(repo, commit, file.path);
   try {
-    const reply = await client.requests.open(url, { what, page: client.pageOf(repo), signal, headers });
-    if (reply.statusCode === 206) await discard(reply);
-    else reply.body.on('error', () => {}).destroy();
+    const asked = { what, page: client.pageOf(repo), signal, headers, hubOnly: true };
+    (await client.requests.open(url, asked)).body.on('error', () => {}).destroy();
   } catch (error) {
     // What may pass is for the download to wait for.
     if (

@@ -1,5 +1,4 @@
 /** How a fake hub sends the bytes of a file. */
-import { once } from 'node:events';
 import type http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Misbehaviour } from './misbehaviour.js';
@@ -68,8 +67,19 @@ async function sendPieces(
     at += piece.length;
     counted.sent += piece.length;
     if (bytesPerSecond !== undefined) await sleep((piece.length / bytesPerSecond) * 1000);
-    else if (!wasTaken) await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => undefined);
+    else if (!wasTaken) await untilTaken(response);
   }
+}
+
+/** Until more can be written, or nobody reads any more. */
+function untilTaken(response: http.ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
 }
 
 function spoilt(file: Buffer): Buffer {

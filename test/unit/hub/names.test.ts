@@ -149,7 +149,7 @@ for (const path of [
   'c:x',
   'a\0b',
   'x'.repeat(400),
-  'a/'.repeat(20) + 'b',
+  `${'a/'.repeat(20)}b`,
   '',
   'a.',
   7,

@@ -4,8 +4,13 @@ import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { cloudCommands } from './cli/cloud/commands.js';
 import { doctorCommand } from './cli/doctor.js';
+import { getCommand } from './cli/get.js';
+import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
+import { importCommand } from './cli/import.js';
 import { keysCommand } from './cli/keys.js';
 import { modelCommands } from './cli/models.js';
+import { rmCommand } from './cli/rm.js';
+import { searchCommand } from './cli/search.js';
 import { serveCommand } from './cli/serve.js';
 import { spellOut } from './cli/table-options.js';
 import { LOAD_OPTIONS } from './engine/load-option-table.js';
@@ -16,9 +21,10 @@ const program = new Command('chasqui')
   .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand());
-for (const command of [...modelCommands(), ...cloudCommands()]) program.addCommand(command);
+const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
+for (const command of [...ofModels, ...cloudCommands()]) program.addCommand(command);
 await program
   .addCommand(keysCommand())
   .addCommand(doctorCommand())
   .addCommand(buildCommand())
-  .parseAsync(spellOut(process.argv, LOAD_OPTIONS));
+  .parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));

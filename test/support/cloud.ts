@@ -19,8 +19,11 @@ export class TestCloud {
   key = '';
   readonly home = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-'));
 
-  static async start(args: readonly string[] = []): Promise<TestCloud> {
-    const cloud = new TestCloud();
+  constructor(private readonly more: NodeJS.ProcessEnv = {}) {}
+
+  /** `variables` are set beside those of this process. */
+  static async start(args: readonly string[] = [], variables: NodeJS.ProcessEnv = {}): Promise<TestCloud> {
+    const cloud = new TestCloud(variables);
     await cloud.begin(args);
     const made = await cloud.client.post<{ key: string }>('/keys', { org: ORG });
     cloud.key = made.key;
@@ -28,7 +31,7 @@ export class TestCloud {
   }
 
   get variables(): NodeJS.ProcessEnv {
-    return { CHASQUI_HOME: this.home };
+    return { ...this.more, CHASQUI_HOME: this.home };
   }
 
   get url(): string {

@@ -25,7 +25,7 @@ export function optionsOfEnvironment<Rows extends OptionRows>(
     const variable = variableOf(row);
     const text = variable === null ? undefined : environment[variable];
     if (variable === null || !text || row.foreign?.test(text)) continue;
-    if (byFlag[name] !== undefined || (row.excludes !== undefined && byFlag[row.excludes] !== undefined)) continue;
+    if (byFlag[name] !== undefined || row.excludes?.some((other) => byFlag[other] !== undefined)) continue;
     options[name] = parseVariable(variable, row, text);
   }
   refuseExclusive(rows, options);
@@ -34,8 +34,8 @@ export function optionsOfEnvironment<Rows extends OptionRows>(
 
 function refuseExclusive(rows: OptionRows, options: Readonly<Record<string, unknown>>): void {
   for (const [name, row] of Object.entries(rows)) {
-    const other = row.excludes;
-    if (options[name] === undefined || other === undefined || options[other] === undefined) continue;
+    const other = row.excludes?.find((each) => options[each] !== undefined);
+    if (options[name] === undefined || other === undefined) continue;
     const variables = [row, rows[other]].map((each) => each && variableOf(each)).join(' and ');
     throw new ChasquiError('invalid_options', `The environment variables ${variables} exclude each other: set one.`);
   }

@@ -1,8 +1,10 @@
-/** `chasqui ps|ls|load|unload`: the models of a server that runs. */
+/** `chasqui ps|ls|load|unload`: the models of a server that runs; `ls` without one: those on this computer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { runtime } from '../profiles/runtime.js';
 import type { ListedModel, ModelList } from '../schemas/models.js';
+import { hubCommand, withHub } from './hub-context.js';
+import { type LocalListOptions, listLocalModels } from './local-models.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;
@@ -16,6 +18,11 @@ interface ServerOptions {
   json?: boolean;
 }
 
+interface ListOptions extends LocalListOptions {
+  url?: string;
+  dataDir?: string;
+}
+
 export function modelCommands(): Command[] {
   return [
     command('ps', 'List the models of a server that are loaded or being loaded.').action((options: ServerOptions) =>
@@ -24,12 +31,14 @@ export function modelCommands(): Command[] {
         return options.json ? toJson(models) : toTable(PS_COLUMNS, models);
       }),
     ),
-    command('ls', 'List all models of a server.').action((options: ServerOptions) =>
-      run(async () => {
-        const models = await list(options);
-        return options.json ? toJson(models) : toTable(LS_COLUMNS, models);
+    hubCommand('ls', 'List the models on this computer, or those of a server.')
+      .option('--url <address>', 'of a server, without /v1: list its models instead')
+      .option('--updates', 'ask the hub whether it has newer ones')
+      .addHelpText('after', KEY_HELP)
+      .action(({ url, ...options }: ListOptions) => {
+        if (url === undefined) return withHub(options, (hub) => listLocalModels(hub, options));
+        return run(() => listServed({ ...options, url }));
       }),
-    ),
     command('load', 'Have a server load a model, and wait for it.')
       .argument('<model>', 'its id')
       .action((id: string, options: ServerOptions) => run(() => change(id, 'load', options))),
@@ -60,6 +69,11 @@ async function run(action: () => Promise<string>): Promise<void> {
 
 async function list(options: ServerOptions): Promise<readonly ListedModel[]> {
   return (await ask<ModelList>(options, '/v1/models')).data;
+}
+
+async function listServed(options: ServerOptions): Promise<string> {
+  const models = await list(options);
+  return options.json ? toJson(models) : toTable(LS_COLUMNS, models);
 }
 
 async function change(id: string, act: 'load' | 'unload', options: ServerOptions): Promise<string> {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
 import { fetchModel } from '../hub/fetch-model.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
@@ -12,8 +13,10 @@ import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { explainFailure } from './explain-failure.js';
+import { fetchHubModel, findLocally } from './fetch-hub-model.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { hubContext } from './hub-context.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
 import { addTableOptions, givenOptions } from './table-options.js';
@@ -42,8 +45,9 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
-    const settings = toSettings(hosting, givenOptions(LOAD_OPTIONS, parsed));
-    const models = { ...modelsSettings(hosting), paths: await findModels(hosting) };
+    const { paths, ...found } = await findModels(hosting);
+    const settings = toSettings(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
+    const models = { ...modelsSettings(hosting), paths };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
@@ -61,8 +65,40 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   }
 }
 
-async function findModels({ model, modelUrl, modelsDir, dataDir: given }: HostingOptions): Promise<readonly string[]> {
-  if (modelUrl === undefined) return model ?? (modelsDir === undefined ? [DEMO_MODEL] : []);
+/** Files of models, and what follows from where they come from. */
+interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
+  paths: readonly string[];
+}
+
+async function findModels({ model, modelUrl, hf, modelsDir, dataDir: given }: HostingOptions): Promise<FoundModels> {
+  if (hf !== undefined) {
+    const found = await findHubModel(hf, given);
+    // Options of one model cannot be those of all in a folder.
+    return modelsDir === undefined ? found : { paths: found.paths };
+  }
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)] };
+  return { paths: model ?? (modelsDir === undefined ? [DEMO_MODEL] : []) };
+}
+
+/** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */
+async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
+  const hub = hubContext(given);
+  try {
+    let local = await findLocally(hub, name);
+    if (local === undefined) {
+      const { path: file } = await fetchHubModel(hub, name, process.stderr);
+      local = await hub.library.find(file ?? '');
+    }
+    if (local === undefined)
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, and cannot be read.`);
+    // Others in its folder may have projectors, too, so it is said whose is whose.
+    return { paths: [local.path], alias: local.id, mmproj: local.projector };
+  } finally {
+    await hub.client.close();
+  }
+}
+
+async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -70,7 +106,7 @@ async function findModels({ model, modelUrl, modelsDir, dataDir: given }: Hostin
   for (const signal of signals) process.once(signal, onSignal);
   try {
     const options = { onProgress: progress.update, signal: stop.signal };
-    return [await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options)];
+    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
   } finally {
     progress.clear();
     for (const signal of signals) process.off(signal, onSignal);

@@ -64,7 +64,7 @@ function toOptions([name, row]: [string, OptionRow]): Option[] {
   const options: Option[] = [shown, ...others];
   for (const option of options) option.helpGroup(`${group}:`);
   if (row.type !== 'boolean') for (const option of options) option.argParser(parserOf(row));
-  if (row.excludes !== undefined) for (const option of options) option.conflicts(row.excludes);
+  if (row.excludes !== undefined) for (const option of options) option.conflicts([...row.excludes]);
   if (row.type === 'boolean' || isNullable(row)) options.push(negated(name, row, flag));
   return options;
 }

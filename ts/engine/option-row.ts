@@ -14,8 +14,8 @@ interface CommonFields {
   readonly variable?: string;
   /** Values of the environment variable that come from elsewhere and are passed over. */
   readonly foreign?: RegExp;
-  /** The option that cannot be given beside this one. */
-  readonly excludes?: string;
+  /** The options that cannot be given beside this one. */
+  readonly excludes?: readonly string[];
   /** What stands for the value in help, where the type and the unit say too little. */
   readonly placeholder?: string;
   /** The heading that the option stands under in help and in forms. */

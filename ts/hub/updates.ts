@@ -20,7 +20,7 @@ export async function findUpdate(client: HubClient, model: LocalModel, signal?: 
   const present = await client.commitOf(repo, signal);
   if (present === commit) return { state: 'same', commit, bytes: 0 };
   const { files } = await client.model(repo, signal);
-  const own = [model.path, ...(model.projector === null ? [] : [model.projector])].map((file) => ({
+  const own = [...partsOf(model.path), ...(model.projector === null ? [] : [model.projector])].map((file) => ({
     name: nameInSnapshot(file, commit),
     digest: digestOf(file),
   }));
@@ -29,6 +29,13 @@ export async function findUpdate(client: HubClient, model: LocalModel, signal?: 
   const changed = newer.filter((file, index) => file !== undefined && file.sha256 !== own[index]?.digest);
   const bytes = changed.reduce((sum, file) => sum + (file?.sizeBytes ?? 0), 0);
   return { state: changed.length > 0 ? 'changed' : 'same', commit: present, bytes };
+}
+
+/** The first part's name says how many there are. */
+function partsOf(first: string): string[] {
+  const count = Number(/-00001-of-(\d{5})\.gguf$/i.exec(first)?.[1] ?? 1);
+  const numbers = Array.from({ length: count }, (_, index) => String(index + 1).padStart(5, '0'));
+  return numbers.map((number) => first.replace(/-00001-of-/, `-${number}-of-`));
 }
 
 function nameInSnapshot(file: string, commit: string): string {

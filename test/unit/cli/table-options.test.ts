@@ -48,7 +48,7 @@ for (const [name, row] of rows) {
       assert.equal(parseOption(row, defaultText(row)), row.default, 'help shows the default as a flag takes it');
     }
     for (const [, other] of row.help.matchAll(/`([^`]*)`/g)) assert.ok(other !== undefined && other in ROWS, other);
-    if (row.excludes !== undefined) assert.is(ROWS[row.excludes]?.excludes, name);
+    for (const other of row.excludes ?? []) assert.ok(ROWS[other]?.excludes?.includes(name), other);
   });
 }
 

@@ -37,7 +37,7 @@ export interface Decision {
 const BLOCKS_PER_DECODED_TOKEN = 1 / 16;
 
 /** A prompt that is computed twice costs the request that waits for it, and all that could be computed meanwhile. */
-const UNCACHED_WEIGHT = 2;
+const UNCACHED_WEIGHT = 3;
 
 /** How much the newest completion counts in the average length. */
 const NEWEST = 0.05;
@@ -62,8 +62,6 @@ export class PrefixRouter {
     let best = candidates[0] as Candidate;
     let bestCost = Number.POSITIVE_INFINITY;
     let predicted = 0;
-    // Equal ones take turns.
-    this.#turn += 1;
     for (let at = 0; at < candidates.length; at++) {
       const candidate = candidates[(at + this.#turn) % candidates.length] as Candidate;
       const known = this.#stateOf(candidate.id).cached.match(blocks);
@@ -74,6 +72,8 @@ export class PrefixRouter {
         predicted = known;
       }
     }
+    // Equal ones take turns.
+    this.#turn += 1;
     return this.#give(best.id, blocks, predicted);
   }
 

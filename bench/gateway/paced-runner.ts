@@ -1,0 +1,43 @@
+/**
+ * A runner that computes nothing: every stream gets a token at a fixed pace, all of them at the same moment, as those of
+ * an engine do. It listens on the socket that is its argument.
+ */
+import http, { type ServerResponse } from 'node:http';
+import process from 'node:process';
+import { ChunkedBody } from '../../ts/http/chunked-body.js';
+import { REPORT_HEADER, USAGE_HEADER } from '../../ts/http/report-usage.js';
+
+const EVERY_MS = 10;
+const [, , socketPath, tokensText = '200'] = process.argv;
+const tokens = Number(tokensText);
+const head =
+  '{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"demo","choices":[';
+const frame = `data: ${head}{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}]}\n\n`;
+
+const streams = new Map<ServerResponse, { body: ChunkedBody; left: number }>();
+setInterval(() => {
+  for (const [response, stream] of streams) {
+    stream.left -= 1;
+    if (stream.left > 0) {
+      stream.body.write(frame);
+    } else {
+      streams.delete(response);
+      stream.body.write('data: [DONE]\n\n');
+      if (response.req.headers[REPORT_HEADER]) response.addTrailers({ [USAGE_HEADER]: `10,${tokens},0` });
+      response.end();
+    }
+  }
+}, EVERY_MS);
+
+http
+  .createServer((request, response) => {
+    request.resume();
+    request.once('end', () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-encoding': 'chunked' });
+      const body = new ChunkedBody(response);
+      body.write(frame);
+      streams.set(response, { body, left: tokens });
+      response.once('close', () => streams.delete(response));
+    });
+  })
+  .listen(socketPath, () => console.log('listening'));

@@ -1,0 +1,193 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { progressLine } from '../../ts/cli/fetch-hub-model.js';
+import { runCli, startChild } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { type FakeHub, fakeHub } from '../support/fake-hub.js';
+import { until } from '../support/until.js';
+
+interface Context {
+  folder: string;
+  hub: FakeHub;
+  run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  variables: Record<string, string>;
+}
+
+const test = suite<Context>('cli: models of the hub');
+const DEMO = fs.readFileSync(demoModelPath);
+const REPO = 'chasqui/demo-GGUF';
+const GGUF = { architecture: 'llama', total: 1_600_160, context_length: 2048, chat_template: 'with tools' };
+
+test.before(async (context) => {
+  context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-hub-'));
+  context.hub = await fakeHub({
+    [REPO]: {
+      files: { 'demo-Q8_0.gguf': DEMO, 'demo-Q4_K_M.gguf': DEMO },
+      gguf: GGUF,
+      downloads: 1_234_567,
+      likes: 42,
+    },
+    'someone-with-a-long-name/a-model-whose-name-does-not-end-where-one-would-wish-GGUF': {
+      files: { 'x-Q4_K_M.gguf': DEMO },
+      gguf: { total: 405e9, architecture: 'llama' },
+      gated: 'manual',
+    },
+    'ada/embedder': { files: { 'e-F16.gguf': DEMO }, pipelineTag: 'feature-extraction', likes: 7 },
+  });
+  context.variables = {
+    HF_ENDPOINT: context.hub.url,
+    HF_HUB_CACHE: path.join(context.folder, 'cache'),
+    CHASQUI_HOME: path.join(context.folder, 'home'),
+    HOME: context.folder,
+    OLLAMA_MODELS: path.join(context.folder, 'ollama'),
+    HF_TOKEN: '',
+  };
+  context.run = async (...args) => {
+    const { code, stdout, stderr } = await runCli(args, context.variables);
+    return { code, stdout, stderr };
+  };
+});
+
+test.after(async ({ hub, folder }) => {
+  await hub.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+function checkWidth(text: string): void {
+  assert.equal(
+    text.split('\n').filter((line) => [...line].length > 80),
+    [],
+  );
+}
+
+test('search', async ({ run }) => {
+  const { code, stdout } = await run('search', '--sort', 'likes');
+  assert.is(code, 0);
+  checkWidth(stdout);
+  const [header, first, second, third] = stdout.split('\n');
+  assert.match(header ?? '', /^MODEL +SIZE +DOWNLOADS +LIKES +ON THIS COMPUTER$/);
+  assert.match(first ?? '', /^chasqui\/demo-GGUF +2M +1\.2M +42 +fits$/);
+  assert.match(second ?? '', /^ada\/embedder +- +0 +7 +-$/);
+  assert.match(third ?? '', /^someone-.*….*wish-GGUF +405\.0B +0 +0 +too large, gated$/);
+  const fitting = JSON.parse((await run('search', 'gguf', '--fits', '--json')).stdout);
+  assert.equal(
+    fitting.models.map(({ repo }: { repo: string }) => repo),
+    [REPO],
+  );
+  assert.is((await run('search', 'nothing-like-it')).stdout, 'Nothing was found.\n');
+  const page = await run('search', '--sort', 'likes', '--limit', '1');
+  const cursor = /--cursor (\S+)/.exec(page.stdout)?.[1] ?? '';
+  assert.match((await run('search', '--sort', 'likes', '--limit', '1', '--cursor', cursor)).stdout, /ada\/embedder/);
+});
+
+test('what is there of a model, with what to take', async ({ run }) => {
+  const { stdout } = await run('get', '--list', REPO);
+  checkWidth(stdout);
+  assert.match(
+    stdout,
+    /^QUANT +SIZE +FITS\nQ8_0 +1\.8 MB +yes +As good.*\nQ4_K_M +1\.8 MB +yes +RECOMMENDED: Recommended: fast/,
+  );
+});
+
+test('get, ls, rm', async ({ run, hub, folder }) => {
+  assert.match((await run('ls')).stdout, /There are no models here; chasqui search/);
+  const got = await run('get', REPO);
+  assert.is(got.code, 0, got.stderr);
+  assert.match(
+    got.stdout,
+    /^chasqui\/demo-GGUF:Q4_K_M is here, 1\.8 MB:\n.*demo-Q4_K_M\.gguf\nTo serve it: chasqui serve -hf/,
+  );
+  // Without a terminal lines come, and nothing that moves a cursor.
+  assert.match(got.stderr, /^chasqui\/demo-GGUF:Q4_K_M: downloading .*\n(.*\n)*.*completed 1\.8 MB of 1\.8 MB\n$/);
+  assert.not.match(got.stderr, /\r/);
+  const sent = hub.sentBytes();
+  const again = JSON.parse((await run('get', `hf.co/${REPO}:q4_k_m`, '--json')).stdout);
+  assert.equal([again.state, hub.sentBytes() - sent], ['completed', 0]);
+  const listed = await run('ls');
+  checkWidth(listed.stdout);
+  assert.match(
+    listed.stdout,
+    /^MODEL +SIZE +PARAMETERS +CAN +FROM\nchasqui\/demo-GGUF:Q4_K_M +1\.8 MB +2M +chat.* +hub\n$/,
+  );
+  const [model] = JSON.parse((await run('ls', '--json')).stdout);
+  assert.equal([model.id, model.architecture, model.source], [`${REPO}:Q4_K_M`, 'llama', 'hub']);
+  assert.match((await run('ls', '--updates')).stdout, / none\n$/);
+  const removed = JSON.parse((await run('rm', `${REPO}:Q4_K_M`, '--json')).stdout);
+  assert.equal(removed, { model: `${REPO}:Q4_K_M`, freed_bytes: DEMO.length });
+  assert.not.ok(fs.existsSync(path.join(folder, 'cache', 'models--chasqui--demo-GGUF')));
+  const gone = await run('rm', `${REPO}:Q4_K_M`);
+  assert.equal([gone.code, gone.stdout], [1, '']);
+  assert.match(gone.stderr, /^chasqui: There is no model chasqui\/demo-GGUF:Q4_K_M on this computer\.\n$/);
+});
+
+test('import, by a copy and by a link; what rm frees is said', async ({ run, folder }) => {
+  const file = path.join(folder, 'mine.gguf');
+  fs.copyFileSync(demoModelPath, file);
+  assert.match((await run('import', file, '--symlink')).stdout, /^mine is among the models:\n.*mine\.gguf\n$/);
+  assert.is((await run('rm', 'mine')).stdout, 'mine is deleted, which frees 0 bytes.\n');
+  assert.ok(fs.existsSync(file));
+  const copied = JSON.parse((await run('import', file, '--json')).stdout);
+  assert.equal([copied.id, copied.sizeBytes, copied.source], ['mine', DEMO.length, 'folder']);
+  assert.is((await run('rm', 'mine')).stdout, 'mine is deleted, which frees 1.8 MB.\n');
+  fs.writeFileSync(path.join(folder, 'note.gguf'), 'no model');
+  const refused = await run('import', path.join(folder, 'note.gguf'));
+  assert.equal([refused.code, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /not a GGUF model/);
+});
+
+test('what fails says why in one line and what to do', async ({ run }) => {
+  for (const [args, says] of [
+    [['get', 'nothing/here'], /^chasqui: The hub has no model nothing\/here, or it is private: .*HF_TOKEN\)\.\n$/],
+    [['get', `${REPO}:Q2_K`], /^chasqui: The repository has no `Q2_K`\. It has: Q8_0, Q4_K_M\.\n$/],
+    [['get', 'demo'], /^chasqui: `demo` is not the name of a model on the hub: write user\/repo/],
+    [['search', '--min-size', 'large'], /a number such as 8B/],
+    [['import', '/nowhere.gguf'], /^chasqui: There is no file \/nowhere\.gguf\.\n$/],
+  ] as const) {
+    const { code, stdout, stderr } = await run(...args);
+    assert.equal([code, stdout], [1, '']);
+    assert.match(stderr, says);
+    assert.not.match(stderr, /^\s+at /m);
+  }
+});
+
+test('Ctrl-C ends a download, and the same command goes on with it', async ({ hub, variables, run }) => {
+  hub.misbehaviour = { holds: { path: '.gguf', fromByte: 1_000_000 } };
+  const child = startChild('ts/cli.ts', ['get', `${REPO}:Q8_0`], variables);
+  await until(() => /downloading 1\.0 MB/.test(child.output.stderr), 'a megabyte has come', 60_000);
+  child.process.kill('SIGINT');
+  assert.is((await child.exited).code, 1);
+  assert.match(child.output.stderr, /the same command goes on with it/);
+  hub.misbehaviour = {};
+  const sent = hub.sentBytes();
+  assert.is((await run('get', `${REPO}:Q8_0`)).code, 0);
+  assert.is(hub.sentBytes() - sent, DEMO.length - 1_000_000);
+});
+
+test('the line of a terminal has room for names of any length', () => {
+  const job = {
+    id: 'dl_1',
+    model: 'someone/a-model-whose-name-does-not-end-where-one-would-wish-GGUF:Q4_K_M',
+    state: 'downloading',
+    totalBytes: 42e9,
+    downloadedBytes: 21.2e9,
+    bytesPerSecond: 34.5e6,
+    secondsLeft: 605,
+    error: null,
+    startedAt: 0,
+    finishedAt: null,
+    path: null,
+  } as const;
+  const lines = [
+    progressLine(job),
+    progressLine({ ...job, model: 'a/b:Q8_0', state: 'verifying' }),
+    progressLine({ ...job, bytesPerSecond: null, secondsLeft: null, totalBytes: 0, downloadedBytes: 0 }),
+  ];
+  for (const line of lines) assert.ok([...line].length < 80, line);
+  assert.match(lines[0] ?? '', /^someone.*….*Q4_K_M .* 50 % {2}21 GB of 42 GB {2}35 MB\/s {2}10 min 5 s$/);
+  assert.match(lines[1] ?? '', /^a\/b:Q8_0 \[#{7}-{7}\] {2}50 % .* verifying$/);
+});
+
+test.run();

@@ -1,0 +1,73 @@
+// Weights that have to be fetched: from a hub, from an address, over a killed control plane, and not at all.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { TestCloud } from '../support/cloud.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { type FakeHub, fakeHub } from '../support/fake-hub.js';
+
+const test = suite('cloud: weights');
+const REPO = 'ada/demo-GGUF';
+const FILE = 'demo-Q4_K_M.gguf';
+let hub: FakeHub;
+let cloud: TestCloud;
+let cache: string;
+
+test.before(async () => {
+  hub = await fakeHub({
+    [REPO]: { files: { [FILE]: fs.readFileSync(demoModelPath) }, gguf: { architecture: 'llama' } },
+  });
+  cache = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-cloud-hub-'));
+  cloud = await TestCloud.start([], { HF_ENDPOINT: hub.url, HF_TOKEN: '', HF_HUB_CACHE: cache, LLAMA_CACHE: '' });
+});
+test.after(async () => {
+  assert.equal(await cloud.stop(), { code: 0, signal: null });
+  await hub.close();
+  fs.rmSync(cache, { recursive: true, force: true });
+});
+
+const HUB = { model: `hf:${REPO}:Q4_K_M`, scale: { keepAlive: '100ms' } };
+
+test('a deployment of a hub’s model shows how much has come, and goes on after the control plane was killed', async () => {
+  hub.misbehaviour = { holds: { path: FILE, fromByte: 1_000_000 } };
+  const { revision } = await cloud.deploy('hub', HUB);
+  await cloud.untilApp('hub', ({ progress }) => /^fetching weights [1-9]\d? %$/.test(progress ?? ''));
+  assert.is((await cloud.status('hub')).revisions[0]?.state, 'fetching');
+  await cloud.kill();
+  hub.misbehaviour = {};
+  await cloud.begin();
+  await cloud.untilRevision('hub', revision, 'active');
+  const reply = await cloud.post('hub', { model: 'demo', max_tokens: 2 });
+  assert.is(reply.status, 200);
+});
+
+test('what was fetched is there without the hub, also for the next control plane', async () => {
+  await cloud.untilApp('hub', ({ state }) => state === 'asleep');
+  hub.misbehaviour = { silent: true };
+  await cloud.kill();
+  await cloud.begin();
+  assert.is((await cloud.post('hub', { model: 'demo', max_tokens: 2 })).status, 200);
+  hub.misbehaviour = {};
+});
+
+test('two apps that want the same file fetch it once', async () => {
+  const url = `${hub.url}/${REPO}/resolve/main/${FILE}`;
+  const options = { model: url, alias: 'demo', scale: { keepAlive: '100ms' } };
+  const before = hub.sentBytes();
+  const [one, two] = await Promise.all([cloud.deploy('one', options), cloud.deploy('two', { ...options, slots: 2 })]);
+  await cloud.untilRevision('one', one.revision, 'active');
+  await cloud.untilRevision('two', two.revision, 'active');
+  assert.is(hub.sentBytes() - before, fs.statSync(demoModelPath).size);
+});
+
+test('a model that the hub does not have is a failure at once, and requests hear of it', async () => {
+  const { revision } = await cloud.deploy('none', { model: 'hf:ada/nothing-GGUF' });
+  await cloud.untilRevision('none', revision, 'failed');
+  const reply = await cloud.post('none', {});
+  assert.is(reply.status, 424);
+  assert.match(JSON.stringify(await reply.json()), 'ada/nothing-GGUF');
+});
+
+test.run();

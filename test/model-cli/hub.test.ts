@@ -1,0 +1,95 @@
+// A model from the hub, from its name to its completions: with a fake hub that has the demo model.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { exactFit } from '../../ts/hub/fit.js';
+import { HubClient } from '../../ts/hub/hub-client.js';
+import { startChild, untilWritten } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { type FakeHub, fakeHub } from '../support/fake-hub.js';
+import { writeHollowDecoder } from '../support/random-model.js';
+
+interface Context {
+  folder: string;
+  hub: FakeHub;
+}
+
+const test = suite<Context>('model-cli: models of the hub');
+const REPO = 'chasqui/demo-GGUF';
+const DEMO = fs.readFileSync(demoModelPath);
+const EYE = fs.readFileSync(path.join(path.dirname(demoModelPath), 'mmproj-chasqui-demo.gguf'));
+
+test.before(async (context) => {
+  context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-hub-'));
+  context.hub = await fakeHub({
+    [REPO]: { files: { 'demo-Q8_0.gguf': DEMO, 'demo-Q4_K_M.gguf': DEMO, 'mmproj-demo-F16.gguf': EYE } },
+  });
+});
+
+test.after(async ({ hub, folder }) => {
+  await hub.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** Serves it and asks it once. */
+async function serveAndAsk({ folder }: Context, endpoint: string): Promise<{ model: string; vision: boolean }> {
+  const variables = {
+    HF_ENDPOINT: endpoint,
+    HF_HUB_CACHE: path.join(folder, 'cache'),
+    CHASQUI_HOME: folder,
+    HF_TOKEN: '',
+  };
+  const child = startChild('ts/cli.ts', ['serve', '-hf', REPO, '--port', '0', '--threads', '1'], variables);
+  const [, base = ''] = await untilWritten(child, /at (http:\S+)\/v1/);
+  const body = { model: `${REPO}:Q4_K_M`, messages: [{ role: 'user', content: 'red' }], max_tokens: 4 };
+  const reply = await fetch(`${base}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  assert.is(reply.status, 200);
+  const completion = (await reply.json()) as { model: string };
+  const list = JSON.stringify(await (await fetch(`${base}/v1/models`)).json());
+  child.process.kill('SIGTERM');
+  await child.exited;
+  return { model: completion.model, vision: /image/.test(list) };
+}
+
+test('serve -hf: downloaded with its projector, and served under its name', async (context) => {
+  assert.equal(await serveAndAsk(context, context.hub.url), { model: `${REPO}:Q4_K_M`, vision: true });
+  assert.is(context.hub.sentBytes(), DEMO.length + EYE.length);
+});
+
+test('serve -hf again: what is here is served without the hub', async (context) => {
+  const { model } = await serveAndAsk(context, 'http://127.0.0.1:1');
+  assert.is(model, `${REPO}:Q4_K_M`);
+});
+
+test('whether it fits, before it is downloaded: as llama.cpp works it out of the whole file', async ({
+  folder,
+  hub,
+}) => {
+  const file = path.join(folder, 'large.gguf');
+  writeHollowDecoder(file, { width: 512, hidden: 1024, layers: 8 });
+  const { commit } = hub.put('ada/large', { files: { 'large-F16.gguf': fs.readFileSync(file) } });
+  const client = new HubClient({ endpoint: hub.url });
+  const { quantisations } = await client.model('ada/large');
+  const sent = hub.sentBytes();
+  const [quantisation] = quantisations;
+  assert.ok(quantisation);
+  const remote = await exactFit({ client, repo: 'ada/large', commit, quantisation }, 8192);
+  const local = await exactFit({ path: file, projector: null }, 8192);
+  assert.equal([remote.weights, remote.kv, remote.compute], [local.weights, local.kv, local.compute]);
+  assert.is(remote.needBytes, remote.weights + remote.kv + remote.compute);
+  // Keys and values of 8 layers, 512 numbers each, two bytes a number.
+  assert.is(remote.kv, 8192 * 8 * 2 * 512 * 2);
+  assert.ok(remote.weights > 0.95 * fs.statSync(file).size && remote.weights < 1.05 * fs.statSync(file).size);
+  assert.ok(hub.sentBytes() - sent < 6_000_000, 'the weights are not fetched');
+  assert.is(remote.contextThatFits, 32_768);
+  assert.is(fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith('chasqui-fit-')).length, 0);
+  await client.close();
+});
+
+test.run();

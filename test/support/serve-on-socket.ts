@@ -1,0 +1,18 @@
+/** A program: the demo model in an engine's process of its own, behind a server on the socket that is its argument. */
+import process from 'node:process';
+import { SupervisedEngine } from '../../ts/engine/child/supervised-engine.js';
+import { buildApp } from '../../ts/http/app.js';
+import { SingleModel } from '../../ts/models/single-model.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { demoModelPath } from './demo-model.js';
+
+const [, , socketPath = ''] = process.argv;
+const engine = await SupervisedEngine.open(demoModelPath, { parallel: 4 }, {});
+const app = buildApp(SingleModel.of(engine), runtime, {});
+process.once('SIGTERM', async () => {
+  await app.close();
+  await engine.close();
+  process.exit();
+});
+await app.listen({ path: socketPath });
+console.log('listening');

@@ -1,0 +1,55 @@
+/** `chasqui get`: downloads a model of the hub, or shows what there is of it. */
+import type { Command } from 'commander';
+import { machineWithoutGpus, quickFit } from '../hub/fit.js';
+import { inWords } from '../hub/in-words.js';
+import { parseModelName } from '../hub/model-name.js';
+import { recommend } from '../hub/recommend.js';
+import { fetchHubModel } from './fetch-hub-model.js';
+import { HUB_HELP, type HubCommandOptions, type HubContext, hubCommand, withHub } from './hub-context.js';
+import { textTable } from './text-table.js';
+
+interface GetOptions extends HubCommandOptions {
+  list?: boolean;
+  anyArchitecture?: boolean;
+}
+
+const NAME_HELP = 'user/repo, user/repo:Q4_K_M, user/repo:file.gguf, or the address of its page';
+
+export function getCommand(): Command {
+  return hubCommand('get', 'Download a model of the Hugging Face hub, or go on with a download.')
+    .argument('<model>', NAME_HELP)
+    .option('--list', 'show the quantisations that there are, and download nothing')
+    .option('--any-architecture', 'even if this llama.cpp cannot load models of this kind')
+    .addHelpText('after', HUB_HELP)
+    .action((name: string, options: GetOptions) =>
+      withHub(options, (hub) => (options.list ? list(hub, name, options) : get(hub, name, options))),
+    );
+}
+
+async function get(hub: HubContext, name: string, { json, anyArchitecture }: GetOptions): Promise<string> {
+  const job = await fetchHubModel(hub, name, process.stderr, { ...(anyArchitecture && { anyArchitecture }) });
+  if (json) return JSON.stringify(job, null, 2);
+  return `${job.model} is here, ${inWords(job.totalBytes)}:\n  ${job.path}\nTo serve it: chasqui serve -hf ${job.model}`;
+}
+
+async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {
+  const model = await client.model(parseModelName(name).repo);
+  const machine = machineWithoutGpus();
+  const fits = model.quantisations.map((quantisation) => quickFit({ ...model, ...quantisation }, machine));
+  const advice = recommend(model.quantisations, fits);
+  const quantisations = model.quantisations.map((quantisation, at) => ({
+    ...quantisation,
+    fit: fits[at],
+    recommended: advice[at] ?? null,
+  }));
+  if (json) return JSON.stringify({ ...model, quantisations }, null, 2);
+  if (quantisations.length === 0) return `${model.repo} has no model in GGUF files.`;
+  const rows = quantisations.map(({ label, sizeBytes, words, fit, recommended }) => [
+    label,
+    inWords(sizeBytes),
+    fit?.badge === 'too-large' ? 'no' : 'yes',
+    `${recommended === null ? '' : `${recommended.toUpperCase()}: `}${words}`,
+  ]);
+  const gated = model.gated ? `\n\nAccess has to be asked for: ${client.pageOf(model.repo)}` : '';
+  return `${textTable(['QUANT', 'SIZE', 'FITS', ''], rows)}${gated}`;
+}

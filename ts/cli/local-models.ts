@@ -1,0 +1,49 @@
+/** `chasqui ls` without a server: the models on this computer. */
+import { inWords } from '../hub/in-words.js';
+import type { LocalModel } from '../hub/library.js';
+import { findUpdate, type Update } from '../hub/updates.js';
+import type { HubContext } from './hub-context.js';
+import { inBillions, textTable } from './text-table.js';
+
+export interface LocalListOptions {
+  json?: boolean;
+  updates?: boolean;
+}
+
+/** With `updates` the hub is asked for each model that came from it. */
+export async function listLocalModels(hub: HubContext, options: LocalListOptions): Promise<string> {
+  const models = await hub.library.list();
+  const found: (Update | null)[] = [];
+  if (options.updates) for (const model of models) found.push(await findUpdate(hub.client, model));
+  if (options.json) {
+    return JSON.stringify(
+      options.updates ? models.map((model, at) => ({ ...model, update: found[at] })) : models,
+      null,
+      2,
+    );
+  }
+  if (models.length === 0) return 'There are no models here; chasqui search finds some, chasqui get downloads them.';
+  const rows = models.map((model, at) => [
+    model.id,
+    inWords(model.sizeBytes),
+    inBillions(model.parameters),
+    model.capabilities.join(' ') || '-',
+    SOURCES[model.source],
+    ...(options.updates ? [updateOf(found[at] ?? null)] : []),
+  ]);
+  const header = ['MODEL', 'SIZE', 'PARAMETERS', 'CAN', 'FROM', ...(options.updates ? ['UPDATE'] : [])];
+  return textTable(header, rows);
+}
+
+const SOURCES: Readonly<Record<LocalModel['source'], string>> = {
+  hub: 'hub',
+  lmstudio: 'LM Studio',
+  ollama: 'Ollama',
+  folder: 'folder',
+};
+
+function updateOf(update: Update | null): string {
+  if (update === null) return '-';
+  if (update.state === 'changed') return inWords(update.bytes);
+  return update.state === 'gone' ? 'gone' : 'none';
+}

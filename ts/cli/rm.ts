@@ -1,0 +1,16 @@
+/** `chasqui rm`: deletes a model of this computer. */
+import type { Command } from 'commander';
+import { inWords } from '../hub/in-words.js';
+import { type HubCommandOptions, hubCommand, withHub } from './hub-context.js';
+
+export function rmCommand(): Command {
+  return hubCommand('rm', 'Delete a model of this computer; what other models share with it stays.')
+    .argument('<model>', 'its name, as chasqui ls says it')
+    .action((id: string, options: HubCommandOptions) =>
+      withHub(options, async ({ library }) => {
+        const { freedBytes } = await library.remove(id);
+        if (options.json) return JSON.stringify({ model: id, freed_bytes: freedBytes });
+        return `${id} is deleted, which frees ${inWords(freedBytes)}.`;
+      }),
+    );
+}

@@ -7,7 +7,7 @@ import { parseModelName } from '../hub/model-name.js';
 import type { HubContext } from './hub-context.js';
 import { shorten, WIDTH } from './text-table.js';
 
-const BAR_LENGTH = 20;
+const BAR_LENGTH = 14;
 /** Where nobody watches, a line for each tenth. */
 const QUIET_STEP = 0.1;
 
@@ -108,7 +108,7 @@ export class DownloadProgress {
   }
 }
 
-/** Such as `user/repo:Q4_K_M [#####---------------]  25 %  1.2 of 4.9 GB  34 MB/s  1 min 48 s`, in 79 columns at most. */
+/** Such as `user/repo:Q4_K_M [###-----------]  25 %  1.2 of 4.9 GB  34 MB/s  1 min 48 s`, in 79 columns at most. */
 export function progressLine(job: DownloadJob): string {
   const { model, state, bytesPerSecond, secondsLeft, downloadedBytes, totalBytes } = job;
   const done = totalBytes === 0 ? 1 : downloadedBytes / totalBytes;

@@ -152,10 +152,10 @@ function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: read
     if (!waitsForItsOwn && roomIsMadeFor === null && (bytes <= free || used === 0)) {
       actions.push({ kind: 'start', app: app.id, revision });
       used += bytes;
-    } else if (neverFits(one, state.budgetBytes)) {
-      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(one, state.budgetBytes) });
     } else if (waitsForItsOwn) {
       actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the revision before are finishing' });
+    } else if (neverFits(one, state.budgetBytes)) {
+      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(one, state.budgetBytes) });
     } else {
       if (roomIsMadeFor === null && one.isNeeded) {
         actions.push(...makeRoom(one, state, going, bytes - free));

@@ -42,7 +42,7 @@ ${
 }
 ${
   past.length > 0 &&
-  html`<details class="past"><summary>${past.length} revoked or expired</summary>${keyTable(past, viewer, 'Keys that are not valid any more')}</details>`
+  html`<details class="past"><summary class="toggle">${past.length} revoked or expired</summary>${keyTable(past, viewer, 'Keys that are not valid any more')}</details>`
 }`;
   return { title: 'Keys', at: 'keys', viewer, body };
 }
@@ -122,7 +122,7 @@ export function newKeyPage({ viewer, form, problem, asksPassword, apps, expiries
       html`<option value="${value}"${value === form.expires ? html` selected` : ''}>${label}</option>`,
   )}</select></label>
 <label><span>Date <span class="faint">(for “on a date”)</span></span><input type="date" name="date" value="${form.date}"></label></div></fieldset>
-<details class="more"${hasLimits(form) ? html` open` : ''}><summary>Limits</summary><div class="pair">
+<details class="more"${hasLimits(form) ? html` open` : ''}><summary class="toggle">Limits</summary><div class="pair">
 ${numberField('requests_per_minute', 'Requests a minute', form.requestsPerMinute)}
 ${numberField('tokens_per_minute', 'Tokens a minute', form.tokensPerMinute)}
 ${numberField('concurrency', 'Requests at once', form.concurrency)}

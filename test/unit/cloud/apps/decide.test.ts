@@ -87,10 +87,10 @@ test('a candidate is started beside the old runners, which stay until it is acti
 
 test('to recreate, the old runners go first, and the candidate waits for their end', () => {
   const candidate = { revision: 2, bytes: GIB, strategy: 'recreate', since: 0 } as const;
-  assert.equal(short(plan([appOf('a', { candidate, runners: [runner('r1')] })])), [
-    'stop r1: makes way for revision 2',
-    'wait a',
-  ]);
+  for (const budgetBytes of [10 * GIB, GIB]) {
+    const app = appOf('a', { candidate, runners: [runner('r1')] });
+    assert.equal(short(plan([app], { budgetBytes })), ['stop r1: makes way for revision 2', 'wait a']);
+  }
   const leaving = [runner('r1', { state: 'leaving' })];
   assert.equal(short(plan([appOf('a', { candidate, runners: leaving })])), ['wait a']);
   assert.equal(short(plan([appOf('a', { candidate })])), ['start a 2']);

@@ -25,7 +25,7 @@ const test = suite<Context>('cli: downloads whose process is killed');
 test.before.each(async (context) => {
   context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-kill-'));
   const files = Object.fromEntries(PARTS.map((bytes, at) => [`split-Q8_0-0000${at + 1}-of-00002.gguf`, bytes]));
-  context.hub = await fakeHub({ [REPO]: { files } });
+  context.hub = await fakeHub({ [REPO]: { files, gguf: { architecture: 'llama' } } });
 });
 
 test.after.each(async ({ folder, hub }) => {

@@ -88,7 +88,7 @@ test('what is there of a model, with what to take', async ({ run }) => {
   checkWidth(stdout);
   assert.match(
     stdout,
-    /^QUANT +SIZE +FITS\nQ8_0 +1\.8 MB +yes +As good.*\nQ4_K_M +1\.8 MB +yes +RECOMMENDED: Recommended: fast/,
+    /^QUANT +SIZE +FITS\nQ8_0 +1\.8 MB +yes +As good.*\nQ4_K_M +1\.8 MB +yes +RECOMMENDED: Fast, and little/,
   );
 });
 

@@ -24,7 +24,10 @@ const EYE = fs.readFileSync(path.join(path.dirname(demoModelPath), 'mmproj-chasq
 test.before(async (context) => {
   context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-hub-'));
   context.hub = await fakeHub({
-    [REPO]: { files: { 'demo-Q8_0.gguf': DEMO, 'demo-Q4_K_M.gguf': DEMO, 'mmproj-demo-F16.gguf': EYE } },
+    [REPO]: {
+      files: { 'demo-Q8_0.gguf': DEMO, 'demo-Q4_K_M.gguf': DEMO, 'mmproj-demo-F16.gguf': EYE },
+      gguf: { architecture: 'llama' },
+    },
   });
 });
 

@@ -29,6 +29,7 @@ const MAX_KEPT_TEXT = 2 ** 20;
 const MAX_KEPT_LIST = 4096;
 const MAX_LIST_DEPTH = 2;
 const DEFAULT_ALIGNMENT = 32;
+const ARCHITECTURE = 'general.architecture';
 
 /** GGUF's numbers for the types of values. */
 const TEXT = 8;
@@ -51,11 +52,7 @@ const VALUE_BYTES: Readonly<Record<number, number>> = {
 /** @throws {ChasquiError} `model_file_invalid` */
 export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   const reader = new HeaderReader(read);
-  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') throw invalid('it does not begin as a GGUF file');
-  const version = await reader.uint32();
-  if (version !== 2 && version !== 3) throw invalid(`it has version ${version} of the format`);
-  const tensors = await reader.count(MAX_TENSORS, 'tensors');
-  const entries = await reader.count(MAX_ENTRIES, 'entries');
+  const { tensors, entries } = await readCounts(reader);
   const found = { metadata: new Map(), lengths: new Map(), lists: new Map() } as Found;
   for (let left = entries; left > 0; left -= 1) await readEntry(reader, found);
   let parameters = 0;
@@ -64,6 +61,26 @@ export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {
   if (typeof alignment !== 'number' || alignment < 1 || alignment > 2 ** 20)
     throw invalid('its alignment is impossible');
   return { ...found, parameters, dataOffset: Math.ceil(reader.at / alignment) * alignment };
+}
+
+/** The kind of model, from as little of the file as it takes: writers put it first. */
+export async function readArchitecture(read: ReadBytes): Promise<string | null> {
+  const reader = new HeaderReader(read);
+  const { entries } = await readCounts(reader);
+  const found = { metadata: new Map(), lengths: new Map(), lists: new Map() } as Found;
+  for (let left = entries; left > 0 && !found.metadata.has(ARCHITECTURE); left -= 1) await readEntry(reader, found);
+  const architecture = found.metadata.get(ARCHITECTURE);
+  return typeof architecture === 'string' ? architecture : null;
+}
+
+async function readCounts(reader: HeaderReader): Promise<{ tensors: number; entries: number }> {
+  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') throw invalid('it does not begin as a GGUF file');
+  const version = await reader.uint32();
+  if (version !== 2 && version !== 3) throw invalid(`it has version ${version} of the format`);
+  return {
+    tensors: await reader.count(MAX_TENSORS, 'tensors'),
+    entries: await reader.count(MAX_ENTRIES, 'entries'),
+  };
 }
 
 export async function readGgufFile(file: string): Promise<GgufHeader> {

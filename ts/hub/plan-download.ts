@@ -3,11 +3,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { checkArchitecture } from './architectures.js';
+import { readArchitecture } from './gguf-header.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';
 import { inWords } from './in-words.js';
 import { chooseQuantisation, modelNameOf, parseModelName } from './model-name.js';
+
+const HEAD_BYTES = 64 * 1024;
+const HEAD_TIMEOUT_MS = 5000;
 
 export interface DownloadPlan {
   /** `user/repo:QUANT` */
@@ -30,9 +34,14 @@ export async function planDownload(client: HubClient, name: string, options: Pla
   const { repo, tag } = parseModelName(name);
   const model = await client.model(repo, signal);
   const chosen = chooseQuantisation(model.quantisations, tag);
+  // Checked before access, which a model that cannot be used needs not be asked for.
   if (!anyArchitecture && model.architecture !== null) checkArchitecture(model.architecture, repo);
   const files = [...chosen.files, ...(chosen.projector ? [chosen.projector] : [])];
   await checkAccess(client, repo, model.commit, files[0] as HubFile, signal);
+  if (!anyArchitecture && model.architecture === null) {
+    const own = await architectureIn(client, repo, model.commit, files[0] as HubFile, signal);
+    if (own !== null) checkArchitecture(own, repo);
+  }
   return { model: modelNameOf(repo, chosen), repo, commit: model.commit, files };
 }
 
@@ -52,6 +61,21 @@ async function checkAccess(client: HubClient, repo: string, commit: string, file
     ) {
       throw error;
     }
+  }
+}
+
+/** Not every hub says it of a model; its file does, in its first bytes. `null` where they cannot be had now. */
+async function architectureIn(client: HubClient, repo: string, commit: string, file: HubFile, signal?: AbortSignal) {
+  const length = Math.min(HEAD_BYTES, file.sizeBytes);
+  const url = client.fileUrl(repo, commit, file.path);
+  const headers = { range: `bytes=0-${length - 1}` };
+  const asked = { what: `the file ${file.path} of ${repo}`, signal, headers, idleTimeoutMs: HEAD_TIMEOUT_MS };
+  try {
+    const head = await client.requests.range(url, length, asked);
+    return head && (await readArchitecture(async (start, wanted) => head.subarray(start, start + wanted)));
+  } catch {
+    signal?.throwIfAborted();
+    return null;
   }
 }
 

@@ -21,7 +21,7 @@ const LEVELS: readonly Level[] = [
   { pattern: /^Q6_/, bits: 6.56, words: 'Hardly different from the original; slower than Q4_K_M' },
   { pattern: /^Q5_K_M|^Q5_K_XL/, bits: 5.7, words: 'Better than Q4_K_M, somewhat slower' },
   { pattern: /^Q5_/, bits: 5.57, words: 'A little better than Q4_K_M, somewhat slower' },
-  { pattern: /^Q4_K_M|^Q4_K_XL/, bits: 4.89, words: 'Recommended: fast, little is lost' },
+  { pattern: /^Q4_K_M|^Q4_K_XL/, bits: 4.89, words: 'Fast, and little is lost' },
   { pattern: /^Q4_K_S/, bits: 4.67, words: 'Near Q4_K_M, a little smaller' },
   { pattern: /^IQ4_/, bits: 4.46, words: 'Near Q4_K_M, smaller' },
   { pattern: /^(MXFP4|NVFP4)/, bits: 4.4, words: 'What the model was trained for: nothing is lost' },

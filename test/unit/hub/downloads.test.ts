@@ -15,9 +15,12 @@ import {
 } from '../../support/fake-hub/download-context.js';
 import { tinyModel } from '../../support/fake-hub/models.js';
 import { sha256 } from '../../support/fake-hub/repo.js';
+import { textEntry, writeGguf } from '../../support/gguf.js';
 import { until } from '../../support/until.js';
 
 const test = suite<DownloadContext>('unit: downloads');
+/** Of a hub that says it, files are not asked. */
+const GGUF = { architecture: 'llama' };
 
 test.before.each(async (context) => {
   Object.assign(context, await downloadContext());
@@ -81,10 +84,10 @@ test('parts and projector are one download', async ({ open, hub, folder }) => {
 test('a new state of a repository: only what has changed is downloaded', async ({ open, hub, folder }) => {
   const downloads = await open();
   const eye = tinyModel(60_000, 'eye');
-  hub.put(REPO, { files: { [FILE]: MODEL, 'mmproj-F16.gguf': eye } });
+  hub.put(REPO, { files: { [FILE]: MODEL, 'mmproj-F16.gguf': eye }, gguf: GGUF });
   await download(downloads, REPO);
   const newer = tinyModel(50_000, 'newer eye');
-  const { commit } = hub.put(REPO, { files: { [FILE]: MODEL, 'mmproj-F16.gguf': newer } });
+  const { commit } = hub.put(REPO, { files: { [FILE]: MODEL, 'mmproj-F16.gguf': newer }, gguf: GGUF });
   const sent = hub.sentBytes();
   const job = await download(downloads, REPO);
   assert.ok(hub.sentBytes() - sent < 60_000);
@@ -242,6 +245,15 @@ test('an architecture that this llama.cpp does not know: said before, and may be
   assert.is(hub.sentBytes(), 0);
   const { id } = await downloads.start('ada/new', { anyArchitecture: true });
   assert.is((await downloads.ended(id)).state, 'completed');
+});
+
+test('a hub that does not say the architecture: the file does', async ({ open, hub, folder }) => {
+  const file = path.join(folder, 'new.gguf');
+  writeGguf(file, [textEntry('general.architecture', 'mambaformer9')], []);
+  hub.put('ada/new', { files: { 'new-Q4_K_M.gguf': fs.readFileSync(file) } });
+  const downloads = await open();
+  assert.is((await failure(downloads.start('ada/new'))).code, 'architecture_unknown');
+  assert.equal(blobsIn(folder, 'ada/new'), []);
 });
 
 test('a hub that names no digests: the size is all that is checked', async ({ open, hub, folder }) => {

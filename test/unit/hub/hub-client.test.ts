@@ -1,3 +1,5 @@
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChasquiError } from '../../../ts/errors.js';
@@ -161,6 +163,36 @@ test('settings: as the environment says, what cannot be is refused', () => {
     assert.throws(() => hubSettings({ HF_ENDPOINT: address }), /HF_ENDPOINT/);
   }
   assert.throws(() => hubSettings({ HF_TOKEN: 'a\nb' }), /HF_TOKEN/);
+});
+
+test('a proxy of the environment is used, and not for what it is not meant for', async ({ hub }) => {
+  const tunnels: string[] = [];
+  const proxy = http.createServer().on('connect', (request, socket, head) => {
+    tunnels.push(request.url ?? '');
+    const to = net.connect(Number(new URL(hub.url).port), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      to.write(head);
+      socket.pipe(to).pipe(socket);
+    });
+    for (const end of [to, socket]) end.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  process.env.http_proxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  process.env.no_proxy = 'other.invalid';
+  const client = new HubClient({ endpoint: 'http://hub.invalid' });
+  const excepted = new HubClient({ endpoint: 'http://other.invalid' });
+  try {
+    assert.is((await client.search({})).models.length, 2);
+    assert.equal(tunnels, ['hub.invalid:80']);
+    assert.is((await failure(excepted.search({}))).code, 'hub_unreachable');
+    assert.is(tunnels.length, 1);
+  } finally {
+    delete process.env.http_proxy;
+    delete process.env.no_proxy;
+    await Promise.all([client.close(), excepted.close()]);
+    proxy.close();
+    proxy.closeAllConnections();
+  }
 });
 
 test('a token goes over no connection that others can read', async () => {

@@ -2,6 +2,7 @@
 /** The command line: `chasqui <command>`. */
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
+import { desktopCommand } from './cli/desktop.js';
 import { doctorCommand } from './cli/doctor.js';
 import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
@@ -19,7 +20,8 @@ const program = new Command('chasqui')
   .description('Chat completions from local models, with an OpenAI-compatible interface.')
   .version(VERSION, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'explain the command')
-  .addCommand(serveCommand());
+  .addCommand(serveCommand())
+  .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
 for (const command of ofModels) program.addCommand(command);
 await program

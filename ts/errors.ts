@@ -44,6 +44,16 @@ export const ERRORS = {
   method_not_allowed: badRequest('The path is known, but not with this method.', 405),
   client_closed_request: badRequest('The client went away before the reply. Seen in logs only.', 499),
 
+  app_token_missing: {
+    status: 401,
+    type: 'authentication_error',
+    meaning: "The desktop app was called without the token in its address, or with another app's.",
+  },
+  origin_not_allowed: {
+    status: 403,
+    type: 'permission_error',
+    meaning: 'The desktop app was called by a web page that is not its own.',
+  },
   host_not_allowed: {
     status: 403,
     type: 'permission_error',
@@ -85,6 +95,7 @@ export const ERRORS = {
   prompt_refused: badRequest(
     'The engine ended twice while it computed this request, which is not tried again for an hour.',
   ),
+  request_cancelled: badRequest('The person who runs the server cancelled the request.'),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),
 
   // The server
@@ -118,6 +129,11 @@ export const ERRORS = {
   decode_failed: serverError('The model could not be evaluated.'),
   key_store_failed: serverError('The database of API keys could not be read or written.'),
   internal_error: serverError('An error of the server itself.'),
+
+  // The desktop app
+  port_in_use: badRequest('The port is used by another program.', 409),
+  not_found: notFound('The app has no chat or request with this id.'),
+  store_failed: serverError("The desktop app's database could not be read or written."),
 
   // Loading a model; no request is answered with these
   model_file_missing: notFound('There is no file at the path of the model.'),

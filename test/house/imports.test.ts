@@ -97,8 +97,8 @@ test('schemas import nothing but schemas and types', () => {
 });
 
 /** What brings servers up chooses among the modes; all others take a profile as it comes. */
-test('only ts/server and ts/cli know which hosting modes there are', () => {
-  const choosers = ['profiles', 'server', 'cli'];
+test('only ts/server, ts/cli and the product of a mode know which hosting modes there are', () => {
+  const choosers = ['profiles', 'server', 'cli', 'desktop'];
   const broken = brokenImports((file, _specifier, target = '') => {
     return !choosers.includes(room(file)) && room(target) === 'profiles' && target !== 'ts/profiles/profile.ts';
   });
@@ -131,8 +131,8 @@ test('only ts/server and the command line listen or end the process', () => {
 
 /** Errors name an option as the code does; the tables of options say what its flag is called. */
 test('only the command line and the table of load options name flags', () => {
-  // The other one says how a module is built.
-  const others = ['ts/engine/load-option-table.ts', 'ts/native/backends.ts'];
+  // The others say how a module is built, and how other programs are started.
+  const others = ['ts/engine/load-option-table.ts', 'ts/native/backends.ts', 'ts/desktop/window.ts'];
   // Pods are started by a command line, and clusters are reached by kubectl's.
   const isCommand = (file: string) => file.startsWith('ts/cloud/kubernetes/');
   const allowed = (file: string) => ['cli', 'cli.ts'].includes(room(file)) || others.includes(file) || isCommand(file);

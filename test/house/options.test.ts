@@ -1,13 +1,14 @@
 // What the pages say about options is what their tables say, and nothing below the command line knows flags.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { DESKTOP_OPTIONS } from '../../ts/cli/desktop-option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
 import { LOAD_OPTIONS } from '../../ts/engine/load-option-table.ts';
 import type { OptionRow } from '../../ts/engine/option-row.ts';
 import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
-const rows: OptionRow[] = [...Object.values(HOSTING_OPTIONS), ...Object.values(LOAD_OPTIONS)];
+const rows: OptionRow[] = [HOSTING_OPTIONS, LOAD_OPTIONS, DESKTOP_OPTIONS].flatMap((table) => Object.values(table));
 const flags = new Set<string>(
   rows.flatMap(({ flag, aliases = [], type }) => {
     const names = [...(flag ? [flag] : []), ...aliases];
@@ -33,8 +34,12 @@ test('the pages name only flags that there are, by their present names', () => {
 });
 
 const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
+/** Files that start other programs, with the flags of those. */
+const starters = ['ts/desktop/window.ts'];
 // Pods are started by a command line, and clusters are reached by kubectl's.
-const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/(cli[/.]|cloud\/kubernetes\/)/.test(file));
+const lower = files('ts', /\.ts$/).filter(
+  (file) => !/^ts\/(cli[/.]|cloud\/kubernetes\/)/.test(file) && !starters.includes(file),
+);
 const native = files('native', /\.(h|cpp)$/);
 
 /** The lines of the tables themselves, and advice to run a command. */

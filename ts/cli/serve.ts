@@ -1,6 +1,5 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
@@ -12,6 +11,7 @@ import { type Server, type StartSettings, start } from '../server/start.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
+import { DEMO_MODEL } from './demo-model.js';
 import { explainFailure } from './explain-failure.js';
 import { fetchHubModel, findLocally } from './fetch-hub-model.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
@@ -20,8 +20,6 @@ import { hubContext } from './hub-context.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
 import { addTableOptions, givenOptions } from './table-options.js';
-
-const DEMO_MODEL = fileURLToPath(new URL('../../prebuilds/demo/chasqui-demo.gguf', import.meta.url));
 
 const ENVIRONMENT_HELP = `
 Each option can also be given by an environment variable: CHASQUI_CTX_SIZE=8192

@@ -104,6 +104,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     },
     { prefix: basePath },
   );
+  options.routes?.(app, context);
   app.register(async (scope) => endpoints.refuseOtherMethods(scope));
   return app;
 }

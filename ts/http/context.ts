@@ -1,6 +1,8 @@
 /** What an application is told when it is built, and what its routes are made of. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ImageHosts } from '../images/public-address.js';
 import { Metrics } from '../metrics/metrics.js';
+import type { RequestRecord } from '../metrics/request-record.js';
 import type { Spans } from '../metrics/spans.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
@@ -45,6 +47,21 @@ export interface AppOptions {
   spans?: Spans | null;
   /** Writes a line for each request; default none. */
   log?: LogOptions;
+  /** What the paths of this application's routes begin with; default: what the profile and the deployment say. */
+  basePath?: string;
+  /** Hooks that may refuse requests, added before those that read bodies; default none. */
+  guard?(app: FastifyInstance): void;
+  /** Routes beside this application's own, which do not lie below the base path; default none. */
+  routes?(app: FastifyInstance, context: AppContext): void;
+  /** Told of each request; default nobody. */
+  requests?: RequestObserver | undefined;
+}
+
+/** Somebody who watches requests while they run. */
+export interface RequestObserver {
+  /** `cancel` ends the request with an error for its client. */
+  began(record: RequestRecord, request: FastifyRequest, cancel: () => void): void;
+  ended(record: RequestRecord): void;
 }
 
 export interface AppContext {
@@ -55,6 +72,7 @@ export interface AppContext {
   metrics: Metrics;
   spans: Spans | null;
   log: LogOptions | undefined;
+  requests: RequestObserver | undefined;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -94,6 +112,7 @@ export function createContext(
     metrics: options.metrics ?? new Metrics(),
     spans: options.spans ?? null,
     log: options.log,
-    basePath: basePathOf(profile, options.deployment),
+    requests: options.requests,
+    basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

@@ -15,18 +15,21 @@ declare module 'fastify' {
 const MAX_PATH_LENGTH = 200;
 
 /** To be called before any hook that may refuse requests. */
-export function observeRequests(app: FastifyInstance, { pool, metrics, spans, log, basePath }: AppContext): void {
+export function observeRequests(app: FastifyInstance, context: AppContext): void {
+  const { pool, metrics, spans, log, basePath, running, requests } = context;
   app.decorateRequest('record', null as never);
   app.addHook('onRequest', async (request, reply) => {
     const record = new RequestRecord(metrics, toArrival(request, basePath), { keepsPrompt: log?.prompts ?? false });
     request.record = record;
     const { raw } = reply;
+    requests?.began(record, request, () => running.cancel(raw));
     // Fastify's hook for the end of a reply is not called when the client leaves.
     raw.once('close', () => {
       if (!raw.writableEnded) record.failed('client_closed_request');
       record.end(raw.writableEnded ? raw.statusCode : CLIENT_LEFT);
       logRequest(request.log, record);
       spans?.add(record);
+      requests?.ended(record);
     });
   });
   const stopReading = metrics.watchEngines(() => pool.list().flatMap(({ engine }) => engine ?? []));

@@ -44,6 +44,15 @@ export class RunningReplies {
     return controller.signal;
   }
 
+  /** Ends a reply that is being computed with an error; one that is not is left alone. */
+  cancel(response: ServerResponse): void {
+    const error = new ChasquiError(
+      'request_cancelled',
+      'The request was cancelled by the person who runs this server.',
+    );
+    for (const [controller, each] of this.#running) if (each === response) controller.abort(error);
+  }
+
   /** Lets running replies go on for up to `timeoutMs`, then aborts them. Resolves when all of them are over. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;

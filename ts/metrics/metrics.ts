@@ -67,7 +67,8 @@ export class Metrics {
   /** The text of all metrics. Waits at most 50 ms for engines that do not return their counts. */
   async text(): Promise<string> {
     const current: CurrentSamples = new Map();
-    const engines = [...this.#engines].flatMap((list) => list());
+    // Two servers of one process may have the same models.
+    const engines = [...new Set([...this.#engines].flatMap((list) => list()))];
     // Prometheus computes a rate only for a series that it has seen with its 0.
     for (const { model } of engines) this.forModel(model.id);
     const snapshots = await Promise.all(

@@ -24,6 +24,8 @@ export interface ManagedPoolOptions {
   loadTimeoutMs: number;
   /** How long a model that nobody uses stays; 0 is for ever. */
   ttlMs: number;
+  /** Where any name will do: the model that an unknown one means before all others. */
+  selected?(): string | null;
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
 }
@@ -38,28 +40,43 @@ interface Waiter {
 const RETRY_AFTER_MS = 30_000;
 
 export class ManagedPool implements ModelPool {
-  readonly #slots: readonly ModelSlot[];
+  readonly #slots: ModelSlot[] = [];
   readonly #byName = new Map<string, ModelSlot>();
   readonly #options: ManagedPoolOptions;
   readonly #closing = new AbortController();
   /** By model, in the order in which the first of each came. */
   readonly #waiters = new Map<ModelSlot, Set<Waiter>>();
   readonly #work = new Set<Promise<void>>();
+  readonly #watchers = new Set<() => void>();
   #isReady = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** @throws {ChasquiError} `invalid_options`: two models have the same name. */
   constructor(sources: readonly ManagedSource[], options: ManagedPoolOptions) {
     this.#options = options;
-    this.#slots = sources.map((source) => new ModelSlot(source));
-    for (const slot of this.#slots) {
-      for (const name of [slot.source.id, ...slot.source.aliases]) {
-        if (this.#byName.has(name)) {
-          throw new ChasquiError('invalid_options', `Two models have the name \`${name}\`: rename a file of them.`);
-        }
-        this.#byName.set(name, slot);
-      }
+    for (const source of sources) this.add(source);
+  }
+
+  /** @throws {ChasquiError} `invalid_options`: another model has its name. */
+  add(source: ManagedSource): void {
+    const names = [source.id, ...source.aliases];
+    const taken = names.find((name) => this.#byName.has(name));
+    if (taken !== undefined) {
+      throw new ChasquiError('invalid_options', `Two models have the name \`${taken}\`: rename a file of them.`);
     }
+    const slot = new ModelSlot(source);
+    this.#slots.push(slot);
+    for (const name of names) this.#byName.set(name, slot);
+  }
+
+  /** Forgets a model that is not loaded; whoever waits for it is told to come again. Returns whether it could be forgotten. */
+  remove(id: string): boolean {
+    const slot = this.#named(id);
+    if (slot.state !== 'unloaded' && slot.state !== 'failed') return false;
+    this.#refuseAll(slot, modelLoading(this.#entryOf(slot)));
+    this.#slots.splice(this.#slots.indexOf(slot), 1);
+    for (const [name, each] of this.#byName) if (each === slot) this.#byName.delete(name);
+    return true;
   }
 
   get isReady(): boolean {
@@ -119,6 +136,25 @@ export class ManagedPool implements ModelPool {
     this.#replan();
   }
 
+  /**
+   * Calls `listener` when the state of a model may have changed, or how far its load is, until the returned function is
+   * called.
+   */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  /** Resolves when that is the case. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.watch(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+
   /** Ends all loads and closes all engines; rejects when one of them does not end well. */
   async close(): Promise<void> {
     const error = new ChasquiError('engine_closed', 'The server is shutting down.');
@@ -142,6 +178,12 @@ export class ManagedPool implements ModelPool {
   #find(name: string | undefined): ModelSlot {
     const slot = this.#byName.get(name ?? '');
     if (slot !== undefined) return slot;
+    const first = this.#byName.get(this.#options.selected?.() ?? '');
+    if (first !== undefined && this.#options.anyName) return first;
+    return this.#anyOf(name);
+  }
+
+  #anyOf(name: string | undefined): ModelSlot {
     const [first] = this.#slots;
     if (first !== undefined && (this.#options.anyName || (name === undefined && this.#slots.length === 1))) {
       return this.#slots.find(({ state }) => state === 'loaded') ?? first;
@@ -165,7 +207,7 @@ export class ManagedPool implements ModelPool {
   async #becameIdle(slot: ModelSlot): Promise<void> {
     this.#replan();
     await slot.measure();
-    const { ttlMs } = this.#options;
+    const { ttlMs = this.#options.ttlMs } = slot.source;
     if (ttlMs > 0) slot.whenIdleFor(ttlMs, () => this.#unload(slot));
   }
 
@@ -199,7 +241,12 @@ export class ManagedPool implements ModelPool {
     }
   }
 
+  #tellChange(): void {
+    for (const tell of this.#watchers) tell();
+  }
+
   #replan(): void {
+    this.#tellChange();
     if (!this.#isReady || this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
     const now = performance.now();
@@ -234,16 +281,17 @@ export class ManagedPool implements ModelPool {
     waiters?.clear();
   }
 
-  #refuseAll(slot: ModelSlot): void {
+  #refuseAll(slot: ModelSlot, error: ChasquiError): void {
     const waiters = this.#waiters.get(slot);
     this.#waiters.delete(slot);
-    for (const waiter of waiters ?? []) waiter.refuse(modelFailed(this.#entryOf(slot)));
+    for (const waiter of waiters ?? []) waiter.refuse(error);
     waiters?.clear();
   }
 
   #load(slot: ModelSlot, onProgress?: (fraction: number) => void): Promise<void> {
     const tell = (fraction: number) => {
       onProgress?.(fraction);
+      this.#tellChange();
       for (const waiter of this.#waiters.get(slot) ?? []) waiter.onProgress?.(fraction);
     };
     return this.#do(async () => {
@@ -253,7 +301,7 @@ export class ManagedPool implements ModelPool {
         if (slot.isIdle) await this.#becameIdle(slot);
       } else {
         if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
-        this.#refuseAll(slot);
+        this.#refuseAll(slot, modelFailed(this.#entryOf(slot)));
       }
       this.#replan();
     });

@@ -10,6 +10,8 @@ export interface ManagedSource {
   sizeBytes: number | null;
   /** What it will take, as far as that can be told before. */
   estimatedBytes: number;
+  /** How long it stays loaded when nobody uses it; default: as all of its pool; 0 is for ever. */
+  ttlMs?: number;
   open(hooks: LoadHooks): Promise<OpenedModel>;
 }
 

@@ -40,8 +40,8 @@ export interface EngineSettings extends Pick<SupervisorHooks, 'stepTimeoutMs' | 
 
 interface PoolSettings {
   models: ModelsSettings;
-  model?: LoadOptions;
-  engine?: EngineSettings;
+  model?: LoadOptions | undefined;
+  engine?: EngineSettings | undefined;
 }
 
 export interface ServedModels {
@@ -86,19 +86,9 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
   } = settings.models;
   refuseForSeveral(settings);
   const files = byFile([...paths, ...(folder === undefined ? [] : modelsIn(folder))], settings.model ?? {});
-  const sources = files.map(({ file, names: [id, ...aliases] }): ManagedSource => {
-    const sizeBytes = sizeOf(file);
-    return {
-      id,
-      aliases,
-      sizeBytes,
-      estimatedBytes: estimateMemory(file, sizeBytes ?? 0, settings.model ?? {}),
-      open: async (hooks) => {
-        const engine = await openEngine(id, file, settings, metrics, hooks);
-        return { engine, measure: () => measure(engine) };
-      },
-    };
-  });
+  const sources = files.map(({ file, names: [id, ...aliases] }) =>
+    toSource({ id, aliases, file, model: settings.model, engine: settings.engine }, metrics),
+  );
   const pool = new ManagedPool(sources, {
     budgetBytes: budgetBytes ?? DEFAULT_SHARE * freeBytes(),
     anyName,
@@ -109,6 +99,27 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
   });
   const first = sources.slice(0, new Set(paths.map(realPath)).size).map(({ id }) => id);
   return { pool, start: (onProgress) => pool.start(first, onProgress), close: () => pool.close() };
+}
+
+export interface SourceSettings extends Omit<PoolSettings, 'models'> {
+  id: string;
+  aliases?: readonly string[];
+  file: string;
+}
+
+/** What a pool needs to load the model in a file. */
+export function toSource({ id, aliases = [], file, ...settings }: SourceSettings, metrics: Metrics): ManagedSource {
+  const sizeBytes = sizeOf(file);
+  return {
+    id,
+    aliases,
+    sizeBytes,
+    estimatedBytes: estimateMemory(file, sizeBytes ?? 0, settings.model ?? {}),
+    open: async (hooks) => {
+      const engine = await openEngine(id, file, settings, metrics, hooks);
+      return { engine, measure: () => measure(engine) };
+    },
+  };
 }
 
 /** The options of one model cannot be those of all. */
@@ -150,7 +161,7 @@ function modelsIn(folder: string): string[] {
 async function openEngine(
   id: string,
   file: string,
-  { model = {}, engine = {} }: PoolSettings,
+  { model = {}, engine = {} }: Omit<PoolSettings, 'models'>,
   metrics: Metrics,
   hooks: LoadHooks,
 ): Promise<Engine> {
@@ -189,7 +200,7 @@ function realPath(file: string): string {
 }
 
 /** In a container, what it may still take. */
-function freeBytes(): number {
+export function freeBytes(): number {
   const { availableMemory } = process as { availableMemory?: () => number };
   return availableMemory?.() ?? os.freemem();
 }

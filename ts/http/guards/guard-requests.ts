@@ -32,6 +32,7 @@ export function guardRequests(
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
+  options.guard?.(app);
   allowOrigins(app, options.corsOrigins ?? profile.corsOrigins);
   if (profile.checksHostHeader) checkHostHeader(app, options.allowedHosts ?? []);
   app.addHook('onRequest', async ({ routeOptions }) => {

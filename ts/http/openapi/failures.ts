@@ -15,6 +15,11 @@ const WITHOUT_BODY: ErrorCode[] = [
 
 /** Failures that only some modes or some endpoints have. */
 const OF_SOME: ErrorCode[] = [
+  'app_token_missing',
+  'origin_not_allowed',
+  'port_in_use',
+  'not_found',
+  'store_failed',
   'engine_stalled',
   'invalid_api_key',
   'key_store_failed',

@@ -1,0 +1,36 @@
+/** The bodies of the management API, for the pages of the app and for commands: types only. */
+export type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from './schemas/chats.js';
+export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';
+export type {
+  InstanceBody,
+  ListedModel,
+  LoadBody,
+  LoadConfig,
+  LoadedModel,
+  LoadReply,
+  ModelBody,
+  ModelList,
+} from './schemas/models.js';
+export type { OptionForm } from './schemas/options.js';
+export type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
+export type { AppState, Machine, ServerStart, ServerState } from './schemas/server.js';
+export type { Settings, SettingsChange } from './schemas/settings.js';
+
+import type { DownloadJob } from './schemas/downloads.js';
+import type { LoadedModel } from './schemas/models.js';
+import type { LogLine, MetricsPoint, RequestRow } from './schemas/requests.js';
+import type { ServerState } from './schemas/server.js';
+import type { Settings } from './schemas/settings.js';
+
+/** Events of `GET /api/v1/events`: their names, and what their data holds as JSON. */
+export interface AppEvents {
+  server: ServerState;
+  models: readonly LoadedModel[];
+  download: DownloadJob;
+  request: RequestRow;
+  metrics: MetricsPoint;
+  log: LogLine;
+  /** The models on this computer have changed: ask for the list again. */
+  library: Record<string, never>;
+  settings: Settings;
+}

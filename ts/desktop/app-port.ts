@@ -1,0 +1,80 @@
+/** The application at the app's own port: its pages, the management API, and completions for its chat. */
+import { existsSync } from 'node:fs';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../http/app.js';
+import type { AppOptions } from '../http/context.js';
+import { desktop } from '../profiles/desktop.js';
+import { guardApp } from './guard.js';
+import type { DesktopApp } from './routes/context.js';
+import { eventsRoute } from './routes/events.js';
+import { modelsRoutes } from './routes/models.js';
+import { optionsRoute } from './routes/options.js';
+import { serverRoutes } from './routes/server.js';
+
+/** Below it are the endpoints that every server of this mode has. */
+const COMPLETIONS_PATH = '/app';
+
+const ROUTES = [serverRoutes, modelsRoutes, optionsRoute, eventsRoute];
+
+export interface AppPortSettings {
+  /** The folder of the pages. */
+  pages: string;
+  token: string;
+  port(): number;
+  /** As those of every server of this mode. */
+  options: AppOptions;
+}
+
+export function buildAppPort(app: DesktopApp, { pages, token, port, options }: AppPortSettings): FastifyInstance {
+  return buildApp(app.instances.pool, desktop, {
+    ...options,
+    basePath: COMPLETIONS_PATH,
+    corsOrigins: [],
+    guard: (fastify) => {
+      guardApp(fastify, token, port);
+      secureHeaders(fastify);
+    },
+    routes: (fastify) => {
+      fastify.register(async (scope) => {
+        // The schemas of replies are for the documentation; Fastify would drop what they do not name.
+        scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
+        for (const route of ROUTES) route(scope, app);
+      });
+      servePages(fastify, pages);
+    },
+  });
+}
+
+/** Images come from messages and files; styles are set by scripts, which a policy does not hinder. */
+const CONTENT_POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function secureHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers({
+      'content-security-policy': CONTENT_POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+  });
+}
+
+/** Every file is a route, so whatever is no file is an unknown path like any other. */
+function servePages(app: FastifyInstance, pages: string): void {
+  if (!existsSync(pages)) {
+    app.get('/', (_request, reply) =>
+      reply.type('text/plain').send('The pages of the app were not built: npm run build\n'),
+    );
+    return;
+  }
+  app.register(fastifyStatic, { root: pages, wildcard: false, preCompressed: true, cacheControl: true, maxAge: 0 });
+}

@@ -1,0 +1,24 @@
+/** What happens in the app, for everybody who watches: open pages, and commands that wait for something. */
+import type { AppEvents } from './api-types.js';
+
+export type AppEvent = { [Name in keyof AppEvents]: { name: Name; data: AppEvents[Name] } }[keyof AppEvents];
+type Listener = (event: AppEvent) => void;
+
+export class EventBus {
+  readonly #listeners = new Set<Listener>();
+
+  /** Whoever makes events for nobody but watchers need not make them while there are none. */
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  publish<Name extends keyof AppEvents>(name: Name, data: AppEvents[Name]): void {
+    for (const listener of this.#listeners) listener({ name, data } as AppEvent);
+  }
+
+  /** Returns a function that ends it. */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * The models that are loaded for the app and its server, each with options of its own. An instance is a name of the pool
+ * with a model's file and the options to load it with; a model has one of its own name, and more where a person asks
+ * for them.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { ManagedPool } from '../models/managed-pool.js';
+import type { ManagedSource } from '../models/model-source.js';
+import { type ModelEntry, modelNotFound } from '../models/pool.js';
+import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
+import type { LoadConfig, LoadedModel } from './api-types.js';
+import type { LocalModel } from './local-models.js';
+
+interface Instance {
+  model: LocalModel;
+  options: LoadOptions;
+  /** Ends the load that is under way. */
+  cancel: AbortController;
+  /** Why the last load failed, in full: the person at this computer may know all of it. */
+  failure: string | null;
+}
+
+export interface InstancesSettings {
+  engine: EngineSettings;
+  metrics: Metrics;
+  /** The model that a name means which no model has. */
+  selected(): string | null;
+  /** Options for a model that is loaded without others. */
+  defaultsOf(model: string): LoadConfig;
+  ttlMs(): number;
+  onFailure(id: string, error: unknown): void;
+}
+
+const LOAD_TIMEOUT_MS = 3_600_000;
+const MEMORY_SHARE = 0.8;
+
+export class Instances {
+  readonly pool: ManagedPool;
+  readonly #settings: InstancesSettings;
+  readonly #instances = new Map<string, Instance>();
+  readonly #loads = new Map<string, Promise<ModelEntry>>();
+  #models: readonly LocalModel[] = [];
+
+  constructor(settings: InstancesSettings) {
+    this.#settings = settings;
+    this.pool = new ManagedPool([], {
+      budgetBytes: MEMORY_SHARE * freeBytes(),
+      anyName: true,
+      autoload: true,
+      loadTimeoutMs: LOAD_TIMEOUT_MS,
+      ttlMs: 0,
+      selected: settings.selected,
+      onFailure: settings.onFailure,
+    });
+  }
+
+  get models(): readonly LocalModel[] {
+    return this.#models;
+  }
+
+  /** From now on these are the models; those that are loaded stay until they are unloaded. */
+  know(models: readonly LocalModel[]): void {
+    this.#models = models;
+    for (const [id, { model }] of this.#instances) {
+      if (!models.some((each) => each.id === model.id)) this.#forget(id);
+    }
+    for (const model of models)
+      if (!this.#instances.has(model.id)) this.#place(model.id, model, this.#optionsFor(model));
+  }
+
+  /** @throws {ChasquiError} `model_not_found` */
+  find(name: string): LocalModel {
+    const found = this.#models.find(({ id, path }) => id === name || path === name);
+    if (found !== undefined) return found;
+    throw modelNotFound(name, this.pool.list(), 'model');
+  }
+
+  /** What is loaded, being loaded, or failed to be. */
+  list(): LoadedModel[] {
+    return this.pool
+      .list()
+      .filter(({ status, waiting }) => status !== 'unloaded' || waiting > 0)
+      .map((entry) => this.#toLoaded(entry));
+  }
+
+  /** The options that the instances of a model were loaded with. */
+  instancesOf(model: string): { id: string; config: LoadConfig }[] {
+    return this.list()
+      .filter((each) => each.model === model && each.state === 'loaded')
+      .map(({ id, config }) => ({ id, config }));
+  }
+
+  /**
+   * Loads a model with these options, or leaves it loaded with them; without options, with whatever it has. Other options
+   * have it loaded anew, when the requests that use it are done. Rejects with `invalid_options`, and with `engine_failed` and why it could not be loaded.
+   */
+  load(
+    name: string,
+    config: LoadConfig = {},
+    { id, ttlMs }: { id?: string; ttlMs?: number } = {},
+  ): Promise<ModelEntry> {
+    const model = this.find(name);
+    const instance = id ?? model.id;
+    const keeps = config === undefined ? this.#instances.get(instance)?.options : undefined;
+    const options = keeps ?? this.#optionsFor(model, config);
+    const loading = this.#loads.get(instance);
+    if (loading !== undefined) return loading;
+    const load = this.#load(instance, model, options, ttlMs).finally(() => this.#loads.delete(instance));
+    this.#loads.set(instance, load);
+    return load;
+  }
+
+  configOf(id: string): LoadConfig {
+    return { ...this.#instances.get(id)?.options };
+  }
+
+  /** Resolves when it is unloaded, which is as soon as nobody uses it. Rejects with `model_not_found`. */
+  async unload(id: string): Promise<void> {
+    const instance = this.#instances.get(id);
+    if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'instance_id');
+    await this.#emptied(id);
+    if (this.#models.includes(instance.model) && id === instance.model.id) {
+      this.#place(id, instance.model, this.#optionsFor(instance.model));
+    }
+  }
+
+  /** Ends the load of a model. @throws {ChasquiError} `model_not_found` */
+  cancel(id: string): void {
+    const instance = this.#instances.get(id);
+    if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'model');
+    instance.cancel.abort(new ChasquiError('request_cancelled', `The load of \`${id}\` was cancelled.`));
+  }
+
+  async #load(id: string, model: LocalModel, options: LoadOptions, ttlMs: number | undefined): Promise<ModelEntry> {
+    const before = this.#instances.get(id);
+    const isLoaded = this.#entry(id)?.status === 'loaded';
+    if (!isLoaded || before?.model.path !== model.path || !isDeepStrictEqual(before.options, options)) {
+      await this.#emptied(id);
+      this.#place(id, model, options, ttlMs);
+    }
+    const instance = this.#instances.get(id) as Instance;
+    const { signal } = instance.cancel;
+    try {
+      const { release } = await this.pool.acquire(id, { signal });
+      release();
+      return this.#entry(id) as ModelEntry;
+    } catch (error) {
+      if (signal.aborted) await this.#cancelled(id, instance);
+      if (instance.failure === null || signal.aborted) throw error;
+      throw new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${instance.failure}`);
+    }
+  }
+
+  /** Resolves when nothing of this name is loaded or being loaded. */
+  async #emptied(id: string): Promise<void> {
+    while (!this.#forget(id)) {
+      this.pool.unload(id);
+      await this.pool.changed();
+    }
+  }
+
+  /** A load that was cancelled is none that failed. */
+  async #cancelled(id: string, instance: Instance): Promise<void> {
+    while (this.#entry(id)?.status === 'loading') await this.pool.changed();
+    if (this.#instances.get(id) === instance) await this.unload(id);
+  }
+
+  #place(id: string, model: LocalModel, options: LoadOptions, ttlMs = this.#settings.ttlMs()): void {
+    const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
+    this.#instances.set(id, instance);
+    const { engine, metrics } = this.#settings;
+    const source = toSource({ id, file: model.path, model: { ...options, alias: id }, engine }, metrics);
+    this.pool.add({ ...source, ttlMs, open: (hooks) => openInstance(source, instance, hooks) });
+  }
+
+  #forget(id: string): boolean {
+    if (this.#entry(id) !== undefined && !this.pool.remove(id)) return false;
+    this.#instances.delete(id);
+    return true;
+  }
+
+  #optionsFor({ id, projector }: LocalModel, config: LoadConfig = {}): LoadOptions {
+    const options = { ...(projector !== null && { mmproj: projector }), ...this.#settings.defaultsOf(id), ...config };
+    completeLoadOptions(options);
+    return options;
+  }
+
+  #entry(id: string): ModelEntry | undefined {
+    return this.pool.list().find((entry) => entry.id === id);
+  }
+
+  #toLoaded(entry: ModelEntry): LoadedModel {
+    const { id, status, progress, memoryBytes, running, waiting, expiresAt, pid, reason, engine } = entry;
+    const instance = this.#instances.get(id);
+    return {
+      id,
+      model: instance?.model.id ?? id,
+      state: status === 'unloaded' ? 'loading' : status,
+      progress: status === 'unloaded' ? 0 : progress,
+      memoryBytes: memoryBytes === null ? null : Math.round(memoryBytes),
+      contextLength: engine?.model.contextLength ?? null,
+      running,
+      queued: waiting,
+      expiresAt,
+      pid,
+      reason: status === 'failed' ? (instance?.failure ?? reason) : reason,
+      config: this.configOf(id),
+    };
+  }
+}
+
+async function openInstance(
+  source: ManagedSource,
+  instance: Instance,
+  hooks: Parameters<ManagedSource['open']>[0],
+): ReturnType<ManagedSource['open']> {
+  const signals = [instance.cancel.signal, ...(hooks.signal === undefined ? [] : [hooks.signal])];
+  instance.failure = null;
+  try {
+    return await source.open({ ...hooks, signal: AbortSignal.any(signals) });
+  } catch (error) {
+    instance.failure = error instanceof Error ? error.message : String(error);
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+/** The table of load options, for the form in which a person sets them. */
+import type { FastifyInstance } from 'fastify';
+import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
+import { isNullable, type OptionRow } from '../../engine/option-row.js';
+import type { OptionForm } from '../api-types.js';
+import { optionList } from '../schemas/options.js';
+
+export function optionsRoute(app: FastifyInstance): void {
+  const options = Object.entries(LOAD_OPTIONS).map(([name, row]) => toForm(name, row));
+  const schema = { summary: 'The options that models are loaded with', response: { 200: optionList } };
+  app.get('/api/v1/options', { schema }, async () => ({ options }));
+}
+
+function toForm(name: string, row: OptionRow): OptionForm {
+  const number = row.type === 'integer' || row.type === 'number' ? row : null;
+  return {
+    name,
+    flag: row.flag,
+    type: row.type,
+    default: 'default' in row ? row.default : null,
+    minimum: number?.min ?? null,
+    maximum: number?.max ?? null,
+    unit: number?.unit ?? null,
+    choices: row.type === 'choice' ? [...row.choices] : number?.words ? [...number.words] : null,
+    nullable: isNullable(row),
+    help: row.help,
+    otherwise: row.otherwise ?? null,
+    group: row.group,
+  };
+}

@@ -1,0 +1,39 @@
+/** The server of the Developer view, and the state of the whole app. */
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { VERSION } from '../../version.js';
+import type { AppState, ServerStart, ServerState } from '../api-types.js';
+import { readMachine } from '../machine.js';
+import { appState, serverStart, serverState } from '../schemas/server.js';
+import type { DesktopApp } from './context.js';
+
+export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
+  const { server, instances, settings } = desktop;
+  const state = { schema: { summary: 'What fills the first paint', response: { 200: appState } } };
+  app.get('/api/v1/state', state, async (): Promise<AppState> => {
+    return {
+      version: VERSION,
+      server: server.state,
+      machine: await readMachine(),
+      models: instances.list(),
+      downloads: [],
+      settings: settings.current,
+    };
+  });
+
+  const start = { schema: { summary: 'Start Server', body: serverStart, response: { 200: serverState } } };
+  app.post<{ Body: ServerStart }>('/api/v1/server/start', start, ({ body }): Promise<ServerState> => {
+    return server.start(body.model, body.port ?? settings.current.port, body.config);
+  });
+
+  const stop = { schema: { summary: 'Stop Server', response: { 200: serverState } } };
+  app.post('/api/v1/server/stop', stop, (): Promise<ServerState> => server.stop());
+
+  const quit = {
+    schema: { summary: 'Quit the app', response: { 202: Type.Object({ quitting: Type.Literal(true) }) } },
+  };
+  app.post('/api/v1/quit', quit, async (_request, reply) => {
+    reply.raw.once('close', desktop.quit);
+    return reply.code(202).send({ quitting: true });
+  });
+}

@@ -1,0 +1,94 @@
+/** The app's database: one file in the data folder, for this account's eyes only. */
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import Database from 'libsql';
+import { ChasquiError } from '../../errors.js';
+import { MIGRATIONS } from './migrations.js';
+
+export type SqlValue = string | number | null | Uint8Array;
+
+const BUSY_TIMEOUT_MS = 5000;
+/** With pages of 4 KiB, 4 GiB: chats hold images. */
+const MAX_PAGES = 2 ** 20;
+
+/** Methods throw `store_failed` when the file cannot be read or written. */
+export class Store {
+  readonly #database: InstanceType<typeof Database>;
+  readonly #file: string;
+
+  private constructor(file: string) {
+    this.#file = file;
+    this.#database = new Database(file);
+    this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    this.#database.exec('PRAGMA journal_mode = WAL');
+    // A loss of power may cost the last moment, never the file.
+    this.#database.exec('PRAGMA synchronous = NORMAL');
+    this.#database.exec('PRAGMA foreign_keys = ON');
+    this.#database.exec(`PRAGMA max_page_count = ${MAX_PAGES}`);
+  }
+
+  /** Opens `desktop.db` in the folder; both are made when they are not there. */
+  static open(folder: string): Store {
+    const file = path.join(path.resolve(folder), 'desktop.db');
+    return orFail(file, () => {
+      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      closeSync(openSync(file, 'a', 0o600));
+      chmodSync(file, 0o600);
+      const store = new Store(file);
+      store.#migrate();
+      return store;
+    });
+  }
+
+  rows<Row>(sql: string, ...values: SqlValue[]): Row[] {
+    return orFail(this.#file, () => this.#database.prepare(sql).all(values) as Row[]);
+  }
+
+  /** Returns how many rows it changed. */
+  run(sql: string, ...values: SqlValue[]): number {
+    return orFail(this.#file, () => this.#database.prepare(sql).run(values).changes);
+  }
+
+  /** All of it, or nothing where it throws. */
+  transaction<Result>(work: () => Result): Result {
+    orFail(this.#file, () => this.#database.exec('BEGIN IMMEDIATE'));
+    try {
+      const result = work();
+      orFail(this.#file, () => this.#database.exec('COMMIT'));
+      return result;
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** The file says how many of the migrations it has seen. */
+  #migrate(): void {
+    const [{ user_version: version } = { user_version: 0 }] = this.rows<{ user_version: number }>(
+      'PRAGMA user_version',
+    );
+    if (version > MIGRATIONS.length) {
+      throw new Error(`it was written by a newer chasqui, which has version ${version} of it`);
+    }
+    for (const [index, sql] of MIGRATIONS.entries()) {
+      if (index < version) continue;
+      this.transaction(() => this.#database.exec(`${sql}; PRAGMA user_version = ${index + 1}`));
+    }
+  }
+}
+
+function orFail<Result>(file: string, action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ChasquiError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ChasquiError('store_failed', `The app's data in ${file} cannot be used: ${reason}.`, null, {
+      cause: error,
+    });
+  }
+}

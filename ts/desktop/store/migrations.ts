@@ -1,0 +1,55 @@
+/** From an empty database to the one of today, a step for each change. Steps that were published are never changed. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE chats (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    model TEXT,
+    system_prompt TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    current TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX chats_by_time ON chats (updated_at);
+
+  CREATE TABLE messages (
+    number INTEGER PRIMARY KEY,
+    chat TEXT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (chat, id)
+  ) STRICT;
+  CREATE VIRTUAL TABLE message_texts USING fts5 (
+    content, content='messages', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
+  );
+  CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
+    INSERT INTO message_texts (rowid, content) VALUES (new.number, new.content);
+  END;
+  CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
+    INSERT INTO message_texts (message_texts, rowid, content) VALUES ('delete', old.number, old.content);
+  END;
+  CREATE TRIGGER message_changed AFTER UPDATE OF content ON messages BEGIN
+    INSERT INTO message_texts (message_texts, rowid, content) VALUES ('delete', old.number, old.content);
+    INSERT INTO message_texts (rowid, content) VALUES (new.number, new.content);
+  END;
+
+  CREATE TABLE requests (id TEXT PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
+  CREATE INDEX requests_by_time ON requests (at);
+
+  CREATE TABLE metrics (
+    at INTEGER PRIMARY KEY,
+    tokens_per_second REAL NOT NULL,
+    ttft_p50 REAL,
+    ttft_p95 REAL,
+    running INTEGER NOT NULL,
+    queued INTEGER NOT NULL,
+    kv_usage REAL NOT NULL,
+    memory_bytes INTEGER NOT NULL
+  ) STRICT;
+  `,
+];

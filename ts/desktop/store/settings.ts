@@ -1,0 +1,68 @@
+/** What a person has set, kept in the database. */
+import { desktop } from '../../profiles/desktop.js';
+import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
+import type { Store } from './database.js';
+
+const DEFAULTS: Omit<Settings, 'hasHubToken'> = {
+  theme: 'system',
+  port: desktop.port,
+  startServerAtLaunch: false,
+  startAtLogin: false,
+  modelFolders: [],
+  hubEndpoint: null,
+  preventSleep: true,
+  logPrompts: false,
+  ttl: 0,
+  lastModel: null,
+  modelDefaults: {},
+};
+
+export class SettingsStore {
+  readonly #store: Store;
+  readonly #values: Map<string, unknown>;
+
+  constructor(store: Store) {
+    this.#store = store;
+    const rows = store.rows<{ name: string; value: string }>('SELECT name, value FROM settings');
+    this.#values = new Map(rows.map(({ name, value }) => [name, JSON.parse(value)]));
+  }
+
+  /** Without secrets. */
+  get current(): Settings {
+    const known = Object.entries(DEFAULTS).map(([name, value]) => [name, this.#values.get(name) ?? value]);
+    return { ...Object.fromEntries(known), hasHubToken: this.hubToken !== null };
+  }
+
+  get hubToken(): string | null {
+    return (this.#values.get('hubToken') as string | undefined) ?? null;
+  }
+
+  defaultsOf(model: string): LoadConfig {
+    const { modelDefaults } = this.current;
+    return Object.hasOwn(modelDefaults, model) ? (modelDefaults[model] as LoadConfig) : {};
+  }
+
+  /** `null` restores a default. */
+  change(change: SettingsChange): void {
+    this.#store.transaction(() => {
+      for (const [name, value] of Object.entries(change)) this.#set(name, value);
+    });
+  }
+
+  /** A value of the app's own, made by `make` where there is none yet. */
+  own(name: string, make: () => string): string {
+    const key = `app.${name}`;
+    if (!this.#values.has(key)) this.#set(key, make());
+    return this.#values.get(key) as string;
+  }
+
+  #set(name: string, value: unknown): void {
+    if (value === null) {
+      this.#store.run('DELETE FROM settings WHERE name = ?', name);
+      this.#values.delete(name);
+      return;
+    }
+    this.#store.run('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)', name, JSON.stringify(value));
+    this.#values.set(name, value);
+  }
+}

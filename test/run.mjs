@@ -28,6 +28,7 @@ const tiers = [
   { name: 'addon', limit: 5 * minute },
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
+  { name: 'desktop', limit: 10 * minute },
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },

@@ -35,7 +35,7 @@ test('the pages name only flags that there are, by their present names', () => {
 
 const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
 /** Files that start other programs, with the flags of those. */
-const starters = ['ts/desktop/window.ts'];
+const starters = ['ts/desktop/window.ts', 'ts/desktop/awake.ts'];
 // Pods are started by a command line, and clusters are reached by kubectl's.
 const lower = files('ts', /\.ts$/).filter(
   (file) => !/^ts\/(cli[/.]|cloud\/kubernetes\/)/.test(file) && !starters.includes(file),

@@ -58,6 +58,6 @@ export function sendBytes(url: string, bytes: string): Promise<string> {
 export function parseReply(reply: string): RawReply {
   const [head = '', body = ''] = reply.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+  const headers = Object.fromEntries(lines.map((line) => line.split(/: (.*)/, 2) as [string, string]));
   return { statusCode: Number(statusLine.split(' ')[1]), headers, body };
 }

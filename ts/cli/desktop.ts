@@ -1,9 +1,12 @@
 /** `chasqui desktop`: the desktop app, until its Quit or Ctrl-C. A second start shows the one that runs. */
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import { type Desktop, openDesktop } from '../desktop/desktop.js';
+import type { LoginStart } from '../desktop/login-start.js';
 import { InstanceLock } from '../desktop/single-instance.js';
 import { openWindow } from '../desktop/window.js';
+import { hubSettings } from '../hub/hub-settings.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl } from './curl-line.js';
 import { dataDir } from './data-dir.js';
@@ -48,6 +51,8 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
     models: options.model?.endsWith('.gguf') ? [path.resolve(options.model)] : [],
     demoModel: DEMO_MODEL,
     engine: {},
+    hub: (given) => hubSettings(process.env, given),
+    login: loginStart(),
     app: { optionNames: OPTION_NAMES },
     drainMs: shutdownTimeout * 1000,
     onQuit: quit,
@@ -61,6 +66,16 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
   stopOnSignals(stop, onStop, { hardStopMs: shutdownTimeout * 1000 + CLOSE_MS });
   if (options.startServer) await startServer(app, options);
   await show(baseUrl('127.0.0.1', app.port), app.token, folder, options);
+}
+
+function loginStart(): LoginStart {
+  const home = homedir();
+  return {
+    command: [process.execPath, path.resolve(process.argv[1] ?? ''), 'desktop', '--no-open'],
+    platform: process.platform,
+    home,
+    config: process.env.XDG_CONFIG_HOME || path.join(home, '.config'),
+  };
 }
 
 async function startServer({ app }: Desktop, { model, port }: DesktopOptions): Promise<void> {

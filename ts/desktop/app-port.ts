@@ -1,21 +1,42 @@
 /** The application at the app's own port: its pages, the management API, and completions for its chat. */
 import { existsSync } from 'node:fs';
 import fastifyStatic from '@fastify/static';
+import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
+import { toValidationError } from '../http/validation-error.js';
 import { desktop } from '../profiles/desktop.js';
+import type { RequestFields } from './desktop-log.js';
 import { guardApp } from './guard.js';
+import { chatsRoutes } from './routes/chats.js';
 import type { DesktopApp } from './routes/context.js';
+import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
 import { modelsRoutes } from './routes/models.js';
 import { optionsRoute } from './routes/options.js';
 import { serverRoutes } from './routes/server.js';
+import { settingsRoutes } from './routes/settings.js';
+import { watchingRoutes } from './routes/watching.js';
 
 /** Below it are the endpoints that every server of this mode has. */
 const COMPLETIONS_PATH = '/app';
 
-const ROUTES = [serverRoutes, modelsRoutes, optionsRoute, eventsRoute];
+const ROUTES = [
+  serverRoutes,
+  modelsRoutes,
+  downloadsRoutes,
+  optionsRoute,
+  settingsRoutes,
+  watchingRoutes,
+  chatsRoutes,
+  eventsRoute,
+];
+
+/** What the pages ask for all the time says nothing in a log. */
+export function isRoutine({ path = '', status = 0 }: RequestFields): boolean {
+  return status < 400 && !path.startsWith(`${COMPLETIONS_PATH}/`);
+}
 
 export interface AppPortSettings {
   /** The folder of the pages. */
@@ -39,10 +60,25 @@ export function buildAppPort(app: DesktopApp, { pages, token, port, options }: A
       fastify.register(async (scope) => {
         // The schemas of replies are for the documentation; Fastify would drop what they do not name.
         scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
+        readQueries(scope);
         for (const route of ROUTES) route(scope, app);
       });
       servePages(fastify, pages);
     },
+  });
+}
+
+/** What stands in a path or a query is text; bodies are checked as those of all servers are. */
+function readQueries(app: FastifyInstance): void {
+  const ajv = new Ajv({ coerceTypes: true, useDefaults: true, strict: true, allowUnionTypes: true, verbose: true });
+  const bodies = app.validatorCompiler;
+  app.setValidatorCompiler((route) => {
+    if (route.httpPart === 'body' && bodies !== undefined) return bodies(route);
+    const validate = ajv.compile(route.schema as object);
+    return (value: unknown) => {
+      if (validate(value)) return { value };
+      return { error: toValidationError((validate.errors as ErrorObject[])[0] as ErrorObject) };
+    };
   });
 }
 

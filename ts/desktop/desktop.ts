@@ -3,29 +3,45 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
+import type { HubSettings } from '../hub/hub-settings.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
 import { listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
-import { buildAppPort } from './app-port.js';
+import type { DownloadJob } from './api-types.js';
+import { buildAppPort, isRoutine } from './app-port.js';
+import { applySettings } from './apply-settings.js';
+import { Awake } from './awake.js';
+import { DesktopLog } from './desktop-log.js';
 import { DeveloperServer } from './developer-server.js';
 import { EventBus } from './event-bus.js';
+import { Hub } from './hub.js';
 import { Instances } from './instances.js';
 import { localFile } from './local-models.js';
+import type { LoginStart } from './login-start.js';
+import { MetricsClock } from './metrics-clock.js';
+import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
+import { ChatStore } from './store/chats.js';
 import { Store } from './store/database.js';
+import { MetricsHistory } from './store/metrics-history.js';
+import { RequestHistory } from './store/request-history.js';
 import { SettingsStore } from './store/settings.js';
 import { watchModels } from './watch-models.js';
 
 export interface DesktopSettings {
   /** The folder of what the app keeps. */
   dataDir: string;
+  /** Of the app's own port; the next one that is free where `anyAppPort` says so. */
   appPort: number;
   /** Files of models beside those that are found. */
   models: readonly string[];
   /** The model that comes with chasqui. */
   demoModel: string;
   engine: EngineSettings;
+  /** The hub as the environment says it, but for what is given. */
+  hub(given: Partial<HubSettings>): HubSettings;
+  login: LoginStart;
   /** Of both ports. */
   app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs'>;
   /** How long running replies may go on when the server is stopped. */
@@ -42,53 +58,161 @@ export interface Desktop {
 }
 
 const HOST = desktop.host;
-const PAGES = fileURLToPath(new URL('./ui', import.meta.url));
+/** The build puts them there, wherever this file is run from. */
+const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.url));
 
+/** Rejects with Node's own error when the app's port is not free. */
 export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {
+  const opened: Closers = [];
+  try {
+    const app = await openParts(settings, opened);
+    const token = app.settings.own('token', () => randomBytes(24).toString('base64url'));
+    const port = await openAppPort(app, token, settings, opened);
+    return { app, token, port, close: () => closeAll(opened) };
+  } catch (error) {
+    await closeAll(opened).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** In the order in which they were opened. */
+type Closers = (() => unknown)[];
+
+/** The last that was opened is closed first; all are closed, whatever happens on the way. */
+async function closeAll(opened: Closers): Promise<void> {
+  const errors: unknown[] = [];
+  for (let close = opened.pop(); close !== undefined; close = opened.pop()) {
+    try {
+      await close();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+async function openParts(settings: DesktopSettings, opened: Closers): Promise<DesktopApp> {
   const store = Store.open(settings.dataDir);
+  opened.push(() => store.close());
   const chosen = new SettingsStore(store);
-  const metrics = new Metrics();
   const events = new EventBus();
-  const options: AppOptions = { ...settings.app, metrics, drainMs: settings.drainMs };
+  const log = new DesktopLog(settings.dataDir, events);
+  const history = new RequestHistory(store);
+  const requests = new RequestTable(history, events);
+  const points = new MetricsHistory(store);
+  opened.push(() => [requests, history, points].map((part) => part.close()));
+  const hub = await openHub(settings, chosen, events, log);
+  opened.push(() => hub.close());
+  const metrics = new Metrics();
+  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics });
+  await instances.pool.start([]);
+  opened.push(() => instances.pool.close());
+  instances.know([...settings.models.map((file) => localFile(file)), localFile(settings.demoModel, 'builtin')]);
+  const clock = new MetricsClock(instances.pool, requests, points, events);
+  const awake = new Awake(() => chosen.current.preventSleep && (requests.size > 0 || hub.isBusy));
+  const stopWatching = watchModels(instances, events);
+  opened.push(() => [clock.stop(), awake.close(), stopWatching()]);
+  const app: DesktopApp = {
+    events,
+    instances,
+    server,
+    settings: chosen,
+    requests,
+    metrics: points,
+    log,
+    chats: new ChatStore(store),
+    hub,
+    applySettings: (change) => applySettings(app, settings.login, change),
+    quit: settings.onQuit,
+  };
+  return app;
+}
+
+interface ServerParts {
+  chosen: SettingsStore;
+  events: EventBus;
+  log: DesktopLog;
+  requests: RequestTable;
+  metrics: Metrics;
+}
+
+function makeServer(settings: DesktopSettings, { chosen, events, log, requests, metrics }: ServerParts) {
   const instances = new Instances({
-    engine: settings.engine,
+    engine: {
+      ...settings.engine,
+      onRestart: ({ end }) => log.say('error', `An engine ended: ${end.message}`),
+    },
     metrics,
     selected: () => server.selected,
     defaultsOf: (model) => chosen.defaultsOf(model),
     ttlMs: () => chosen.current.ttl * 1000,
-    onFailure: () => undefined,
+    onFailure: (id, error) => log.say('error', `${id} could not be loaded: ${(error as Error).message}`),
   });
+  const options: AppOptions = {
+    ...settings.app,
+    metrics,
+    drainMs: settings.drainMs,
+    requests: requests.observer({ app: false }),
+    log: log.forServer(() => chosen.current.logPrompts),
+  };
   const server: DeveloperServer = new DeveloperServer(
     {
       host: HOST,
       build: () => buildApp(instances.pool, desktop, options),
       load: (model, config) => instances.load(model, config),
       onStarted: (port, lastModel) => chosen.change({ port, lastModel }),
-      onChange: (state) => events.publish('server', state),
+      onChange: (state) => {
+        events.publish('server', state);
+        log.say(
+          'info',
+          state.address === null ? `Server: ${state.state}` : `Server: ${state.state} at ${state.address}`,
+        );
+      },
     },
     chosen.current.port,
   );
-  instances.know([...settings.models.map((file) => localFile(file)), localFile(settings.demoModel, 'builtin')]);
-  await instances.pool.start([]);
-  const token = chosen.own('token', () => randomBytes(24).toString('base64url'));
-  const app: DesktopApp = { events, instances, server, settings: chosen, quit: settings.onQuit };
-  let port = settings.appPort;
-  const appPort = buildAppPort(app, { pages: PAGES, token, port: () => port, options });
-  const stopWatching = watchModels(instances, events);
-  const close = async (): Promise<void> => {
-    stopWatching();
-    try {
-      await Promise.all([server.stop(), appPort.close()]);
-      await instances.pool.close();
-    } finally {
-      store.close();
-    }
+  return { instances, server };
+}
+
+function openHub(
+  { dataDir, hub }: DesktopSettings,
+  chosen: SettingsStore,
+  events: EventBus,
+  log: DesktopLog,
+): Promise<Hub> {
+  const given = (): Partial<HubSettings> => ({
+    ...(chosen.current.hubEndpoint !== null && { endpoint: chosen.current.hubEndpoint }),
+    ...(chosen.hubToken !== null && { token: chosen.hubToken }),
+  });
+  const onDownload = (job: DownloadJob) => {
+    events.publish('download', job);
+    if (job.finishedAt === null) return;
+    const why = job.error === null ? '' : `: ${job.error.message}`;
+    log.say(job.state === 'failed' ? 'error' : 'info', `Download of ${job.model}: ${job.state}${why}`);
   };
-  try {
-    port = await listenAt(appPort, HOST, settings.appPort);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { app, token, port, close };
+  return Hub.open(dataDir, () => hub(given()), onDownload);
+}
+
+async function openAppPort(
+  app: DesktopApp,
+  token: string,
+  { appPort, app: options, drainMs }: DesktopSettings,
+  opened: Closers,
+): Promise<number> {
+  let port = appPort;
+  const fastify = buildAppPort(app, {
+    pages: PAGES,
+    token,
+    port: () => port,
+    options: {
+      ...options,
+      drainMs,
+      requests: app.requests.observer({ app: true }),
+      log: app.log.forServer(() => app.settings.current.logPrompts, isRoutine),
+    },
+  });
+  // Both drain at the same time.
+  opened.push(() => Promise.all([app.server.stop(), fastify.close()]));
+  port = await listenAt(fastify, HOST, appPort);
+  return port;
 }

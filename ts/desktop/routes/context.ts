@@ -1,14 +1,27 @@
 /** What the routes of the management API are made of. */
-import type { Settings } from '../api-types.js';
+import type { SettingsChange } from '../api-types.js';
+import type { DesktopLog } from '../desktop-log.js';
 import type { DeveloperServer } from '../developer-server.js';
 import type { EventBus } from '../event-bus.js';
+import type { Hub } from '../hub.js';
 import type { Instances } from '../instances.js';
+import type { RequestTable } from '../request-table.js';
+import type { ChatStore } from '../store/chats.js';
+import type { MetricsHistory } from '../store/metrics-history.js';
+import type { SettingsStore } from '../store/settings.js';
 
 export interface DesktopApp {
   events: EventBus;
   instances: Instances;
   server: DeveloperServer;
-  settings: { readonly current: Settings };
+  settings: SettingsStore;
+  requests: RequestTable;
+  metrics: MetricsHistory;
+  log: DesktopLog;
+  chats: ChatStore;
+  hub: Hub;
+  /** Keeps the change, and has everything go by it. */
+  applySettings(change: SettingsChange): Promise<void>;
   /** Drains and ends the process. */
   quit(): void;
 }

@@ -8,7 +8,7 @@ import { appState, serverStart, serverState } from '../schemas/server.js';
 import type { DesktopApp } from './context.js';
 
 export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
-  const { server, instances, settings } = desktop;
+  const { server, instances, settings, hub } = desktop;
   const state = { schema: { summary: 'What fills the first paint', response: { 200: appState } } };
   app.get('/api/v1/state', state, async (): Promise<AppState> => {
     return {
@@ -16,7 +16,7 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
       server: server.state,
       machine: await readMachine(),
       models: instances.list(),
-      downloads: [],
+      downloads: hub.downloads.list(),
       settings: settings.current,
     };
   });

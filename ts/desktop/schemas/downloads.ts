@@ -21,7 +21,12 @@ export const downloadJob = Type.Object({
 });
 
 export const downloadBody = Type.Object(
-  { model: modelName, quantization: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })) },
+  {
+    model: modelName,
+    quantization: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    /** Even if this llama.cpp does not know the kind of model. */
+    any_architecture: Type.Optional(Type.Boolean()),
+  },
   { additionalProperties: false },
 );
 

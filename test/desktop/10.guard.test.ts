@@ -1,0 +1,166 @@
+// Who may use the app's port. Every page in every browser tab can send requests to it, so each way in is tried.
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { expectError } from '../support/expect-error.js';
+import { parseReply, type RawReply, sendBytes } from '../support/raw-client.js';
+import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+
+const guard = suite('guard of the app port');
+let app: RunningDesktop;
+
+guard.before(async () => {
+  app = await startDesktop();
+});
+
+guard.after(async () => {
+  await app.stop();
+  removeFolder(app.folder);
+});
+
+/** Sent as bytes, because `fetch` does not let a caller choose these headers. */
+async function ask(line: string, headers: Record<string, string>, body = ''): Promise<RawReply> {
+  const all = { host: new URL(app.url).host, connection: 'close', 'content-length': `${body.length}`, ...headers };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return parseReply(await sendBytes(app.url, `${line} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`));
+}
+
+const bearer = () => ({ authorization: `Bearer ${app.token}` });
+
+async function cookie(): Promise<string> {
+  const reply = await ask(`GET /?token=${app.token}`, {});
+  return (reply.headers['set-cookie'] ?? '').split(';')[0] as string;
+}
+
+const PATHS = [
+  'GET /',
+  'GET /api/v1/state',
+  'GET /api/v1/events',
+  'GET /api/v1/chats',
+  'GET /app/v1/models',
+  'GET /metrics',
+  'GET /health',
+  'GET /nothing',
+  'POST /api/v1/server/start',
+  'POST /app/v1/chat/completions',
+  'DELETE /api/v1/models',
+  'OPTIONS /api/v1/models/load',
+];
+
+guard('without the token there is nothing at any path, whether it exists or not', async () => {
+  for (const line of PATHS) {
+    expectError({ ...(await ask(line, {})) }, { status: 401, type: 'authentication_error', code: 'app_token_missing' });
+  }
+});
+
+guard('another token, and a cookie made of the token, are as good as none', async () => {
+  const refused = { status: 401, type: 'authentication_error', code: 'app_token_missing' };
+  for (const authorization of [`Bearer ${app.token}x`, 'Bearer', `Key ${app.token}`, `bearer ${app.token}`]) {
+    expectError(await ask('GET /api/v1/state', { authorization }), refused);
+  }
+  expectError(await ask('GET /api/v1/state', { cookie: `chasqui_app=${app.token}` }), refused);
+  expectError(await ask('GET /?token=', {}), refused);
+  expectError(await ask(`GET /?token=${app.token}x`, {}), refused);
+  expectError(await ask(`POST /?token=${app.token}`, {}), refused);
+  expectError(await ask(`GET /api/v1/state?token=${app.token}`, {}), refused);
+});
+
+guard('a command has the token, and a page its cookie', async () => {
+  assert.is((await ask('GET /api/v1/state', bearer())).statusCode, 200);
+  assert.is((await ask('GET /api/v1/state', { cookie: await cookie() })).statusCode, 200);
+  assert.is((await ask('GET /api/v1/state', { cookie: `a=b; ${await cookie()}; c=d` })).statusCode, 200);
+});
+
+guard(
+  'the opening address gives a cookie that no script and no other site gets, and leaves the token behind',
+  async () => {
+    const reply = await ask(`GET /?token=${app.token}`, {});
+    assert.is(reply.statusCode, 303);
+    assert.is(reply.headers.location, '/');
+    const given = reply.headers['set-cookie'] ?? '';
+    assert.match(given, /; HttpOnly; SameSite=Strict;/);
+    assert.not.ok(given.includes(app.token));
+  },
+);
+
+guard(
+  'from a page of another site the opening address leads on by a page, because a redirect would lose the cookie',
+  async () => {
+    const reply = await ask(`GET /?token=${app.token}`, { 'sec-fetch-site': 'cross-site' });
+    assert.is(reply.statusCode, 200);
+    assert.match(reply.body, /http-equiv="refresh"/);
+    assert.match(reply.headers['set-cookie'] ?? '', /^chasqui_app=/);
+  },
+);
+
+guard('a page whose own name leads here gets nothing, even with the token', async () => {
+  const refused = { status: 403, type: 'permission_error', code: 'host_not_allowed' };
+  const { port } = new URL(app.url);
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    'localhost',
+    '127.0.0.1:1',
+    `localhost.evil.example:${port}`,
+  ]) {
+    expectError(await ask('GET /api/v1/state', { ...bearer(), host }), refused);
+    expectError(await ask(`GET /?token=${app.token}`, { host }), refused);
+  }
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
+    assert.is((await ask('GET /api/v1/state', { ...bearer(), host })).statusCode, 200, host);
+  }
+});
+
+guard('a page of another origin gets nothing, though the browser sends the cookie along', async () => {
+  const refused = { status: 403, type: 'permission_error', code: 'origin_not_allowed' };
+  const known = { cookie: await cookie() };
+  const { port } = new URL(app.url);
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    'http://127.0.0.1:3000',
+    `https://127.0.0.1:${port}`,
+    'http://localhost:1234',
+  ]) {
+    expectError(await ask('POST /api/v1/server/stop', { ...known, origin }), refused);
+    expectError(await ask('GET /api/v1/state', { ...bearer(), origin }), refused);
+  }
+  assert.is((await ask('GET /api/v1/state', { ...known, origin: app.url })).statusCode, 200);
+});
+
+guard('what another page embeds comes without an origin and is known by where it comes from', async () => {
+  const known = { cookie: await cookie() };
+  for (const site of ['cross-site', 'same-site']) {
+    const reply = await ask('GET /api/v1/state', { ...known, 'sec-fetch-site': site });
+    expectError(reply, { status: 403, type: 'permission_error', code: 'origin_not_allowed' });
+  }
+  for (const site of ['same-origin', 'none']) {
+    assert.is((await ask('GET /api/v1/state', { ...known, 'sec-fetch-site': site })).statusCode, 200);
+  }
+});
+
+guard('a form of another page cannot have a body read: only JSON is', async () => {
+  const headers = { ...bearer(), 'content-type': 'text/plain' };
+  const reply = await ask('POST /api/v1/models/load', headers, '{"model":"chasqui-demo"}');
+  expectError(reply, { status: 415, code: 'unsupported_media_type' });
+});
+
+guard('pages may load nothing from elsewhere, and be shown in no other page', async () => {
+  const { headers } = await ask('GET /', bearer());
+  const policy = headers['content-security-policy'] ?? '';
+  assert.match(policy, /default-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.not.match(policy, /unsafe|\*/);
+  assert.is(headers['x-content-type-options'], 'nosniff');
+  assert.is(headers['access-control-allow-origin'], undefined);
+});
+
+guard('the token is in a file that nobody else can read', async () => {
+  for (const name of ['desktop.json', 'desktop.db']) {
+    assert.is(statSync(path.join(app.folder, name)).mode & 0o777, 0o600, name);
+  }
+  assert.not.match(app.child.output.stderr, new RegExp(app.token));
+});
+
+guard.run();

@@ -1,0 +1,24 @@
+/** A change of the settings: what follows from it, besides being kept. */
+import { completeLoadOptions } from '../engine/load-options.js';
+import type { SettingsChange } from './api-types.js';
+import { type LoginStart, setLoginStart } from './login-start.js';
+import type { DesktopApp } from './routes/context.js';
+
+type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub'>;
+
+/** Nothing is changed where a part of it cannot be. */
+export async function applySettings(
+  { settings, events, hub }: Parts,
+  login: LoginStart,
+  change: SettingsChange,
+): Promise<void> {
+  for (const options of Object.values(change.modelDefaults ?? {})) completeLoadOptions(options);
+  const before = settings.current;
+  if (change.startAtLogin !== undefined && change.startAtLogin !== before.startAtLogin) {
+    setLoginStart(login, change.startAtLogin);
+  }
+  const { hubToken: tokenBefore } = settings;
+  settings.change(change);
+  if (settings.hubToken !== tokenBefore || settings.current.hubEndpoint !== before.hubEndpoint) await hub.reopen();
+  events.publish('settings', settings.current);
+}

@@ -1,0 +1,177 @@
+/** The live table of requests: what is being asked of this computer's models, by whom, and how far it is. */
+import type { FastifyRequest } from 'fastify';
+import { ChasquiError } from '../errors.js';
+import type { RequestObserver } from '../http/context.js';
+import type { RequestRecord } from '../metrics/request-record.js';
+import type { RequestRow } from './api-types.js';
+import type { EventBus } from './event-bus.js';
+import type { RequestHistory } from './store/request-history.js';
+
+interface Live {
+  record: RequestRecord;
+  client: string;
+  cancel(): void;
+  /** When its first token was seen, as `performance.now()`. */
+  firstTokenAt: number | null;
+  told: string;
+}
+
+const MAX_CLIENT_LENGTH = 100;
+/** Each row changes at most so often. */
+const TELL_EVERY_MS = 200;
+/** How long times to first tokens count for the percentiles. */
+const RECENT_MS = 60_000;
+const MAX_RECENT = 2000;
+
+/** A model is asked by `POST`; the paths of the management API are none that ask one. */
+const NOT_ASKING = /^\/(api|models)\//;
+
+export class RequestTable {
+  readonly #live = new Map<string, Live>();
+  readonly #history: RequestHistory;
+  readonly #events: EventBus;
+  readonly #firstTokens: { at: number; ms: number }[] = [];
+  #endedTokens = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(history: RequestHistory, events: EventBus) {
+    this.#history = history;
+    this.#events = events;
+  }
+
+  /** `app`: the requests are those of the app's own chat. */
+  observer({ app }: { app: boolean }): RequestObserver {
+    return {
+      began: (record, request, cancel) => {
+        const { method, endpoint, id } = record.arrival;
+        if (method !== 'POST' || endpoint === null || NOT_ASKING.test(endpoint)) return;
+        const client = app && fromPage(request) ? 'app' : nameOf(request);
+        const live: Live = { record, client, cancel, firstTokenAt: null, told: '' };
+        this.#live.set(id, live);
+        this.#tell(live);
+        this.#watch();
+      },
+      ended: (record) => this.#end(record),
+    };
+  }
+
+  /** How many requests are not over. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** The tokens of all completions since the app was started. */
+  get generatedTokens(): number {
+    let sum = this.#endedTokens;
+    for (const { record } of this.#live.values()) sum += record.generatedTokens;
+    return sum;
+  }
+
+  /** Milliseconds to the first tokens of the last minute, sorted. */
+  recentFirstTokens(now = Date.now()): number[] {
+    const recent = this.#firstTokens;
+    while (recent[0] !== undefined && recent[0].at < now - RECENT_MS) recent.shift();
+    return recent.map(({ ms }) => ms).sort((one, other) => one - other);
+  }
+
+  /** The newest first, those that run before the others. */
+  list(limit: number): RequestRow[] {
+    const live = [...this.#live.values()].reverse().map(toRow);
+    return [...live, ...this.#history.list(limit)].slice(0, limit);
+  }
+
+  /** Ends a request with an error for its client. @throws {ChasquiError} `not_found`: it is over, or never was. */
+  cancel(id: string): void {
+    const live = this.#live.get(id);
+    if (live === undefined) throw new ChasquiError('not_found', 'No request with this id is being computed.', 'id');
+    live.cancel();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #end(record: RequestRecord): void {
+    const live = this.#live.get(record.arrival.id);
+    if (live === undefined) return;
+    this.#live.delete(record.arrival.id);
+    this.#endedTokens += record.generatedTokens;
+    if (record.firstTokenMs !== null) {
+      this.#firstTokens.push({ at: Date.now(), ms: record.firstTokenMs });
+      if (this.#firstTokens.length > MAX_RECENT) this.#firstTokens.shift();
+    }
+    const row = this.#tell(live);
+    this.#history.add(row);
+  }
+
+  /** While requests run. */
+  #watch(): void {
+    this.#timer ??= setInterval(() => {
+      for (const live of this.#live.values()) {
+        if (live.record.firstTokenMs !== null) live.firstTokenAt ??= performance.now();
+        if (this.#events.isWatched) this.#tell(live);
+      }
+      if (this.#live.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }, TELL_EVERY_MS);
+  }
+
+  #tell(live: Live): RequestRow {
+    const row = toRow(live);
+    const { durationMs: _duration, ...changing } = row;
+    const text = JSON.stringify(changing);
+    if (text !== live.told) this.#events.publish('request', row);
+    live.told = text;
+    return row;
+  }
+}
+
+function toRow({ record, client, firstTokenAt }: Live): RequestRow {
+  const { arrival, model, promptTokens, cachedTokens, generatedTokens, firstTokenMs, durationMs, status } = record;
+  return {
+    id: arrival.id,
+    at: record.arrivedAt,
+    endpoint: arrival.endpoint ?? arrival.path,
+    model,
+    state: stateOf(record),
+    prefill: firstTokenMs === null && generatedTokens === 0 ? 0 : 1,
+    promptTokens,
+    cachedTokens,
+    completionTokens: generatedTokens,
+    tokensPerSecond: speedOf(record, firstTokenAt),
+    ttftMs: rounded(firstTokenMs),
+    durationMs: rounded(durationMs ?? Date.now() - record.arrivedAt),
+    status: durationMs === null ? null : status,
+    error: record.errorCode,
+    client,
+  };
+}
+
+function stateOf({ durationMs, errorCode, model, firstTokenMs }: RequestRecord): RequestRow['state'] {
+  if (errorCode === 'client_closed_request' || errorCode === 'request_cancelled') return 'cancelled';
+  if (errorCode !== null) return 'failed';
+  if (durationMs !== null) return 'done';
+  if (model === null) return 'waiting';
+  return firstTokenMs === null ? 'prefill' : 'decode';
+}
+
+/** The first token is the work of prefill. */
+function speedOf({ timings, generatedTokens }: RequestRecord, firstTokenAt: number | null): number | null {
+  if (generatedTokens < 2) return null;
+  const ms = timings?.predictedMs ?? (firstTokenAt === null ? 0 : performance.now() - firstTokenAt);
+  return ms <= 0 ? null : Math.round(((generatedTokens - 1) * 10_000) / ms) / 10;
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
+
+/** Only a page has the cookie; commands have a token. */
+function fromPage({ headers }: FastifyRequest): boolean {
+  return headers.authorization === undefined;
+}
+
+function nameOf({ headers }: FastifyRequest): string {
+  return (headers['user-agent'] ?? '').slice(0, MAX_CLIENT_LENGTH) || 'unknown';
+}

@@ -1,0 +1,73 @@
+/** The history of chats. */
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { Chat, ChatChange, ChatMessages } from '../api-types.js';
+import { fileName, toMarkdown } from '../chat-export.js';
+import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';
+import type { DesktopApp } from './context.js';
+
+/** Room for some images in full size. */
+const BODY_LIMIT = 48 * 2 ** 20;
+
+const params = Type.Object({ id: Type.String({ maxLength: 64 }) });
+const searchQuery = Type.Object({ text: Type.String({ maxLength: 500, default: '' }) });
+const exportQuery = Type.Object({ format: Type.Enum(['md', 'json'], { default: 'md' }) });
+
+interface ById {
+  Params: { id: string };
+}
+
+export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
+  const list = { summary: 'Chats, or those with a text', querystring: searchQuery, response: { 200: chatList } };
+  app.get<{ Querystring: { text: string } }>('/api/v1/chats', { schema: list }, async ({ query }) => {
+    return { chats: chats.list(query.text) };
+  });
+
+  const create = { summary: 'Begin a chat', body: chatChange, response: { 201: chat } };
+  app.post<{ Body: ChatChange }>(
+    '/api/v1/chats',
+    { schema: create, bodyLimit: BODY_LIMIT },
+    async ({ body }, reply) => {
+      return reply.code(201).send(chats.create(body));
+    },
+  );
+
+  const read = { summary: 'A chat with all its branches', params, response: { 200: chat } };
+  app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }): Promise<Chat> => chats.read(id));
+
+  const change = { summary: 'Change any part of a chat', params, body: chatChange, response: { 200: chat } };
+  app.put<ById & { Body: ChatChange }>(
+    '/api/v1/chats/:id',
+    { schema: change, bodyLimit: BODY_LIMIT },
+    async ({ params: { id }, body }): Promise<Chat> => chats.change(id, body),
+  );
+
+  const add = { summary: 'Add messages to a chat, or replace them', params, body: chatMessages };
+  app.post<ById & { Body: ChatMessages }>(
+    '/api/v1/chats/:id/messages',
+    { schema: add, bodyLimit: BODY_LIMIT },
+    async ({ params: { id }, body }, reply) => {
+      chats.addMessages(id, body);
+      return reply.code(204).send();
+    },
+  );
+
+  const remove = { summary: 'Delete a chat', params };
+  app.delete<ById>('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
+    chats.delete(id);
+    return reply.code(204).send();
+  });
+
+  const exported = { summary: 'A chat as a document', params, querystring: exportQuery };
+  app.get<ById & { Querystring: { format: 'md' | 'json' } }>(
+    '/api/v1/chats/:id/export',
+    { schema: exported },
+    async ({ params: { id }, query: { format } }, reply) => {
+      const found = chats.read(id);
+      reply.type(format === 'md' ? 'text/markdown; charset=utf-8' : 'application/json; charset=utf-8');
+      reply.header('content-disposition', `attachment; filename="${fileName(found, format)}"`);
+      const text = format === 'md' ? toMarkdown(found) : `${JSON.stringify(found, null, 2)}\n`;
+      return reply.serializer((document: string) => document).send(text);
+    },
+  );
+}

@@ -1,0 +1,49 @@
+/** What the Developer view watches, as lists: requests, points of the plots, lines of the log. */
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { logLine, metricsPoint, requestRow } from '../schemas/requests.js';
+import { toCsv } from '../store/metrics-history.js';
+import type { DesktopApp } from './context.js';
+
+const limit = (otherwise: number, maximum: number) =>
+  Type.Object({ limit: Type.Integer({ minimum: 1, maximum, default: otherwise }) });
+
+const requestsQuery = limit(100, 1000);
+const logsQuery = limit(500, 2000);
+const metricsQuery = Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: 3600, default: 3600 }) });
+const idParams = Type.Object({ id: Type.String({ maxLength: 100 }) });
+
+type Query<Schema extends Parameters<typeof Type.Partial>[0]> = { Querystring: Static<Schema> };
+
+export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }: DesktopApp): void {
+  const rows = Type.Object({ requests: Type.Array(requestRow) });
+  const table = { summary: 'Requests, the newest first', querystring: requestsQuery, response: { 200: rows } };
+  app.get<Query<typeof requestsQuery>>('/api/v1/requests', { schema: table }, async ({ query }) => {
+    return { requests: requests.list(query.limit) };
+  });
+
+  const cancelled = Type.Object({ id: Type.String() });
+  const cancel = { summary: 'End a request that is being computed', params: idParams, response: { 200: cancelled } };
+  app.post<{ Params: { id: string } }>('/api/v1/requests/:id/cancel', { schema: cancel }, async ({ params }) => {
+    requests.cancel(params.id);
+    return { id: params.id };
+  });
+
+  const points = Type.Object({ points: Type.Array(metricsPoint) });
+  const plots = { summary: 'The points of the plots', querystring: metricsQuery, response: { 200: points } };
+  app.get<Query<typeof metricsQuery>>('/api/v1/metrics', { schema: plots }, async ({ query }) => {
+    return { points: metrics.list(query.seconds) };
+  });
+
+  const csv = { summary: 'The points of the plots as a table', querystring: metricsQuery };
+  app.get<Query<typeof metricsQuery>>('/api/v1/metrics.csv', { schema: csv }, async ({ query }, reply) => {
+    reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="chasqui-metrics.csv"');
+    return reply.serializer((text: string) => text).send(toCsv(metrics.list(query.seconds)));
+  });
+
+  const lines = Type.Object({ lines: Type.Array(logLine) });
+  const logs = { summary: 'The log, the newest line last', querystring: logsQuery, response: { 200: lines } };
+  app.get<Query<typeof logsQuery>>('/api/v1/logs', { schema: logs }, async ({ query }) => ({
+    lines: log.list(query.limit),
+  }));
+}

@@ -1,0 +1,189 @@
+/** Chats and their messages, with a search through the texts of all. */
+import { randomUUID } from 'node:crypto';
+import { ChasquiError } from '../../errors.js';
+import type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from '../api-types.js';
+import type { SqlValue, Store } from './database.js';
+
+const MAX_CHATS = 20_000;
+const MAX_LISTED = 1000;
+const MAX_WORDS = 20;
+const SNIPPET_WORDS = 16;
+/** Messages that a search looks at. */
+const MAX_HITS = 5000;
+
+interface ChatRow {
+  id: string;
+  title: string;
+  model: string | null;
+  system_prompt: string;
+  settings: string;
+  current: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+interface ListedRow extends ChatRow {
+  messages: number;
+  snippet: string | null;
+}
+
+export class ChatStore {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The one that was changed last comes first. With a text: those that have all its words in a message or the title. */
+  list(text = ''): ListedChat[] {
+    const match = toMatch(text);
+    const rows = match === null ? this.#all() : this.#matching(match, text.trim());
+    return rows.map(toListed);
+  }
+
+  create(change: ChatChange): Chat {
+    const [{ count } = { count: 0 }] = this.#store.rows<{ count: number }>('SELECT count(*) AS count FROM chats');
+    if (count >= MAX_CHATS) {
+      throw new ChasquiError('invalid_value', `There are ${MAX_CHATS} chats: delete some before you begin another.`);
+    }
+    const id = randomUUID();
+    const now = Date.now();
+    this.#store.transaction(() => {
+      this.#store.run(
+        "INSERT INTO chats (id, title, system_prompt, settings, created_at, updated_at) VALUES (?, '', '', '{}', ?, ?)",
+        id,
+        now,
+        now,
+      );
+      this.#change(id, change);
+    });
+    return this.read(id);
+  }
+
+  /** @throws {ChasquiError} `not_found` */
+  read(id: string): Chat {
+    const row = this.#row(id);
+    const messages = this.#store.rows<{ content: string; body: string }>(
+      'SELECT content, body FROM messages WHERE chat = ? ORDER BY position',
+      id,
+    );
+    return {
+      id,
+      title: row.title,
+      model: row.model,
+      systemPrompt: row.system_prompt,
+      settings: JSON.parse(row.settings),
+      messages: messages.map(({ content, body }) => ({ ...JSON.parse(body), content }) as ChatMessage),
+      current: row.current,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    };
+  }
+
+  /** What is absent stays as it is; messages that are there replace all. @throws {ChasquiError} `not_found` */
+  change(id: string, change: ChatChange): Chat {
+    this.#row(id);
+    this.#store.transaction(() => this.#change(id, change));
+    return this.read(id);
+  }
+
+  /** Adds messages, or replaces those with the same ids. @throws {ChasquiError} `not_found` */
+  addMessages(id: string, { messages, current }: ChatMessages): void {
+    this.#row(id);
+    this.#store.transaction(() => {
+      this.#putMessages(id, messages);
+      this.#change(id, current === undefined ? {} : { current });
+    });
+  }
+
+  /** @throws {ChasquiError} `not_found` */
+  delete(id: string): void {
+    this.#row(id);
+    this.#store.run('DELETE FROM chats WHERE id = ?', id);
+  }
+
+  #row(id: string): ChatRow {
+    const [row] = this.#store.rows<ChatRow>('SELECT * FROM chats WHERE id = ?', id);
+    if (row === undefined) throw new ChasquiError('not_found', 'There is no chat with this id.', 'id');
+    return row;
+  }
+
+  #change(id: string, { messages, ...change }: ChatChange): void {
+    const columns: [string, SqlValue][] = [['updated_at', Date.now()]];
+    if (change.title !== undefined) columns.push(['title', change.title]);
+    if (change.model !== undefined) columns.push(['model', change.model]);
+    if (change.systemPrompt !== undefined) columns.push(['system_prompt', change.systemPrompt]);
+    if (change.settings !== undefined) columns.push(['settings', JSON.stringify(change.settings)]);
+    if (change.current !== undefined) columns.push(['current', change.current]);
+    const sets = columns.map(([name]) => `${name} = ?`).join(', ');
+    this.#store.run(`UPDATE chats SET ${sets} WHERE id = ?`, ...columns.map(([, value]) => value), id);
+    if (messages === undefined) return;
+    const kept = JSON.stringify(messages.map((message) => message.id));
+    this.#store.run('DELETE FROM messages WHERE chat = ? AND id NOT IN (SELECT value FROM json_each(?))', id, kept);
+    this.#putMessages(id, messages);
+  }
+
+  #putMessages(chat: string, messages: readonly ChatMessage[]): void {
+    for (const { content, ...body } of messages) {
+      this.#store.run(
+        `INSERT INTO messages (chat, id, position, content, body)
+         VALUES (?1, ?2, (SELECT coalesce(max(position), 0) + 1 FROM messages WHERE chat = ?1), ?3, ?4)
+         ON CONFLICT (chat, id) DO UPDATE SET content = excluded.content, body = excluded.body`,
+        chat,
+        body.id,
+        content,
+        JSON.stringify(body),
+      );
+    }
+  }
+
+  #all(): ListedRow[] {
+    return this.#store.rows<ListedRow>(
+      `SELECT *, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, NULL AS snippet
+       FROM chats ORDER BY updated_at DESC, id LIMIT ?`,
+      MAX_LISTED,
+    );
+  }
+
+  #matching(match: string, title: string): ListedRow[] {
+    return this.#store.rows<ListedRow>(
+      `WITH hits AS (
+         SELECT messages.chat AS chat, found.snippet AS snippet, min(found.score)
+         FROM (
+           SELECT rowid AS number, rank AS score,
+                  snippet(message_texts, 0, char(2), char(3), '…', ${SNIPPET_WORDS}) AS snippet
+           FROM message_texts WHERE message_texts MATCH ?1 ORDER BY rank LIMIT ${MAX_HITS}
+         ) AS found
+         JOIN messages ON messages.number = found.number
+         GROUP BY messages.chat
+       )
+       SELECT chats.*, (SELECT count(*) FROM messages WHERE chat = chats.id) AS messages, hits.snippet AS snippet
+       FROM chats LEFT JOIN hits ON hits.chat = chats.id
+       WHERE hits.chat IS NOT NULL OR instr(lower(chats.title), lower(?2)) > 0
+       ORDER BY chats.updated_at DESC, chats.id LIMIT ?3`,
+      match,
+      title,
+      MAX_LISTED,
+    );
+  }
+}
+
+/** Words as FTS5 takes them, whatever signs they have; the last may be unfinished. `null`: there is none. */
+function toMatch(text: string): string | null {
+  const words = text.match(/[\p{L}\p{N}\p{M}]+/gu)?.slice(0, MAX_WORDS) ?? [];
+  return words.length === 0
+    ? null
+    : words.map((word, index) => `"${word}"${index === words.length - 1 ? '*' : ''}`).join(' ');
+}
+
+function toListed(row: ListedRow): ListedChat {
+  return {
+    id: row.id,
+    title: row.title,
+    model: row.model,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    messageCount: row.messages,
+    snippet: row.snippet,
+  };
+}

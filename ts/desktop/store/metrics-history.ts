@@ -1,0 +1,82 @@
+/** The points of the last hour, for the plots. */
+import type { MetricsPoint } from '../api-types.js';
+import type { SqlValue, Store } from './database.js';
+
+const HOUR_MS = 3600 * 1000;
+const WRITE_EVERY = 10;
+
+interface Row {
+  at: number;
+  tokens_per_second: number;
+  ttft_p50: number | null;
+  ttft_p95: number | null;
+  running: number;
+  queued: number;
+  kv_usage: number;
+  memory_bytes: number;
+}
+
+export class MetricsHistory {
+  readonly #store: Store;
+  #unwritten: MetricsPoint[] = [];
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  add(point: MetricsPoint): void {
+    this.#unwritten.push(point);
+    if (this.#unwritten.length >= WRITE_EVERY) this.#write();
+  }
+
+  /** The oldest first. */
+  list(seconds: number): MetricsPoint[] {
+    const since = Date.now() - seconds * 1000;
+    const rows = this.#store.rows<Row>('SELECT * FROM metrics WHERE at >= ? ORDER BY at', since);
+    return [...rows.map(toPoint), ...this.#unwritten.filter(({ at }) => at >= since)];
+  }
+
+  close(): void {
+    this.#write();
+  }
+
+  #write(): void {
+    const points = this.#unwritten;
+    this.#unwritten = [];
+    if (points.length === 0) return;
+    this.#store.transaction(() => {
+      for (const point of points) {
+        this.#store.run('INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...toValues(point));
+      }
+      this.#store.run('DELETE FROM metrics WHERE at < ?', Date.now() - HOUR_MS);
+    });
+  }
+}
+
+function toValues(point: MetricsPoint): SqlValue[] {
+  const { at, tokensPerSecond, ttftP50, ttftP95, running, queued, kvUsage, memoryBytes } = point;
+  return [at, tokensPerSecond, ttftP50, ttftP95, running, queued, kvUsage, memoryBytes];
+}
+
+function toPoint(row: Row): MetricsPoint {
+  return {
+    at: row.at,
+    tokensPerSecond: row.tokens_per_second,
+    ttftP50: row.ttft_p50,
+    ttftP95: row.ttft_p95,
+    running: row.running,
+    queued: row.queued,
+    kvUsage: row.kv_usage,
+    memoryBytes: row.memory_bytes,
+  };
+}
+
+const CSV_HEAD = 'time,tokens_per_second,ttft_p50_ms,ttft_p95_ms,running,queued,kv_usage,memory_bytes';
+
+export function toCsv(points: readonly MetricsPoint[]): string {
+  const lines = points.map((point) => {
+    const [at, ...values] = toValues(point);
+    return [new Date(at as number).toISOString(), ...values.map((value) => value ?? '')].join(',');
+  });
+  return `${[CSV_HEAD, ...lines].join('\n')}\n`;
+}

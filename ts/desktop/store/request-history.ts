@@ -1,0 +1,57 @@
+/** The requests of the last day, for the table. */
+import type { RequestRow } from '../api-types.js';
+import type { Store } from './database.js';
+
+const DAY_MS = 24 * 3600 * 1000;
+const MAX_ROWS = 10_000;
+/** They are written together, because a busy server ends hundreds a second. */
+const WRITE_EVERY_MS = 1000;
+
+export class RequestHistory {
+  readonly #store: Store;
+  #unwritten: RequestRow[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  add(row: RequestRow): void {
+    this.#unwritten.push(row);
+    if (this.#unwritten.length > MAX_ROWS) this.#unwritten.shift();
+    this.#timer ??= setTimeout(() => this.#write(), WRITE_EVERY_MS);
+  }
+
+  /** The newest first. */
+  list(limit: number): RequestRow[] {
+    const rows = this.#store.rows<{ row: string }>('SELECT row FROM requests ORDER BY at DESC, id LIMIT ?', limit);
+    return [...this.#unwritten.toReversed(), ...rows.map(({ row }) => JSON.parse(row) as RequestRow)].slice(0, limit);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#write();
+  }
+
+  #write(): void {
+    this.#timer = undefined;
+    const rows = this.#unwritten;
+    this.#unwritten = [];
+    if (rows.length === 0) return;
+    this.#store.transaction(() => {
+      for (const row of rows) {
+        this.#store.run(
+          'INSERT OR REPLACE INTO requests (id, at, row) VALUES (?, ?, ?)',
+          row.id,
+          row.at,
+          JSON.stringify(row),
+        );
+      }
+      this.#store.run('DELETE FROM requests WHERE at < ?', Date.now() - DAY_MS);
+      this.#store.run(
+        'DELETE FROM requests WHERE id IN (SELECT id FROM requests ORDER BY at DESC LIMIT -1 OFFSET ?)',
+        MAX_ROWS,
+      );
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ChatMessage } from '../../../ts/desktop/api-types.js';
+import { fileName, shownBranch, toMarkdown } from '../../../ts/desktop/chat-export.js';
+import { ChatStore } from '../../../ts/desktop/store/chats.js';
+import { Store } from '../../../ts/desktop/store/database.js';
+
+const chats = suite('chats');
+const folder = mkdtempSync(path.join(tmpdir(), 'chasqui-chats-'));
+const store = Store.open(folder);
+const history = new ChatStore(store);
+
+chats.after(() => {
+  store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function said(id: string, parent: string | null, content: string, more: Partial<ChatMessage> = {}): ChatMessage {
+  return { id, parent, role: parent === null ? 'user' : 'assistant', content, ...more };
+}
+
+const ids = (text: string) => history.list(text).map(({ id }) => id);
+
+chats('a chat comes back as it was put, images and numbers included', () => {
+  const image = 'data:image/png;base64,AAAA';
+  const messages = [
+    said('a', null, 'What is this?', { images: [image] }),
+    said('b', 'a', 'A cat.', { stats: { speed: 12.5 } }),
+  ];
+  const made = history.create({ title: 'Cats', model: 'demo', messages, current: 'b', settings: { temperature: 0.5 } });
+  const read = history.read(made.id);
+  assert.equal(read, made);
+  assert.equal(read.messages, messages);
+  assert.equal([read.title, read.model, read.current, read.systemPrompt], ['Cats', 'demo', 'b', '']);
+  history.delete(made.id);
+});
+
+chats('a change leaves what it does not name, and messages that are not named any more are gone', () => {
+  const { id } = history.create({ title: 'One', messages: [said('a', null, 'one'), said('b', 'a', 'two')] });
+  history.change(id, { title: 'Two' });
+  assert.is(history.read(id).messages.length, 2);
+  history.change(id, { messages: [said('b', null, 'only'), said('c', 'b', 'three')] });
+  assert.equal(
+    history.read(id).messages.map(({ id: each, content }) => [each, content]),
+    [
+      ['b', 'only'],
+      ['c', 'three'],
+    ],
+  );
+  history.addMessages(id, { messages: [said('c', 'b', 'changed'), said('d', 'c', 'four')], current: 'd' });
+  assert.equal(
+    history.read(id).messages.map(({ content }) => content),
+    ['only', 'changed', 'four'],
+  );
+  assert.is(history.read(id).current, 'd');
+  history.delete(id);
+  assert.throws(() => history.read(id), /no chat/);
+});
+
+chats('a text is found in any message of any branch, by whole words and the beginning of the last', () => {
+  const messages = [
+    said('a', null, 'How do llamas sleep?'),
+    said('b', 'a', 'Standing.'),
+    said('c', 'a', 'They lie down in grass.'),
+  ];
+  const one = history.create({ title: 'Animals', messages, current: 'b' });
+  const other = history.create({ title: 'Études', messages: [said('a', null, 'Où est la façade?')] });
+  assert.equal(ids('grass'), [one.id]);
+  assert.equal(ids('lie gra'), [one.id]);
+  assert.equal(ids('gra lie'), [], 'only the last word may be unfinished');
+  assert.equal(ids('facade'), [other.id], 'accents are no hindrance');
+  assert.equal(ids('animal'), [one.id], 'titles are searched, too');
+  assert.equal(ids('nowhere'), []);
+  assert.is(history.list('grass')[0]?.snippet, 'They lie down in \u0002grass\u0003.');
+  for (const text of ['"', "'; DROP TABLE chats", 'NEAR(', 'a AND', '*', 'content:grass OR', '\u0000', '()'])
+    history.list(text);
+  history.change(one.id, { messages: [said('a', null, 'Nothing of that.')] });
+  assert.equal(ids('grass'), [], 'what is deleted is not found');
+  history.delete(one.id);
+  assert.equal(ids('nothing'), []);
+  history.delete(other.id);
+});
+
+chats('without a text all are listed, the one that was changed last first', async () => {
+  const first = history.create({ title: 'first', messages: [said('a', null, 'x')] });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const second = history.create({ title: 'second' });
+  assert.equal(ids(''), [second.id, first.id]);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  history.change(first.id, { title: 'again' });
+  assert.equal(ids('  '), [first.id, second.id]);
+  assert.equal([history.list()[0]?.messageCount, history.list()[1]?.messageCount], [1, 0]);
+  for (const { id } of [first, second]) history.delete(id);
+});
+
+chats('a change that fails half-way changes nothing', () => {
+  const { id } = history.create({ title: 'kept', messages: [said('a', null, 'kept')] });
+  const broken = { id: 'b', parent: 'a', role: 'user', content: null } as unknown as ChatMessage;
+  assert.throws(() => history.change(id, { title: 'lost', messages: [said('a', null, 'lost'), broken] }));
+  assert.is(history.read(id).title, 'kept');
+  assert.is(history.read(id).messages[0]?.content, 'kept');
+  history.delete(id);
+});
+
+chats('a document has the branch that is shown', () => {
+  const messages = [said('a', null, 'Hello'), said('b', 'a', 'One'), said('c', 'a', 'Two', { model: 'demo' })];
+  const chat = history.create({ title: 'A/B: tést', systemPrompt: 'Be brief.\nAlways.', messages, current: 'c' });
+  assert.equal(
+    shownBranch(chat).map(({ id }) => id),
+    ['a', 'c'],
+  );
+  assert.is(toMarkdown(chat), '# A/B: tést\n\n> Be brief.\n> Always.\n\n## You\n\nHello\n\n## demo\n\nTwo\n');
+  assert.is(fileName(chat, 'md'), 'A-B-te-st.md');
+  const inCircle = { ...chat, messages: [said('a', 'b', 'x'), said('b', 'a', 'y')], current: 'a' };
+  assert.is(shownBranch(inCircle).length, 2);
+});
+
+chats.run();

@@ -7,6 +7,7 @@ import type { LoginStart } from '../desktop/login-start.js';
 import { InstanceLock } from '../desktop/single-instance.js';
 import { openWindow } from '../desktop/window.js';
 import { hubSettings } from '../hub/hub-settings.js';
+import { libraryPlaces } from '../hub/library-places.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl } from './curl-line.js';
 import { dataDir } from './data-dir.js';
@@ -52,6 +53,10 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
     demoModel: DEMO_MODEL,
     engine: {},
     hub: (given) => hubSettings(process.env, given),
+    places: (folders) => ({
+      ...libraryPlaces(process.env, hubSettings(process.env).cacheFolder, folders),
+      importFolder: path.join(folder, 'models'),
+    }),
     login: loginStart(),
     app: { optionNames: OPTION_NAMES },
     drainMs: shutdownTimeout * 1000,

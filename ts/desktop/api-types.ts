@@ -1,13 +1,16 @@
 /** The bodies of the management API, for the pages of the app and for commands: types only. */
 export type { Chat, ChatChange, ChatMessage, ChatMessages, ListedChat } from './schemas/chats.js';
 export type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from './schemas/downloads.js';
+export type { ExactFit, Fit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from './schemas/hub.js';
 export type {
+  ImportBody,
   InstanceBody,
   ListedModel,
   LoadBody,
   LoadConfig,
   LoadedModel,
   LoadReply,
+  LocalModelShown,
   ModelBody,
   ModelList,
 } from './schemas/models.js';

@@ -13,6 +13,7 @@ import { chatsRoutes } from './routes/chats.js';
 import type { DesktopApp } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
 import { eventsRoute } from './routes/events.js';
+import { hubRoutes } from './routes/hub.js';
 import { modelsRoutes } from './routes/models.js';
 import { optionsRoute } from './routes/options.js';
 import { serverRoutes } from './routes/server.js';
@@ -26,6 +27,7 @@ const ROUTES = [
   serverRoutes,
   modelsRoutes,
   downloadsRoutes,
+  hubRoutes,
   optionsRoute,
   settingsRoutes,
   watchingRoutes,

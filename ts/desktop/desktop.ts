@@ -4,21 +4,25 @@ import { fileURLToPath } from 'node:url';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import type { HubSettings } from '../hub/hub-settings.js';
+import type { LibraryOptions } from '../hub/library.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
 import { listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
-import type { DownloadJob } from './api-types.js';
+import { SpeedBook } from './advice.js';
+import type { DownloadJob, RequestRow } from './api-types.js';
 import { buildAppPort, isRoutine } from './app-port.js';
 import { applySettings } from './apply-settings.js';
 import { Awake } from './awake.js';
 import { DesktopLog } from './desktop-log.js';
 import { DeveloperServer } from './developer-server.js';
 import { EventBus } from './event-bus.js';
+import { ExactFits } from './exact-fits.js';
 import { Hub } from './hub.js';
 import { Instances } from './instances.js';
-import { localFile } from './local-models.js';
+import { describeFile, type LocalModel, LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
+import { MachineWatch } from './machine.js';
 import { MetricsClock } from './metrics-clock.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
@@ -41,6 +45,8 @@ export interface DesktopSettings {
   engine: EngineSettings;
   /** The hub as the environment says it, but for what is given. */
   hub(given: Partial<HubSettings>): HubSettings;
+  /** Where models are looked for, beside these folders. */
+  places(folders: readonly string[]): LibraryOptions;
   login: LoginStart;
   /** Of both ports. */
   app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs'>;
@@ -98,7 +104,8 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   const events = new EventBus();
   const log = new DesktopLog(settings.dataDir, events);
   const history = new RequestHistory(store);
-  const requests = new RequestTable(history, events);
+  const speeds = new SpeedBook(chosen.kept('speeds') as number[] | undefined);
+  const requests = new RequestTable(history, events, (row) => learnSpeed(row, app));
   const points = new MetricsHistory(store);
   opened.push(() => [requests, history, points].map((part) => part.close()));
   const hub = await openHub(settings, chosen, events, log);
@@ -107,7 +114,15 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics });
   await instances.pool.start([]);
   opened.push(() => instances.pool.close());
-  instances.know([...settings.models.map((file) => localFile(file)), localFile(settings.demoModel, 'builtin')]);
+  const models = new LocalModels({
+    places: () => settings.places(chosen.current.modelFolders),
+    named: await namedModels(settings),
+    instances,
+    events,
+  });
+  await models.refresh();
+  refreshAfterDownloads(models, events);
+  const machine = new MachineWatch();
   const clock = new MetricsClock(instances.pool, requests, points, events);
   const awake = new Awake(() => chosen.current.preventSleep && (requests.size > 0 || hub.isBusy));
   const stopWatching = watchModels(instances, events);
@@ -122,10 +137,39 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
     log,
     chats: new ChatStore(store),
     hub,
+    models,
+    machine,
+    fits: new ExactFits(instances, hub),
+    speeds,
     applySettings: (change) => applySettings(app, settings.login, change),
     quit: settings.onQuit,
   };
+  machine
+    .learnGpus(settings.demoModel)
+    .catch((error: Error) => log.say('warn', `GPUs are not known: ${error.message}`));
   return app;
+}
+
+/** A model's speed here tells how fast others will be. */
+function learnSpeed({ model, tokensPerSecond, completionTokens }: RequestRow, app: DesktopApp): void {
+  const weights = app.instances.models.find(({ id }) => id === model)?.sizeBytes ?? 0;
+  if (completionTokens < MIN_TOKENS_TO_LEARN || tokensPerSecond === null) return;
+  app.speeds.add(tokensPerSecond, weights);
+  app.settings.keep('speeds', app.speeds.runs);
+}
+
+/** Of fewer, the time is mostly that of other things. */
+const MIN_TOKENS_TO_LEARN = 32;
+
+function refreshAfterDownloads(models: LocalModels, events: EventBus): void {
+  events.subscribe((event) => {
+    if (event.name === 'download' && event.data.state === 'completed') models.refresh().catch(() => undefined);
+  });
+}
+
+async function namedModels({ models, demoModel }: DesktopSettings): Promise<LocalModel[]> {
+  const named = await Promise.all(models.map((file) => describeFile(file)));
+  return [...named, await describeFile(demoModel, 'builtin')];
 }
 
 interface ServerParts {

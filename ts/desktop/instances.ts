@@ -65,7 +65,8 @@ export class Instances {
   know(models: readonly LocalModel[]): void {
     this.#models = models;
     for (const [id, { model }] of this.#instances) {
-      if (!models.some((each) => each.id === model.id)) this.#forget(id);
+      const same = models.find((each) => each.id === model.id);
+      if (same?.path !== model.path) this.#forget(id);
     }
     for (const model of models)
       if (!this.#instances.has(model.id)) this.#place(model.id, model, this.#optionsFor(model));
@@ -95,17 +96,19 @@ export class Instances {
 
   /**
    * Loads a model with these options, or leaves it loaded with them; without options, with whatever it has. Other options
-   * have it loaded anew, when the requests that use it are done. Rejects with `invalid_options`, and with `engine_failed` and why it could not be loaded.
+   * have it loaded anew, when the requests that use it are done. Rejects with `invalid_options`, and with
+   * `engine_failed` and why it could not be loaded.
    */
   load(
     name: string,
-    config: LoadConfig = {},
+    config?: LoadConfig,
     { id, ttlMs }: { id?: string; ttlMs?: number } = {},
   ): Promise<ModelEntry> {
     const model = this.find(name);
     const instance = id ?? model.id;
-    const keeps = config === undefined ? this.#instances.get(instance)?.options : undefined;
-    const options = keeps ?? this.#optionsFor(model, config);
+    const isLoaded = this.#entry(instance)?.status === 'loaded';
+    const kept = isLoaded && config === undefined ? this.#instances.get(instance)?.options : undefined;
+    const options = kept ?? this.#optionsFor(model, config);
     const loading = this.#loads.get(instance);
     if (loading !== undefined) return loading;
     const load = this.#load(instance, model, options, ttlMs).finally(() => this.#loads.delete(instance));
@@ -125,6 +128,17 @@ export class Instances {
     if (this.#models.includes(instance.model) && id === instance.model.id) {
       this.#place(id, instance.model, this.#optionsFor(instance.model));
     }
+  }
+
+  /** Resolves when no instance of the model is loaded. */
+  async unloadAll(model: string): Promise<void> {
+    const ids = [...this.#instances].filter(([, instance]) => instance.model.id === model).map(([id]) => id);
+    await Promise.all(ids.map((id) => this.unload(id)));
+  }
+
+  /** The options that a model is loaded with where nobody says otherwise. */
+  defaultsOf(model: string): LoadOptions {
+    return this.#optionsFor(this.find(model));
   }
 
   /** Ends the load of a model. @throws {ChasquiError} `model_not_found` */

@@ -1,39 +1,97 @@
-/** Models on this computer, as the app knows them, and what a pool needs to load them. */
-import { statSync } from 'node:fs';
+/** The models on this computer, as the app shows and loads them. */
 import path from 'node:path';
+import { ChasquiError } from '../errors.js';
+import { type ImportKind, Library, type LocalModel as LibraryModel, type LibraryOptions } from '../hub/library.js';
+import type { EventBus } from './event-bus.js';
+import type { Instances } from './instances.js';
 
-export interface LocalModel {
-  /** `user/repo:Q4_K_M`, or the file's name. */
-  id: string;
-  path: string;
-  projector: string | null;
-  sizeBytes: number;
-  quantisation: string | null;
-  architecture: string | null;
-  parameters: number | null;
-  contextLength: number | null;
-  capabilities: readonly string[];
-  source: 'hub' | 'lmstudio' | 'ollama' | 'folder' | 'builtin';
-  canDelete: boolean;
-  repo: string | null;
-  commit: string | null;
+export interface LocalModel extends Omit<LibraryModel, 'source'> {
+  /** `builtin`: it came with chasqui. */
+  source: LibraryModel['source'] | 'builtin';
 }
 
-/** A file that somebody named. */
-export function localFile(file: string, source: LocalModel['source'] = 'folder'): LocalModel {
-  return {
-    id: path.basename(file).replace(/\.gguf$/i, ''),
-    path: file,
-    projector: null,
-    sizeBytes: statSync(file, { throwIfNoEntry: false })?.size ?? 0,
-    quantisation: null,
-    architecture: null,
-    parameters: null,
-    contextLength: null,
-    capabilities: [],
-    source,
-    canDelete: false,
-    repo: null,
-    commit: null,
-  };
+export interface LocalModelsSettings {
+  /** Where they are looked for now. */
+  places(): LibraryOptions;
+  /** Those that are there wherever they lie. */
+  named: readonly LocalModel[];
+  instances: Instances;
+  events: EventBus;
+}
+
+/** A list is as good as new for so long: files that are put into a folder are found without a restart. */
+const FRESH_MS = 3000;
+
+export class LocalModels {
+  readonly #settings: LocalModelsSettings;
+  #library: Library;
+  #places = '';
+  #shown = '';
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | null = null;
+
+  constructor(settings: LocalModelsSettings) {
+    this.#settings = settings;
+    this.#library = new Library(settings.places());
+  }
+
+  async list(): Promise<readonly LocalModel[]> {
+    if (performance.now() - this.#readAt > FRESH_MS) await this.refresh();
+    return this.#settings.instances.models;
+  }
+
+  /** Looks for models again, and tells watchers when they have changed. */
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  /** Resolves when the model is unloaded and its files are deleted. Rejects with what is against it. */
+  async remove(name: string): Promise<{ freedBytes: number }> {
+    const { instances } = this.#settings;
+    const model = instances.find(name);
+    if (!model.canDelete && model.source === 'builtin') {
+      throw new ChasquiError('not_deletable', `${model.id} came with chasqui and stays.`, 'model');
+    }
+    if (model.canDelete) await instances.unloadAll(model.id);
+    const freed = await this.#library.remove(model.id);
+    await this.refresh();
+    return freed;
+  }
+
+  async import(file: string, how: ImportKind): Promise<LocalModel> {
+    const imported = await this.#library.import(file, how);
+    await this.refresh();
+    return imported;
+  }
+
+  async #read(): Promise<void> {
+    const { places, named, instances, events } = this.#settings;
+    const present = places();
+    if (JSON.stringify(present) !== this.#places) {
+      this.#places = JSON.stringify(present);
+      this.#library = new Library(present);
+    }
+    const found: LocalModel[] = await this.#library.list();
+    const files = new Set(named.map((model) => model.path));
+    const ids = new Set(named.map(({ id }) => id));
+    const models = [...found.filter(({ id, path: file }) => !files.has(file) && !ids.has(id)), ...named];
+    this.#readAt = performance.now();
+    const shown = JSON.stringify(models);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    instances.know(models);
+    events.publish('library', {});
+  }
+}
+
+/** A file that somebody named. Rejects with `model_file_missing` or `model_file_invalid`. */
+export async function describeFile(file: string, source: LocalModel['source'] = 'folder'): Promise<LocalModel> {
+  const folder = path.dirname(file);
+  const places = { cacheFolder: folder, lmStudioFolders: [], ollamaFolders: [], folders: [], importFolder: folder };
+  const model = await new Library(places).find(file);
+  if (model === undefined) throw new ChasquiError('model_file_invalid', `${file} is not a GGUF model.`, 'model');
+  return { ...model, id: path.basename(file).replace(/\.gguf$/i, ''), source, canDelete: false };
 }

@@ -1,8 +1,30 @@
 /** What this computer has for models. */
 import os from 'node:os';
-import { freeBytes } from '../server/open-pool.js';
-import type { Machine } from './api-types.js';
+import { exactFit, type Machine, machineWithoutGpus } from '../hub/fit.js';
+import type { Machine as ShownMachine } from './api-types.js';
 
-export async function readMachine(): Promise<Machine> {
-  return { memoryBytes: os.totalmem(), freeBytes: freeBytes(), cores: os.availableParallelism(), gpus: [] };
+export class MachineWatch {
+  #gpus: Machine['gpus'] = [];
+
+  /** Only the drivers know the GPUs, and those are asked in a process of its own, by means of any model. */
+  async learnGpus(anyModel: string): Promise<void> {
+    const { devices } = await exactFit({ path: anyModel, projector: null }, 256);
+    this.#gpus = devices
+      .filter(({ name }) => name !== '')
+      .map(({ name, haveBytes }) => ({ name, freeBytes: haveBytes, totalBytes: haveBytes }));
+  }
+
+  get now(): Machine {
+    return { ...machineWithoutGpus(), gpus: this.#gpus };
+  }
+
+  get shown(): ShownMachine {
+    const { freeBytes, totalBytes, gpus } = this.now;
+    return {
+      memoryBytes: totalBytes,
+      freeBytes,
+      cores: os.availableParallelism(),
+      gpus: gpus.map(({ name, totalBytes: memoryBytes }) => ({ name, memoryBytes })),
+    };
+  }
 }

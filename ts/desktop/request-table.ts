@@ -14,6 +14,8 @@ interface Live {
   /** When its first token was seen, as `performance.now()`. */
   firstTokenAt: number | null;
   told: string;
+  /** Whether nothing else was computed beside it. */
+  isAlone: boolean;
 }
 
 const MAX_CLIENT_LENGTH = 100;
@@ -30,13 +32,16 @@ export class RequestTable {
   readonly #live = new Map<string, Live>();
   readonly #history: RequestHistory;
   readonly #events: EventBus;
+  readonly #onAlone: (row: RequestRow) => void;
   readonly #firstTokens: { at: number; ms: number }[] = [];
   #endedTokens = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(history: RequestHistory, events: EventBus) {
+  /** `onAlone` is told of requests that were computed to their ends with nothing beside them. */
+  constructor(history: RequestHistory, events: EventBus, onAlone: (row: RequestRow) => void = () => {}) {
     this.#history = history;
     this.#events = events;
+    this.#onAlone = onAlone;
   }
 
   /** `app`: the requests are those of the app's own chat. */
@@ -46,7 +51,8 @@ export class RequestTable {
         const { method, endpoint, id } = record.arrival;
         if (method !== 'POST' || endpoint === null || NOT_ASKING.test(endpoint)) return;
         const client = app && fromPage(request) ? 'app' : nameOf(request);
-        const live: Live = { record, client, cancel, firstTokenAt: null, told: '' };
+        const live: Live = { record, client, cancel, firstTokenAt: null, told: '', isAlone: this.#live.size === 0 };
+        for (const other of this.#live.values()) other.isAlone = false;
         this.#live.set(id, live);
         this.#tell(live);
         this.#watch();
@@ -102,6 +108,7 @@ export class RequestTable {
     }
     const row = this.#tell(live);
     this.#history.add(row);
+    if (row.state === 'done' && live.isAlone) this.#onAlone(row);
   }
 
   /** While requests run. */

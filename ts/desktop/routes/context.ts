@@ -1,10 +1,14 @@
 /** What the routes of the management API are made of. */
+import type { SpeedBook } from '../advice.js';
 import type { SettingsChange } from '../api-types.js';
 import type { DesktopLog } from '../desktop-log.js';
 import type { DeveloperServer } from '../developer-server.js';
 import type { EventBus } from '../event-bus.js';
+import type { ExactFits } from '../exact-fits.js';
 import type { Hub } from '../hub.js';
 import type { Instances } from '../instances.js';
+import type { LocalModels } from '../local-models.js';
+import type { MachineWatch } from '../machine.js';
 import type { RequestTable } from '../request-table.js';
 import type { ChatStore } from '../store/chats.js';
 import type { MetricsHistory } from '../store/metrics-history.js';
@@ -20,6 +24,10 @@ export interface DesktopApp {
   log: DesktopLog;
   chats: ChatStore;
   hub: Hub;
+  models: LocalModels;
+  machine: MachineWatch;
+  fits: ExactFits;
+  speeds: SpeedBook;
   /** Keeps the change, and has everything go by it. */
   applySettings(change: SettingsChange): Promise<void>;
   /** Drains and ends the process. */

@@ -1,14 +1,32 @@
 /** The models on this computer: listed, loaded, unloaded. */
 import type { FastifyInstance } from 'fastify';
-import type { InstanceBody, ListedModel, LoadBody, LoadReply, ModelBody, ModelList } from '../api-types.js';
+import type {
+  ImportBody,
+  InstanceBody,
+  ListedModel,
+  LoadBody,
+  LoadReply,
+  LocalModelShown,
+  ModelBody,
+  ModelList,
+} from '../api-types.js';
 import type { LocalModel } from '../local-models.js';
-import { instanceBody, loadBody, loadReply, modelBody, modelList } from '../schemas/models.js';
+import {
+  importBody,
+  instanceBody,
+  loadBody,
+  loadReply,
+  localModel,
+  modelBody,
+  modelList,
+  removeReply,
+} from '../schemas/models.js';
 import type { DesktopApp } from './context.js';
 
-export function modelsRoutes(app: FastifyInstance, { instances }: DesktopApp): void {
+export function modelsRoutes(app: FastifyInstance, { instances, models }: DesktopApp): void {
   const list = { schema: { summary: 'The models on this computer', response: { 200: modelList } } };
   app.get('/api/v1/models', list, async (): Promise<ModelList> => {
-    return { models: instances.models.map((model) => toListed(model, instances.instancesOf(model.id))) };
+    return { models: (await models.list()).map((model) => toListed(model, instances.instancesOf(model.id))) };
   });
 
   const load = { schema: { summary: 'Load a model', body: loadBody, response: { 200: loadReply } } };
@@ -39,6 +57,23 @@ export function modelsRoutes(app: FastifyInstance, { instances }: DesktopApp): v
     instances.cancel(body.model);
     return body;
   });
+
+  const remove = {
+    schema: { summary: 'Delete the files of a model', body: modelBody, response: { 200: removeReply } },
+  };
+  app.delete<{ Body: ModelBody }>('/api/v1/models', remove, async ({ body }) => {
+    const { freedBytes } = await models.remove(body.model);
+    return { freed_bytes: freedBytes };
+  });
+
+  const imported = { summary: 'Take a file among the models', body: importBody, response: { 200: localModel } };
+  app.post<{ Body: ImportBody }>(
+    '/api/v1/models/import',
+    { schema: imported },
+    ({ body }): Promise<LocalModelShown> => {
+      return models.import(body.path, body.how);
+    },
+  );
 }
 
 function toListed(model: LocalModel, instances: ListedModel['loaded_instances']): ListedModel {

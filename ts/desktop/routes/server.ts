@@ -3,18 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { VERSION } from '../../version.js';
 import type { AppState, ServerStart, ServerState } from '../api-types.js';
-import { readMachine } from '../machine.js';
 import { appState, serverStart, serverState } from '../schemas/server.js';
 import type { DesktopApp } from './context.js';
 
 export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
-  const { server, instances, settings, hub } = desktop;
+  const { server, instances, settings, hub, machine } = desktop;
   const state = { schema: { summary: 'What fills the first paint', response: { 200: appState } } };
   app.get('/api/v1/state', state, async (): Promise<AppState> => {
     return {
       version: VERSION,
       server: server.state,
-      machine: await readMachine(),
+      machine: machine.shown,
       models: instances.list(),
       downloads: hub.downloads.list(),
       settings: settings.current,

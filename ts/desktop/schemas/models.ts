@@ -76,6 +76,34 @@ export const loadReply = Type.Object({
 export const instanceBody = Type.Object({ instance_id: modelName }, { additionalProperties: false });
 export const modelBody = Type.Object({ model: modelName }, { additionalProperties: false });
 
+export const importBody = Type.Object(
+  {
+    path: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH }),
+    how: Type.Enum(['copy', 'link', 'symlink']),
+  },
+  { additionalProperties: false },
+);
+
+export const localModel = Type.Object({
+  id: Type.String(),
+  path: Type.String(),
+  projector: nullable(Type.String()),
+  sizeBytes: Type.Number(),
+  quantisation: nullable(Type.String()),
+  architecture: nullable(Type.String()),
+  parameters: nullable(Type.Number()),
+  contextLength: nullable(Type.Integer()),
+  capabilities: Type.Array(Type.Enum(['chat', 'tools', 'vision', 'embeddings'])),
+  source: listedModel.properties.source,
+  canDelete: Type.Boolean(),
+  repo: nullable(Type.String()),
+  commit: nullable(Type.String()),
+});
+
+export const removeReply = Type.Object({ freed_bytes: Type.Number() });
+
+export type ImportBody = Static<typeof importBody>;
+export type LocalModelShown = Static<typeof localModel>;
 export type LoadedModel = Static<typeof loadedModel>;
 export type ListedModel = Static<typeof listedModel>;
 export type ModelList = Static<typeof modelList>;

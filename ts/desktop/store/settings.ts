@@ -56,6 +56,15 @@ export class SettingsStore {
     return this.#values.get(key) as string;
   }
 
+  /** Remembers a value of the app's own for the next process. */
+  keep(name: string, value: unknown): void {
+    this.#set(`app.${name}`, value);
+  }
+
+  kept(name: string): unknown {
+    return this.#values.get(`app.${name}`);
+  }
+
   #set(name: string, value: unknown): void {
     if (value === null) {
       this.#store.run('DELETE FROM settings WHERE name = ?', name);

@@ -1,0 +1,173 @@
+// Loading, unloading and cancelling, each with options, as the app's pages and commands do it.
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { root } from '../support/places.js';
+import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { until } from '../support/until.js';
+
+const models = suite('models of the app');
+const MODEL = 'chasqui-demo';
+const DEMO = path.join(root, 'prebuilds', 'demo', 'chasqui-demo.gguf');
+const folder = desktopFolder();
+let app: RunningDesktop;
+
+models.before(async () => {
+  app = await startDesktop([], { folder });
+});
+
+models.after(async () => {
+  await app.stop();
+  removeFolder(folder);
+});
+
+async function loaded(): Promise<{ id: string; state: string; contextLength: number; config: object }[]> {
+  return (await app.done('GET', '/api/v1/state')).models;
+}
+
+models('the list says what is known of a file, in the shapes of LM Studio', async () => {
+  const { models: list } = await app.done('GET', '/api/v1/models');
+  const demo = list.find(({ key }: { key: string }) => key === MODEL);
+  assert.is(demo.type, 'llm');
+  assert.is(demo.architecture, 'llama');
+  assert.is(demo.format, 'gguf');
+  assert.is(demo.source, 'builtin');
+  assert.is(demo.can_delete, false);
+  assert.ok(demo.max_context_length > 0 && demo.size_bytes > 1e6);
+  assert.ok(demo.capabilities.vision, 'its projector lies beside it');
+  assert.equal(demo.loaded_instances, []);
+});
+
+models('a model is loaded with options, and loaded anew with others', async () => {
+  const first = await app.done('POST', '/api/v1/models/load', { model: MODEL, context_length: 512 });
+  assert.is(first.model_instance_id, MODEL);
+  assert.is(first.status, 'loaded');
+  assert.is(first.config.contextSize, 512);
+  assert.ok(first.load_time_seconds >= 0);
+  assert.is((await loaded())[0]?.contextLength, 512);
+  const second = await app.done('POST', '/api/v1/models/load', {
+    model: MODEL,
+    config: { contextSize: 768, parallel: 2 },
+  });
+  assert.equal([second.config.contextSize, second.config.parallel], [768, 2]);
+  assert.is((await loaded()).length, 1);
+  assert.is((await loaded())[0]?.contextLength, 768);
+  const kept = await app.done('POST', '/api/v1/models/load', { model: MODEL });
+  assert.is(kept.config.contextSize, 768, 'without options it stays as it is');
+});
+
+models('another instance of a model has a name and options of its own', async () => {
+  await app.done('POST', '/api/v1/models/load', { model: MODEL, identifier: 'small', config: { contextSize: 256 } });
+  assert.equal((await loaded()).map(({ id, contextLength }) => [id, contextLength]).sort(), [
+    [MODEL, 768],
+    ['small', 256],
+  ]);
+  const { models: list } = await app.done('GET', '/api/v1/models');
+  const demo = list.find(({ key }: { key: string }) => key === MODEL);
+  assert.is(demo.loaded_instances.length, 2);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const reply = await app.done('POST', '/app/v1/chat/completions', { model: 'small', messages, max_tokens: 2 });
+  assert.is(reply.model, 'small');
+  await app.done('POST', '/api/v1/models/unload', { instance_id: 'small' });
+  assert.equal(
+    (await loaded()).map(({ id }) => id),
+    [MODEL],
+  );
+});
+
+models('an option that is none, or that takes other values, is refused with its name', async () => {
+  for (const [config, says] of [
+    [{ contextSizes: 1 }, /`contextSizes` is not an option/],
+    [{ contextSize: 'large' }, /`contextSize` is "large"/],
+    [{ parallel: 100_000 }, /`parallel` is 100000/],
+  ] as const) {
+    const { status, body } = await app.api('POST', '/api/v1/models/load', { model: MODEL, config });
+    assert.is(status, 400);
+    assert.match(body.error.message, says);
+  }
+  assert.is((await app.api('POST', '/api/v1/models/load', { model: 'none' })).status, 404);
+  assert.is((await app.api('POST', '/api/v1/models/unload', { instance_id: 'none' })).status, 404);
+  assert.is((await app.api('POST', '/api/v1/models/cancel', { model: 'none' })).status, 404);
+});
+
+models('a model that cannot be loaded says why, and can be tried again at once', async () => {
+  const config = { mmproj: path.join(folder, 'nothing.gguf') };
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const { status, body } = await app.api('POST', '/api/v1/models/load', {
+      model: MODEL,
+      identifier: 'broken',
+      config,
+    });
+    assert.is(status, 503);
+    assert.is(body.error.code, 'engine_failed');
+    assert.match(body.error.message, /`broken` could not be loaded\. .*nothing\.gguf/);
+  }
+  const failed = (await loaded()).find(({ id }) => id === 'broken');
+  assert.is(failed?.state, 'failed');
+  await app.done('POST', '/api/v1/models/unload', { instance_id: 'broken' });
+  assert.not.ok((await loaded()).some(({ id }) => id === 'broken'));
+});
+
+models('a load that is cancelled ends, and leaves nothing behind', async () => {
+  let wasCancelled = false;
+  // The model is small: it may be there before the cancel comes.
+  for (let attempt = 0; attempt < 20 && !wasCancelled; attempt += 1) {
+    await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+    const loading = app.api('POST', '/api/v1/models/load', { model: MODEL, config: {} });
+    await until(async () => (await loaded()).length > 0, 'the load has begun');
+    await app.done('POST', '/api/v1/models/cancel', { model: MODEL });
+    const { status, body } = await loading;
+    wasCancelled = status === 400 && body.error.code === 'request_cancelled';
+    if (wasCancelled) assert.equal(await loaded(), []);
+    else assert.is(status, 200, JSON.stringify(body));
+  }
+  assert.ok(wasCancelled);
+  await app.done('POST', '/api/v1/models/load', { model: MODEL, config: {} });
+});
+
+models('settings of a model hold for every load that does not say otherwise', async () => {
+  await app.done('PUT', '/api/v1/settings', { modelDefaults: { [MODEL]: { contextSize: 1024 } } });
+  await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  await app.done('POST', '/app/v1/chat/completions', { model: MODEL, messages, max_tokens: 2 });
+  assert.is((await loaded())[0]?.contextLength, 1024);
+  const refused = await app.api('PUT', '/api/v1/settings', { modelDefaults: { [MODEL]: { contextSize: 0 } } });
+  assert.is(refused.status, 400);
+  await app.done('PUT', '/api/v1/settings', { modelDefaults: {} });
+});
+
+models('a file is taken in, found in a folder, loaded, and deleted though it is loaded', async () => {
+  const file = path.join(folder, 'elsewhere', 'tiny.gguf');
+  mkdirSync(path.dirname(file));
+  copyFileSync(DEMO, file);
+  const events = await app.watch();
+  const imported = await app.done('POST', '/api/v1/models/import', { path: file, how: 'copy' });
+  assert.is(imported.id, 'tiny');
+  await until(() => events.seen.some(({ name }) => name === 'library'), 'an event of the library');
+  events.close();
+  await app.done('POST', '/api/v1/models/load', { model: 'tiny' });
+  const { freed_bytes: freed } = await app.done('DELETE', '/api/v1/models', { model: 'tiny' });
+  assert.ok(freed > 1e6);
+  assert.not.ok(existsSync(imported.path));
+  assert.ok(existsSync(file), 'the file that was copied stays');
+  assert.not.ok((await loaded()).some(({ id }) => id === 'tiny'));
+
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [path.dirname(file)] });
+  const { models: list } = await app.done('GET', '/api/v1/models');
+  assert.ok(list.some(({ key }: { key: string }) => key === 'tiny'));
+  const builtin = await app.api('DELETE', '/api/v1/models', { model: MODEL });
+  assert.is(builtin.body.error.code, 'not_deletable');
+});
+
+models('whether a model fits is told for a model here, with what it takes', async () => {
+  const fit = await app.done('GET', `/api/v1/models/fit?model=${MODEL}&context=512`);
+  assert.is(fit.badge, 'cpu');
+  assert.is(fit.context, 512);
+  assert.ok(fit.weights > 1e6 && fit.kv > 0 && fit.compute > 0);
+  assert.is(fit.needBytes, fit.weights + fit.kv + fit.compute);
+  const refused = await app.api('GET', `/api/v1/models/fit?model=${MODEL}&context=none`);
+  assert.equal([refused.status, refused.body.error.param], [400, 'context']);
+});
+
+models.run();

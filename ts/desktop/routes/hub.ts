@@ -1,0 +1,96 @@
+/** The hub: search, the page of a model, and whether a model fits. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { ChasquiError } from '../../errors.js';
+import { isKnownArchitecture } from '../../hub/architectures.js';
+import { findUpdate } from '../../hub/updates.js';
+import { fitOf, fitOfListed, recommend } from '../advice.js';
+import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';
+import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
+import { modelName } from '../schemas/models.js';
+import type { DesktopApp } from './context.js';
+
+const modelQuery = Type.Object({ model: modelName });
+const update = Type.Union([
+  Type.Object({ state: Type.Enum(['same', 'changed', 'gone']), commit: Type.String(), bytes: Type.Number() }),
+  Type.Null(),
+]);
+
+export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
+  const { hub, models, machine, fits, speeds } = desktop;
+
+  const search = { summary: 'Search the hub', querystring: hubSearchQuery, response: { 200: hubPage } };
+  app.get<{ Querystring: HubSearchQuery }>(
+    '/api/v1/hub/search',
+    { schema: search },
+    async ({ query: { fit: wanted, ...query } }, reply): Promise<HubSearchPage> => {
+      const page = await hub.client.search(query, untilGone(reply));
+      const here = await models.list();
+      const shown = page.models.map((model) => ({
+        ...model,
+        fit: fitOfListed(model, machine.now),
+        downloaded: here.flatMap(({ repo, quantisation }) => (repo === model.repo ? (quantisation ?? []) : [])),
+      }));
+      return { models: shown.filter(({ fit }) => isWanted(fit, wanted)), next: page.next };
+    },
+  );
+
+  const page = { summary: 'A model of the hub', querystring: hubModelQuery, response: { 200: hubModel } };
+  app.get<{ Querystring: { repo: string } }>(
+    '/api/v1/hub/model',
+    { schema: page },
+    async ({ query: { repo } }, reply): Promise<HubModelPage> => {
+      const model = await hub.client.model(repo, untilGone(reply));
+      const here = await models.list();
+      const now = machine.now;
+      const advice = recommend(model, now);
+      const has = (label: string) => here.some((local) => local.repo === repo && local.quantisation === label);
+      return {
+        ...model,
+        page: hub.client.pageOf(repo),
+        isSupported: model.architecture === null ? null : isKnownArchitecture(model.architecture),
+        quantisations: model.quantisations.map((each) => ({
+          ...each,
+          fit: fitOf(each, model, now),
+          recommended: advice.get(each) ?? null,
+          downloaded: has(each.label),
+          tokensPerSecond: speeds.expect(each.sizeBytes),
+        })),
+      };
+    },
+  );
+
+  const fit = { summary: 'Whether a model fits, exactly', querystring: fitQuery, response: { 200: exactFit } };
+  app.get<{ Querystring: FitQuery }>(
+    '/api/v1/models/fit',
+    { schema: fit },
+    async ({ query }, reply): Promise<ExactFit> => {
+      return fits.of(query.model, query.context, untilGone(reply));
+    },
+  );
+
+  const news = { summary: 'Whether the hub has a newer model', querystring: modelQuery, response: { 200: update } };
+  app.get<{ Querystring: { model: string } }>('/api/v1/models/update', { schema: news }, async ({ query }, reply) => {
+    const model = desktop.instances.find(query.model);
+    const found =
+      model.source === 'builtin'
+        ? null
+        : await findUpdate(hub.client, { ...model, source: model.source }, untilGone(reply));
+    return reply.send(found);
+  });
+}
+
+function isWanted(fit: { badge: string } | null, wanted: HubSearchQuery['fit']): boolean {
+  if (wanted === undefined) return true;
+  if (wanted === 'fits') return fit !== null && fit.badge !== 'too-large';
+  return fit?.badge === wanted;
+}
+
+/** Nobody waits any more for what a page has gone away from. */
+function untilGone({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableEnded) gone.abort(new ChasquiError('client_closed_request', 'The client closed the connection.'));
+  });
+  return gone.signal;
+}

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { buildCommand } from './cli/build.js';
 import { desktopCommand } from './cli/desktop.js';
+import { desktopStatusCommands } from './cli/desktop-status.js';
 import { doctorCommand } from './cli/doctor.js';
 import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
@@ -22,7 +23,9 @@ const program = new Command('chasqui')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
   .addCommand(desktopCommand());
-const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
+  .addCommand(serveCommand())
+  .addCommand(desktopCommand());
+const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand(), ...desktopStatusCommands()];
 for (const command of ofModels) program.addCommand(command);
 await program
   .addCommand(keysCommand())

@@ -1,9 +1,8 @@
 /** What `chasqui desktop` needs to know; everything else is set in the app. */
+import { APP_PORT } from '../desktop/ports.js';
 import type { OptionRows, OptionsOf } from '../engine/option-row.js';
 import { desktop } from '../profiles/desktop.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
-
-export const APP_PORT = 12_340;
 
 export const DESKTOP_OPTIONS = {
   open: {

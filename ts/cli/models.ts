@@ -1,10 +1,14 @@
 /** `chasqui ps|ls|load|unload`: the models of a server that runs; `ls` without one: those on this computer. */
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { runtime } from '../profiles/runtime.js';
 import type { ListedModel, ModelList } from '../schemas/models.js';
+import { dataDir } from './data-dir.js';
+import { DesktopClient } from './desktop-client.js';
 import { hubCommand, withHub } from './hub-context.js';
 import { type LocalListOptions, listLocalModels } from './local-models.js';
+import { type Columns, toTable } from './table.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;
@@ -14,7 +18,7 @@ const KEY_HELP = `
 The variable CHASQUI_API_KEY holds the key of a private deployment.`;
 
 interface ServerOptions {
-  url: string;
+  url?: string;
   json?: boolean;
 }
 
@@ -51,7 +55,7 @@ export function modelCommands(): Command[] {
 function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--url <address>', 'of the server, without /v1', DEFAULT_URL)
+    .option('--url <address>', `of the server, without /v1 (default: the desktop app if it runs, or else ${DEFAULT_URL})`)
     .option('--json', 'print JSON, for programs')
     .helpOption('-h, --help', 'explain the options')
     .addHelpText('after', KEY_HELP);
@@ -90,10 +94,10 @@ async function change(id: string, act: 'load' | 'unload', options: ServerOptions
   }
 }
 
-async function ask<Reply>({ url }: ServerOptions, path: string, body?: object): Promise<Reply> {
-  const key = process.env.CHASQUI_API_KEY;
-  const reply = await fetch(url.replace(/\/+$/, '') + path, {
-    headers: { 'content-type': 'application/json', ...(key && { authorization: `Key ${key}` }) },
+async function ask<Reply>(options: ServerOptions, where: string, body?: object): Promise<Reply> {
+  const { url, authorization } = await serverOf(options);
+  const reply = await fetch(url + where, {
+    headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   }).catch((error: Error) => {
     const { cause } = error as { cause?: Error };
@@ -104,6 +108,18 @@ async function ask<Reply>({ url }: ServerOptions, path: string, body?: object): 
   const text = await reply.text();
   if (!reply.ok) throw new Error(`the server at ${url} refused that: ${messageIn(text) ?? `status ${reply.status}`}`);
   return JSON.parse(text) as Reply;
+}
+
+/** The desktop app has the same endpoints for its own pages. */
+async function serverOf({ url }: ServerOptions): Promise<{ url: string; authorization: string | undefined }> {
+  const key = process.env.CHASQUI_API_KEY;
+  const app = url === undefined ? await DesktopClient.findNow(dataFolder()) : null;
+  if (app !== null) return { url: `${app.url}/app`, authorization: `Bearer ${app.token}` };
+  return { url: (url ?? DEFAULT_URL).replace(/\/+$/, ''), authorization: key && `Key ${key}` };
+}
+
+function dataFolder(): string {
+  return path.resolve(dataDir(process.env.CHASQUI_HOME || undefined));
 }
 
 function messageIn(text: string): string | undefined {
@@ -118,15 +134,13 @@ function toJson(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-type Columns = Readonly<Record<string, (model: ListedModel) => string | number | undefined>>;
-
-const LS_COLUMNS: Columns = {
+const LS_COLUMNS: Columns<ListedModel> = {
   MODEL: ({ id }) => id,
   STATE: stateOf,
   SIZE: ({ size }) => inMiB(size),
 };
 
-const PS_COLUMNS: Columns = {
+const PS_COLUMNS: Columns<ListedModel> = {
   MODEL: ({ id }) => id,
   STATE: stateOf,
   PID: ({ status }) => status.pid,
@@ -147,20 +161,4 @@ function inMiB(bytes: number | undefined): string | undefined {
 function expiryOf({ value, expires_at: at }: ListedModel['status']): string | undefined {
   if (value !== 'loaded') return undefined;
   return at === undefined ? 'never' : `in ${Math.max(0, Math.round(at - Date.now() / 1000))} s`;
-}
-
-function toTable(columns: Columns, models: readonly ListedModel[]): string {
-  const rows = [
-    Object.keys(columns),
-    ...models.map((model) => Object.values(columns).map((cell) => `${cell(model) ?? '-'}`)),
-  ];
-  const widths = Object.keys(columns).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] as number))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -7,6 +7,7 @@ import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import { toValidationError } from '../http/validation-error.js';
 import { desktop } from '../profiles/desktop.js';
+import { watchRoutes } from './api-document.js';
 import type { RequestFields } from './desktop-log.js';
 import { guardApp } from './guard.js';
 import { chatsRoutes } from './routes/chats.js';
@@ -63,7 +64,9 @@ export function buildAppPort(app: DesktopApp, { pages, token, port, options }: A
         // The schemas of replies are for the documentation; Fastify would drop what they do not name.
         scope.setSerializerCompiler(() => (reply) => JSON.stringify(reply));
         readQueries(scope);
+        const toDocument = watchRoutes(scope);
         for (const route of ROUTES) route(scope, app);
+        scope.get('/api/v1/openapi.json', { schema: { summary: 'This document' } }, async () => toDocument());
       });
       servePages(fastify, pages);
     },

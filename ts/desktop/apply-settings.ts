@@ -4,11 +4,11 @@ import type { SettingsChange } from './api-types.js';
 import { type LoginStart, setLoginStart } from './login-start.js';
 import type { DesktopApp } from './routes/context.js';
 
-type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub' | 'models'>;
+type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub' | 'models' | 'server'>;
 
 /** Nothing is changed where a part of it cannot be. */
 export async function applySettings(
-  { settings, events, hub, models }: Parts,
+  { settings, events, hub, models, server }: Parts,
   login: LoginStart,
   change: SettingsChange,
 ): Promise<void> {
@@ -19,6 +19,7 @@ export async function applySettings(
   }
   const { hubToken: tokenBefore } = settings;
   settings.change(change);
+  server.expectPort(settings.current.port);
   if (settings.hubToken !== tokenBefore || settings.current.hubEndpoint !== before.hubEndpoint) await hub.reopen();
   await models.refresh();
   events.publish('settings', settings.current);

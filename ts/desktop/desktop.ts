@@ -7,7 +7,7 @@ import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
-import { listenAt } from '../server/listen.js';
+import { isFree, listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
 import { SpeedBook } from './advice.js';
 import type { DownloadJob, RequestRow } from './api-types.js';
@@ -20,10 +20,12 @@ import { EventBus } from './event-bus.js';
 import { ExactFits } from './exact-fits.js';
 import { Hub } from './hub.js';
 import { Instances } from './instances.js';
-import { describeFile, type LocalModel, LocalModels } from './local-models.js';
+import { describeFile, type LocalModel } from './local-model.js';
+import { LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
 import { MetricsClock } from './metrics-clock.js';
+import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
 import { ChatStore } from './store/chats.js';
@@ -36,8 +38,8 @@ import { watchModels } from './watch-models.js';
 export interface DesktopSettings {
   /** The folder of what the app keeps. */
   dataDir: string;
-  /** Of the app's own port; the next one that is free where `anyAppPort` says so. */
-  appPort: number;
+  /** Of the app's own pages; `null`: the usual one, or the next one that is free. */
+  appPort: number | null;
   /** Files of models beside those that are found. */
   models: readonly string[];
   /** The model that comes with chasqui. */
@@ -204,7 +206,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
       host: HOST,
       build: () => buildApp(instances.pool, desktop, options),
       load: (model, config) => instances.load(model, config),
-      onStarted: (port, lastModel) => chosen.change({ port, lastModel }),
+      onStarted: (port, lastModel) => chosen.change({ lastModel, ...(port !== null && { port }) }),
       onChange: (state) => {
         events.publish('server', state);
         log.say(
@@ -243,7 +245,7 @@ async function openAppPort(
   { appPort, app: options, drainMs }: DesktopSettings,
   opened: Closers,
 ): Promise<number> {
-  let port = appPort;
+  let port = appPort ?? (await usualPort());
   const fastify = buildAppPort(app, {
     pages: PAGES,
     token,
@@ -257,6 +259,10 @@ async function openAppPort(
   });
   // Both drain at the same time.
   opened.push(() => Promise.all([app.server.stop(), fastify.close()]));
-  port = await listenAt(fastify, HOST, appPort);
+  port = await listenAt(fastify, HOST, port);
   return port;
+}
+
+async function usualPort(): Promise<number> {
+  return (await isFree(APP_PORT)) ? APP_PORT : ((await freePort(APP_PORT)) ?? 0);
 }

@@ -12,7 +12,7 @@ export interface DeveloperServerSettings {
   /** Loads the model that the server is started with. */
   load(model: string, config: LoadConfig | undefined): Promise<{ id: string }>;
   /** The port and the model are worth remembering: they work. */
-  onStarted(port: number, model: string): void;
+  onStarted(port: number | null, model: string): void;
   onChange(state: ServerState): void;
 }
 
@@ -45,6 +45,11 @@ export class DeveloperServer {
     return this.#next(() => this.#start(model, port, config));
   }
 
+  /** The port of the next start, as it is shown until then. */
+  expectPort(port: number): void {
+    if (this.#state.state === 'stopped' && this.#state.port !== port) this.#tell({ port });
+  }
+
   /** Lets running replies finish. */
   stop(): Promise<ServerState> {
     return this.#next(() => this.#stop());
@@ -58,7 +63,8 @@ export class DeveloperServer {
       if (!isOpen) await this.#open(port);
       const { id } = await this.#settings.load(model, config);
       this.#tell({ state: 'running', model: id });
-      this.#settings.onStarted(this.#state.port, model);
+      // Any free port is none that is worth remembering.
+      this.#settings.onStarted(port === 0 ? null : port, id);
       return this.#state;
     } catch (error) {
       await this.#stop();

@@ -12,7 +12,7 @@ import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
 import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
-import type { LocalModel } from './local-models.js';
+import type { LocalModel } from './local-model.js';
 
 interface Instance {
   model: LocalModel;
@@ -99,11 +99,7 @@ export class Instances {
    * have it loaded anew, when the requests that use it are done. Rejects with `invalid_options`, and with
    * `engine_failed` and why it could not be loaded.
    */
-  load(
-    name: string,
-    config?: LoadConfig,
-    { id, ttlMs }: { id?: string; ttlMs?: number } = {},
-  ): Promise<ModelEntry> {
+  load(name: string, config?: LoadConfig, { id, ttlMs }: { id?: string; ttlMs?: number } = {}): Promise<ModelEntry> {
     const model = this.find(name);
     const instance = id ?? model.id;
     const isLoaded = this.#entry(instance)?.status === 'loaded';

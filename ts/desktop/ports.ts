@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { isFree } from '../server/listen.js';
 
+/** The app's own: one that does not change, so that its pages can be kept among a browser's bookmarks. */
+export const APP_PORT = 12_340;
+
 export interface PortOwner {
   pid: number;
   name: string;

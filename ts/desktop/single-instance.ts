@@ -2,18 +2,10 @@
  * There is one app for each data folder. The first holds a lock that the system lets go when its process ends, however it
  * ends, and writes down where it can be reached; a second start finds that.
  */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
-
-/** What desktop.json holds, for this account's eyes only. */
-export interface InstanceFile {
-  /** Of the app's own port, without the token. */
-  url: string;
-  port: number;
-  pid: number;
-  token: string;
-}
+import { type InstanceFile, removeInstance, writeInstance } from './instance-file.js';
 
 export class InstanceLock {
   readonly #lock: InstanceType<typeof Database>;
@@ -31,7 +23,7 @@ export class InstanceLock {
     try {
       lock.exec('BEGIN EXCLUSIVE');
       // Nobody can be reached at what an app left that was killed.
-      rmSync(fileIn(folder), { force: true });
+      removeInstance(folder);
       return new InstanceLock(lock, folder);
     } catch (error) {
       lock.close();
@@ -41,29 +33,11 @@ export class InstanceLock {
   }
 
   announce(instance: InstanceFile): void {
-    const file = fileIn(this.#folder);
-    const draft = `${file}.${process.pid}`;
-    writeFileSync(draft, `${JSON.stringify(instance, null, 2)}\n`, { mode: 0o600 });
-    chmodSync(draft, 0o600);
-    renameSync(draft, file);
+    writeInstance(this.#folder, instance);
   }
 
   release(): void {
-    rmSync(fileIn(this.#folder), { force: true });
+    removeInstance(this.#folder);
     this.#lock.close();
   }
-}
-
-/** `null`: no app runs, or it has not come so far. */
-export function findInstance(folder: string): InstanceFile | null {
-  try {
-    const { url, port, pid, token } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as InstanceFile;
-    return { url, port, pid, token };
-  } catch {
-    return null;
-  }
-}
-
-function fileIn(folder: string): string {
-  return path.join(folder, 'desktop.json');
 }

@@ -302,4 +302,77 @@ test('closing it ends loads, refuses who waits, and closes engines', async () =>
   assert.equal(failures, []);
 });
 
+test('models come and go while others are used', async () => {
+  const [one, other] = [new FakeSource('one'), new FakeSource('other')];
+  const { pool } = await poolOf([one]);
+  const lease = await pool.acquire('one', {});
+  pool.add(other);
+  assert.throws(() => pool.add(new FakeSource('other')), /Two models have the name `other`/);
+  (await pool.acquire('other', {})).release();
+  assert.not.ok(pool.remove('other'), 'it is loaded');
+  pool.unload('other');
+  await until(() => pool.list()[1]?.status === 'unloaded', 'it is unloaded');
+  assert.ok(pool.remove('other'));
+  assert.equal(
+    pool.list().map(({ id }) => id),
+    ['one'],
+  );
+  await pool.acquire('other', {}).catch((error: ChasquiError) => assert.is(error.code, 'model_not_found'));
+  pool.add(new FakeSource('other'));
+  assert.not.ok(pool.remove('one'), 'it is used');
+  lease.release();
+  await pool.close();
+});
+
+test('whoever waits for a model that is taken away is told to come again', async () => {
+  const [large, waited] = [new FakeSource('large', true), new FakeSource('waited')];
+  const { pool } = await poolOf([large, waited]);
+  const first = pool.acquire('large', {});
+  const refused = pool.acquire('waited', {}).catch((error: ChasquiError) => error.code);
+  assert.ok(pool.remove('waited'), 'its load waits for that of the other');
+  assert.is(await refused, 'model_loading');
+  large.load();
+  (await first).release();
+  await pool.close();
+});
+
+test('where any name will do, an unknown one means the model that was selected', async () => {
+  let selected: string | null = 'second';
+  const { pool } = await poolOf([new FakeSource('first'), new FakeSource('second')], {
+    anyName: true,
+    selected: () => selected,
+  });
+  (await pool.acquire('first', {})).release();
+  const of = async (name: string) => {
+    const { engine, release } = await pool.acquire(name, {});
+    release();
+    return engine.model.id;
+  };
+  assert.is(await of('nonsense'), 'second');
+  assert.is(await of('first'), 'first');
+  selected = 'gone';
+  assert.is(await of('nonsense'), 'first');
+  await pool.close();
+});
+
+test('changes of state and of progress are told to those who watch, as long as they do', async () => {
+  const source = new FakeSource('one', true);
+  const { pool } = await poolOf([source]);
+  const seen: string[] = [];
+  const stop = pool.watch(() => seen.push(`${pool.list()[0]?.status} ${pool.list()[0]?.progress}`));
+  const lease = pool.acquire('one', {});
+  await until(() => source.engines.length > 0, 'the load has begun');
+  source.hooks.onProgress?.(0.5);
+  source.load();
+  (await lease).release();
+  assert.ok(seen.includes('loading 0.5'), seen.join(', '));
+  assert.ok(seen.includes('loaded null'), seen.join(', '));
+  stop();
+  const { length } = seen;
+  pool.unload('one');
+  await until(() => pool.list()[0]?.status === 'unloaded', 'it is unloaded');
+  assert.is(seen.length, length);
+  await pool.close();
+});
+
 test.run();

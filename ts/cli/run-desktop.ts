@@ -1,0 +1,123 @@
+/** What `chasqui desktop` does: the app, until its Quit or Ctrl-C, or a window in the one that runs. */
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { type Desktop, openDesktop } from '../desktop/desktop.js';
+import type { LoginStart } from '../desktop/login-start.js';
+import { APP_PORT } from '../desktop/ports.js';
+import { InstanceLock } from '../desktop/single-instance.js';
+import { openWindow } from '../desktop/window.js';
+import { hubSettings } from '../hub/hub-settings.js';
+import { libraryPlaces } from '../hub/library-places.js';
+import { stopOnSignals } from '../server/stop-on-signals.js';
+import { baseUrl } from './curl-line.js';
+import { dataDir } from './data-dir.js';
+import { DEMO_MODEL } from './demo-model.js';
+import { DesktopClient } from './desktop-client.js';
+import { DESKTOP_OPTIONS, type DesktopOptions } from './desktop-option-table.js';
+import { explainFailure } from './explain-failure.js';
+import { OPTION_NAMES } from './option-names.js';
+import { givenOptions } from './table-options.js';
+
+const HOST = '127.0.0.1';
+
+/** What comes after running replies have been ended. */
+const CLOSE_MS = 10_000;
+
+export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  let options: DesktopOptions = {};
+  try {
+    options = givenOptions(DESKTOP_OPTIONS, parsed);
+    const folder = path.resolve(dataDir(options.dataDir));
+    const lock = InstanceLock.take(folder);
+    if (lock === null) await useOther(folder, options);
+    else await run(folder, lock, options);
+  } catch (error) {
+    console.error(`chasqui: ${explainFailure(error, { host: HOST, port: options.appPort ?? APP_PORT })}`);
+    process.exit(1);
+  }
+}
+
+async function run(folder: string, lock: InstanceLock, options: DesktopOptions): Promise<void> {
+  const { shutdownTimeout = DESKTOP_OPTIONS.shutdownTimeout.default } = options;
+  const desktop = await openDesktop({
+    dataDir: folder,
+    appPort: options.appPort ?? null,
+    models: isFile(options.model) ? [path.resolve(options.model)] : [],
+    demoModel: DEMO_MODEL,
+    engine: {},
+    hub: (given) => hubSettings(process.env, given),
+    places: (folders) => ({
+      ...libraryPlaces(process.env, hubSettings(process.env).cacheFolder, folders),
+      importFolder: path.join(folder, 'models'),
+    }),
+    login: loginStart(),
+    app: { optionNames: OPTION_NAMES },
+    drainMs: shutdownTimeout * 1000,
+    onQuit: () => process.kill(process.pid, 'SIGTERM'),
+  });
+  const url = baseUrl(HOST, desktop.port);
+  lock.announce({ url, port: desktop.port, pid: process.pid, token: desktop.token });
+  const stop = async () => {
+    await desktop.close();
+    lock.release();
+  };
+  const onStop = () => console.error('chasqui: quitting; running replies may take a few seconds to finish');
+  stopOnSignals(stop, onStop, { hardStopMs: shutdownTimeout * 1000 + CLOSE_MS });
+  await startServer(desktop, options);
+  await show(url, desktop.token, folder, options);
+}
+
+/** As Start Server does it, where this start or the settings ask for it. */
+async function startServer({ app }: Desktop, options: DesktopOptions): Promise<void> {
+  const { settings, instances, server } = app;
+  const port = options.port ?? settings.current.port;
+  server.expectPort(port);
+  if (!(options.startServer ?? settings.current.startServerAtLaunch)) return;
+  const model = modelOf(options) ?? settings.current.lastModel ?? instances.models[0]?.id ?? '';
+  try {
+    await server.start(model, port);
+  } catch (error) {
+    console.error(`chasqui: the server was not started: ${explainFailure(error)}`);
+  }
+}
+
+/** The app that runs does what this start was asked to do. */
+async function useOther(folder: string, options: DesktopOptions): Promise<void> {
+  const client = await DesktopClient.find(folder);
+  if (options.startServer) {
+    const model = modelOf(options) ?? (await client.lastModel());
+    await client.post('/api/v1/server/start', { model, ...(options.port !== undefined && { port: options.port }) });
+  }
+  await show(client.url, client.token, folder, options);
+}
+
+function isFile(model: string | undefined): model is string {
+  return model !== undefined && /\.gguf$/i.test(model);
+}
+
+function modelOf({ model }: DesktopOptions): string | undefined {
+  return isFile(model) ? path.resolve(model) : model;
+}
+
+async function show(url: string, token: string, folder: string, { open, json }: DesktopOptions): Promise<void> {
+  const address = `${url}/?token=${token}`;
+  const isOpen = (open ?? hasDisplay()) && (await openWindow(address, folder));
+  if (json) console.log(JSON.stringify({ url: address, window: isOpen }));
+  else if (isOpen) console.log(`The app runs at ${url}`);
+  else console.log(`Open this address in a browser:\n${address}`);
+}
+
+function hasDisplay(): boolean {
+  if (process.platform !== 'linux') return true;
+  return Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
+}
+
+function loginStart(): LoginStart {
+  const home = homedir();
+  return {
+    command: [process.execPath, path.resolve(process.argv[1] ?? ''), 'desktop', '--no-open'],
+    platform: process.platform,
+    home,
+    config: process.env.XDG_CONFIG_HOME || path.join(home, '.config'),
+  };
+}

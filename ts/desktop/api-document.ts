@@ -1,0 +1,90 @@
+/** The management API as an OpenAPI document, made of the schemas that its routes check requests with. */
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { ERRORS } from '../errors.js';
+import { errorBodySchema } from '../schemas/error.js';
+import { VERSION } from '../version.js';
+
+declare module 'fastify' {
+  interface FastifySchema {
+    summary?: string;
+  }
+}
+
+const ERROR_TYPES = [...new Set(Object.values(ERRORS).map(({ type }) => type))];
+
+type Schema = Readonly<Record<string, unknown>>;
+
+interface RouteSchema {
+  summary?: string;
+  body?: Schema;
+  params?: ObjectSchema;
+  querystring?: ObjectSchema;
+  response?: Readonly<Record<string, Schema>>;
+}
+
+interface ObjectSchema {
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+}
+
+const DESCRIPTION = `What the pages and the commands of the chasqui desktop app use, at the app's own port. Programs send the token of
+\`desktop.json\` as \`Authorization: Bearer <token>\`. \`GET /api/v1/events\` tells as server-sent events what changes.`;
+
+/** To be called before the routes. Returns what makes the document of them. */
+export function watchRoutes(app: FastifyInstance): () => object {
+  const paths: Record<string, Record<string, object>> = {};
+  app.addHook('onRoute', ({ method, url, schema }: RouteOptions) => {
+    for (const each of [method].flat().filter((name) => name !== 'HEAD' && name !== 'OPTIONS')) {
+      const path = url.replace(/:(\w+)/g, '{$1}');
+      paths[path] = { ...paths[path], [each.toLowerCase()]: toOperation((schema ?? {}) as RouteSchema) };
+    }
+  });
+  return () => ({
+    openapi: '3.1.1',
+    info: { title: 'chasqui, the desktop app', version: VERSION, description: DESCRIPTION },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }, { page: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        page: { type: 'apiKey', in: 'cookie', name: 'chasqui_app' },
+      },
+      schemas: { Error: errorBodySchema(ERROR_TYPES, Object.keys(ERRORS)) },
+    },
+  });
+}
+
+function toOperation({ summary = '', body, params, querystring, response }: RouteSchema): object {
+  const parameters = [...toParameters(params, 'path'), ...toParameters(querystring, 'query')];
+  return {
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: {
+      ...(response === undefined ? { 200: { description: summary } } : toReplies(summary, response)),
+      default: {
+        description: 'An error',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  };
+}
+
+function toParameters(schema: ObjectSchema | undefined, where: 'path' | 'query'): object[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, each]) => ({
+    name,
+    in: where,
+    required: where === 'path' || (schema?.required?.includes(name) === true && !('default' in each)),
+    schema: each,
+  }));
+}
+
+function toReplies(summary: string, response: Readonly<Record<string, Schema>>): object {
+  return Object.fromEntries(
+    Object.entries(response).map(([status, schema]) => [
+      status,
+      { description: summary, content: { 'application/json': { schema } } },
+    ]),
+  );
+}

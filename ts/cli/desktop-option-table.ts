@@ -21,6 +21,15 @@ export const DESKTOP_OPTIONS = {
     group: 'Window',
     help: 'print a line of JSON with the address, as `url`',
   },
+  install: {
+    type: 'boolean',
+    default: false,
+    flag: '--install',
+    variable: 'CHASQUI_DESKTOP_INSTALL',
+    group: 'Window',
+    help: 'put the app among the programs of this Linux desktop, and end; --no-install: take it away',
+    otherwise: 'neither',
+  },
   appPort: {
     type: 'integer',
     min: 0,

@@ -1,7 +1,8 @@
 /** What `chasqui desktop` does: the app, until its Quit or Ctrl-C, or a window in the one that runs. */
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { type Desktop, openDesktop } from '../desktop/desktop.js';
+import { type AppEntry, installEntry, removeEntry } from '../desktop/app-entry.js';
+import { type Desktop, openDesktop, PAGES } from '../desktop/desktop.js';
 import type { LoginStart } from '../desktop/login-start.js';
 import { APP_PORT } from '../desktop/ports.js';
 import { InstanceLock } from '../desktop/single-instance.js';
@@ -27,6 +28,15 @@ export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Pro
   let options: DesktopOptions = {};
   try {
     options = givenOptions(DESKTOP_OPTIONS, parsed);
+    if (options.install !== undefined) {
+      const file = options.install ? installEntry(appEntry()) : removeEntry(appEntry());
+      console.log(
+        options.json
+          ? JSON.stringify({ file, installed: options.install })
+          : `${options.install ? 'Wrote' : 'Removed'} ${file}`,
+      );
+      return;
+    }
     const folder = path.resolve(dataDir(options.dataDir));
     const lock = InstanceLock.take(folder);
     if (lock === null) await useOther(folder, options);
@@ -112,10 +122,24 @@ function hasDisplay(): boolean {
   return Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
 }
 
+/** How this very program is started again. */
+function ownCommand(...args: string[]): string[] {
+  return [process.execPath, path.resolve(process.argv[1] ?? ''), 'desktop', ...args];
+}
+
+function appEntry(): AppEntry {
+  return {
+    command: ownCommand(),
+    platform: process.platform,
+    data: process.env.XDG_DATA_HOME || path.join(homedir(), '.local', 'share'),
+    icon: path.join(PAGES, 'icon.svg'),
+  };
+}
+
 function loginStart(): LoginStart {
   const home = homedir();
   return {
-    command: [process.execPath, path.resolve(process.argv[1] ?? ''), 'desktop', '--no-open'],
+    command: ownCommand('--no-open'),
     platform: process.platform,
     home,
     config: process.env.XDG_CONFIG_HOME || path.join(home, '.config'),

@@ -67,7 +67,7 @@ export interface Desktop {
 
 const HOST = desktop.host;
 /** The build puts them there, wherever this file is run from. */
-const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.url));
+export const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.url));
 
 /** Rejects with Node's own error when the app's port is not free. */
 export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {

@@ -1,11 +1,12 @@
 // What the app has to do with the system around it.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { installEntry, removeEntry } from '../../../ts/desktop/app-entry.js';
 import { Awake } from '../../../ts/desktop/awake.js';
 import { isLoginStart, type LoginStart, quoteForDesktop, setLoginStart } from '../../../ts/desktop/login-start.js';
 import { freePort, portOwner } from '../../../ts/desktop/ports.js';
@@ -95,6 +96,28 @@ system('a start at login is an entry that can be taken away again', () => {
   // It is there where desktop-file-utils are.
   if (validated.error === undefined) assert.is(validated.status, 0, validated.stdout);
   rmSync(home, { recursive: true, force: true });
+});
+
+system('the app is put among the programs of a Linux desktop, and taken away again', () => {
+  const data = mkdtempSync(path.join(tmpdir(), 'chasqui-entry-'));
+  const icon = path.join(data, 'icon.svg');
+  writeFileSync(icon, '<svg/>');
+  const entry = {
+    command: ['/usr/bin/node', '/opt/chasqui/cli.js', 'desktop'],
+    platform: 'linux',
+    data,
+    icon,
+  } as const;
+  const file = installEntry(entry);
+  assert.is(installEntry(entry), file);
+  const text = readFileSync(file, 'utf8');
+  assert.match(text, /^Exec="\/usr\/bin\/node" "\/opt\/chasqui\/cli\.js" "desktop"$/m);
+  const [, shown = ''] = /^Icon=(.*)$/m.exec(text) ?? [];
+  assert.is(readFileSync(shown, 'utf8'), '<svg/>');
+  removeEntry(entry);
+  assert.not.ok(existsSync(file) || existsSync(shown));
+  assert.throws(() => installEntry({ ...entry, platform: 'win32' }), /on Linux only/);
+  rmSync(data, { recursive: true, force: true });
 });
 
 system('arguments are quoted as the specification of desktop entries says', () => {

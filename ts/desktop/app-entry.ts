@@ -1,0 +1,54 @@
+/** The app among the programs of a Linux desktop: an entry in its menu, and an icon. */
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ChasquiError } from '../errors.js';
+import { quoteForDesktop } from './login-start.js';
+
+export interface AppEntry {
+  /** The program and its arguments. */
+  command: readonly string[];
+  platform: NodeJS.Platform;
+  /** The person's folder of programs' data. */
+  data: string;
+  /** An SVG. */
+  icon: string;
+}
+
+/** Returns the file of the entry. Doing it again changes nothing. @throws {ChasquiError} `unsupported_parameter` */
+export function installEntry(entry: AppEntry): string {
+  const { file, icon } = placesOf(entry);
+  for (const each of [file, icon]) mkdirSync(path.dirname(each), { recursive: true });
+  if (existsSync(entry.icon)) copyFileSync(entry.icon, icon);
+  const lines = [
+    '[Desktop Entry]',
+    'Type=Application',
+    'Name=chasqui',
+    'GenericName=Local language models',
+    'Comment=Find models, chat with them, serve them to other programs',
+    `Exec=${entry.command.map(quoteForDesktop).join(' ')}`,
+    ...(existsSync(icon) ? [`Icon=${icon}`] : []),
+    'Terminal=false',
+    'Categories=Development;Utility;',
+    'Keywords=LLM;AI;chat;llama;',
+    '',
+  ];
+  writeFileSync(file, lines.join('\n'));
+  return file;
+}
+
+/** Returns the file that is gone now. */
+export function removeEntry(entry: AppEntry): string {
+  const { file, icon } = placesOf(entry);
+  for (const each of [file, icon]) rmSync(each, { force: true });
+  return file;
+}
+
+function placesOf({ platform, data }: AppEntry): { file: string; icon: string } {
+  if (platform !== 'linux') {
+    throw new ChasquiError('unsupported_parameter', 'An entry among the programs is made on Linux only.', 'install');
+  }
+  return {
+    file: path.join(data, 'applications', 'chasqui.desktop'),
+    icon: path.join(data, 'icons', 'hicolor', 'scalable', 'apps', 'chasqui.svg'),
+  };
+}

@@ -23,9 +23,14 @@ const program = new Command('chasqui')
   .helpOption('-h, --help', 'explain the command')
   .addCommand(serveCommand())
   .addCommand(desktopCommand());
-  .addCommand(serveCommand())
-  .addCommand(desktopCommand());
-const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand(), ...desktopStatusCommands()];
+const ofModels = [
+  searchCommand(),
+  getCommand(),
+  ...modelCommands(),
+  rmCommand(),
+  importCommand(),
+  ...desktopStatusCommands(),
+];
 for (const command of ofModels) program.addCommand(command);
 await program
   .addCommand(keysCommand())

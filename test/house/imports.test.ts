@@ -132,7 +132,12 @@ test('only ts/server and the command line listen or end the process', () => {
 /** Errors name an option as the code does; the tables of options say what its flag is called. */
 test('only the command line and the table of load options name flags', () => {
   // The others say how a module is built, and how other programs are started.
-  const others = ['ts/engine/load-option-table.ts', 'ts/native/backends.ts', 'ts/desktop/window.ts', 'ts/desktop/awake.ts'];
+  const others = [
+    'ts/engine/load-option-table.ts',
+    'ts/native/backends.ts',
+    'ts/desktop/window.ts',
+    'ts/desktop/awake.ts',
+  ];
   // Pods are started by a command line, and clusters are reached by kubectl's.
   const isCommand = (file: string) => file.startsWith('ts/cloud/kubernetes/');
   const allowed = (file: string) => ['cli', 'cli.ts'].includes(room(file)) || others.includes(file) || isCommand(file);

@@ -55,7 +55,10 @@ export function modelCommands(): Command[] {
 function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--url <address>', `of the server, without /v1 (default: the desktop app if it runs, or else ${DEFAULT_URL})`)
+    .option(
+      '--url <address>',
+      `of the server, without /v1 (default: the desktop app if it runs, or else ${DEFAULT_URL})`,
+    )
     .option('--json', 'print JSON, for programs')
     .helpOption('-h, --help', 'explain the options')
     .addHelpText('after', KEY_HELP);

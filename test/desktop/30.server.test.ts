@@ -96,6 +96,24 @@ server('starts and stops that are asked for at the same time follow one another'
   assert.instance(await chat(`http://127.0.0.1:${port}`).catch((error: Error) => error), Error);
 });
 
+server('a stop gives up a start that still loads its model', async () => {
+  let wasGivenUp = false;
+  // The model is small: it may be loaded before the stop comes.
+  for (let attempt = 0; attempt < 20 && !wasGivenUp; attempt += 1) {
+    await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+    const starting = app.api('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
+    await until(async () => {
+      const { models, server: state } = await app.done('GET', '/api/v1/state');
+      return state.state !== 'stopped' && models.length > 0;
+    }, 'the load has begun');
+    assert.is((await app.done('POST', '/api/v1/server/stop')).state, 'stopped');
+    const { status, body: error } = await starting;
+    wasGivenUp = status === 400 && error.error.code === 'request_cancelled';
+  }
+  assert.ok(wasGivenUp);
+  await app.done('POST', '/api/v1/models/load', { model: MODEL });
+});
+
 server('a port that is taken is named with the program that has it and one that is free', async () => {
   const other = await takenPort();
   try {

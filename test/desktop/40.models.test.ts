@@ -76,6 +76,31 @@ models('another instance of a model has a name and options of its own', async ()
   );
 });
 
+models('a load that a request has asked for can be cancelled, too, and the model be loaded again', async () => {
+  let wasCancelled = false;
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (let attempt = 0; attempt < 20 && !wasCancelled; attempt += 1) {
+    await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+    const asking = app.api('POST', '/app/v1/chat/completions', { model: MODEL, messages, max_tokens: 2 });
+    await until(async () => (await loaded()).length > 0, 'the load has begun');
+    await app.done('POST', '/api/v1/models/cancel', { model: MODEL });
+    wasCancelled = (await asking).status === 503;
+  }
+  assert.ok(wasCancelled);
+  await until(async () => (await loaded()).length === 0, 'nothing is left of it');
+  await app.done('POST', '/app/v1/chat/completions', { model: MODEL, messages, max_tokens: 2 });
+});
+
+models('an instance cannot have the name of another model', async () => {
+  const file = path.join(folder, 'named', 'other.gguf');
+  mkdirSync(path.dirname(file));
+  copyFileSync(DEMO, file);
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [path.dirname(file)] });
+  const { status, body } = await app.api('POST', '/api/v1/models/load', { model: MODEL, identifier: 'other' });
+  assert.equal([status, body.error.param], [400, 'identifier']);
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [] });
+});
+
 models('an option that is none, or that takes other values, is refused with its name', async () => {
   for (const [config, says] of [
     [{ contextSizes: 1 }, /`contextSizes` is not an option/],

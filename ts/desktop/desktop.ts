@@ -206,6 +206,9 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
       host: HOST,
       build: () => buildApp(instances.pool, desktop, options),
       load: (model, config) => instances.load(model, config),
+      cancelLoad: (model) => {
+        for (const { id, path } of instances.models) if (id === model || path === model) instances.cancel(id);
+      },
       onStarted: (port, lastModel) => chosen.change({ lastModel, ...(port !== null && { port }) }),
       onChange: (state) => {
         events.publish('server', state);

@@ -11,6 +11,8 @@ export interface DeveloperServerSettings {
   build(): FastifyInstance;
   /** Loads the model that the server is started with. */
   load(model: string, config: LoadConfig | undefined): Promise<{ id: string }>;
+  /** Ends that load. */
+  cancelLoad(model: string): void;
   /** The port and the model are worth remembering: they work. */
   onStarted(port: number | null, model: string): void;
   onChange(state: ServerState): void;
@@ -20,6 +22,8 @@ export class DeveloperServer {
   readonly #settings: DeveloperServerSettings;
   #app: FastifyInstance | null = null;
   #state: ServerState;
+  /** The model that a start loads. */
+  #starting: string | null = null;
   /** Starts and stops follow one another. */
   #work: Promise<unknown> = Promise.resolve();
 
@@ -50,8 +54,9 @@ export class DeveloperServer {
     if (this.#state.state === 'stopped' && this.#state.port !== port) this.#tell({ port });
   }
 
-  /** Lets running replies finish. */
+  /** Lets running replies finish; a start that still loads its model is given up. */
   stop(): Promise<ServerState> {
+    if (this.#starting !== null) this.#settings.cancelLoad(this.#starting);
     return this.#next(() => this.#stop());
   }
 
@@ -59,6 +64,7 @@ export class DeveloperServer {
     const isOpen = this.#app !== null && (port === this.#state.port || port === 0);
     if (!isOpen) await this.#stop();
     this.#tell({ state: 'starting', error: null });
+    this.#starting = model;
     try {
       if (!isOpen) await this.#open(port);
       const { id } = await this.#settings.load(model, config);
@@ -70,6 +76,8 @@ export class DeveloperServer {
       await this.#stop();
       this.#tell({ error: (error as Error).message });
       throw error;
+    } finally {
+      this.#starting = null;
     }
   }
 

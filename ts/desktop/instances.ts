@@ -102,6 +102,9 @@ export class Instances {
   load(name: string, config?: LoadConfig, { id, ttlMs }: { id?: string; ttlMs?: number } = {}): Promise<ModelEntry> {
     const model = this.find(name);
     const instance = id ?? model.id;
+    if (instance !== model.id && this.#models.some((other) => other.id === instance)) {
+      throw new ChasquiError('invalid_value', `\`${instance}\` is the name of another model.`, 'identifier');
+    }
     const isLoaded = this.#entry(instance)?.status === 'loaded';
     const kept = isLoaded && config === undefined ? this.#instances.get(instance)?.options : undefined;
     const options = kept ?? this.#optionsFor(model, config);
@@ -137,10 +140,13 @@ export class Instances {
     return this.#optionsFor(this.find(model));
   }
 
-  /** Ends the load of a model. @throws {ChasquiError} `model_not_found` */
+  /** Ends the load of a model, if there is one. @throws {ChasquiError} `model_not_found` */
   cancel(id: string): void {
     const instance = this.#instances.get(id);
     if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'model');
+    if (this.#entry(id)?.status === 'loaded') return;
+    // A load that a request has asked for has nobody else who clears up after it.
+    if (!this.#loads.has(id)) void this.#cancelled(id, instance);
     instance.cancel.abort(new ChasquiError('request_cancelled', `The load of \`${id}\` was cancelled.`));
   }
 
@@ -160,7 +166,7 @@ export class Instances {
     } catch (error) {
       if (signal.aborted) await this.#cancelled(id, instance);
       if (instance.failure === null || signal.aborted) throw error;
-      throw new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${instance.failure}`);
+      throw couldNotLoad(id, instance.failure);
     }
   }
 
@@ -193,7 +199,8 @@ export class Instances {
   }
 
   #optionsFor({ id, projector }: LocalModel, config: LoadConfig = {}): LoadOptions {
-    const options = { ...(projector !== null && { mmproj: projector }), ...this.#settings.defaultsOf(id), ...config };
+    const own = projector === null ? {} : { mmproj: projector };
+    const options = { ...own, ...this.#settings.defaultsOf(id), ...config };
     completeLoadOptions(options);
     return options;
   }
@@ -220,6 +227,16 @@ export class Instances {
       config: this.configOf(id),
     };
   }
+}
+
+/** llama.cpp and the drivers have many words for it. */
+const WANT_OF_MEMORY = /memory|alloc|CUDA error|buffer/i;
+
+function couldNotLoad(id: string, reason: string): ChasquiError {
+  const advice = WANT_OF_MEMORY.test(reason)
+    ? ' If memory was short: choose a smaller context, fewer layers on the GPU, or a smaller quantisation.'
+    : '';
+  return new ChasquiError('engine_failed', `The model \`${id}\` could not be loaded. ${reason}${advice}`);
 }
 
 async function openInstance(

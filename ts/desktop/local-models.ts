@@ -71,8 +71,11 @@ export class LocalModels {
     }
     const found: LocalModel[] = await this.#library.list();
     const files = new Set(named.map((model) => model.path));
-    const ids = new Set(named.map(({ id }) => id));
-    const models = [...found.filter(({ id, path: file }) => !files.has(file) && !ids.has(id)), ...named];
+    // A name means one model: the one that was named goes before one that was found.
+    const byId = new Map(
+      [...named, ...found.filter(({ path }) => !files.has(path))].toReversed().map((each) => [each.id, each]),
+    );
+    const models = [...found, ...named].filter((each) => byId.get(each.id) === each);
     this.#readAt = performance.now();
     const shown = JSON.stringify(models);
     if (shown === this.#shown) return;

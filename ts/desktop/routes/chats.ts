@@ -7,7 +7,7 @@ import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';
 import type { DesktopApp } from './context.js';
 
 /** Room for some images in full size. */
-const BODY_LIMIT = 48 * 2 ** 20;
+const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images'] } };
 
 const params = Type.Object({ id: Type.String({ maxLength: 64 }) });
 const searchQuery = Type.Object({ text: Type.String({ maxLength: 500, default: '' }) });
@@ -24,13 +24,9 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
   });
 
   const create = { summary: 'Begin a chat', body: chatChange, response: { 201: chat } };
-  app.post<{ Body: ChatChange }>(
-    '/api/v1/chats',
-    { schema: create, bodyLimit: BODY_LIMIT },
-    async ({ body }, reply) => {
-      return reply.code(201).send(chats.create(body));
-    },
-  );
+  app.post<{ Body: ChatChange }>('/api/v1/chats', { schema: create, ...BODIES }, async ({ body }, reply) => {
+    return reply.code(201).send(chats.create(body));
+  });
 
   const read = { summary: 'A chat with all its branches', params, response: { 200: chat } };
   app.get<ById>('/api/v1/chats/:id', { schema: read }, async ({ params: { id } }): Promise<Chat> => chats.read(id));
@@ -38,14 +34,14 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
   const change = { summary: 'Change any part of a chat', params, body: chatChange, response: { 200: chat } };
   app.put<ById & { Body: ChatChange }>(
     '/api/v1/chats/:id',
-    { schema: change, bodyLimit: BODY_LIMIT },
+    { schema: change, ...BODIES },
     async ({ params: { id }, body }): Promise<Chat> => chats.change(id, body),
   );
 
   const add = { summary: 'Add messages to a chat, or replace them', params, body: chatMessages };
   app.post<ById & { Body: ChatMessages }>(
     '/api/v1/chats/:id/messages',
-    { schema: add, bodyLimit: BODY_LIMIT },
+    { schema: add, ...BODIES },
     async ({ params: { id }, body }, reply) => {
       chats.addMessages(id, body);
       return reply.code(204).send();

@@ -1,4 +1,5 @@
 /** What a person has set, kept in the database. */
+import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import { desktop } from '../../profiles/desktop.js';
 import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
 import type { Store } from './database.js';
@@ -39,7 +40,9 @@ export class SettingsStore {
 
   defaultsOf(model: string): LoadConfig {
     const { modelDefaults } = this.current;
-    return Object.hasOwn(modelDefaults, model) ? (modelDefaults[model] as LoadConfig) : {};
+    const defaults = Object.hasOwn(modelDefaults, model) ? (modelDefaults[model] as LoadConfig) : {};
+    // An option that was set may be one that this version does not have any more.
+    return Object.fromEntries(Object.entries(defaults).filter(([name]) => Object.hasOwn(LOAD_OPTIONS, name)));
   }
 
   /** `null` restores a default. */

@@ -3,7 +3,8 @@ import { ChasquiError } from '../../errors.js';
 import { checkShape } from './check-shape.js';
 import { MAX_TEXT_BYTES } from './limits.js';
 
-export function parseJsonBody(bytes: Buffer): unknown {
+/** `imageLists`: keys of lists whose data URIs count as images. */
+export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = []): unknown {
   if (bytes.length === 0) throw emptyBody();
   checkShape(bytes);
   let value: unknown;
@@ -13,7 +14,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ChasquiError('invalid_json', `The request body is not valid JSON: ${reason}.`);
   }
-  checkValue(value);
+  checkValue(value, imageLists);
   return value;
 }
 
@@ -30,11 +31,12 @@ function hasByteOrderMark(bytes: Buffer): boolean {
  * them carelessly. And refuses long text: only images may be large, because all other text of a body is tokenized,
  * rendered, or repeated in the reply.
  */
-function checkValue(root: unknown): void {
+function checkValue(root: unknown, imageLists: readonly string[]): void {
   let text = 0;
   const pending: unknown[] = [root];
   const look = (child: unknown, key: string, parent: object): void => {
-    if (typeof child === 'string') text += isImage(parent, key, child) ? 0 : child.length;
+    if (Array.isArray(child) && imageLists.includes(key)) pending.push(child.filter((item) => !isImageUri(item)));
+    else if (typeof child === 'string') text += isImage(parent, key, child) ? 0 : child.length;
     else if (typeof child === 'object' && child !== null) pending.push(child);
   };
   while (pending.length > 0) {
@@ -55,7 +57,11 @@ function checkValue(root: unknown): void {
 /** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI. */
 function isImage(parent: object, key: string, value: string): boolean {
   if (key === 'data') return 'type' in parent && parent.type === 'base64';
-  return (key === 'url' || key === 'image_url') && /^data:image\//i.test(value);
+  return (key === 'url' || key === 'image_url') && isImageUri(value);
+}
+
+function isImageUri(value: unknown): boolean {
+  return typeof value === 'string' && /^data:image\//i.test(value);
 }
 
 function hasOwn(value: unknown, key: string): boolean {

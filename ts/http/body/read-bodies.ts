@@ -6,6 +6,13 @@ import { BodyBudget, type Share } from './budget.js';
 import { parseJsonBody } from './json-body.js';
 import { readBody } from './read-body.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Keys of lists in the route's body whose data URIs are images: they count as such, not as text. */
+    imageLists?: readonly string[];
+  }
+}
+
 export interface BodyOptions {
   /** The largest limit that any route has, in bytes. */
   maxBytes: number;
@@ -26,9 +33,10 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { bodyLimit: maxBytes = 0 } = request.routeOptions;
+    const { bodyLimit: maxBytes = 0, config } = request.routeOptions;
     const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
-    return parseJsonBody(await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare));
+    const bytes = await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare);
+    return parseJsonBody(bytes, config.imageLists);
   });
   if (profile.demandsJsonContentType) return;
   app.addHook('onRequest', async ({ headers }) => {

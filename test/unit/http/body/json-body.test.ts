@@ -42,4 +42,14 @@ test('texts add up, under whatever keys they stand', () => {
   assert.ok(parse({ tools: tools.slice(1) }));
 });
 
+test('a list of images is one only where the route has such a list, and texts in it are texts', () => {
+  const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const image = `data:image/png;base64,${LARGE}`;
+  assert.ok(parseJsonBody(bytes({ messages: [{ images: [image, image] }] }), ['images']));
+  assert.throws(() => parse({ images: [image] }), tooMuch);
+  assert.throws(() => parseJsonBody(bytes({ images: [LARGE] }), ['images']), tooMuch);
+  assert.throws(() => parseJsonBody(bytes({ images: [image, [LARGE]] }), ['images']), tooMuch);
+  assert.throws(() => parseJsonBody(bytes({ images: image }), ['images']), tooMuch);
+});
+
 test.run();

@@ -1,0 +1,65 @@
+// The history of chats, through the API and a kill of the app.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+
+const chats = suite('chats of the app');
+const folder = desktopFolder();
+let app: RunningDesktop;
+
+chats.before(async () => {
+  app = await startDesktop([], { folder });
+});
+
+chats.after(async () => {
+  await app.stop();
+  removeFolder(folder);
+});
+
+chats('a chat with large images is kept, found by its words and exported, also after a kill', async () => {
+  const image = `data:image/png;base64,${'A'.repeat(9 * 2 ** 20)}`;
+  const messages = [
+    { id: 'a', parent: null, role: 'user', content: 'Which bird is this?', images: [image, image] },
+    { id: 'b', parent: 'a', role: 'assistant', content: 'A hummingbird, I believe.' },
+  ];
+  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Birds', messages, current: 'b' });
+  const added = [{ id: 'c', parent: 'b', role: 'user', content: 'Are you sure?' }];
+  assert.is((await app.api('POST', `/api/v1/chats/${id}/messages`, { messages: added, current: 'c' })).status, 204);
+  await app.kill();
+  app = await startDesktop([], { folder });
+  const read = await app.done('GET', `/api/v1/chats/${id}`);
+  assert.is(read.messages.length, 3);
+  assert.is(read.messages[0].images[1], image);
+  assert.is(read.current, 'c');
+  const { chats: found } = await app.done('GET', '/api/v1/chats?text=hummingb');
+  assert.equal(
+    found.map((each: { id: string; snippet: string }) => [each.id, each.snippet]),
+    [[id, 'A \u0002hummingbird\u0003, I believe.']],
+  );
+  const headers = { authorization: `Bearer ${app.token}` };
+  const markdown = await fetch(`${app.url}/api/v1/chats/${id}/export?format=md`, { headers });
+  assert.is(markdown.headers.get('content-disposition'), 'attachment; filename="Birds.md"');
+  assert.match(await markdown.text(), /^# Birds\n\n## You\n\n\*\(image 1\)\* \*\(image 2\)\*\n\nWhich bird/);
+  const json = await fetch(`${app.url}/api/v1/chats/${id}/export?format=json`, { headers });
+  assert.is(((await json.json()) as { id: string }).id, id);
+  assert.is((await app.api('DELETE', `/api/v1/chats/${id}`)).status, 204);
+  assert.is((await app.api('GET', `/api/v1/chats/${id}`)).status, 404);
+});
+
+chats('what makes no sense is refused with the name of its field', async () => {
+  const message = { id: 'a', parent: null, role: 'user', content: 'x' };
+  for (const [body, param] of [
+    [{ title: 1 }, 'title'],
+    [{ messages: [{ ...message, role: 'owner' }] }, 'messages[0].role'],
+    [{ messages: [{ ...message, id: '../x' }] }, 'messages[0].id'],
+    [{ messages: [{ ...message, images: ['http://x/y.png'] }] }, 'messages[0].images[0]'],
+    [{ messages: [{ ...message, content: undefined }] }, 'messages[0].content'],
+  ] as const) {
+    const reply = await app.api('POST', '/api/v1/chats', body);
+    assert.equal([reply.status, reply.body.error.param], [400, param], JSON.stringify(reply.body));
+  }
+  assert.is((await app.api('GET', `/api/v1/chats?text=${'x'.repeat(501)}`)).status, 400);
+  assert.is((await app.api('GET', '/api/v1/chats/none/export?format=pdf')).status, 400);
+});
+
+chats.run();

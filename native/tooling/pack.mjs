@@ -12,6 +12,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runScript, SetupError } from '../../vendor/progress.mjs';
+import { bundleUi } from './bundle-ui.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const staging = path.join(root, 'build', 'packages');
@@ -47,6 +48,7 @@ const pages = [
 ];
 const inMain = ['native', 'vendor', 'CMakeLists.txt', 'prebuilds/demo', 'README.md', 'LICENSE', ...pages];
 const notInMain = [
+  'native/tooling/bundle-ui.mjs',
   'native/tooling/gpu-module.mjs',
   'native/tooling/notices.mjs',
   'native/tooling/pack.mjs',
@@ -58,12 +60,12 @@ const notInMain = [
   'native/tooling/setup.mjs',
 ];
 
-await runScript(() => {
+await runScript(async () => {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.rmSync(output, { recursive: true, force: true });
   fs.mkdirSync(output, { recursive: true });
   const packages = listPrebuilds().map(packNative);
-  const main = packMain(packages);
+  const main = await packMain(packages);
   report(main, packages);
 });
 
@@ -116,7 +118,7 @@ function checkFloor(folder, files) {
   }
 }
 
-function packMain(packages) {
+async function packMain(packages) {
   const folder = path.join(staging, 'chasqui');
   const excluded = notInMain.map((name) => path.join(root, name));
   for (const name of inMain) {
@@ -126,6 +128,7 @@ function packMain(packages) {
     });
   }
   compileTypeScript(path.join(folder, 'dist'));
+  await bundleUi(path.join(folder, 'dist'));
   const { scripts, devDependencies, files, ...kept } = manifest;
   // CUDA's modules are large, and npm cannot see who has a use for them.
   const comeAlong = packages.filter(({ backend = '' }) => !backend.startsWith('cuda'));

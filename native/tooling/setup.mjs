@@ -14,6 +14,8 @@ import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const oldestNode = [20, 19];
+/** What the pages of the desktop app are bundled with. */
+const uiPackages = ['preact', '@preact/signals', 'marked', 'dompurify', 'uplot', 'highlight.js'];
 
 const at = process.argv.indexOf('--then');
 const buildArguments = process.argv.slice(2, at < 0 ? undefined : at);
@@ -25,7 +27,7 @@ await runScript(async () => {
   await withSetupLock(async () => {
     installPackages();
     await (await importBuild()).buildNative(buildArguments);
-    compileTypeScript();
+    await compileTypeScript();
   });
 });
 
@@ -95,7 +97,7 @@ function readPackages(name) {
   return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')).packages : {};
 }
 
-function compileTypeScript() {
+async function compileTypeScript() {
   const stampFile = path.join(root, 'dist', '.stamp');
   const stamp = typeScriptStamp();
   if (fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === stamp) return;
@@ -105,15 +107,21 @@ function compileTypeScript() {
   const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'ts')], { cwd: root, encoding: 'utf8' });
   if (result.status !== 0) throw new SetupError(`TypeScript does not compile:\n${result.stdout}${result.stderr}`);
+  // Imported late: the bundler is one of npm's packages.
+  const { bundleUi } = await import('./bundle-ui.mjs');
+  await bundleUi(path.join(root, 'dist'));
   fs.writeFileSync(stampFile, stamp);
 }
 
 function typeScriptStamp() {
   const hash = createHash('sha256');
   const names = fs.readdirSync(path.join(root, 'ts'), { recursive: true }).sort();
-  for (const name of names.filter((entry) => /\.(ts|mjs|json)$/.test(entry))) {
+  for (const name of names.filter((entry) => /\.(tsx?|mjs|json|css|html|svg|webmanifest)$/.test(entry))) {
     hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
   }
-  hash.update(JSON.stringify(readPackages('package-lock.json')['node_modules/typescript']));
+  hash.update(fs.readFileSync(path.join(root, 'native', 'tooling', 'bundle-ui.mjs')));
+  const packages = readPackages('package-lock.json');
+  for (const name of ['typescript', 'esbuild', ...uiPackages])
+    hash.update(JSON.stringify(packages[`node_modules/${name}`]));
   return hash.digest('hex');
 }

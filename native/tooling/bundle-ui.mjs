@@ -1,0 +1,89 @@
+// Bundles the pages of the desktop app, ts/desktop/ui, into <dist>/desktop/ui. Scripts and styles get a hash of their
+// content in their names, so that a browser may keep them for ever; beside each text lies its compressed form, which the
+// server sends as it is.
+//
+//   node native/tooling/bundle-ui.mjs [<dist>]
+import fs from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import zlib from 'node:zlib';
+import { SetupError } from '../../vendor/progress.mjs';
+
+const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
+const source = path.join(root, 'ts', 'desktop', 'ui');
+
+/** All JavaScript together, compressed by gzip: what somebody waits for on the first visit, and a little more. */
+const scriptLimit = 150 * 1024;
+
+export async function bundleUi(dist) {
+  const out = path.join(dist, 'desktop', 'ui');
+  fs.rmSync(out, { recursive: true, force: true });
+  const entries = await bundle(out);
+  fs.cpSync(path.join(source, 'static'), out, { recursive: true });
+  writePage(out, entries);
+  compressAll(out);
+  checkSize(out);
+}
+
+/** Returns the names that the entry points have got, relative to `out`. */
+async function bundle(out) {
+  const esbuild = await import('esbuild');
+  const result = await esbuild
+    .build({
+      entryPoints: { app: path.join(source, 'main.tsx'), style: path.join(source, 'styles', 'style.css') },
+      outdir: path.join(out, 'assets'),
+      entryNames: '[name]-[hash]',
+      chunkNames: '[name]-[hash]',
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      target: ['chrome123', 'firefox120', 'safari17.5'],
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      minify: true,
+      legalComments: 'none',
+      metafile: true,
+      logLevel: 'silent',
+    })
+    .catch((error) => {
+      throw new SetupError(`The pages of the desktop app do not compile:\n${error.message}`);
+    });
+  const named = {};
+  for (const [file, { entryPoint }] of Object.entries(result.metafile.outputs)) {
+    if (entryPoint) named[path.basename(entryPoint)] = path.relative(out, path.resolve(file)).split(path.sep).join('/');
+  }
+  return { script: named['main.tsx'], style: named['style.css'] };
+}
+
+function writePage(out, { script, style }) {
+  const page = fs.readFileSync(path.join(source, 'index.html'), 'utf8');
+  fs.writeFileSync(
+    path.join(out, 'index.html'),
+    page.replace('/main.js', `/${script}`).replace('/style.css', `/${style}`),
+  );
+}
+
+function compressAll(folder) {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || !/\.(html|js|css|svg|json|webmanifest)$/.test(entry.name)) continue;
+    const file = path.join(entry.parentPath ?? entry.path, entry.name);
+    const content = fs.readFileSync(file);
+    fs.writeFileSync(`${file}.gz`, zlib.gzipSync(content, { level: 9 }));
+    fs.writeFileSync(`${file}.br`, zlib.brotliCompressSync(content));
+  }
+}
+
+function checkSize(out) {
+  const assets = path.join(out, 'assets');
+  const sizes = fs
+    .readdirSync(assets)
+    .map((name) => (name.endsWith('.js.gz') ? fs.statSync(path.join(assets, name)).size : 0));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total <= scriptLimit) return;
+  throw new SetupError(`The scripts of the desktop app have ${total} bytes compressed; ${scriptLimit} is the limit`);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await bundleUi(path.resolve(process.argv[2] ?? path.join(root, 'dist')));
+}

@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { attempt } from '../state/notices.js';
+import { announce } from './announcer.js';
+import { Icon, type IconName } from './icon.js';
+
+interface ActionProps {
+  label: string;
+  icon?: IconName;
+  kind?: 'primary' | 'danger' | 'quiet';
+  disabled?: boolean;
+  /** What the button does; while it does so it cannot be pressed again. */
+  run: () => unknown;
+  children?: ComponentChildren;
+}
+
+/** A button that does something; what goes wrong is shown as a notice. */
+export function Action({ label, icon, kind, disabled = false, run, children }: ActionProps) {
+  const busy = useSignal(false);
+  const press = async () => {
+    if (busy.value) return;
+    busy.value = true;
+    await attempt(async () => run());
+    busy.value = false;
+  };
+  return (
+    <button type="button" class={kind} disabled={disabled} aria-busy={busy.value} onClick={press}>
+      {icon && <Icon name={icon} />}
+      {children ?? label}
+    </button>
+  );
+}
+
+interface IconActionProps {
+  label: string;
+  icon: IconName;
+  run: () => unknown;
+  disabled?: boolean;
+  pressed?: boolean;
+}
+
+/** A button of an icon only: its name is spoken, and shown while the pointer rests on it. */
+export function IconAction({ label, icon, run, disabled = false, pressed }: IconActionProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      disabled={disabled}
+      aria-pressed={pressed}
+      onClick={() => void attempt(async () => run())}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** Copies a text; says so on the button for a moment. */
+export function CopyButton({ text, label, named = false }: { text: () => string; label: string; named?: boolean }) {
+  const copied = useSignal(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text());
+    copied.value = true;
+    announce('Copied');
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      copied.value = false;
+    }, 1500);
+  };
+  return (
+    <button
+      type="button"
+      class={named ? 'quiet' : 'icon-button'}
+      aria-label={named ? undefined : label}
+      title={label}
+      onClick={() => void attempt(copy)}
+    >
+      <Icon name={copied.value ? 'check' : 'copy'} />
+      {named && (copied.value ? 'Copied' : label)}
+    </button>
+  );
+}

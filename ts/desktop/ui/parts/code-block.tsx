@@ -1,0 +1,45 @@
+/** Code with its language, a button that copies it, and colours once it is complete. */
+import { useEffect, useRef } from 'preact/hooks';
+import { CopyButton } from './button.js';
+import { ScrollRegion } from './scroll-region.js';
+
+interface CodeBlockProps {
+  code: string;
+  language: string;
+  /** Whether the code is complete: colouring what still grows would be done anew with each token. */
+  closed: boolean;
+}
+
+/** Longer code stays plain: colouring it would hold up the page. */
+const maxColoured = 60_000;
+
+export function CodeBlock({ code, language, closed }: CodeBlockProps) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    element.textContent = code;
+    if (!closed || !language || code.length > maxColoured) return;
+    let wanted = true;
+    void import('./highlight.js').then(({ highlight }) => {
+      const html = wanted ? highlight(code, language) : undefined;
+      if (html !== undefined) element.innerHTML = html;
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [code, language, closed]);
+  return (
+    <div class="code-block">
+      <div class="code-head">
+        <span>{language}</span>
+        <CopyButton label="Copy code" text={() => code} />
+      </div>
+      <ScrollRegion label={language ? `Code, ${language}` : 'Code'}>
+        <pre>
+          <code ref={place} />
+        </pre>
+      </ScrollRegion>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { IconAction } from './button.js';
+
+interface DialogProps {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+}
+
+/** A modal dialog. The browser keeps the focus inside, closes it on Escape and gives the focus back. */
+export function Dialog({ title, close, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog ref={ref} aria-labelledby={id} onClose={close}>
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <IconAction label="Close" icon="close" run={() => ref.current?.close()} />
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,45 @@
+/** The app's icons, as strokes on a grid of 24; each stands beside words or in a button that has a name. */
+const paths = {
+  search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M20 20l-4-4',
+  downloads: 'M12 4v11m-5-5 5 5 5-5M5 20h14',
+  models: 'M12 3 4 7l8 4 8-4zM4 12l8 4 8-4M4 17l8 4 8-4',
+  chat: 'M5 5h14a1 1 0 0 1 1 1v10a1 1 0 0 1-1 1h-8l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1',
+  developer: 'm8 8-4 4 4 4m8-8 4 4-4 4M13.5 5l-3 14',
+  settings:
+    'M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6M12 3v3m0 12v3M4.2 7.5l2.6 1.5m10.4 6 2.6 1.5M4.2 16.5 6.8 15m10.4-6 2.6-1.5',
+  copy: 'M9 9h10v11H9zM15 9V5H5v11h4',
+  check: 'm5 12.5 4.5 4.5L19 7.5',
+  close: 'm6 6 12 12M18 6 6 18',
+  play: 'M8 5v14l11-7z',
+  stop: 'M7 7h10v10H7z',
+  pause: 'M9 6v12m6-12v12',
+  plus: 'M12 5v14m-7-7h14',
+  trash: 'M5 7h14M10 7V4h4v3m3 0-1 13H8L7 7m3.5 4v5m3-5v5',
+  eject: 'M6 14 12 6l6 8zM6 18h12',
+  edit: 'M5 19h3L19 8l-3-3L5 16z',
+  retry: 'M19 8V4m0 4h-4m3.7 0A7.5 7.5 0 1 0 19.5 13',
+  continue: 'm6 6 6 6-6 6m7-12 6 6-6 6',
+  send: 'M12 19V5m-6 6 6-6 6 6',
+  image: 'M4 5h16v14H4zm0 11 5-5 4 4 3-3 4 4M15.5 9.5h.01',
+  compare: 'M4 5h7v14H4zm9 0h7v14h-7z',
+  panel: 'M4 5h16v14H4zm10 0v14',
+  history: 'M4 6h16M4 12h16M4 18h10',
+  back: 'm14 6-6 6 6 6',
+  next: 'm10 6 6 6-6 6',
+  down: 'm6 10 6 6 6-6',
+  export: 'M12 15V4m-5 5 5-5 5 5M5 20h14',
+  link: 'M14 4h6v6m0-6-9 9M18 14v6H4V6h6',
+  warning: 'M12 4 3 20h18zm0 6v4m0 3h.01',
+  heart: 'M12 20C5 15 4 11 4 9a4 4 0 0 1 8-1 4 4 0 0 1 8 1c0 2-1 6-8 11',
+  lock: 'M6 11h12v9H6zm2.5 0V8a3.5 3.5 0 0 1 7 0v3',
+} as const;
+
+export type IconName = keyof typeof paths;
+
+export function Icon({ name, filled = false }: { name: IconName; filled?: boolean }) {
+  return (
+    <svg class={filled ? 'icon icon-filled' : 'icon'} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={paths[name]} />
+    </svg>
+  );
+}

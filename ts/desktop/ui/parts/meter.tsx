@@ -1,0 +1,27 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+interface MeterProps {
+  label: string;
+  /** Each part's share of the whole, 0 to 1. */
+  parts: readonly { name: string; share: number }[];
+}
+
+/** A bar in parts, such as weights, KV cache and computing of a model's memory. */
+export function Meter({ label, parts }: MeterProps) {
+  return (
+    <div class="meter" role="img" aria-label={label}>
+      {parts.map(({ name, share }, index) => (
+        <MeterPart key={name} share={share} index={index} />
+      ))}
+    </div>
+  );
+}
+
+/** The width is set through the style object: the page's policy forbids style attributes. */
+function MeterPart({ share, index }: { share: number; index: number }) {
+  const ref = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (ref.current) ref.current.style.width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
+  }, [share]);
+  return <span ref={ref} class={`meter-part part-${index % 4}`} />;
+}

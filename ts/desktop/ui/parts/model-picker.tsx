@@ -1,0 +1,34 @@
+import { useId } from 'preact/hooks';
+import type { ListedModel } from '../../api-types.js';
+import { bytes } from '../state/format.js';
+
+interface ModelPickerProps {
+  label: string;
+  models: readonly ListedModel[];
+  value: string;
+  choose: (key: string) => void;
+  disabled?: boolean;
+  /** Whether the label is for screen readers only. */
+  plain?: boolean;
+}
+
+/** A choice among the models on this computer. */
+export function ModelPicker({ label, models, value, choose, disabled = false, plain = false }: ModelPickerProps) {
+  const id = useId();
+  const known = models.some(({ key }) => key === value);
+  return (
+    <div class="field">
+      <label for={id} class={plain ? 'unseen' : ''}>
+        {label}
+      </label>
+      <select id={id} value={value} disabled={disabled} onChange={(event) => choose(event.currentTarget.value)}>
+        {!known && <option value={value}>{value || 'Choose a model'}</option>}
+        {models.map(({ key, size_bytes }) => (
+          <option key={key} value={key}>
+            {key} · {bytes(size_bytes)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { dismiss, notices } from '../state/notices.js';
+import { IconAction } from './button.js';
+import { Icon } from './icon.js';
+
+export function Notices() {
+  return (
+    <section class="notices" aria-label="Messages" aria-live="polite">
+      {notices.value.map(({ id, kind, text, mends }) => (
+        <div key={id} class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
+          <Icon name={kind === 'error' ? 'warning' : 'check'} />
+          <div class="notice-text">
+            <p>{text}</p>
+            {mends.length > 0 && (
+              <div class="row">
+                {mends.map(({ label, run }) => (
+                  <button
+                    key={label}
+                    type="button"
+                    onClick={() => {
+                      dismiss(id);
+                      run();
+                    }}
+                  >
+                    {label}
+                  </button>
+                ))}
+              </div>
+            )}
+          </div>
+          <IconAction label="Close this message" icon="close" run={() => dismiss(id)} />
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,146 @@
+/** A form of load options, made from their rows: what each does, its limits, and its default as the placeholder. */
+import { useId } from 'preact/hooks';
+import type { LoadConfig, OptionForm as Row } from '../../api-types.js';
+import { IconAction } from './button.js';
+
+interface OptionFormProps {
+  rows: readonly Row[];
+  values: LoadConfig;
+  set: (name: string, value: unknown) => void;
+}
+
+export function OptionForm({ rows, values, set }: OptionFormProps) {
+  const groups = [...new Set(rows.map(({ group }) => group))].map((group) => ({
+    group,
+    members: rows.filter((row) => row.group === group),
+  }));
+  return (
+    <div class="options">
+      {groups.map(({ group, members }, index) => (
+        <details key={group} open={index === 0}>
+          <summary>
+            {group}
+            <Changed count={members.filter(({ name }) => values[name] !== undefined).length} />
+          </summary>
+          {members.map((row) => (
+            <OptionField key={row.name} row={row} value={values[row.name]} set={(value) => set(row.name, value)} />
+          ))}
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function Changed({ count }: { count: number }) {
+  return count > 0 ? <span class="badge">{count} changed</span> : null;
+}
+
+interface OptionFieldProps {
+  row: Row;
+  value: unknown;
+  set: (value: unknown) => void;
+}
+
+function OptionField({ row, value, set }: OptionFieldProps) {
+  const id = useId();
+  return (
+    <div class="option">
+      <label for={id}>{labelOf(row.name)}</label>
+      <div class="option-input">
+        <OptionInput id={id} row={row} value={value} set={set} />
+        {value !== undefined && (
+          <IconAction label={`Back to the default of ${labelOf(row.name)}`} icon="close" run={() => set(undefined)} />
+        )}
+      </div>
+      <p class="help" id={`${id}-help`}>
+        {sentence(row)}
+      </p>
+    </div>
+  );
+}
+
+function OptionInput({ id, row, value, set }: OptionFieldProps & { id: string }) {
+  const help = `${id}-help`;
+  if (row.type === 'boolean') {
+    const checked = (value ?? row.default) === true;
+    const change = (event: { currentTarget: HTMLInputElement }) => set(event.currentTarget.checked);
+    return <input id={id} type="checkbox" checked={checked} aria-describedby={help} onChange={change} />;
+  }
+  if (row.choices && row.choices.length > 0) {
+    return (
+      <select
+        id={id}
+        value={String(value ?? '')}
+        aria-describedby={help}
+        onChange={(event) => set(event.currentTarget.value || undefined)}
+      >
+        <option value="">{defaultOf(row)}</option>
+        {row.choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    );
+  }
+  if (row.type === 'integer' || row.type === 'number') {
+    return (
+      <input
+        id={id}
+        type="number"
+        value={textOf(value)}
+        placeholder={defaultOf(row)}
+        min={row.minimum ?? undefined}
+        max={row.maximum ?? undefined}
+        step={row.type === 'number' ? 'any' : undefined}
+        aria-describedby={help}
+        onInput={(event) => {
+          if (event.currentTarget.validity.valid) set(valueFor(row, event.currentTarget.value));
+        }}
+      />
+    );
+  }
+  return (
+    <input
+      id={id}
+      type="text"
+      value={textOf(value)}
+      placeholder={defaultOf(row)}
+      aria-describedby={help}
+      onInput={(event) => set(valueFor(row, event.currentTarget.value))}
+    />
+  );
+}
+
+function valueFor({ type }: Row, text: string): unknown {
+  if (text.trim() === '') return undefined;
+  if (type === 'integer' || type === 'number') return Number(text);
+  const parts = text.split(',').map((part) => part.trim());
+  if (type === 'shares') return parts.map(Number);
+  return type === 'paths' ? parts : text;
+}
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String(value ?? '');
+}
+
+function defaultOf({ default: value, otherwise }: Row): string {
+  return value === undefined || value === null || value === ''
+    ? (otherwise ?? 'automatic')
+    : `default: ${textOf(value)}`;
+}
+
+/** `contextSize` → `Context size`; names of one's own such as MiB and GPU keep their capitals. */
+export function labelOf(name: string): string {
+  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').split(' ');
+  const lowered = words.map((word) => (/^(MiB|RAM|GPU)/.test(word) ? word : word.toLowerCase()));
+  const text = lowered
+    .join(' ')
+    .replace(/\bgpu\b/g, 'GPU')
+    .replace(/ ms$/, ' (ms)')
+    .replace(/ MiB$/, ' (MiB)');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function sentence({ help, unit }: Row): string {
+  const text = help.replaceAll(/`([a-zA-Z]+)`/g, (_, name: string) => labelOf(name).toLowerCase());
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${unit ? `, in ${unit}` : ''}.`;
+}

@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+interface PageProps {
+  title: string;
+  /** What stands on the right of the title. */
+  actions?: ComponentChildren;
+  wide?: boolean;
+  children: ComponentChildren;
+}
+
+/** The focus goes to the title of a view that somebody has gone to, but not on the first paint. */
+let first = true;
+
+export function Page({ title, actions, wide = false, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · chasqui`;
+    if (!first) heading.current?.focus({ preventScroll: true });
+    first = false;
+  }, [title]);
+  return (
+    <div class={wide ? 'page wide' : 'page'}>
+      <header class="page-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <div class="row">{actions}</div>
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface EmptyProps {
+  title: string;
+  children?: ComponentChildren;
+}
+
+/** What stands where there is nothing yet: what it is for, and the way on. */
+export function Empty({ title, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}

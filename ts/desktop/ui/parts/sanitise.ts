@@ -1,0 +1,39 @@
+/** HTML from models and model pages, made harmless: no scripts, forms, styles or requests to anywhere. */
+import DOMPurify from 'dompurify';
+
+const purify = DOMPurify(window);
+
+purify.addHook('afterSanitizeAttributes', (node) => {
+  if (node instanceof HTMLAnchorElement) secureLink(node);
+  else if (node instanceof HTMLImageElement) keepOwnImage(node);
+  else if (node.nodeName === 'TABLE' || node.nodeName === 'PRE') node.setAttribute('tabindex', '0');
+});
+
+export function sanitise(html: string): string {
+  return purify.sanitize(html, {
+    USE_PROFILES: { html: true },
+    FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'audio', 'video', 'source', 'dialog'],
+    FORBID_ATTR: ['style', 'class', 'id', 'name', 'srcset', 'background'],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+  });
+}
+
+function secureLink(link: HTMLAnchorElement): void {
+  if (!/^(https?:|mailto:)/i.test(link.getAttribute('href') ?? '')) {
+    link.removeAttribute('href');
+    return;
+  }
+  link.setAttribute('target', '_blank');
+  link.setAttribute('rel', 'noopener noreferrer');
+}
+
+/** An image from elsewhere would tell its host who reads what; its description stands in for it. */
+function keepOwnImage(image: HTMLImageElement): void {
+  const source = image.getAttribute('src') ?? '';
+  if (/^(data:image\/|blob:)/i.test(source)) {
+    if (!image.hasAttribute('alt')) image.setAttribute('alt', '');
+    return;
+  }
+  image.replaceWith(image.alt ? `[${image.alt}]` : '');
+}

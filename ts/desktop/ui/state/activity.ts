@@ -1,0 +1,55 @@
+/** What the server is doing: its requests, measurements and log, each bounded however long a page stays open. */
+import { signal } from '@preact/signals';
+import type { LogLine, MetricsPoint, RequestRow } from '../../api-types.js';
+import { get } from './api.js';
+
+export const MAX_REQUESTS = 200;
+export const MAX_POINTS = 3600;
+export const MAX_LOG_LINES = 1000;
+
+/** The newest first. */
+export const requests = signal<readonly RequestRow[]>([]);
+/** The oldest first. */
+export const points = signal<readonly MetricsPoint[]>([]);
+export const logLines = signal<readonly LogLine[]>([]);
+
+export async function refreshActivity(): Promise<void> {
+  const [requestReply, metrics, logs] = await Promise.all([
+    get<{ requests: RequestRow[] }>(`/requests?limit=${MAX_REQUESTS}`),
+    get<{ points: MetricsPoint[] }>(`/metrics?seconds=${MAX_POINTS}`),
+    get<{ lines: LogLine[] }>(`/logs?limit=${MAX_LOG_LINES}`),
+  ]);
+  requests.value = requestReply.requests.toSorted((a, b) => b.at - a.at).slice(0, MAX_REQUESTS);
+  points.value = metrics.points.slice(-MAX_POINTS);
+  logLines.value = logs.lines.slice(-MAX_LOG_LINES);
+}
+
+export function takeRequest(row: RequestRow): void {
+  const position = requests.value.findIndex(({ id }) => id === row.id);
+  requests.value =
+    position < 0 ? [row, ...requests.value].slice(0, MAX_REQUESTS) : requests.value.toSpliced(position, 1, row);
+}
+
+export function takePoint(point: MetricsPoint): void {
+  const last = points.value.at(-1);
+  if (last && point.at <= last.at) return;
+  points.value = [...points.value, point].slice(-MAX_POINTS);
+}
+
+/** Lines that have come since the last frame: a burst of them is one change of the page. */
+let waiting: LogLine[] = [];
+
+export function takeLogLine(line: LogLine): void {
+  waiting.push(line);
+  if (waiting.length > MAX_LOG_LINES) waiting.shift();
+  if (waiting.length === 1) {
+    setTimeout(() => {
+      logLines.value = [...logLines.value, ...waiting].slice(-MAX_LOG_LINES);
+      waiting = [];
+    }, 100);
+  }
+}
+
+export function isRunning({ state }: RequestRow): boolean {
+  return state === 'waiting' || state === 'prefill' || state === 'decode';
+}

@@ -1,0 +1,74 @@
+/** Calls of the management API. What goes wrong is always an `ApiError` with words that can be shown. */
+
+interface ErrorBody {
+  error: { message: string; code: string | null; param: string | null };
+}
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+
+  constructor(
+    message: string,
+    readonly code: string | null,
+    readonly status: number,
+    readonly param: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+export async function call<Reply>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Reply> {
+  const reply = await send(`/api/v1${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    ...(signal && { signal }),
+  });
+  return (reply.status === 204 ? undefined : await reply.json()) as Reply;
+}
+
+export const get = <Reply>(path: string, signal?: AbortSignal): Promise<Reply> =>
+  call<Reply>('GET', path, undefined, signal);
+
+export const post = <Reply>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<Reply> =>
+  call<Reply>('POST', path, body, signal);
+
+/** Sends a request; throws where the reply is an error or does not come. */
+export async function send(path: string, init: RequestInit): Promise<Response> {
+  let reply: Response;
+  try {
+    reply = await fetch(path, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError('The app does not reply: it has ended, or is just being started anew.', 'unreachable', 0);
+  }
+  if (reply.ok) return reply;
+  throw await errorOf(reply);
+}
+
+async function errorOf(reply: Response): Promise<ApiError> {
+  try {
+    const { error } = (await reply.json()) as ErrorBody;
+    return new ApiError(error.message, error.code, reply.status, error.param);
+  } catch {
+    return new ApiError(`The app replied with status ${reply.status}.`, null, reply.status);
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A query string of what is set. */
+export function query(values: Record<string, string | number | null | undefined>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}

@@ -1,0 +1,65 @@
+/** The chats that the Chat view shows: one, or two side by side that get the same messages. */
+import { computed, effect, signal } from '@preact/signals';
+import { chatModels, library, loadedModels } from './app.js';
+import { ChatSession } from './chat-session.js';
+import { replaceRoute, route } from './route.js';
+
+export const first = new ChatSession();
+export const second = new ChatSession();
+/** Whether two models stand side by side. */
+export const comparing = signal(false);
+export const sessions = computed(() => (comparing.value ? [first, second] : [first]));
+export const busy = computed(() => sessions.value.some((session) => session.busy.value));
+
+export type Panel = 'history' | 'settings';
+/** The panels that are open: both at once where there is room. */
+export const panels = signal<ReadonlySet<Panel>>(new Set(matchMedia('(min-width: 1100px)').matches ? ['history'] : []));
+
+export function togglePanel(panel: Panel): void {
+  const open = new Set(panels.value);
+  if (!open.delete(panel)) {
+    // On a narrow page a panel covers the chat.
+    if (!matchMedia('(min-width: 860px)').matches) open.clear();
+    open.add(panel);
+  }
+  panels.value = open;
+}
+
+export function closePanels(): void {
+  panels.value = new Set();
+}
+
+/** The address names the chat; a chat that has just been stored gets its address. */
+export function followChatAddress(): () => void {
+  return effect(() => {
+    const id = first.id.value;
+    if (id !== null && route.peek()?.view === 'chat' && route.peek()?.rest !== id) replaceRoute('chat', id);
+  });
+}
+
+/** A chat starts with the model that is loaded, or else with the first there is. */
+export function followModels(): () => void {
+  return effect(chooseModels);
+}
+
+function chooseModels(): void {
+  const models = chatModels.value;
+  const known = (key: string) => models.some((model) => model.key === key);
+  const loaded = loadedModels.value.find(({ model, state }) => state !== 'failed' && known(model))?.model;
+  if (!known(first.model.peek())) first.model.value = loaded ?? models[0]?.key ?? '';
+  if (!known(second.model.peek())) {
+    second.model.value = models.find(({ key }) => key !== first.model.peek())?.key ?? first.model.peek();
+  }
+}
+
+export const hasModels = computed(() => library.value === undefined || chatModels.value.length > 0);
+
+export async function newChat(): Promise<void> {
+  await Promise.all([first.open(null), second.open(null)]);
+  replaceRoute('chat');
+}
+
+export async function compare(on: boolean): Promise<void> {
+  if (on) await second.open(null);
+  comparing.value = on;
+}

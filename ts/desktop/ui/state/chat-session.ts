@@ -1,0 +1,259 @@
+/** One chat as it is shown: its tree of messages, what is streaming into it, and what can be done with it. */
+import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { Chat, ChatChange, ChatMessage } from '../../api-types.js';
+import { ApiError, call, get, isAbort, post, wordsOf } from './api.js';
+import { type Completion, streamCompletion } from './chat-stream.js';
+import { alternativesOf, branchTo, lastUnder, titleOf } from './chat-tree.js';
+import { refreshChats } from './chats.js';
+
+/** What is being written: `base` is the text that it continues. */
+interface Live {
+  id: string;
+  base: string;
+  completion: Completion | null;
+}
+
+export class ChatSession {
+  readonly id = signal<string | null>(null);
+  readonly title = signal('');
+  readonly model = signal('');
+  readonly systemPrompt = signal('');
+  readonly settings = signal<Readonly<Record<string, unknown>>>({});
+  readonly messages = signal<readonly ChatMessage[]>([]);
+  readonly current = signal<string | null>(null);
+  readonly live = signal<Live | null>(null);
+  readonly error = signal<ApiError | null>(null);
+  readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
+  readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
+  #controller: AbortController | undefined;
+
+  /** Shows a chat that was stored, or an empty one that is stored with its first message. */
+  async open(id: string | null): Promise<void> {
+    if (id === this.id.value && id !== null) return;
+    this.stop();
+    this.#show(id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`));
+  }
+
+  #show(chat: Chat | null): void {
+    batch(() => {
+      this.id.value = chat?.id ?? null;
+      this.title.value = chat?.title ?? '';
+      this.messages.value = chat?.messages ?? [];
+      this.current.value = chat?.current ?? null;
+      this.live.value = null;
+      this.error.value = null;
+      if (!chat) return;
+      this.model.value = chat.model ?? this.model.value;
+      this.systemPrompt.value = chat.systemPrompt;
+      this.settings.value = chat.settings;
+    });
+  }
+
+  async send(content: string, images: readonly string[]): Promise<void> {
+    if (this.busy.value) return;
+    const message = newMessage('user', this.current.value, content, images);
+    this.#append(message);
+    await this.#complete();
+  }
+
+  /** Writes the completion of the last question once more, as a branch. */
+  async regenerate(id: string): Promise<void> {
+    const message = this.#find(id);
+    if (!message || this.busy.value) return;
+    this.current.value = message.role === 'user' ? message.id : message.parent;
+    await this.#complete();
+  }
+
+  /** Another text in the place of a message, as a branch; one of the user's is asked. */
+  async edit(id: string, content: string): Promise<void> {
+    const message = this.#find(id);
+    if (!message || this.busy.value) return;
+    const edited = newMessage(message.role, message.parent, content, message.images ?? []);
+    this.#append(edited);
+    if (message.role === 'user') await this.#complete();
+    else await this.store();
+  }
+
+  /** Goes on where the last completion ended. */
+  async continue(id: string): Promise<void> {
+    const message = this.#find(id);
+    if (message && !this.busy.value) await this.#stream(message);
+  }
+
+  /** Asks once more after an error. */
+  async retry(): Promise<void> {
+    const last = this.branch.value.at(-1);
+    if (!last || this.busy.value) return;
+    if (last.role === 'user') await this.#complete();
+    else await this.#stream(last);
+  }
+
+  stop(): void {
+    this.#controller?.abort();
+  }
+
+  /** The alternatives of a message, and which of them it is. */
+  alternatives(message: ChatMessage): { at: number; all: ChatMessage[] } {
+    const all = alternativesOf(this.messages.value, message);
+    return { at: all.findIndex(({ id }) => id === message.id), all };
+  }
+
+  async switchTo(id: string): Promise<void> {
+    this.current.value = lastUnder(this.messages.value, id);
+    await this.store();
+  }
+
+  /** A new chat with the messages up to this one; returns its id. */
+  async branchOff(id: string): Promise<string> {
+    const messages = branchTo(this.messages.value, id);
+    const chat = await post<Chat>('/chats', { ...this.#header(), messages, current: id });
+    await refreshChats();
+    return chat.id;
+  }
+
+  async rename(title: string): Promise<void> {
+    this.title.value = title;
+    await this.store();
+  }
+
+  /** Stores the chat as it is, if it has a message. */
+  async store(): Promise<void> {
+    if (this.messages.value.length === 0) return;
+    const content: ChatChange = { ...this.#header(), messages: [...this.messages.value], current: this.current.value };
+    if (this.id.value === null) this.id.value = (await post<Chat>('/chats', content)).id;
+    else await call('PUT', `/chats/${encodeURIComponent(this.id.value)}`, content);
+    await refreshChats();
+  }
+
+  #header(): ChatChange {
+    return {
+      title: this.title.value,
+      model: this.model.value || null,
+      systemPrompt: this.systemPrompt.value,
+      settings: { ...this.settings.value },
+    };
+  }
+
+  #find(id: string): ChatMessage | undefined {
+    return this.messages.value.find((message) => message.id === id);
+  }
+
+  #append(message: ChatMessage): void {
+    batch(() => {
+      if (this.messages.value.length === 0) this.title.value = titleOf(message.content);
+      this.messages.value = [...this.messages.value, message];
+      this.current.value = message.id;
+    });
+  }
+
+  /** Has the message after the current one written. */
+  async #complete(): Promise<void> {
+    const message = newMessage('assistant', this.current.value, '', []);
+    this.#append(message);
+    await this.#stream(message);
+  }
+
+  async #stream(message: ChatMessage): Promise<void> {
+    const controller = new AbortController();
+    this.#controller = controller;
+    const branch = branchTo(this.messages.value, message.content ? message.id : message.parent);
+    batch(() => {
+      this.error.value = null;
+      this.live.value = { id: message.id, base: message.content, completion: null };
+    });
+    const frame = new EachFrame<Completion>((completion) => {
+      if (this.#controller === controller) this.live.value = { id: message.id, base: message.content, completion };
+    });
+    const request = {
+      model: this.model.value,
+      systemPrompt: this.systemPrompt.value,
+      settings: this.settings.value,
+      branch,
+    };
+    try {
+      // Stored before it is asked: a question survives whatever becomes of its completion.
+      await this.store();
+      await streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
+    } catch (error) {
+      if (!isAbort(error)) this.error.value = error instanceof ApiError ? error : new ApiError(wordsOf(error), null, 0);
+    }
+    frame.end();
+    await this.#finish(message, frame.last);
+  }
+
+  async #finish(message: ChatMessage, completion: Completion | undefined): Promise<void> {
+    batch(() => {
+      this.live.value = null;
+      if (completion) this.#replace(completed(message, completion, this.model.value));
+      else if (!message.content) this.#remove(message);
+    });
+    await this.store().catch((error: unknown) => {
+      this.error.value ??= new ApiError(`The chat could not be stored: ${wordsOf(error)}`, null, 0);
+    });
+  }
+
+  #replace(message: ChatMessage): void {
+    this.messages.value = this.messages.value.map((other) => (other.id === message.id ? message : other));
+  }
+
+  /** A completion of which nothing came leaves no message. */
+  #remove({ id, parent }: ChatMessage): void {
+    this.messages.value = this.messages.value.filter((message) => message.id !== id);
+    this.current.value = parent;
+  }
+}
+
+function newMessage(
+  role: ChatMessage['role'],
+  parent: string | null,
+  content: string,
+  images: readonly string[],
+): ChatMessage {
+  return {
+    id: crypto.randomUUID(),
+    parent,
+    role,
+    content,
+    ...(images.length > 0 && { images: [...images] }),
+    createdAt: Date.now(),
+  };
+}
+
+function completed(message: ChatMessage, completion: Completion, model: string): ChatMessage {
+  const { content, reasoning, ...stats } = completion;
+  const thought = (message.reasoning ?? '') + reasoning;
+  return {
+    ...message,
+    content: message.content + content,
+    ...(thought && { reasoning: thought }),
+    model,
+    stats: { ...stats },
+  };
+}
+
+/** Passes on the newest value once a frame: tokens come faster than a screen shows them. */
+class EachFrame<Value> {
+  last: Value | undefined;
+  #waiting = false;
+  #ended = false;
+
+  constructor(readonly show: (value: Value) => void) {}
+
+  set(value: Value): void {
+    this.last = value;
+    if (this.#waiting) return;
+    this.#waiting = true;
+    // A hidden page gets no frames.
+    if (document.hidden) setTimeout(this.#flush, 250);
+    else requestAnimationFrame(this.#flush);
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  readonly #flush = () => {
+    this.#waiting = false;
+    if (!this.#ended && this.last !== undefined) this.show(this.last);
+  };
+}

@@ -1,0 +1,22 @@
+/** The list of chats: searched by the app in what was written, newest first. */
+import { signal } from '@preact/signals';
+import type { ListedChat } from '../../api-types.js';
+import { call, get, query } from './api.js';
+
+export const chats = signal<readonly ListedChat[]>([]);
+export const chatFilter = signal('');
+
+let newest = 0;
+
+export async function refreshChats(): Promise<void> {
+  newest += 1;
+  const mine = newest;
+  const reply = await get<{ chats: ListedChat[] }>(`/chats${query({ text: chatFilter.value.trim() })}`);
+  // An older search may reply later than a newer one.
+  if (mine === newest) chats.value = reply.chats;
+}
+
+export async function deleteChat(id: string): Promise<void> {
+  await call('DELETE', `/chats/${encodeURIComponent(id)}`);
+  await refreshChats();
+}

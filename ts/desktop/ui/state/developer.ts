@@ -1,0 +1,100 @@
+/** What the Developer view is about to start: the model, its load settings, and how much memory that takes. */
+import { batch, computed, signal } from '@preact/signals';
+import type { ListedModel, LoadConfig } from '../../api-types.js';
+import { ApiError, get, post, query } from './api.js';
+import { chatModels, library, saveSettings, server, settings } from './app.js';
+import type { Fit } from './hub-types.js';
+import { attempt, type Mend, notify } from './notices.js';
+
+const picked = signal<string | null>(null);
+/** Load settings that differ from the defaults. */
+export const config = signal<LoadConfig>({});
+export const port = signal<number | null>(null);
+
+/** The model that Start Server takes: the one that runs, or was chosen, or the first there is. */
+export const selectedModel = computed(() => {
+  const running = server.value.state === 'stopped' ? null : server.value.model;
+  const known = (key: string | null) => (library.value?.some((model) => model.key === key) ? key : null);
+  return running ?? known(picked.value) ?? chatModels.value[0]?.key ?? '';
+});
+
+export const selectedEntry = computed<ListedModel | undefined>(() =>
+  library.value?.find(({ key }) => key === selectedModel.value),
+);
+
+export const chosenPort = computed(() => port.value ?? settings.value?.port ?? 1234);
+
+export function pickModel(key: string): void {
+  batch(() => {
+    picked.value = key;
+    config.value = { ...settings.value?.modelDefaults?.[key] };
+  });
+}
+
+export function setOption(name: string, value: unknown): void {
+  const { [name]: _, ...others } = config.value;
+  config.value = value === undefined ? others : { ...others, [name]: value };
+}
+
+export async function startServer(): Promise<void> {
+  await attempt(start, mendsFor);
+}
+
+async function start(): Promise<void> {
+  await post('/server/start', { model: selectedModel.value, port: chosenPort.value, config: config.value });
+}
+
+export async function stopServer(): Promise<void> {
+  await attempt(() => post('/server/stop'));
+}
+
+/** What can be done about a start that failed. */
+function mendsFor(error: unknown): readonly Mend[] {
+  if (!(error instanceof ApiError)) return [];
+  if (error.code === 'port_in_use') {
+    const free = freePortIn(error.message, chosenPort.value) ?? chosenPort.value + 1;
+    return [{ label: `Use port ${free}`, run: () => void startOn(free) }];
+  }
+  return memoryMends(error, config.value, (change) => {
+    config.value = { ...config.value, ...change };
+    void startServer();
+  });
+}
+
+/** The error's sentence names a port that is free. */
+function freePortIn(message: string, taken: number): number | undefined {
+  const ports = [...message.matchAll(/\b\d{2,5}\b/g)].map(([text]) => Number(text));
+  return ports.findLast((each) => each !== taken && each > 1023 && each < 65_536);
+}
+
+async function startOn(free: number): Promise<void> {
+  port.value = free;
+  await startServer();
+  if (server.value.state === 'running') notify('done', `The server listens on port ${free}.`);
+}
+
+const outOfMemory = /memory|too large|does not fit/i;
+
+/** A smaller context and fewer layers on the GPU are what makes a model fit that did not. */
+export function memoryMends(
+  error: ApiError,
+  current: LoadConfig,
+  retryWith: (change: LoadConfig) => void,
+): readonly Mend[] {
+  if (!outOfMemory.test(`${error.code} ${error.message}`)) return [];
+  const context = typeof current.contextSize === 'number' ? current.contextSize : 4096;
+  const smaller = Math.max(512, Math.floor(context / 2));
+  return [
+    { label: `Try a context of ${smaller}`, run: () => retryWith({ contextSize: smaller }) },
+    { label: 'Compute on the CPU', run: () => retryWith({ gpuLayers: 0 }) },
+  ];
+}
+
+export async function saveAsDefaults(): Promise<void> {
+  const all = { ...settings.value?.modelDefaults, [selectedModel.value]: config.value };
+  if (await attempt(() => saveSettings({ modelDefaults: all }))) notify('done', 'Saved as the defaults of this model.');
+}
+
+export function fetchFit(model: string, context: unknown, signal: AbortSignal): Promise<Fit> {
+  return get<Fit>(`/models/fit${query({ model, context: typeof context === 'number' ? context : null })}`, signal);
+}

@@ -1,0 +1,63 @@
+/**
+ * The one stream of events of a page. A browser allows six connections to a host for all pages together, so a hidden
+ * page closes its stream; when it is shown again it reads the whole state anew, as after every other interruption.
+ */
+import type { AppEvents } from '../../api-types.js';
+import { refreshActivity, takeLogLine, takePoint, takeRequest } from './activity.js';
+import { connected, loadedModels, refreshLibrary, refreshState, server, takeDownload, takeSettings } from './app.js';
+import { refreshChats } from './chats.js';
+
+let source: EventSource | undefined;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+const retryMs = 2000;
+
+export function followEvents(): void {
+  document.addEventListener('visibilitychange', () => (document.hidden ? close() : void open()));
+  if (!document.hidden) void open();
+}
+
+function close(): void {
+  clearTimeout(retry);
+  source?.close();
+  source = undefined;
+}
+
+async function open(): Promise<void> {
+  close();
+  const opened = new EventSource('/api/v1/events');
+  source = opened;
+  on(opened, 'server', (status) => {
+    server.value = status;
+  });
+  on(opened, 'models', (models) => {
+    loadedModels.value = models;
+  });
+  on(opened, 'download', takeDownload);
+  on(opened, 'request', takeRequest);
+  on(opened, 'metrics', takePoint);
+  on(opened, 'log', takeLogLine);
+  on(opened, 'settings', takeSettings);
+  on(opened, 'library', () => void refreshLibrary().catch(() => {}));
+  opened.onerror = () => reopenLater(opened);
+  try {
+    await Promise.all([refreshState(), refreshLibrary(), refreshActivity(), refreshChats()]);
+    if (source === opened) connected.value = true;
+  } catch {
+    reopenLater(opened);
+  }
+}
+
+function on<Name extends keyof AppEvents>(from: EventSource, name: Name, take: (data: AppEvents[Name]) => void): void {
+  from.addEventListener(name, (event) => {
+    if (source === from) take(JSON.parse((event as MessageEvent<string>).data) as AppEvents[Name]);
+  });
+}
+
+/** The browser would reconnect by itself, but without reading what has happened meanwhile. */
+function reopenLater(failed: EventSource): void {
+  if (source !== failed) return;
+  close();
+  connected.value = false;
+  retry = setTimeout(() => void open(), retryMs);
+}

@@ -1,0 +1,85 @@
+/** Chats with the models of this computer; they need no server. */
+import { useEffect } from 'preact/hooks';
+import { Action, IconAction } from '../../parts/button.js';
+import { Empty, Page } from '../../parts/page.js';
+import {
+  compare,
+  comparing,
+  first,
+  followChatAddress,
+  followModels,
+  hasModels,
+  newChat,
+  panels,
+  sessions,
+  togglePanel,
+} from '../../state/chat-pages.js';
+import { attempt } from '../../state/notices.js';
+import { go, route } from '../../state/route.js';
+import { ChatSettings } from './chat-settings.js';
+import { Composer } from './composer.js';
+import { Conversation } from './conversation.js';
+import { History } from './history.js';
+
+export function ChatView() {
+  const id = route.value?.rest || null;
+  useEffect(() => followChatAddress(), []);
+  useEffect(() => followModels(), []);
+  useEffect(() => {
+    if (id !== first.id.peek()) void attempt(() => first.open(id));
+  }, [id]);
+  if (!hasModels.value) return <NoModels />;
+  return (
+    <Page title="Chat" wide actions={<ChatActions />}>
+      <div class="chat">
+        {panels.value.has('history') && <History />}
+        <div class="chat-main">
+          <div class={comparing.value ? 'conversations two' : 'conversations'}>
+            {sessions.value.map((session, index) => (
+              <Conversation key={session === first ? 'first' : 'second'} session={session} spoken={index === 0} />
+            ))}
+          </div>
+          <Composer />
+        </div>
+        {panels.value.has('settings') && <ChatSettings />}
+      </div>
+    </Page>
+  );
+}
+
+function NoModels() {
+  return (
+    <Page title="Chat">
+      <Empty title="No model to chat with yet">
+        <p>Find one that fits this computer; a small one is there in a minute or two.</p>
+        <Action label="Find a model" kind="primary" icon="search" run={() => go('search')} />
+      </Empty>
+    </Page>
+  );
+}
+
+function ChatActions() {
+  return (
+    <>
+      <IconAction
+        label="History"
+        icon="history"
+        pressed={panels.value.has('history')}
+        run={() => togglePanel('history')}
+      />
+      <IconAction
+        label="Two models side by side"
+        icon="compare"
+        pressed={comparing.value}
+        run={() => compare(!comparing.value)}
+      />
+      <IconAction
+        label="Chat settings"
+        icon="panel"
+        pressed={panels.value.has('settings')}
+        run={() => togglePanel('settings')}
+      />
+      <Action label="New chat" icon="plus" run={newChat} />
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { IconAction } from '../../parts/button.js';
+import { Icon } from '../../parts/icon.js';
+import { chatModels } from '../../state/app.js';
+import { busy, first, sessions } from '../../state/chat-pages.js';
+import { maxImages, readImages } from '../../state/images.js';
+import { attempt, notify } from '../../state/notices.js';
+
+export function Composer() {
+  const text = useRef<HTMLTextAreaElement>(null);
+  const images = useSignal<readonly string[]>([]);
+  const over = useSignal(false);
+  useEffect(() => text.current?.focus({ preventScroll: true }), []);
+
+  const add = (files: Iterable<File>) =>
+    attempt(async () => {
+      const read = await readImages(files);
+      if (read.length > 0 && !seesImages()) {
+        notify('error', `${first.model.value} cannot see images. My Models says which ones can.`);
+      }
+      images.value = [...images.value, ...read].slice(0, maxImages);
+    });
+
+  const send = async () => {
+    const field = text.current;
+    if (!field || busy.value || (field.value.trim() === '' && images.value.length === 0)) return;
+    const [content, attached] = [field.value, images.value];
+    field.value = '';
+    images.value = [];
+    await attempt(() => Promise.all(sessions.value.map((session) => session.send(content, attached))));
+  };
+
+  return (
+    <form
+      class={over.value ? 'composer over' : 'composer'}
+      aria-label="New message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => {
+        event.preventDefault();
+        over.value = true;
+      }}
+      onDragLeave={() => {
+        over.value = false;
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        over.value = false;
+        void add(event.dataTransfer?.files ?? []);
+      }}
+    >
+      <Attached
+        images={images.value}
+        remove={(index) => {
+          images.value = images.value.toSpliced(index, 1);
+        }}
+      />
+      <textarea
+        ref={text}
+        rows={2}
+        aria-label="Message"
+        placeholder="Ask something. Enter sends, Shift+Enter starts a new line."
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          void send();
+        }}
+        onPaste={(event) => void add(event.clipboardData?.files ?? [])}
+      />
+      <div class="composer-foot">
+        <Attach add={add} />
+        <SendOrStop />
+      </div>
+    </form>
+  );
+}
+
+function seesImages(): boolean {
+  return chatModels.value.find(({ key }) => key === first.model.value)?.capabilities.vision ?? false;
+}
+
+function Attached({ images, remove }: { images: readonly string[]; remove: (index: number) => void }) {
+  if (images.length === 0) return null;
+  return (
+    <ul class="attached">
+      {images.map((url, index) => (
+        <li key={url}>
+          <img src={url} alt={`To be sent, number ${index + 1}`} />
+          <IconAction label={`Remove image ${index + 1}`} icon="close" run={() => remove(index)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Attach({ add }: { add: (files: Iterable<File>) => unknown }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <IconAction label="Attach images" icon="image" run={() => input.current?.click()} />
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple
+        accept="image/png,image/jpeg,image/webp,image/gif,image/bmp"
+        aria-label="Image files"
+        onChange={(event) => {
+          void add([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+function SendOrStop() {
+  if (busy.value) {
+    return (
+      <button
+        type="button"
+        class="danger"
+        onClick={() =>
+          sessions.value.forEach((session) => {
+            session.stop();
+          })
+        }
+      >
+        <Icon name="stop" filled /> Stop
+      </button>
+    );
+  }
+  return (
+    <button type="submit" class="primary" disabled={!first.model.value}>
+      <Icon name="send" /> Send
+    </button>
+  );
+}

@@ -1,0 +1,172 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { announce } from '../../parts/announcer.js';
+import { Action } from '../../parts/button.js';
+import { Icon } from '../../parts/icon.js';
+import { ModelPicker } from '../../parts/model-picker.js';
+import { post } from '../../state/api.js';
+import { chatModels, loadedOf, loadModel, unloadModel } from '../../state/app.js';
+import type { ChatSession } from '../../state/chat-session.js';
+import { count, percent } from '../../state/format.js';
+import { attempt } from '../../state/notices.js';
+import { Message } from './message.js';
+
+interface ConversationProps {
+  session: ChatSession;
+  /** Whether a screen reader says what is written; of two at once it would understand neither. */
+  spoken: boolean;
+}
+
+export function Conversation({ session, spoken }: ConversationProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const follows = useSignal(true);
+  const branch = session.branch.value;
+  useSentences(session, spoken);
+  useEffect(() => {
+    const element = place.current;
+    if (element && follows.peek()) element.scrollTop = element.scrollHeight;
+  });
+  const watch = () => {
+    const element = place.current;
+    if (element) follows.value = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+  };
+  return (
+    <section class="conversation" aria-label={`Conversation with ${session.model.value}`}>
+      <header class="conversation-head">
+        <ModelPicker
+          label="Model"
+          plain
+          models={chatModels.value}
+          value={session.model.value}
+          disabled={session.busy.value}
+          choose={(key) => {
+            session.model.value = key;
+          }}
+        />
+        <ModelState session={session} />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard. */}
+      <div class="messages" ref={place} onScroll={watch} tabIndex={0} role="log" aria-live="off" aria-label="Messages">
+        {branch.length === 0 && <Greeting />}
+        {branch.map((message) => (
+          <Message key={message.id} session={session} message={message} />
+        ))}
+        <Trouble session={session} />
+      </div>
+      {!follows.value && (
+        <div class="jump">
+          <Action
+            label="To the end"
+            icon="down"
+            run={() => {
+              follows.value = true;
+              place.current?.scrollTo({ top: place.current.scrollHeight });
+            }}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Greeting() {
+  return (
+    <div class="empty">
+      <p class="empty-title">What would you like to ask?</p>
+      <p>Everything stays on this computer.</p>
+    </div>
+  );
+}
+
+/** Loading, memory and how full the context is. */
+function ModelState({ session }: { session: ChatSession }) {
+  const loaded = loadedOf(session.model.value);
+  if (loaded?.state === 'loading') {
+    return (
+      <div class="row">
+        <label class="loading">
+          Loading {loaded.progress === null ? '…' : percent(loaded.progress)}
+          <progress value={loaded.progress ?? undefined} max={1} />
+        </label>
+        <Action label="Cancel" kind="quiet" run={() => post('/models/cancel', { model: session.model.value })} />
+      </div>
+    );
+  }
+  if (!loaded) return <Action label="Load" kind="quiet" run={() => loadModel(session.model.value)} />;
+  return <ContextUse session={session} size={loaded.contextLength} />;
+}
+
+function ContextUse({ session, size }: { session: ChatSession; size: number | null }) {
+  const stats = session.branch.value.findLast((message) => message.stats?.promptTokens)?.stats;
+  const live = session.live.value?.completion;
+  const prompt = Number(live?.promptTokens ?? stats?.promptTokens ?? 0);
+  const used = prompt + Number(live?.completionTokens ?? stats?.completionTokens ?? 0);
+  if (!size) return null;
+  return (
+    <span class="muted" title="Tokens of this conversation, and how many the model can hold">
+      Context {count(used)} of {count(size)} ({percent(used / size)})
+    </span>
+  );
+}
+
+/** What went wrong, and what can be done about it. */
+function Trouble({ session }: { session: ChatSession }) {
+  const error = session.error.value;
+  if (!error) return null;
+  const size = loadedOf(session.model.value)?.contextLength ?? 4096;
+  const reload = (contextSize: number) => attempt(() => reloadWith(session, contextSize));
+  return (
+    <div class="trouble" role="alert">
+      <p>
+        <Icon name="warning" /> {error.message}
+      </p>
+      <div class="row">
+        {error.code === 'context_length_exceeded' && (
+          <Action label={`Load with a context of ${size * 2}`} run={() => reload(size * 2)} />
+        )}
+        {/memory/i.test(`${error.code} ${error.message}`) && (
+          <Action
+            label={`Load with a context of ${Math.max(512, size / 2)}`}
+            run={() => reload(Math.max(512, size / 2))}
+          />
+        )}
+        <Action label="Try again" icon="retry" run={() => session.retry()} />
+      </div>
+    </div>
+  );
+}
+
+async function reloadWith(session: ChatSession, contextSize: number): Promise<void> {
+  const model = session.model.value;
+  const loaded = loadedOf(model);
+  if (loaded) await unloadModel(loaded.id);
+  await loadModel(model, { contextSize });
+  await session.retry();
+}
+
+/** Has a completion said sentence by sentence: token by token nobody could follow it. */
+function useSentences(session: ChatSession, spoken: boolean): void {
+  const said = useRef({ id: '', length: 0 });
+  const live = session.live.value;
+  useEffect(() => {
+    if (!spoken || !live) return;
+    if (said.current.id !== live.id) said.current = { id: live.id, length: 0 };
+    const text = live.completion?.content ?? '';
+    const end = endOfSentence(text, said.current.length);
+    if (end <= said.current.length) return;
+    announce(text.slice(said.current.length, end).replace(/[*_`#|]/g, ''));
+    said.current.length = end;
+  });
+  useEffect(() => {
+    if (live || !spoken || !said.current.id) return;
+    const text = session.branch.peek().at(-1)?.content ?? '';
+    announce(`${text.slice(said.current.length).replace(/[*_`#|]/g, '')} End of the completion.`);
+    said.current = { id: '', length: 0 };
+  }, [live, spoken, session]);
+}
+
+function endOfSentence(text: string, from: number): number {
+  const ends = [...text.slice(from).matchAll(/[.!?:]\s|\n\n/g)];
+  const last = ends.at(-1);
+  return last ? from + last.index + last[0].length : from;
+}

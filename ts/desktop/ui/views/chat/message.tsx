@@ -1,0 +1,153 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { ChatMessage } from '../../../api-types.js';
+import { Action, CopyButton, IconAction } from '../../parts/button.js';
+import { Markdown } from '../../parts/markdown.js';
+import type { ChatSession } from '../../state/chat-session.js';
+import { count, milliseconds, rate } from '../../state/format.js';
+import { go } from '../../state/route.js';
+
+interface MessageProps {
+  session: ChatSession;
+  message: ChatMessage;
+}
+
+export function Message({ session, message }: MessageProps) {
+  const editing = useSignal(false);
+  const own = message.role === 'user';
+  const live = session.live.value?.id === message.id ? session.live.value : null;
+  const content = live ? live.base + (live.completion?.content ?? '') : message.content;
+  const reasoning = (message.reasoning ?? '') + (live?.completion?.reasoning ?? '');
+  return (
+    <article class={`message ${message.role}`} aria-label={own ? 'You' : 'Model'}>
+      <Images images={message.images ?? []} />
+      {reasoning && <Reasoning text={reasoning} open={live !== null && content === ''} />}
+      {editing.value ? (
+        <Editor
+          session={session}
+          message={message}
+          close={() => {
+            editing.value = false;
+          }}
+        />
+      ) : own ? (
+        <p class="own-text">{content}</p>
+      ) : (
+        <Markdown text={content} complete={live === null} />
+      )}
+      {live && content === '' && !reasoning && <p class="waiting">Waiting for the first token …</p>}
+      {!live && !editing.value && (
+        <Foot
+          session={session}
+          message={message}
+          edit={() => {
+            editing.value = true;
+          }}
+        />
+      )}
+      {live && <LiveStats completionTokens={live.completion} />}
+    </article>
+  );
+}
+
+function Images({ images }: { images: readonly string[] }) {
+  if (images.length === 0) return null;
+  return (
+    <div class="images">
+      {images.map((url, index) => (
+        <img key={url} src={url} alt={`Attached, number ${index + 1}`} />
+      ))}
+    </div>
+  );
+}
+
+function Reasoning({ text, open }: { text: string; open: boolean }) {
+  return (
+    <details class="reasoning" open={open}>
+      <summary>Reasoning</summary>
+      <Markdown text={text} complete={!open} />
+    </details>
+  );
+}
+
+function LiveStats({ completionTokens }: { completionTokens: { firstTokenMs: number | null } | null }) {
+  const first = completionTokens?.firstTokenMs ?? null;
+  return first === null ? null : <p class="help">First token after {milliseconds(first)}</p>;
+}
+
+function Editor({ session, message, close }: MessageProps & { close: () => void }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const save = async () => {
+    const text = field.current?.value ?? '';
+    close();
+    if (text !== message.content) await session.edit(message.id, text);
+  };
+  return (
+    <div class="editor">
+      <textarea ref={field} aria-label="Edit the message" rows={6} defaultValue={message.content} />
+      <div class="row">
+        <Action label={message.role === 'user' ? 'Ask this instead' : 'Save'} kind="primary" run={save} />
+        <Action label="Cancel" run={close} />
+      </div>
+    </div>
+  );
+}
+
+function Foot({ session, message, edit }: MessageProps & { edit: () => void }) {
+  const { id, role, content } = message;
+  const busy = session.busy.value;
+  const last = session.branch.value.at(-1)?.id === id;
+  return (
+    <footer class="message-foot">
+      <Branches session={session} message={message} />
+      <CopyButton label="Copy the message" text={() => content} />
+      <IconAction label="Edit the message" icon="edit" disabled={busy} run={edit} />
+      <IconAction
+        label={role === 'user' ? 'Ask again' : 'Write it again'}
+        icon="retry"
+        disabled={busy}
+        run={() => session.regenerate(id)}
+      />
+      {role === 'assistant' && last && (
+        <IconAction label="Continue" icon="continue" disabled={busy} run={() => session.continue(id)} />
+      )}
+      <IconAction
+        label="Branch into a new chat"
+        icon="compare"
+        disabled={busy}
+        run={async () => go('chat', await session.branchOff(id))}
+      />
+      <Stats message={message} />
+    </footer>
+  );
+}
+
+/** Goes through what was written in the place of one message. */
+function Branches({ session, message }: MessageProps) {
+  const { at, all } = session.alternatives(message);
+  if (all.length < 2) return null;
+  const to = (index: number) => session.switchTo((all[index] as ChatMessage).id);
+  return (
+    <span class="branches">
+      <IconAction label="Previous version" icon="back" disabled={at === 0} run={() => to(at - 1)} />
+      <span>
+        {at + 1}/{all.length}
+      </span>
+      <IconAction label="Next version" icon="next" disabled={at === all.length - 1} run={() => to(at + 1)} />
+    </span>
+  );
+}
+
+function Stats({ message }: { message: ChatMessage }) {
+  const stats = message.stats as Partial<Record<string, number | string | null>> | undefined;
+  if (!stats) return null;
+  const parts = [
+    rate(stats.tokensPerSecond as number | null),
+    stats.completionTokens && `${count(Number(stats.completionTokens))} tokens`,
+    stats.firstTokenMs && `first after ${milliseconds(Number(stats.firstTokenMs))}`,
+    stats.finishReason === 'length' && 'cut off at the limit',
+    stats.finishReason === null && 'stopped',
+  ].filter(Boolean);
+  return <span class="help stats">{parts.join(' · ')}</span>;
+}

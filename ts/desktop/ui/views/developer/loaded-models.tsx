@@ -1,0 +1,82 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { LoadedModel } from '../../../api-types.js';
+import { Action } from '../../parts/button.js';
+import { post } from '../../state/api.js';
+import { loadedModels, unloadModel } from '../../state/app.js';
+import { bytes, duration, percent, tokens } from '../../state/format.js';
+
+export function LoadedModels() {
+  const models = loadedModels.value;
+  return (
+    <section class="card" aria-labelledby="loaded-title">
+      <header class="card-head">
+        <h2 id="loaded-title">Loaded models</h2>
+        <span class="muted">{total(models)}</span>
+      </header>
+      {models.length === 0 ? (
+        <p class="muted">None. Start Server loads the chosen model; so does the first message of a chat.</p>
+      ) : (
+        <ul class="loaded-list">
+          {models.map((model) => (
+            <LoadedCard key={model.id} model={model} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function total(models: readonly LoadedModel[]): string {
+  const sum = models.reduce((all, { memoryBytes }) => all + (memoryBytes ?? 0), 0);
+  return sum > 0 ? bytes(sum) : '';
+}
+
+function LoadedCard({ model }: { model: LoadedModel }) {
+  const { id, state, progress, memoryBytes, contextLength, running, queued, reason } = model;
+  const facts = [
+    memoryBytes !== null && bytes(memoryBytes),
+    contextLength !== null && `${tokens(contextLength)} context`,
+    running > 0 && `${running} running`,
+    queued > 0 && `${queued} waiting`,
+  ].filter(Boolean);
+  return (
+    <li class="loaded">
+      <div class="loaded-name">
+        <span class={`dot ${state === 'loaded' ? 'good' : state === 'failed' ? 'bad' : 'busy'}`} />
+        <strong>{model.model}</strong>
+      </div>
+      {state === 'loading' && (
+        <label class="loading">
+          Loading {progress === null ? '…' : percent(progress)}
+          <progress value={progress ?? undefined} max={1} />
+        </label>
+      )}
+      {reason && <p class={state === 'failed' ? 'problem' : 'muted'}>{reason}</p>}
+      <div class="loaded-foot">
+        <span class="muted">
+          {facts.join(' · ')}
+          <Expiry at={model.expiresAt} />
+        </span>
+        {state === 'loading' ? (
+          <Action label="Cancel" kind="quiet" icon="close" run={() => post('/models/cancel', { model: model.model })} />
+        ) : (
+          <Action label="Eject" kind="quiet" icon="eject" run={() => unloadModel(id)} />
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Expiry({ at }: { at: number | null }) {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (at === null) return;
+    const timer = setInterval(() => {
+      now.value = Date.now();
+    }, 1000);
+    return () => clearInterval(timer);
+  }, [at, now]);
+  if (at === null) return null;
+  return <> · unloads in {duration(Math.max(0, at - now.value / 1000))}</>;
+}

@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { LogLine } from '../../../api-types.js';
+import { CopyButton } from '../../parts/button.js';
+import { ScrollRegion } from '../../parts/scroll-region.js';
+import { logLines, requests } from '../../state/activity.js';
+import { server } from '../../state/app.js';
+import { clock } from '../../state/format.js';
+import { curlOf } from '../../state/snippets.js';
+
+const shownLines = 300;
+const levels = ['debug', 'info', 'warn', 'error'];
+
+export function Log() {
+  const text = useSignal('');
+  const least = useSignal('info');
+  const lines = chosenLines(logLines.value, text.value, least.value);
+  return (
+    <section class="card log" aria-labelledby="log-title">
+      <header class="card-head">
+        <h2 id="log-title">Log</h2>
+        <div class="row">
+          <input
+            type="search"
+            aria-label="Filter the log"
+            placeholder="Filter"
+            value={text.value}
+            onInput={(event) => {
+              text.value = event.currentTarget.value;
+            }}
+          />
+          <select
+            aria-label="Least level"
+            value={least.value}
+            onChange={(event) => {
+              least.value = event.currentTarget.value;
+            }}
+          >
+            {levels.map((level) => (
+              <option key={level} value={level}>
+                {level}
+              </option>
+            ))}
+          </select>
+          <CopyButton label="Copy the lines shown" text={() => lines.map(inText).join('\n')} />
+        </div>
+      </header>
+      <Lines lines={lines} />
+    </section>
+  );
+}
+
+function chosenLines(all: readonly LogLine[], text: string, least: string): readonly LogLine[] {
+  const wanted = text.trim().toLowerCase();
+  const from = levels.indexOf(least);
+  const chosen = all.filter(
+    (line) => rankOf(line.level) >= from && (!wanted || inText(line).toLowerCase().includes(wanted)),
+  );
+  return chosen.slice(-shownLines);
+}
+
+/** Levels that are not listed are shown as what they resemble. */
+function rankOf(level: string): number {
+  if (level === 'trace') return 0;
+  return level === 'fatal' ? levels.length - 1 : Math.max(levels.indexOf(level === 'warning' ? 'warn' : level), 0);
+}
+
+function inText({ at, level, message, request }: LogLine): string {
+  return `${new Date(at).toISOString()} ${level} ${message}${request ? ` (${request})` : ''}`;
+}
+
+/** Follows the newest line as long as the last one is in sight. */
+function Lines({ lines }: { lines: readonly LogLine[] }) {
+  const place = useRef<HTMLElement>(null);
+  const follows = useRef(true);
+  useEffect(() => {
+    const element = place.current;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
+  }, [lines]);
+  const watch = () => {
+    const element = place.current;
+    if (element) follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 24;
+  };
+  return (
+    <ScrollRegion class="log-lines" label="Log lines" place={place} onScroll={watch}>
+      {lines.length === 0 && <p class="muted">No lines.</p>}
+      {lines.map((line) => (
+        <Line key={`${line.at} ${line.request} ${line.message}`} line={line} />
+      ))}
+    </ScrollRegion>
+  );
+}
+
+function Line({ line }: { line: LogLine }) {
+  const request = line.request ? requests.value.find(({ id }) => id === line.request) : undefined;
+  return (
+    <div class={`log-line ${line.level}`}>
+      <time>{clock(line.at)}</time>
+      <span class="level">{line.level}</span>
+      <span class="message">{line.message}</span>
+      {request && (
+        <CopyButton
+          label="Copy as curl"
+          text={() => curlOf(server.value.address ?? 'http://localhost:1234', request.endpoint, request.model ?? '')}
+        />
+      )}
+    </div>
+  );
+}

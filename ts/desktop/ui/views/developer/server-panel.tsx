@@ -1,0 +1,184 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useId } from 'preact/hooks';
+import { Action, CopyButton } from '../../parts/button.js';
+import { FitBadge } from '../../parts/fit-badge.js';
+import { Icon } from '../../parts/icon.js';
+import { Meter } from '../../parts/meter.js';
+import { ModelPicker } from '../../parts/model-picker.js';
+import { OptionForm } from '../../parts/option-form.js';
+import { library, loadedOf, loadOptions, options, server } from '../../state/app.js';
+import {
+  chosenPort,
+  config,
+  fetchFit,
+  pickModel,
+  port,
+  saveAsDefaults,
+  selectedModel,
+  setOption,
+  startServer,
+  stopServer,
+} from '../../state/developer.js';
+import { bytes, percent, tokens } from '../../state/format.js';
+import type { Fit } from '../../state/hub-types.js';
+import { linkTo } from '../../state/route.js';
+
+const titles = { stopped: 'Stopped', starting: 'Starting …', running: 'Running', stopping: 'Stopping …' };
+
+export function ServerPanel() {
+  const { state, address, error } = server.value;
+  const models = library.value ?? [];
+  const settled = state === 'stopped';
+  return (
+    <section class="card server" aria-labelledby="server-title">
+      <header class="card-head">
+        <h2 id="server-title">Server</h2>
+        <span class={`status ${state}`} role="status">
+          <span class={`dot ${state === 'running' ? 'good' : settled ? '' : 'busy'}`} />
+          {titles[state]}
+        </span>
+      </header>
+      {models.length === 0 ? <NoModels /> : <Choice settled={settled} />}
+      {state === 'running' && address && <Address address={address} />}
+      {error && (
+        <p class="problem" role="alert">
+          <Icon name="warning" /> {error}
+        </p>
+      )}
+      {models.length > 0 && settled && <LoadSettings />}
+    </section>
+  );
+}
+
+function NoModels() {
+  return (
+    <p>
+      There is no model on this computer yet. <a href={linkTo('search')}>Find one</a>, then start the server here.
+    </p>
+  );
+}
+
+function Choice({ settled }: { settled: boolean }) {
+  const id = useId();
+  const { state } = server.value;
+  const loading = loadedOf(selectedModel.value);
+  return (
+    <>
+      <ModelPicker
+        label="Model"
+        models={library.value ?? []}
+        value={selectedModel.value}
+        choose={pickModel}
+        disabled={!settled}
+      />
+      <div class="start-row">
+        <div class="field port">
+          <label for={id}>Port</label>
+          <input
+            id={id}
+            type="number"
+            min={1}
+            max={65535}
+            disabled={!settled}
+            value={chosenPort.value}
+            onChange={(event) => {
+              if (event.currentTarget.validity.valid) port.value = event.currentTarget.valueAsNumber || null;
+            }}
+          />
+        </div>
+        {state === 'stopped' || state === 'starting' ? (
+          <Action label="Start Server" icon="play" kind="primary" disabled={!settled} run={startServer} />
+        ) : (
+          <Action label="Stop Server" icon="stop" kind="danger" disabled={state === 'stopping'} run={stopServer} />
+        )}
+      </div>
+      {loading?.state === 'loading' && (
+        <label class="loading">
+          Loading {loading.progress === null ? '…' : percent(loading.progress)}
+          <progress value={loading.progress ?? undefined} max={1} />
+        </label>
+      )}
+    </>
+  );
+}
+
+function Address({ address }: { address: string }) {
+  return (
+    <div class="address">
+      <code>{address}</code>
+      <CopyButton label="Copy address" text={() => address} named />
+    </div>
+  );
+}
+
+function LoadSettings() {
+  useEffect(() => void loadOptions().catch(() => {}), []);
+  const changed = Object.keys(config.value).length;
+  return (
+    <details class="load-settings">
+      <summary>Load settings {changed > 0 && <span class="badge">{changed} changed</span>}</summary>
+      <Memory />
+      <OptionForm rows={options.value} values={config.value} set={setOption} />
+      <div class="row">
+        <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />
+        <Action
+          label="All to defaults"
+          kind="quiet"
+          disabled={changed === 0}
+          run={() => {
+            config.value = {};
+          }}
+        />
+      </div>
+    </details>
+  );
+}
+
+const patienceMs = 250;
+
+/** The memory that the model takes with these settings: asked for anew a moment after they have changed. */
+function Memory() {
+  const fit = useSignal<Fit | null>(null);
+  const model = selectedModel.value;
+  const context = config.value.contextSize;
+  useEffect(() => {
+    if (!model) return;
+    const controller = new AbortController();
+    const ask = async () => {
+      fit.value = await fetchFit(model, context, controller.signal).catch(() => null);
+    };
+    const timer = setTimeout(ask, patienceMs);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [model, context, fit]);
+  return fit.value && <FitSummary fit={fit.value} />;
+}
+
+export function FitSummary({ fit }: { fit: Fit }) {
+  const whole = Math.max(fit.haveBytes, fit.needBytes, 1);
+  const parts = [
+    { name: 'Weights', size: fit.weights },
+    { name: 'KV cache', size: fit.kv },
+    { name: 'Computing', size: fit.compute },
+  ].flatMap(({ name, size }) => (size ? [{ name, size, share: size / whole }] : []));
+  const shown = parts.length > 0 ? parts : [{ name: 'All', size: fit.needBytes, share: fit.needBytes / whole }];
+  return (
+    <div class="fit">
+      <p>
+        <FitBadge fit={fit} /> {bytes(fit.needBytes)} of {bytes(fit.haveBytes)}
+        {fit.contextThatFits ? ` · a context of ${tokens(fit.contextThatFits)} fits` : ''}
+      </p>
+      <Meter label={`Memory: ${shown.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={shown} />
+      <ul class="legend">
+        {parts.map(({ name, size }, index) => (
+          <li key={name}>
+            <span class={`swatch part-${index}`} />
+            {name} {bytes(size)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { useSignal } from '@preact/signals';
+import { CodeBlock } from '../../parts/code-block.js';
+import { server } from '../../state/app.js';
+import { chosenPort, selectedModel } from '../../state/developer.js';
+import { snippetsFor } from '../../state/snippets.js';
+
+export function Snippets() {
+  const chosen = useSignal(0);
+  const address = server.value.address ?? `http://localhost:${chosenPort.value}`;
+  const snippets = snippetsFor(address, selectedModel.value || 'any-name');
+  const snippet = snippets[chosen.value] ?? snippets[0];
+  if (!snippet) return null;
+  return (
+    <section class="card" aria-labelledby="snippets-title">
+      <header class="card-head">
+        <h2 id="snippets-title">Use it</h2>
+        <select
+          aria-label="Client"
+          value={chosen.value}
+          onChange={(event) => {
+            chosen.value = Number(event.currentTarget.value);
+          }}
+        >
+          {snippets.map(({ name }, index) => (
+            <option key={name} value={index}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </header>
+      <CodeBlock code={snippet.code} language={snippet.language} closed />
+      <p class="help">Any model name is taken, and no key is asked for: clients that demand one get any text.</p>
+    </section>
+  );
+}

@@ -1,0 +1,3 @@
+export function DownloadsView() {
+  return <p>Soon</p>;
+}

@@ -1,0 +1,3 @@
+export function ModelsView() {
+  return <p>Soon</p>;
+}

@@ -72,7 +72,7 @@ function optionsOf(element: HTMLElement, series: readonly Series[], format: (val
     padding: [8, 4, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 70, size: 24, values: (_plot, splits) => splits.map(timeOf) },
+      { ...axis, space: 55, size: 24, values: (_plot, splits) => splits.map(timeOf) },
       { ...axis, space: 32, size: 54, values: (_plot, splits) => splits.map(format) },
     ],
     series: [
@@ -92,7 +92,6 @@ function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString('en-GB', {
     hour: '2-digit',
     minute: '2-digit',
-    second: '2-digit',
   });
 }
 

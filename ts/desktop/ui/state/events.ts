@@ -6,6 +6,7 @@ import type { AppEvents } from '../../api-types.js';
 import { refreshActivity, takeLogLine, takePoint, takeRequest } from './activity.js';
 import { connected, loadedModels, refreshLibrary, refreshState, server, takeDownload, takeSettings } from './app.js';
 import { refreshChats } from './chats.js';
+import { attempt } from './notices.js';
 
 let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
@@ -41,8 +42,10 @@ async function open(): Promise<void> {
   on(opened, 'library', () => void refreshLibrary().catch(() => {}));
   opened.onerror = () => reopenLater(opened);
   try {
-    await Promise.all([refreshState(), refreshLibrary(), refreshActivity(), refreshChats()]);
+    await refreshState();
     if (source === opened) connected.value = true;
+    // What is wrong with one of these is no reason to take the others for unknown.
+    await Promise.all([refreshLibrary, refreshActivity, refreshChats].map((refresh) => attempt(refresh)));
   } catch {
     reopenLater(opened);
   }

@@ -76,7 +76,7 @@ function Row({ row }: { row: RequestRow }) {
       </td>
       <td class="number">
         {milliseconds(row.durationMs)}
-        <small>{row.ttftMs !== null && `first token ${milliseconds(row.ttftMs)}`}</small>
+        <small>{row.ttftMs !== null && `first ${milliseconds(row.ttftMs)}`}</small>
       </td>
       <td class="actions">
         {isRunning(row) ? (

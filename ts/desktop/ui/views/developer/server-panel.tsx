@@ -106,7 +106,7 @@ function Address({ address }: { address: string }) {
   return (
     <div class="address">
       <code>{address}</code>
-      <CopyButton label="Copy address" text={() => address} named />
+      <CopyButton label="Copy address" text={() => address} />
     </div>
   );
 }

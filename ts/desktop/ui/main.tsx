@@ -50,7 +50,10 @@ function CurrentView() {
   const view = route.value?.view;
   if (view) return <>{views[view]()}</>;
   // Somebody who has no model yet starts where models are found.
-  if (ready.value && library.value) queueMicrotask(() => replaceRoute(library.value?.length === 0 ? 'search' : 'chat'));
+  if (ready.value && library.value) {
+    const own = library.value.some(({ source }) => source !== 'builtin');
+    queueMicrotask(() => replaceRoute(own ? 'chat' : 'search'));
+  }
   return <p class="empty">Opening …</p>;
 }
 

@@ -2,6 +2,9 @@ import { dismiss, notices } from '../state/notices.js';
 import { IconAction } from './button.js';
 import { Icon } from './icon.js';
 
+/** A longer text would cover the view that it is about. */
+const maxLength = 400;
+
 export function Notices() {
   return (
     <section class="notices" aria-label="Messages" aria-live="polite">
@@ -9,7 +12,7 @@ export function Notices() {
         <div key={id} class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
           <Icon name={kind === 'error' ? 'warning' : 'check'} />
           <div class="notice-text">
-            <p>{text}</p>
+            <p>{text.length > maxLength ? `${text.slice(0, maxLength)} …` : text}</p>
             {mends.length > 0 && (
               <div class="row">
                 {mends.map(({ label, run }) => (

@@ -1,3 +1,116 @@
+/** Downloads: those that are under way, and those that are done. Events move them; nothing is asked for again. */
+import type { DownloadJob } from '../../api-types.js';
+import { Action } from '../parts/button.js';
+import { Icon } from '../parts/icon.js';
+import { JobProgress } from '../parts/job-progress.js';
+import { Empty, Page } from '../parts/page.js';
+import { UseModel } from '../parts/use-model.js';
+import { activeDownloads, downloads } from '../state/app.js';
+import { control, keyOf } from '../state/downloads.js';
+import { age, bytes } from '../state/format.js';
+import { go, linkTo } from '../state/route.js';
+
 export function DownloadsView() {
-  return <p>Soon</p>;
+  const done = ({ state }: DownloadJob) => state === 'completed' || state === 'cancelled';
+  const open = downloads.value.filter((job) => !done(job));
+  const finished = downloads.value.filter(done);
+  return (
+    <Page title="Downloads" actions={<Total />}>
+      {downloads.value.length === 0 && (
+        <Empty title="Nothing is being downloaded">
+          <p>Downloads go on where they were after a restart, and share what other programs have in the same place.</p>
+          <Action label="Find a model" icon="search" kind="primary" run={() => go('search')} />
+        </Empty>
+      )}
+      {open.length > 0 && <Jobs title="Under way" jobs={open} />}
+      {finished.length > 0 && <Jobs title="Done" jobs={finished} />}
+    </Page>
+  );
+}
+
+function Total() {
+  const active = activeDownloads.value;
+  const speed = active.reduce((sum, { bytesPerSecond }) => sum + (bytesPerSecond ?? 0), 0);
+  return speed > 0 ? <span class="muted">{bytes(speed)}/s</span> : null;
+}
+
+function Jobs({ title, jobs }: { title: string; jobs: readonly DownloadJob[] }) {
+  return (
+    <section class="jobs" aria-label={title}>
+      <h2>{title}</h2>
+      <ul>
+        {jobs.map((job) => (
+          <Job key={job.id} job={job} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Job({ job }: { job: DownloadJob }) {
+  const { model, state, error, totalBytes, finishedAt, startedAt } = job;
+  const repo = model.split(':', 1)[0] ?? model;
+  return (
+    <li class="card job">
+      <div class="job-main">
+        <a href={linkTo('search', repo)}>
+          <strong>{model}</strong>
+        </a>
+        {state === 'completed' || state === 'cancelled' ? (
+          <span class="help">
+            {state === 'completed' ? bytes(totalBytes) : 'Cancelled'} · {age(finishedAt ?? startedAt)}
+          </span>
+        ) : (
+          <JobProgress job={job} />
+        )}
+        {error && state === 'failed' && (
+          <p class="problem" role="alert">
+            <Icon name="warning" /> {error.message}
+          </p>
+        )}
+      </div>
+      <div class="row">
+        <JobActions job={job} />
+      </div>
+    </li>
+  );
+}
+
+function JobActions({ job }: { job: DownloadJob }) {
+  const resume = (label: string, icon: 'play' | 'retry') => (
+    <Action label={label} icon={icon} run={() => control(job, 'resume')} />
+  );
+  const cancel = <Action label="Cancel" icon="close" kind="quiet" run={() => control(job, 'cancel')} />;
+  switch (job.state) {
+    case 'completed': {
+      const key = keyOf(job.model);
+      return key === undefined ? null : <UseModel model={key} />;
+    }
+    case 'cancelled':
+      return null;
+    case 'paused':
+      return (
+        <>
+          {resume('Resume', 'play')}
+          {cancel}
+        </>
+      );
+    case 'failed':
+      return (
+        <>
+          {/gated|token|unauthori[sz]ed/i.test(`${job.error?.code}`) && (
+            <Action label="Set a hub token" icon="settings" run={() => go('settings')} />
+          )}
+          {resume('Try again', 'retry')}
+          {cancel}
+        </>
+      );
+    default:
+      return (
+        <>
+          {job.state !== 'verifying' && <Action label="Pause" icon="pause" run={() => control(job, 'pause')} />}
+          {cancel}
+        </>
+      );
+  }
 }

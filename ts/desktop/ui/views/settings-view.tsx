@@ -1,3 +1,366 @@
+/** What a person sets once. Each change is stored at once. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Settings, SettingsChange } from '../../api-types.js';
+import { Action, IconAction } from '../parts/button.js';
+import { Dialog } from '../parts/dialog.js';
+import { Page } from '../parts/page.js';
+import { post } from '../state/api.js';
+import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
+import { bytes } from '../state/format.js';
+import { attempt, notify } from '../state/notices.js';
+
 export function SettingsView() {
-  return <p>Soon</p>;
+  const current = settings.value;
+  if (!current) return <Page title="Settings">Reading …</Page>;
+  return (
+    <Page title="Settings">
+      <div class="settings">
+        <Appearance current={current} />
+        <Server current={current} />
+        <Models current={current} />
+        <Hub current={current} />
+        <Program current={current} />
+        <About />
+      </div>
+    </Page>
+  );
+}
+
+interface PartProps {
+  current: Settings;
+}
+
+function change(values: SettingsChange): void {
+  void attempt(() => saveSettings(values));
+}
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  const id = useId();
+  return (
+    <section class="card" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface LineProps {
+  label: string;
+  help?: string;
+  /** The control, which gets the id that the label is for and that of the help. */
+  children: (id: string, helpId: string | undefined) => ComponentChildren;
+}
+
+function Line({ label, help, children }: LineProps) {
+  const id = useId();
+  const helpId = help ? `${id}-help` : undefined;
+  return (
+    <div class="setting">
+      <div>
+        <label for={id}>{label}</label>
+        {help && (
+          <p class="help" id={helpId}>
+            {help}
+          </p>
+        )}
+      </div>
+      <div class="setting-control">{children(id, helpId)}</div>
+    </div>
+  );
+}
+
+interface SwitchProps {
+  label: string;
+  help?: string;
+  on: boolean;
+  set: (on: boolean) => void;
+}
+
+function Switch({ label, help, on, set }: SwitchProps) {
+  return (
+    <Line label={label} {...(help && { help })}>
+      {(id, helpId) => (
+        <input
+          id={id}
+          type="checkbox"
+          checked={on}
+          aria-describedby={helpId}
+          onChange={(event) => set(event.currentTarget.checked)}
+        />
+      )}
+    </Line>
+  );
+}
+
+const themes: readonly [theme: Settings['theme'], label: string][] = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
+
+function Appearance({ current }: PartProps) {
+  return (
+    <Part title="Appearance">
+      <Line label="Colours">
+        {(id) => (
+          <select
+            id={id}
+            value={current.theme}
+            onChange={(event) => change({ theme: event.currentTarget.value as Settings['theme'] })}
+          >
+            {themes.map(([theme, label]) => (
+              <option key={theme} value={theme}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Line>
+    </Part>
+  );
+}
+
+function Server({ current }: PartProps) {
+  return (
+    <Part title="Server">
+      <Line label="Port" help="Where Start Server listens; 1234 is what most programs expect.">
+        {(id, helpId) => (
+          <input
+            id={id}
+            class="short"
+            type="number"
+            min={1}
+            max={65535}
+            value={current.port}
+            aria-describedby={helpId}
+            onChange={(event) => {
+              const { validity, valueAsNumber } = event.currentTarget;
+              if (validity.valid && valueAsNumber) change({ port: valueAsNumber });
+            }}
+          />
+        )}
+      </Line>
+      <Switch
+        label="Start the server with the app"
+        help="With the model that it had last."
+        on={current.startServerAtLaunch}
+        set={(startServerAtLaunch) => change({ startServerAtLaunch })}
+      />
+      <Switch
+        label="Keep prompts in the log"
+        help="Otherwise the log has times and numbers only, never what was asked."
+        on={current.logPrompts}
+        set={(logPrompts) => change({ logPrompts })}
+      />
+    </Part>
+  );
+}
+
+const durations: readonly [seconds: number, label: string][] = [
+  [0, 'Never'],
+  [300, 'After 5 minutes'],
+  [600, 'After 10 minutes'],
+  [1800, 'After 30 minutes'],
+  [3600, 'After an hour'],
+];
+
+function Models({ current }: PartProps) {
+  const others = durations.some(([seconds]) => seconds === current.ttl) ? [] : [current.ttl];
+  return (
+    <Part title="Models">
+      <Line label="Unload idle models" help="Frees their memory; the next request loads them again.">
+        {(id, helpId) => (
+          <select
+            id={id}
+            value={current.ttl}
+            aria-describedby={helpId}
+            onChange={(event) => change({ ttl: Number(event.currentTarget.value) })}
+          >
+            {durations.map(([seconds, label]) => (
+              <option key={seconds} value={seconds}>
+                {label}
+              </option>
+            ))}
+            {others.map((seconds) => (
+              <option key={seconds} value={seconds}>
+                After {seconds} seconds
+              </option>
+            ))}
+          </select>
+        )}
+      </Line>
+      <Folders folders={current.modelFolders} />
+    </Part>
+  );
+}
+
+function Folders({ folders }: { folders: readonly string[] }) {
+  const added = useSignal('');
+  const id = useId();
+  const save = (modelFolders: string[]) =>
+    attempt(async () => {
+      await saveSettings({ modelFolders });
+      await refreshLibrary();
+    });
+  const add = async () => {
+    const folder = added.value.trim();
+    if (folder && (await save([...folders, folder]))) added.value = '';
+  };
+  return (
+    <div class="folders">
+      <label for={id}>Folders with models</label>
+      <p class="help">Beside the Hugging Face cache, LM Studio's and Ollama's, which are looked into anyway.</p>
+      <ul>
+        {folders.map((folder) => (
+          <li key={folder}>
+            <code>{folder}</code>
+            <IconAction
+              label={`Leave out ${folder}`}
+              icon="close"
+              run={() => save(folders.filter((each) => each !== folder))}
+            />
+          </li>
+        ))}
+      </ul>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void add();
+        }}
+      >
+        <input
+          id={id}
+          type="text"
+          placeholder="/path/of/a/folder"
+          value={added.value}
+          onInput={(event) => {
+            added.value = event.currentTarget.value;
+          }}
+        />
+        <button type="submit" disabled={added.value.trim() === ''}>
+          Add
+        </button>
+      </form>
+    </div>
+  );
+}
+
+function Hub({ current }: PartProps) {
+  const token = useSignal('');
+  const save = async (hubToken: string | null) => {
+    await saveSettings({ hubToken });
+    token.value = '';
+    notify('done', hubToken === null ? 'The token is removed.' : 'The token is stored.');
+  };
+  return (
+    <Part title="Model hub">
+      <Line
+        label="Access token"
+        help={
+          current.hasHubToken
+            ? 'A token is stored. It is sent to the hub only, never to a mirror.'
+            : 'For gated and private models: made under Settings, Access Tokens on the hub.'
+        }
+      >
+        {(id, helpId) => (
+          <div class="row">
+            <input
+              id={id}
+              type="password"
+              autocomplete="off"
+              placeholder={current.hasHubToken ? 'stored' : 'hf_…'}
+              value={token.value}
+              aria-describedby={helpId}
+              onInput={(event) => {
+                token.value = event.currentTarget.value;
+              }}
+            />
+            <Action label="Store token" disabled={token.value.trim() === ''} run={() => save(token.value.trim())} />
+            {current.hasHubToken && <Action label="Remove token" kind="danger" run={() => save(null)} />}
+          </div>
+        )}
+      </Line>
+      <Line label="Address" help="Of a mirror; empty is what the environment says, or huggingface.co.">
+        {(id, helpId) => (
+          <input
+            id={id}
+            type="url"
+            placeholder="https://huggingface.co"
+            value={current.hubEndpoint ?? ''}
+            aria-describedby={helpId}
+            onChange={(event) => {
+              const { validity, value } = event.currentTarget;
+              if (validity.valid) change({ hubEndpoint: value.trim() || null });
+            }}
+          />
+        )}
+      </Line>
+    </Part>
+  );
+}
+
+function Program({ current }: PartProps) {
+  const asking = useSignal(false);
+  const close = () => {
+    asking.value = false;
+  };
+  return (
+    <Part title="Program">
+      <Switch
+        label="Start at login"
+        help="Without a window; the server's state is as it was."
+        on={current.startAtLogin}
+        set={(startAtLogin) => change({ startAtLogin })}
+      />
+      <Switch
+        label="Keep the computer awake while it works"
+        help="While a download or a completion is running."
+        on={current.preventSleep}
+        set={(preventSleep) => change({ preventSleep })}
+      />
+      <Line label="Quit" help="Closing the window keeps the server; quitting lets running requests finish and ends it.">
+        {() => (
+          <Action
+            label="Quit chasqui"
+            kind="danger"
+            run={() => {
+              asking.value = true;
+            }}
+          />
+        )}
+      </Line>
+      {asking.value && (
+        <Dialog title="Quit chasqui?" close={close}>
+          <p>Running requests finish; downloads go on with the next start.</p>
+          <div class="dialog-foot">
+            <Action label="Stay" run={close} />
+            <Action
+              label="Quit"
+              kind="danger"
+              run={async () => {
+                await post('/quit');
+                close();
+              }}
+            />
+          </div>
+        </Dialog>
+      )}
+    </Part>
+  );
+}
+
+function About() {
+  const { cores, memoryBytes, gpus } = machine.value;
+  return (
+    <Part title="This computer">
+      <p>
+        {cores} cores · {bytes(memoryBytes)} of memory
+        {gpus.map(({ name, memoryBytes: size }) => ` · ${name}${size === null ? '' : ` (${bytes(size)})`}`)}
+      </p>
+      <p class="muted">chasqui {version.value}</p>
+    </Part>
+  );
 }

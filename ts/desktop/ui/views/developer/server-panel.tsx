@@ -1,16 +1,13 @@
-import { useSignal } from '@preact/signals';
 import { useEffect, useId } from 'preact/hooks';
 import { Action, CopyButton } from '../../parts/button.js';
-import { FitBadge } from '../../parts/fit-badge.js';
+import { FitMeter } from '../../parts/fit-meter.js';
 import { Icon } from '../../parts/icon.js';
-import { Meter } from '../../parts/meter.js';
 import { ModelPicker } from '../../parts/model-picker.js';
 import { OptionForm } from '../../parts/option-form.js';
 import { library, loadedOf, loadOptions, options, server } from '../../state/app.js';
 import {
   chosenPort,
   config,
-  fetchFit,
   pickModel,
   port,
   saveAsDefaults,
@@ -19,8 +16,7 @@ import {
   startServer,
   stopServer,
 } from '../../state/developer.js';
-import { bytes, percent, tokens } from '../../state/format.js';
-import type { Fit } from '../../state/hub-types.js';
+import { percent } from '../../state/format.js';
 import { linkTo } from '../../state/route.js';
 
 const titles = { stopped: 'Stopped', starting: 'Starting …', running: 'Running', stopping: 'Stopping …' };
@@ -117,7 +113,7 @@ function LoadSettings() {
   return (
     <details class="load-settings">
       <summary>Load settings {changed > 0 && <span class="badge">{changed} changed</span>}</summary>
-      <Memory />
+      <FitMeter model={selectedModel.value} context={config.value.contextSize} />
       <OptionForm rows={options.value} values={config.value} set={setOption} />
       <div class="row">
         <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />
@@ -131,54 +127,5 @@ function LoadSettings() {
         />
       </div>
     </details>
-  );
-}
-
-const patienceMs = 250;
-
-/** The memory that the model takes with these settings: asked for anew a moment after they have changed. */
-function Memory() {
-  const fit = useSignal<Fit | null>(null);
-  const model = selectedModel.value;
-  const context = config.value.contextSize;
-  useEffect(() => {
-    if (!model) return;
-    const controller = new AbortController();
-    const ask = async () => {
-      fit.value = await fetchFit(model, context, controller.signal).catch(() => null);
-    };
-    const timer = setTimeout(ask, patienceMs);
-    return () => {
-      clearTimeout(timer);
-      controller.abort();
-    };
-  }, [model, context, fit]);
-  return fit.value && <FitSummary fit={fit.value} />;
-}
-
-export function FitSummary({ fit }: { fit: Fit }) {
-  const whole = Math.max(fit.haveBytes, fit.needBytes, 1);
-  const parts = [
-    { name: 'Weights', size: fit.weights },
-    { name: 'KV cache', size: fit.kv },
-    { name: 'Computing', size: fit.compute },
-  ].flatMap(({ name, size }) => (size ? [{ name, size, share: size / whole }] : []));
-  const shown = parts.length > 0 ? parts : [{ name: 'All', size: fit.needBytes, share: fit.needBytes / whole }];
-  return (
-    <div class="fit">
-      <p>
-        <FitBadge fit={fit} /> {bytes(fit.needBytes)} of {bytes(fit.haveBytes)}
-        {fit.contextThatFits ? ` · a context of ${tokens(fit.contextThatFits)} fits` : ''}
-      </p>
-      <Meter label={`Memory: ${shown.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={shown} />
-      <ul class="legend">
-        {parts.map(({ name, size }, index) => (
-          <li key={name}>
-            <span class={`swatch part-${index}`} />
-            {name} {bytes(size)}
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 }

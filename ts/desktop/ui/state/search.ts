@@ -1,0 +1,103 @@
+/** The search on the hub: what is asked, and what was found, page by page. */
+import { batch, effect, signal } from '@preact/signals';
+import { get, isAbort, post, query, wordsOf } from './api.js';
+import { refreshLibrary } from './app.js';
+import type { HubListedModel, HubModel } from './hub-types.js';
+import { attempt } from './notices.js';
+
+export interface SearchQuery {
+  text: string;
+  sort: string;
+  author: string;
+  capability: string;
+  fit: string;
+  maxParameters: string;
+}
+
+export const searchQuery = signal<SearchQuery>({
+  text: '',
+  sort: 'trending',
+  author: '',
+  capability: 'chat',
+  fit: '',
+  maxParameters: '',
+});
+export const found = signal<readonly HubListedModel[] | undefined>(undefined);
+export const searching = signal(false);
+export const searchError = signal<string | null>(null);
+export const nextPage = signal<string | null>(null);
+
+const patienceMs = 300;
+let searched: SearchQuery | undefined;
+let controller: AbortController | undefined;
+
+/** Searches a moment after the query has changed, and not again for what is already shown. */
+export function followQuery(): () => void {
+  return effect(() => {
+    const wanted = searchQuery.value;
+    if (wanted === searched) return undefined;
+    const timer = setTimeout(() => void search(), searched ? patienceMs : 0);
+    return () => clearTimeout(timer);
+  });
+}
+
+/** Searches anew, or goes on with the next page of what was found. */
+export async function search(cursor: string | null = null): Promise<void> {
+  controller?.abort();
+  const mine = new AbortController();
+  controller = mine;
+  searched = searchQuery.value;
+  searching.value = true;
+  try {
+    const path = `/hub/search${query({ ...searchQuery.value, text: searchQuery.value.text.trim(), cursor })}`;
+    const reply = await get<{ models: HubListedModel[]; next: string | null }>(path, mine.signal);
+    batch(() => {
+      found.value = cursor === null ? reply.models : [...(found.value ?? []), ...reply.models];
+      nextPage.value = reply.next;
+      searchError.value = null;
+    });
+  } catch (error) {
+    if (!isAbort(error)) searchError.value = wordsOf(error);
+  }
+  if (controller === mine) searching.value = false;
+}
+
+export function changeQuery(change: Partial<SearchQuery>): void {
+  searchQuery.value = { ...searchQuery.value, ...change };
+}
+
+/** `https://huggingface.co/user/repo/tree/main`, `hf.co/user/repo:Q4_K_M` and `user/repo` name a model themselves. */
+export function repoIn(text: string): string | undefined {
+  const [, repo] =
+    /^(?:https?:\/\/)?(?:(?:www\.)?huggingface\.co\/|hf\.co\/)?([\w.-]+\/[\w.-]+)/.exec(text.trim()) ?? [];
+  return repo;
+}
+
+export const hubModel = signal<HubModel | undefined>(undefined);
+export const hubModelError = signal<string | null>(null);
+
+export async function openHubModel(repo: string, signal: AbortSignal): Promise<void> {
+  hubModelError.value = null;
+  if (hubModel.value?.repo !== repo) hubModel.value = undefined;
+  try {
+    hubModel.value = await get<HubModel>(`/hub/model${query({ repo })}`, signal);
+  } catch (error) {
+    if (!isAbort(error)) hubModelError.value = wordsOf(error);
+  }
+}
+
+export async function download(model: string, quantization?: string): Promise<void> {
+  await attempt(async () => {
+    const reply = await post<{ status: string }>('/models/download', { model, ...(quantization && { quantization }) });
+    if (reply.status === 'already_downloaded') await refreshLibrary();
+  });
+}
+
+/** A good first model: one for chats that is small, fits, and that many use. */
+export async function findFirstModel(signal: AbortSignal): Promise<HubListedModel | undefined> {
+  const path = `/hub/search${query({ sort: 'downloads', capability: 'chat' })}`;
+  const { models } = await get<{ models: HubListedModel[] }>(path, signal);
+  const fitting = models.filter(({ gated, fit }) => gated === false && fit?.badge !== 'too-large');
+  const small = fitting.filter(({ parameters }) => parameters !== null && parameters <= 4.5e9);
+  return small[0] ?? fitting[0];
+}

@@ -1,0 +1,54 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Action } from '../../parts/button.js';
+import { FitBadge } from '../../parts/fit-badge.js';
+import { JobProgress } from '../../parts/job-progress.js';
+import { activeDownloads } from '../../state/app.js';
+import type { HubListedModel } from '../../state/hub-types.js';
+import { linkTo } from '../../state/route.js';
+import { download, findFirstModel } from '../../state/search.js';
+import { ModelFacts } from './results.js';
+
+/** For somebody who has no model yet: one that is small, fits and is good, one press away. */
+export function FirstModel() {
+  const model = useSignal<HubListedModel | undefined>(undefined);
+  useEffect(() => {
+    const controller = new AbortController();
+    findFirstModel(controller.signal).then(
+      (first) => {
+        model.value = first;
+      },
+      // The search below says what is wrong with the hub.
+      () => {},
+    );
+    return () => controller.abort();
+  }, [model]);
+  const job = activeDownloads.value[0];
+  if (job) {
+    return (
+      <section class="card first-model" aria-label="Your first model">
+        <p>
+          <strong>{job.model}</strong> is on its way. When it is here: <a href={linkTo('chat')}>Chat</a> with it, or
+          start a server for your programs in <a href={linkTo('developer')}>Developer</a>.
+        </p>
+        <JobProgress job={job} />
+      </section>
+    );
+  }
+  if (!model.value) return null;
+  const { repo, fit } = model.value;
+  return (
+    <section class="card first-model" aria-label="Your first model">
+      <div>
+        <p class="muted">A good first model: small, popular, and it runs on this computer.</p>
+        <p class="first-name">
+          <a href={linkTo('search', repo)}>{repo}</a>
+        </p>
+        <p class="badges">
+          <ModelFacts model={model.value} /> <FitBadge fit={fit} />
+        </p>
+      </div>
+      <Action label="Download" icon="downloads" kind="primary" run={() => download(repo)} />
+    </section>
+  );
+}

@@ -1,0 +1,161 @@
+import { useEffect } from 'preact/hooks';
+import { Action } from '../../parts/button.js';
+import { FitBadge } from '../../parts/fit-badge.js';
+import { Icon } from '../../parts/icon.js';
+import { JobProgress } from '../../parts/job-progress.js';
+import { Markdown } from '../../parts/markdown.js';
+import { UseModel } from '../../parts/use-model.js';
+import { isActive, settings } from '../../state/app.js';
+import { control, downloadOf, keyOf } from '../../state/downloads.js';
+import { bytes } from '../../state/format.js';
+import type { HubModel, HubQuantisation } from '../../state/hub-types.js';
+import { linkTo } from '../../state/route.js';
+import { download, hubModel, hubModelError, openHubModel } from '../../state/search.js';
+import { ModelFacts } from './results.js';
+
+export function ModelPage({ repo }: { repo: string }) {
+  useEffect(() => {
+    const controller = new AbortController();
+    void openHubModel(repo, controller.signal);
+    return () => controller.abort();
+  }, [repo]);
+  const model = hubModel.value?.repo === repo ? hubModel.value : undefined;
+  return (
+    <section class="card model-page" aria-label={repo}>
+      <a class="button quiet back" href={linkTo('search')}>
+        <Icon name="back" /> All models
+      </a>
+      <header>
+        <h2>{repo}</h2>
+        {model && <Facts model={model} />}
+      </header>
+      {hubModelError.value && (
+        <p class="problem" role="alert">
+          {hubModelError.value}
+        </p>
+      )}
+      {!model && !hubModelError.value && <p class="muted">Reading the model's files …</p>}
+      {model?.gated && <Gated repo={repo} />}
+      {model && <Quantisations model={model} />}
+      {model?.readme && (
+        <details class="readme" open>
+          <summary>README</summary>
+          <Markdown text={withoutHeader(model.readme)} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** The hub's pages begin with settings between two lines of dashes. */
+function withoutHeader(readme: string): string {
+  return readme.replace(/^---\n[\s\S]*?\n---\n/, '');
+}
+
+function Facts({ model }: { model: HubModel }) {
+  return (
+    <p class="badges">
+      <ModelFacts model={model} />
+      {model.licence && <span class="badge">Licence {model.licence}</span>}
+      <a href={hubPage(model.repo)} target="_blank" rel="noopener noreferrer">
+        Page on the hub
+      </a>
+    </p>
+  );
+}
+
+function hubPage(repo: string): string {
+  const hub = settings.value?.hubEndpoint ?? 'https://huggingface.co';
+  return `${hub.replace(/\/$/, '')}/${repo}`;
+}
+
+function Gated({ repo }: { repo: string }) {
+  return (
+    <p class="hint">
+      <Icon name="lock" /> The authors ask you to accept their terms.{' '}
+      <a href={hubPage(repo)} target="_blank" rel="noopener noreferrer">
+        Do so on the model's page
+      </a>
+      {settings.value?.hasHubToken ? (
+        '; then download it here.'
+      ) : (
+        <>
+          , then <a href={linkTo('settings')}>set a hub token in Settings</a>.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Quantisations({ model }: { model: HubModel }) {
+  if (model.quantisations.length === 0) return <p class="muted">This repository has no GGUF files.</p>;
+  return (
+    <ul class="quantisations" aria-label="Files">
+      {model.quantisations.map((quantisation) => (
+        <QuantisationRow key={quantisation.label} repo={model.repo} quantisation={quantisation} />
+      ))}
+    </ul>
+  );
+}
+
+function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: HubQuantisation }) {
+  const { label, sizeBytes, words, fit, recommended, projector, files } = quantisation;
+  return (
+    <li class="quantisation">
+      <div>
+        <p class="quantisation-name">
+          <strong>{label}</strong> <span>{bytes(sizeBytes)}</span>
+          {recommended && (
+            <span class="badge accent">
+              {recommended === 'recommended' ? 'Recommended' : 'Better, if you can wait'}
+            </span>
+          )}
+          <FitBadge fit={fit} />
+        </p>
+        <p class="help">
+          {words}
+          {files.length > 1 && ` · ${files.length} parts`}
+          {projector && ' · with what it sees images by'}
+        </p>
+      </div>
+      <QuantisationAction repo={repo} quantisation={quantisation} />
+    </li>
+  );
+}
+
+function QuantisationAction({ repo, quantisation }: { repo: string; quantisation: HubQuantisation }) {
+  const { label, downloaded, recommended, fit } = quantisation;
+  const key = keyOf(`${repo}:${label}`);
+  if (key !== undefined || downloaded) {
+    return (
+      <div class="row">
+        <span class="badge good">Downloaded</span>
+        {key !== undefined && <UseModel model={key} />}
+      </div>
+    );
+  }
+  const job = downloadOf(repo, label);
+  if (job && (isActive(job) || job.state === 'paused')) {
+    return (
+      <div class="quantisation-job">
+        <JobProgress job={job} />
+        {job.state === 'paused' ? (
+          <Action label="Resume" kind="quiet" icon="play" run={() => control(job, 'resume')} />
+        ) : (
+          <Action label="Pause" kind="quiet" icon="pause" run={() => control(job, 'pause')} />
+        )}
+      </div>
+    );
+  }
+  const kind = recommended === 'recommended' ? { kind: 'primary' as const } : {};
+  const words = fit?.badge === 'too-large' ? 'Download anyway' : 'Download';
+  return (
+    <div class="quantisation-job">
+      {job?.state === 'failed' && <p class="problem">{job.error?.message}</p>}
+      <Action label={`${words} ${label}`} icon="downloads" {...kind} run={() => download(repo, label)}>
+        {words}
+        <span class="unseen"> {label}</span>
+      </Action>
+    </div>
+  );
+}

@@ -10,7 +10,7 @@ const words: Record<Fit['badge'], string> = {
 
 export function FitBadge({ fit }: { fit: Fit | null }) {
   if (!fit) return null;
-  const kind = { gpu: 'good', 'partly-gpu': 'fair', cpu: 'fair', 'too-large': 'bad' }[fit.badge];
+  const kind = { gpu: 'good', 'partly-gpu': 'fair', cpu: '', 'too-large': 'bad' }[fit.badge];
   const sizes = fit.badge === 'too-large' ? ` (needs ${bytes(fit.needBytes)}, you have ${bytes(fit.haveBytes)})` : '';
   return (
     <span class={`badge ${kind}`} title={fit.words}>

@@ -102,7 +102,7 @@ function JobActions({ job }: { job: DownloadJob }) {
             <Action label="Set a hub token" icon="settings" run={() => go('settings')} />
           )}
           {resume('Try again', 'retry')}
-          {cancel}
+          <Action label="Remove" icon="trash" kind="quiet" run={() => control(job, 'cancel')} />
         </>
       );
     default:

@@ -91,11 +91,17 @@ function Quantisations({ model }: { model: HubModel }) {
   if (model.quantisations.length === 0) return <p class="muted">This repository has no GGUF files.</p>;
   return (
     <ul class="quantisations" aria-label="Files">
-      {model.quantisations.map((quantisation) => (
+      {advisedFirst(model.quantisations).map((quantisation) => (
         <QuantisationRow key={quantisation.label} repo={model.repo} quantisation={quantisation} />
       ))}
     </ul>
   );
+}
+
+/** What is recommended, what is better, and then the others by their size. */
+function advisedFirst(all: readonly HubQuantisation[]): readonly HubQuantisation[] {
+  const ranks = ['recommended', 'better', null];
+  return all.toSorted((a, b) => ranks.indexOf(a.recommended) - ranks.indexOf(b.recommended));
 }
 
 function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: HubQuantisation }) {

@@ -37,7 +37,7 @@ export function SearchView() {
           <Results chosen={repo} />
           {nextPage.value && <Action label="More" run={() => search(nextPage.value)} />}
         </section>
-        {repo ? <ModelPage key={repo} repo={repo} /> : <p class="choose muted">Choose a model to see its files.</p>}
+        {repo && <ModelPage key={repo} repo={repo} />}
       </div>
     </Page>
   );

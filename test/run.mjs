@@ -6,6 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { chromiumPath } from './support/find-chromium.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
@@ -29,6 +30,7 @@ const tiers = [
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },
   { name: 'desktop', limit: 10 * minute },
+  { name: 'browser', limit: 20 * minute, when: noBrowser },
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'spec', limit: 10 * minute },
@@ -53,6 +55,10 @@ function noPackages() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests know linux-x64 only';
   const { status } = spawnSync('npm', ['view', 'node-gyp-build', 'version', '--prefer-offline']);
   return status === 0 ? undefined : 'no package registry can be reached';
+}
+
+function noBrowser() {
+  return chromiumPath() ? undefined : 'no Chromium was found; CHASQUI_CHROMIUM names one';
 }
 
 /** `.ci/vulkan` puts both there. */

@@ -25,6 +25,7 @@ export function JobProgress({ job }: { job: DownloadJob }) {
     <div class="job-progress">
       <progress value={share} max={1} aria-label={`Download of ${job.model}`} />
       <span class="help">{parts.join(' · ')}</span>
+      {state === 'downloading' && job.error && <span class="help">Trying again: {job.error.message}</span>}
     </div>
   );
 }

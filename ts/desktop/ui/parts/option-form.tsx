@@ -9,23 +9,36 @@ interface OptionFormProps {
   set: (name: string, value: unknown) => void;
 }
 
+/** What people change most often stands first, outside the groups. */
+const usualOptions: readonly string[] = ['contextSize', 'parallel', 'gpuLayers'];
+
 export function OptionForm({ rows, values, set }: OptionFormProps) {
-  const groups = [...new Set(rows.map(({ group }) => group))].map((group) => ({
+  const usual = rows.filter(({ name }) => usualOptions.includes(name));
+  const others = rows.filter(({ name }) => !usualOptions.includes(name));
+  const groups = [...new Set(others.map(({ group }) => group))].map((group) => ({
     group,
-    members: rows.filter((row) => row.group === group),
+    members: others.filter((row) => row.group === group),
   }));
   return (
     <div class="options">
-      {groups.map(({ group, members }, index) => (
-        <details key={group} open={index === 0}>
+      <Fields rows={usual} values={values} set={set} />
+      {groups.map(({ group, members }) => (
+        <details key={group}>
           <summary>
-            {group}
-            <Changed count={members.filter(({ name }) => values[name] !== undefined).length} />
+            {group} <Changed count={members.filter(({ name }) => values[name] !== undefined).length} />
           </summary>
-          {members.map((row) => (
-            <OptionField key={row.name} row={row} value={values[row.name]} set={(value) => set(row.name, value)} />
-          ))}
+          <Fields rows={members} values={values} set={set} />
         </details>
+      ))}
+    </div>
+  );
+}
+
+function Fields({ rows, values, set }: OptionFormProps) {
+  return (
+    <div>
+      {rows.map((row) => (
+        <OptionField key={row.name} row={row} value={values[row.name]} set={(value) => set(row.name, value)} />
       ))}
     </div>
   );

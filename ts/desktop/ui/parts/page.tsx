@@ -6,19 +6,21 @@ interface PageProps {
   /** What stands on the right of the title. */
   actions?: ComponentChildren;
   wide?: boolean;
+  /** Whether the view gives the focus to something else than its title. */
+  ownFocus?: boolean;
   children: ComponentChildren;
 }
 
-/** The focus goes to the title of a view that somebody has gone to, but not on the first paint. */
 let first = true;
 
-export function Page({ title, actions, wide = false, children }: PageProps) {
+/** The focus goes to the title of a view that somebody has gone to, but not on the first paint. */
+export function Page({ title, actions, wide = false, ownFocus = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · chasqui`;
-    if (!first) heading.current?.focus({ preventScroll: true });
+    if (!first && !ownFocus) heading.current?.focus({ preventScroll: true });
     first = false;
-  }, [title]);
+  }, [title, ownFocus]);
   return (
     <div class={wide ? 'page wide' : 'page'}>
       <header class="page-head">

@@ -26,6 +26,8 @@ export class ChatSession {
   readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
   readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
   #controller: AbortController | undefined;
+  /** The messages that are stored as they are; a changed one is another object. */
+  readonly #stored = new WeakSet<ChatMessage>();
 
   /** Shows a chat that was stored, or an empty one that is stored with its first message. */
   async open(id: string | null): Promise<void> {
@@ -44,6 +46,7 @@ export class ChatSession {
       this.error.value = null;
       if (!chat) return;
       this.model.value = chat.model ?? this.model.value;
+      for (const message of chat.messages) this.#stored.add(message);
       this.systemPrompt.value = chat.systemPrompt;
       this.settings.value = chat.settings;
     });
@@ -118,11 +121,27 @@ export class ChatSession {
 
   /** Stores the chat as it is, if it has a message. */
   async store(): Promise<void> {
-    if (this.messages.value.length === 0) return;
-    const content: ChatChange = { ...this.#header(), messages: [...this.messages.value], current: this.current.value };
-    if (this.id.value === null) this.id.value = (await post<Chat>('/chats', content)).id;
-    else await call('PUT', `/chats/${encodeURIComponent(this.id.value)}`, content);
+    const messages = this.messages.value.filter(({ id }) => id !== this.#unwritten);
+    if (messages.length === 0) return;
+    const current = this.#unwritten === this.current.value ? this.#find(this.#unwritten ?? '')?.parent : undefined;
+    const content = { current: current ?? this.current.value };
+    if (this.id.value === null) {
+      this.id.value = (await post<Chat>('/chats', { ...this.#header(), messages, ...content })).id;
+    } else {
+      const path = `/chats/${encodeURIComponent(this.id.value)}`;
+      await call('PUT', path, { ...this.#header(), ...content });
+      // The others are stored already; with their images they may be large.
+      const changed = messages.filter((message) => !this.#stored.has(message));
+      if (changed.length > 0) await post(`${path}/messages`, { messages: changed, ...content });
+    }
+    for (const message of messages) this.#stored.add(message);
     await refreshChats();
+  }
+
+  /** The message that a completion is about to be written into, as long as there is nothing of it. */
+  get #unwritten(): string | null {
+    const live = this.live.value;
+    return live && live.base === '' ? live.id : null;
   }
 
   #header(): ChatChange {

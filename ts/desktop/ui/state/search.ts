@@ -1,9 +1,10 @@
 /** The search on the hub: what is asked, and what was found, page by page. */
 import { batch, effect, signal } from '@preact/signals';
-import { get, isAbort, post, query, wordsOf } from './api.js';
+import { ApiError, get, isAbort, post, query, wordsOf } from './api.js';
 import { refreshLibrary } from './app.js';
 import type { HubListedModel, HubModel } from './hub-types.js';
-import { attempt } from './notices.js';
+import { attempt, type Mend } from './notices.js';
+import { go } from './route.js';
 
 export interface SearchQuery {
   text: string;
@@ -86,11 +87,28 @@ export async function openHubModel(repo: string, signal: AbortSignal): Promise<v
   }
 }
 
-export async function download(model: string, quantization?: string): Promise<void> {
-  await attempt(async () => {
-    const reply = await post<{ status: string }>('/models/download', { model, ...(quantization && { quantization }) });
-    if (reply.status === 'already_downloaded') await refreshLibrary();
-  });
+/** `anyway`: also a model of an architecture that this llama.cpp does not know. */
+export async function download(model: string, quantization?: string, anyway = false): Promise<void> {
+  const body = { model, ...(quantization && { quantization }), ...(anyway && { any_architecture: true }) };
+  await attempt(
+    async () => {
+      const reply = await post<{ status: string }>('/models/download', body);
+      if (reply.status === 'already_downloaded') await refreshLibrary();
+    },
+    (error) => (error instanceof ApiError ? mendsFor(error, () => void download(model, quantization, true)) : []),
+  );
+}
+
+/** What can be done where the hub does not give a model. */
+function mendsFor({ code }: ApiError, downloadAnyway: () => void): readonly Mend[] {
+  if (needsToken(code)) return [{ label: 'Set a hub token', run: () => go('settings') }];
+  if (code === 'architecture_unknown') return [{ label: 'Download anyway', run: downloadAnyway }];
+  if (code === 'no_space') return [{ label: 'Delete models', run: () => go('models') }];
+  return [];
+}
+
+export function needsToken(code: string | null | undefined): boolean {
+  return ['hub_model_gated', 'hub_access_denied', 'hub_token_refused'].includes(code ?? '');
 }
 
 /** A good first model: one for chats that is small, fits, and that many use. */

@@ -9,6 +9,7 @@ import { activeDownloads, downloads } from '../state/app.js';
 import { control, keyOf } from '../state/downloads.js';
 import { age, bytes } from '../state/format.js';
 import { go, linkTo } from '../state/route.js';
+import { needsToken } from '../state/search.js';
 
 export function DownloadsView() {
   const done = ({ state }: DownloadJob) => state === 'completed' || state === 'cancelled';
@@ -98,9 +99,7 @@ function JobActions({ job }: { job: DownloadJob }) {
     case 'failed':
       return (
         <>
-          {/gated|token|unauthori[sz]ed/i.test(`${job.error?.code}`) && (
-            <Action label="Set a hub token" icon="settings" run={() => go('settings')} />
-          )}
+          {needsToken(job.error?.code) && <Action label="Set a hub token" icon="settings" run={() => go('settings')} />}
           {resume('Try again', 'retry')}
           <Action label="Remove" icon="trash" kind="quiet" run={() => control(job, 'cancel')} />
         </>

@@ -30,13 +30,18 @@ export function ChatView() {
   }, [id]);
   if (!hasModels.value) return <NoModels />;
   return (
-    <Page title="Chat" wide actions={<ChatActions />}>
+    <Page title="Chat" wide ownFocus actions={<ChatActions />}>
       <div class="chat">
         {panels.value.has('history') && <History />}
         <div class="chat-main">
           <div class={comparing.value ? 'conversations two' : 'conversations'}>
             {sessions.value.map((session, index) => (
-              <Conversation key={session === first ? 'first' : 'second'} session={session} spoken={index === 0} />
+              <Conversation
+                key={session === first ? 'first' : 'second'}
+                session={session}
+                name={index === 0 ? 'Conversation' : 'Second conversation'}
+                spoken={index === 0}
+              />
             ))}
           </div>
           <Composer />

@@ -13,11 +13,12 @@ import { Message } from './message.js';
 
 interface ConversationProps {
   session: ChatSession;
+  name: string;
   /** Whether a screen reader says what is written; of two at once it would understand neither. */
   spoken: boolean;
 }
 
-export function Conversation({ session, spoken }: ConversationProps) {
+export function Conversation({ session, name, spoken }: ConversationProps) {
   const place = useRef<HTMLDivElement>(null);
   const follows = useSignal(true);
   const branch = session.branch.value;
@@ -31,7 +32,7 @@ export function Conversation({ session, spoken }: ConversationProps) {
     if (element) follows.value = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
   };
   return (
-    <section class="conversation" aria-label={`Conversation with ${session.model.value}`}>
+    <section class="conversation" aria-label={name}>
       <header class="conversation-head">
         <ModelPicker
           label="Model"

@@ -1,0 +1,109 @@
+// Every view, as it is without models and with one that is loaded: accessible, of every width, and asking nobody else.
+import type { Browser } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn, VIEWS } from '../support/browser.js';
+import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+
+const views = suite('the views of the app');
+let app: RunningDesktop;
+let browser: Browser;
+
+views.before(async () => {
+  [app, browser] = await Promise.all([startDesktop(), startBrowser()]);
+});
+
+views.after(async () => {
+  await browser.close();
+  await app.stop();
+  removeFolder(app.folder);
+});
+
+for (const [width, colorScheme] of [
+  [360, 'dark'],
+  [1280, 'light'],
+  [2560, 'dark'],
+] as const) {
+  views(`at a width of ${width}, ${colorScheme}, axe finds nothing, and nothing is wider than the window`, async () => {
+    const { page, complaints, foreign } = await openApp(browser, app, {
+      viewport: { width, height: 900 },
+      colorScheme,
+    });
+    for (const view of VIEWS) {
+      await goTo(page, view);
+      await page.waitForTimeout(300);
+      assert.equal(await accessibilityProblems(page), [], view);
+      assert.not(await overflows(page), view);
+    }
+    assert.equal(foreign, []);
+    // There is no hub behind the address that tests name, which the app replies as an error.
+    assert.equal(
+      complaints.filter((complaint) => !complaint.includes('/api/v1/hub/')),
+      [],
+    );
+    await page.context().close();
+  });
+}
+
+views('panels and dialogs are accessible too', async () => {
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Chat');
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  await page.getByRole('button', { name: 'Two models side by side' }).click();
+  assert.equal(await accessibilityProblems(page), []);
+  await page.getByRole('button', { name: 'Two models side by side' }).click();
+  await goTo(page, 'Developer');
+  await page.getByText('Load settings').click();
+  await page.getByLabel('Context size').waitFor();
+  assert.equal(await accessibilityProblems(page), []);
+  await goTo(page, 'My Models');
+  await page.getByRole('button', { name: 'Load settings of chasqui-demo' }).click();
+  await page.getByRole('dialog').waitFor();
+  assert.equal(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.is(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Load settings of chasqui-demo');
+  await page.context().close();
+});
+
+views('the theme of the settings goes before that of the system, and is there again at the next visit', async () => {
+  const first = await openApp(browser, app, { colorScheme: 'light' });
+  const ground = (page: typeof first.page) => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  const light = await ground(first.page);
+  await goTo(first.page, 'Settings');
+  await first.page.getByLabel('Colours').selectOption('dark');
+  await first.page.locator('html[data-theme=dark]').waitFor();
+  assert.is.not(await ground(first.page), light);
+  const second = await openApp(browser, app, { colorScheme: 'light' });
+  await second.page.locator('html[data-theme=dark]').waitFor();
+  assert.is(await ground(second.page), await ground(first.page));
+  await app.done('PUT', '/api/v1/settings', { theme: 'system' });
+  // The event reaches every page.
+  await second.page.locator('html[data-theme=system]').waitFor();
+  for (const { page } of [first, second]) await page.context().close();
+});
+
+views('a hidden page has no stream of events, and reads what it missed when it is shown again', async () => {
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Settings');
+  const streams: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/api/v1/events')) streams.push(request.url());
+  });
+  const closed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/v1/events'));
+  const setHidden = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+  await setHidden(true);
+  await closed;
+  await app.done('PUT', '/api/v1/settings', { port: 4321 });
+  await page.waitForTimeout(300);
+  assert.is(await page.getByLabel('Port').inputValue(), '1234');
+  await setHidden(false);
+  await untilIn(page, `document.querySelector('input[type=number]').value === '4321'`);
+  assert.is(streams.length, 1);
+  await app.done('PUT', '/api/v1/settings', { port: 1234 });
+  await page.context().close();
+});
+
+views.run();

@@ -1,0 +1,159 @@
+// Chats: what is written, written again, branched, stopped, found and taken along.
+import type { Browser, Page } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { accessibilityProblems, goTo, openApp, startBrowser, untilIn } from '../support/browser.js';
+import { dataUri, picture } from '../support/image-files.js';
+import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+
+const chat = suite('the Chat view');
+let app: RunningDesktop;
+let browser: Browser;
+
+chat.before(async () => {
+  [app, browser] = await Promise.all([startDesktop(), startBrowser()]);
+});
+
+chat.after(async () => {
+  await browser.close();
+  await app.stop();
+  removeFolder(app.folder);
+});
+
+async function openChat(): Promise<{ page: Page; complaints: string[] }> {
+  const opened = await openApp(browser, app);
+  await goTo(opened.page, 'Chat');
+  await opened.page.getByRole('button', { name: 'New chat', exact: true }).click();
+  return opened;
+}
+
+async function ask(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+}
+
+const completions = (page: Page) => page.getByRole('article', { name: 'Model' });
+
+chat('a completion is streamed, said sentence by sentence, stored and found again', async () => {
+  const { page, complaints } = await openChat();
+  await ask(page, 'Hello there!');
+  const text = await completions(page).first().locator('.markdown').innerText();
+  assert.ok(text.length > 5);
+  await completions(page).getByText('tok/s').waitFor();
+  await page.getByText(/^Context \d+ of /).waitFor();
+  const said = await page.getByRole('log', { name: 'Announcements' }).innerText();
+  assert.match(said, 'End of the completion.');
+  assert.equal(await accessibilityProblems(page), []);
+
+  await ask(page, 'Tell me about zebrafish.');
+  await page.getByRole('button', { name: 'New chat', exact: true }).click();
+  await ask(page, 'Something else.');
+  await page.getByLabel('Search all chats').fill('zebrafish');
+  const entries = page.getByLabel('History').getByRole('listitem');
+  await page
+    .getByLabel('History')
+    .locator('mark', { hasText: /zebrafish/i })
+    .waitFor();
+  assert.is(await entries.count(), 1);
+  await entries.getByRole('link').click();
+  await page.getByText('Tell me about zebrafish.', { exact: true }).waitFor();
+  assert.is(await page.getByRole('article', { name: 'You' }).count(), 2);
+  assert.equal(complaints, []);
+  await page.context().close();
+});
+
+chat('another completion and another question are branches, and each is found again', async () => {
+  const { page } = await openChat();
+  await ask(page, 'Count from one to three.');
+  await completions(page).getByRole('button', { name: 'Write it again' }).click();
+  await page.getByText('2/2').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await page.getByRole('button', { name: 'Previous version' }).click();
+  await page.getByText('1/2').waitFor();
+
+  const question = page.getByRole('article', { name: 'You' });
+  await question.getByRole('button', { name: 'Edit the message' }).click();
+  await page.getByRole('textbox', { name: 'Edit the message' }).fill('Count from four to six.');
+  await page.getByRole('button', { name: 'Ask this instead' }).click();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await question.getByText('2/2').waitFor();
+  await page.reload();
+  await question.getByText('Count from four to six.').waitFor();
+  await question.getByRole('button', { name: 'Previous version' }).click();
+  await question.getByText('Count from one to three.').waitFor();
+  await page.context().close();
+});
+
+chat('Stop ends a completion and keeps what came; Continue goes on with it', async () => {
+  const { page } = await openChat();
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  await page.getByLabel('Length limit').fill('6');
+  await ask(page, 'Tell me about chasqui.');
+  await page.getByText('cut off at the limit').waitFor();
+  const cut = await completions(page).locator('.markdown').innerText();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await untilIn(page, `document.querySelector('article.assistant .markdown').innerText.length > ${cut.length}`);
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  const whole = await completions(page).locator('.markdown').innerText();
+  assert.ok(whole.startsWith(cut), `${whole} begins with ${cut}`);
+  await page.context().close();
+});
+
+chat('an image is pasted, dropped and chosen, shown, and seen by the model', async () => {
+  const { page, complaints } = await openChat();
+  const bytes = await picture('png');
+  const uri = dataUri(bytes, 'image/png');
+  const give = (event: string, transfer: string) =>
+    page.evaluate(`(async () => {
+      const blob = await (await fetch('${uri}')).blob();
+      const data = new DataTransfer();
+      data.items.add(new File([blob], 'a.png', { type: 'image/png' }));
+      document.querySelector('.composer textarea')
+        .dispatchEvent(new ${event}('${transfer}', { bubbles: true, cancelable: true,
+          ${event === 'DragEvent' ? 'dataTransfer' : 'clipboardData'}: data }));
+    })()`);
+  // The policy forbids scripts to fetch even data URIs; the page's own code reads files in another way.
+  await page.evaluate(`globalThis.fetch = ((fetch) => async (url, ...rest) => String(url).startsWith('data:')
+    ? new Response(Uint8Array.from(atob(url.split(',')[1]), (each) => each.charCodeAt(0))) : fetch(url, ...rest))(fetch)`);
+  await give('ClipboardEvent', 'paste');
+  await page.getByRole('img', { name: 'To be sent, number 1' }).waitFor();
+  await give('DragEvent', 'drop');
+  await page.getByRole('img', { name: 'To be sent, number 2' }).waitFor();
+  await page.getByRole('button', { name: 'Remove image 2' }).click();
+  await page.getByRole('button', { name: 'Remove image 1' }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'b.png', mimeType: 'image/png', buffer: bytes });
+  await page.getByRole('img', { name: 'To be sent, number 1' }).waitFor();
+  await ask(page, 'What shape is in the image?');
+  await page.getByRole('img', { name: 'Attached, number 1' }).waitFor();
+  await completions(page).getByText('tok/s').waitFor();
+  assert.equal(await page.getByRole('alert').allInnerTexts(), []);
+  assert.equal(complaints, []);
+  await page.context().close();
+});
+
+chat('two models side by side get the same question', async () => {
+  const { page } = await openChat();
+  await page.getByRole('button', { name: 'Two models side by side' }).click();
+  await ask(page, 'Hello!');
+  assert.is(await page.getByRole('article', { name: 'You' }).count(), 2);
+  await completions(page).nth(1).getByText('tok/s').waitFor();
+  await page.context().close();
+});
+
+chat('a chat is exported, and deleted after a question', async () => {
+  const { page } = await openChat();
+  await ask(page, 'Delete me later.');
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Markdown' }).click();
+  assert.match((await download).suggestedFilename(), /\.md$/);
+  const entry = page.getByLabel('History').getByRole('listitem').filter({ hasText: 'Delete me later.' });
+  await entry.hover();
+  await entry.getByRole('button', { name: /^Delete the chat/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await entry.waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+chat.run();

@@ -1,0 +1,87 @@
+/** Chromium on the pages of the desktop app, as a person has them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { chromiumPath } from './find-chromium.mjs';
+import type { RunningDesktop } from './start-desktop.js';
+import { until } from './until.js';
+
+export interface OpenPage {
+  page: Page;
+  /** What the page complained about, or was refused by its policy. */
+  complaints: string[];
+  /** Addresses outside the app that it asked for. */
+  foreign: string[];
+}
+
+export function startBrowser(): Promise<Browser> {
+  const executablePath = chromiumPath();
+  assert.ok(executablePath && existsSync(executablePath), 'there is a Chromium');
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** Opens the app as `chasqui desktop` does: by its address with the token. */
+export async function openApp(
+  browser: Browser,
+  app: RunningDesktop,
+  options: BrowserContextOptions = {},
+): Promise<OpenPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const opened: OpenPage = { page, complaints: [], foreign: [] };
+  page.on('pageerror', (error) => opened.complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') opened.complaints.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(app.url) && !/^(data|blob):/.test(url)) opened.foreign.push(url);
+  });
+  await page.goto(`${app.url}/?token=${app.token}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  return opened;
+}
+
+export const VIEWS = ['Search', 'Downloads', 'My Models', 'Chat', 'Developer', 'Settings'] as const;
+
+export async function goTo(page: Page, view: (typeof VIEWS)[number]): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: view }).click();
+  await page.getByRole('heading', { level: 1, name: view }).waitFor();
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds wrong with the page as it is, in words. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+  });
+}
+
+/** Whether anything is wider than the window. */
+export function overflows(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as unknown as {
+      document: {
+        documentElement: { scrollWidth: number };
+        querySelector(selector: string): { scrollWidth: number; clientWidth: number };
+      };
+      innerWidth: number;
+    };
+    const main = document.querySelector('main');
+    return document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth;
+  });
+}
+
+/** Waits until an expression holds in the page; its policy forbids Playwright to do so there. */
+export function untilIn(page: Page, expression: string): Promise<void> {
+  return until(() => page.evaluate<boolean>(expression), expression, 60_000);
+}

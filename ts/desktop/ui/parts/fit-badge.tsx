@@ -1,4 +1,4 @@
-import type { Fit } from '../state/hub-types.js';
+import type { Fit } from '../../api-types.js';
 
 const kinds = { gpu: 'good', 'partly-gpu': 'fair', cpu: '', 'too-large': 'bad' };
 

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { ExactFit } from '../../api-types.js';
 import { fetchFit } from '../state/developer.js';
 import { bytes, tokens } from '../state/format.js';
-import type { Fit } from '../state/hub-types.js';
 import { FitBadge } from './fit-badge.js';
 import { Meter } from './meter.js';
 
@@ -16,7 +16,7 @@ interface FitMeterProps {
 
 /** The memory that a model takes with a context: asked for anew a moment after that has changed. */
 export function FitMeter({ model, context }: FitMeterProps) {
-  const fit = useSignal<Fit | null>(null);
+  const fit = useSignal<ExactFit | null>(null);
   useEffect(() => {
     if (!model) return;
     const controller = new AbortController();
@@ -33,21 +33,20 @@ export function FitMeter({ model, context }: FitMeterProps) {
   return fit.value && <FitSummary fit={fit.value} />;
 }
 
-function FitSummary({ fit }: { fit: Fit }) {
+function FitSummary({ fit }: { fit: ExactFit }) {
   const whole = Math.max(fit.haveBytes, fit.needBytes, 1);
   const parts = [
     { name: 'Weights', size: fit.weights },
     { name: 'KV cache', size: fit.kv },
     { name: 'Computing', size: fit.compute },
-  ].flatMap(({ name, size }) => (size ? [{ name, size, share: size / whole }] : []));
-  const shown = parts.length > 0 ? parts : [{ name: 'All', size: fit.needBytes, share: fit.needBytes / whole }];
+  ].map(({ name, size }) => ({ name, size, share: size / whole }));
   return (
     <div class="fit">
       <p>
         <FitBadge fit={fit} /> {bytes(fit.needBytes)} of {bytes(fit.haveBytes)}
-        {fit.contextThatFits ? ` · a context of ${tokens(fit.contextThatFits)} fits` : ''}
+        {fit.contextThatFits > 0 && ` · a context of up to ${tokens(fit.contextThatFits)} fits`}
       </p>
-      <Meter label={`Memory: ${shown.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={shown} />
+      <Meter label={`Memory: ${parts.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={parts} />
       <ul class="legend">
         {parts.map(({ name, size }, index) => (
           <li key={name}>

@@ -1,9 +1,8 @@
 /** What the Developer view is about to start: the model, its load settings, and how much memory that takes. */
 import { batch, computed, signal } from '@preact/signals';
-import type { ListedModel, LoadConfig } from '../../api-types.js';
+import type { ExactFit, ListedModel, LoadConfig } from '../../api-types.js';
 import { ApiError, get, post, query } from './api.js';
 import { chatModels, library, saveSettings, server, settings } from './app.js';
-import type { Fit } from './hub-types.js';
 import { attempt, type Mend, notify } from './notices.js';
 
 const picked = signal<string | null>(null);
@@ -95,6 +94,6 @@ export async function saveAsDefaults(): Promise<void> {
   if (await attempt(() => saveSettings({ modelDefaults: all }))) notify('done', 'Saved as the defaults of this model.');
 }
 
-export function fetchFit(model: string, context: unknown, signal: AbortSignal): Promise<Fit> {
-  return get<Fit>(`/models/fit${query({ model, context: typeof context === 'number' ? context : null })}`, signal);
+export function fetchFit(model: string, context: unknown, signal: AbortSignal): Promise<ExactFit> {
+  return get<ExactFit>(`/models/fit${query({ model, context: typeof context === 'number' ? context : null })}`, signal);
 }

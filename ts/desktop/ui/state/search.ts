@@ -1,10 +1,13 @@
 /** The search on the hub: what is asked, and what was found, page by page. */
 import { batch, effect, signal } from '@preact/signals';
+import type { HubModelPage, HubSearchPage } from '../../api-types.js';
 import { ApiError, get, isAbort, post, query, wordsOf } from './api.js';
 import { refreshLibrary } from './app.js';
-import type { HubListedModel, HubModel } from './hub-types.js';
 import { attempt, type Mend } from './notices.js';
 import { go } from './route.js';
+
+export type HubListedModel = HubSearchPage['models'][number];
+export type HubQuantisation = HubModelPage['quantisations'][number];
 
 export interface SearchQuery {
   text: string;
@@ -51,7 +54,7 @@ export async function search(cursor: string | null = null): Promise<void> {
   searching.value = true;
   try {
     const path = `/hub/search${query({ ...searchQuery.value, text: searchQuery.value.text.trim(), cursor })}`;
-    const reply = await get<{ models: HubListedModel[]; next: string | null }>(path, mine.signal);
+    const reply = await get<HubSearchPage>(path, mine.signal);
     batch(() => {
       found.value = cursor === null ? reply.models : [...(found.value ?? []), ...reply.models];
       nextPage.value = reply.next;
@@ -74,14 +77,14 @@ export function repoIn(text: string): string | undefined {
   return repo;
 }
 
-export const hubModel = signal<HubModel | undefined>(undefined);
+export const hubModel = signal<HubModelPage | undefined>(undefined);
 export const hubModelError = signal<string | null>(null);
 
 export async function openHubModel(repo: string, signal: AbortSignal): Promise<void> {
   hubModelError.value = null;
   if (hubModel.value?.repo !== repo) hubModel.value = undefined;
   try {
-    hubModel.value = await get<HubModel>(`/hub/model${query({ repo })}`, signal);
+    hubModel.value = await get<HubModelPage>(`/hub/model${query({ repo })}`, signal);
   } catch (error) {
     if (!isAbort(error)) hubModelError.value = wordsOf(error);
   }
@@ -114,7 +117,7 @@ export function needsToken(code: string | null | undefined): boolean {
 /** A good first model: one for chats that is small, fits, and that many use. */
 export async function findFirstModel(signal: AbortSignal): Promise<HubListedModel | undefined> {
   const path = `/hub/search${query({ sort: 'downloads', capability: 'chat' })}`;
-  const { models } = await get<{ models: HubListedModel[] }>(path, signal);
+  const { models } = await get<HubSearchPage>(path, signal);
   const fitting = models.filter(({ gated, fit }) => gated === false && fit?.badge !== 'too-large');
   const small = fitting.filter(({ parameters }) => parameters !== null && parameters <= 4.5e9);
   return small[0] ?? fitting[0];

@@ -4,9 +4,8 @@ import { Action } from '../../parts/button.js';
 import { FitBadge } from '../../parts/fit-badge.js';
 import { JobProgress } from '../../parts/job-progress.js';
 import { activeDownloads } from '../../state/app.js';
-import type { HubListedModel } from '../../state/hub-types.js';
 import { linkTo } from '../../state/route.js';
-import { download, findFirstModel } from '../../state/search.js';
+import { download, findFirstModel, type HubListedModel } from '../../state/search.js';
 import { ModelFacts } from './results.js';
 
 /** For somebody who has no model yet: one that is small, fits and is good, one press away. */

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import type { HubModelPage } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
 import { FitBadge } from '../../parts/fit-badge.js';
 import { Icon } from '../../parts/icon.js';
@@ -7,10 +8,9 @@ import { Markdown } from '../../parts/markdown.js';
 import { UseModel } from '../../parts/use-model.js';
 import { isActive, settings } from '../../state/app.js';
 import { control, downloadOf, keyOf } from '../../state/downloads.js';
-import { bytes } from '../../state/format.js';
-import type { HubModel, HubQuantisation } from '../../state/hub-types.js';
+import { bytes, rate } from '../../state/format.js';
 import { linkTo } from '../../state/route.js';
-import { download, hubModel, hubModelError, openHubModel } from '../../state/search.js';
+import { download, type HubQuantisation, hubModel, hubModelError, openHubModel } from '../../state/search.js';
 import { ModelFacts } from './results.js';
 
 export function ModelPage({ repo }: { repo: string }) {
@@ -35,45 +35,41 @@ export function ModelPage({ repo }: { repo: string }) {
         </p>
       )}
       {!model && !hubModelError.value && <p class="muted">Reading the model's files …</p>}
-      {model?.gated && <Gated repo={repo} />}
+      {model?.gated && <Gated page={model.page} />}
+      {model?.isSupported === false && (
+        <p class="hint">
+          <Icon name="warning" /> This llama.cpp does not know the architecture {model.architecture}: the model could be
+          downloaded, but not loaded.
+        </p>
+      )}
       {model && <Quantisations model={model} />}
       {model?.readme && (
         <details class="readme" open>
           <summary>README</summary>
-          <Markdown text={withoutHeader(model.readme)} />
+          <Markdown text={model.readme} />
         </details>
       )}
     </section>
   );
 }
 
-/** The hub's pages begin with settings between two lines of dashes. */
-function withoutHeader(readme: string): string {
-  return readme.replace(/^---\n[\s\S]*?\n---\n/, '');
-}
-
-function Facts({ model }: { model: HubModel }) {
+function Facts({ model }: { model: HubModelPage }) {
   return (
     <p class="badges">
       <ModelFacts model={model} />
       {model.licence && <span class="badge">Licence {model.licence}</span>}
-      <a href={hubPage(model.repo)} target="_blank" rel="noopener noreferrer">
+      <a href={model.page} target="_blank" rel="noopener noreferrer">
         Page on the hub
       </a>
     </p>
   );
 }
 
-function hubPage(repo: string): string {
-  const hub = settings.value?.hubEndpoint ?? 'https://huggingface.co';
-  return `${hub.replace(/\/$/, '')}/${repo}`;
-}
-
-function Gated({ repo }: { repo: string }) {
+function Gated({ page }: { page: string }) {
   return (
     <p class="hint">
       <Icon name="lock" /> The authors ask you to accept their terms.{' '}
-      <a href={hubPage(repo)} target="_blank" rel="noopener noreferrer">
+      <a href={page} target="_blank" rel="noopener noreferrer">
         Do so on the model's page
       </a>
       {settings.value?.hasHubToken ? (
@@ -87,7 +83,7 @@ function Gated({ repo }: { repo: string }) {
   );
 }
 
-function Quantisations({ model }: { model: HubModel }) {
+function Quantisations({ model }: { model: HubModelPage }) {
   if (model.quantisations.length === 0) return <p class="muted">This repository has no GGUF files.</p>;
   return (
     <ul class="quantisations" aria-label="Files">
@@ -105,7 +101,7 @@ function advisedFirst(all: readonly HubQuantisation[]): readonly HubQuantisation
 }
 
 function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: HubQuantisation }) {
-  const { label, sizeBytes, words, fit, recommended, projector, files } = quantisation;
+  const { label, sizeBytes, words, fit, recommended, projector, files, tokensPerSecond } = quantisation;
   return (
     <li class="quantisation">
       <div>
@@ -120,6 +116,7 @@ function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: H
         </p>
         <p class="help">
           {words}
+          {tokensPerSecond !== null && ` · about ${rate(tokensPerSecond)} here`}
           {files.length > 1 && ` · ${files.length} parts`}
           {projector && ' · with what it sees images by'}
         </p>
@@ -154,7 +151,7 @@ function QuantisationAction({ repo, quantisation }: { repo: string; quantisation
     );
   }
   const kind = recommended === 'recommended' ? { kind: 'primary' as const } : {};
-  const words = fit?.badge === 'too-large' ? 'Download anyway' : 'Download';
+  const words = fit.badge === 'too-large' ? 'Download anyway' : 'Download';
   return (
     <div class="quantisation-job">
       {job?.state === 'failed' && <p class="problem">{job.error?.message}</p>}

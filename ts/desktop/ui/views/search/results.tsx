@@ -1,9 +1,8 @@
 import { FitBadge } from '../../parts/fit-badge.js';
 import { Icon } from '../../parts/icon.js';
 import { age, count, parameters, tokens } from '../../state/format.js';
-import type { HubListedModel } from '../../state/hub-types.js';
 import { linkTo } from '../../state/route.js';
-import { found, searching } from '../../state/search.js';
+import { found, type HubListedModel, searching } from '../../state/search.js';
 
 export function Results({ chosen }: { chosen: string }) {
   const models = found.value;

@@ -1,6 +1,7 @@
 /** Models of the hub: a list to search in, and one model's page beside it. */
 import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
+import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
 import { library } from '../../state/app.js';
 import { go, route } from '../../state/route.js';
@@ -64,6 +65,9 @@ function Filters() {
           value={text}
           onInput={(event) => changeQuery({ text: event.currentTarget.value })}
         />
+        <button type="submit">
+          <Icon name="search" /> Search
+        </button>
         <Choice label="Sort by" value={sort} choices={sorts} choose={(value) => changeQuery({ sort: value })} />
         <Choice label="For" value={capability} choices={uses} choose={(value) => changeQuery({ capability: value })} />
         <Choice
@@ -116,7 +120,7 @@ const sizes: Choices = [
 const fits: Choices = [
   ['', 'Fits or not'],
   ['gpu', 'Fully on the GPU'],
-  ['any', 'Fits this computer'],
+  ['fits', 'Fits this computer'],
 ];
 
 interface ChoiceProps {

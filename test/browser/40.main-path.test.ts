@@ -148,7 +148,7 @@ main('it is loaded, and the server that is started serves any name', async () =>
   const row = page.getByRole('listitem').filter({ hasText: MODEL });
   await row.getByText('images', { exact: true }).waitFor();
   await row.getByRole('button', { name: 'Load', exact: true }).click();
-  await row.getByText(/^Loaded/).waitFor();
+  await row.getByText(/Loaded · /).waitFor();
   assert.equal(await accessibilityProblems(page), []);
   await row.getByRole('button', { name: 'Start Server …' }).click();
   await page.getByRole('heading', { level: 1, name: 'Developer' }).waitFor();

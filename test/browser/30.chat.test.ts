@@ -24,6 +24,10 @@ async function openChat(): Promise<{ page: Page; complaints: string[] }> {
   const opened = await openApp(browser, app);
   await goTo(opened.page, 'Chat');
   await opened.page.getByRole('button', { name: 'New chat', exact: true }).click();
+  // The demo model sometimes goes on for long.
+  await opened.page.getByRole('button', { name: 'Chat settings' }).click();
+  await opened.page.getByLabel('Length limit').fill('30');
+  await opened.page.getByRole('button', { name: 'Chat settings' }).click();
   return opened;
 }
 
@@ -57,7 +61,7 @@ chat('a completion is streamed, said sentence by sentence, stored and found agai
     .waitFor();
   assert.is(await entries.count(), 1);
   await entries.getByRole('link').click();
-  await page.getByText('Tell me about zebrafish.', { exact: true }).waitFor();
+  await page.getByRole('article', { name: 'You' }).getByText('Tell me about zebrafish.').waitFor();
   assert.is(await page.getByRole('article', { name: 'You' }).count(), 2);
   assert.equal(complaints, []);
   await page.context().close();

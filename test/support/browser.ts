@@ -30,7 +30,7 @@ export async function openApp(
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const opened: OpenPage = { page, complaints: [], foreign: [] };
   page.on('pageerror', (error) => opened.complaints.push(String(error)));
   page.on('console', (message) => {

@@ -1,6 +1,6 @@
 /** The management API as an OpenAPI document, made of the schemas that its routes check requests with. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { type ErrorCode, ERRORS } from '../errors.js';
+import { ERRORS, type ErrorCode } from '../errors.js';
 import { errorBodySchema } from '../schemas/error.js';
 import { VERSION } from '../version.js';
 

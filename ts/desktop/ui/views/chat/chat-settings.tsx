@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
 import { Action, IconAction } from '../../parts/button.js';
-import { closePanels, first, sessions } from '../../state/chat-pages.js';
+import { first, sessions, togglePanel } from '../../state/chat-pages.js';
 import { attempt } from '../../state/notices.js';
 import { Export } from './history.js';
 
@@ -95,7 +95,7 @@ export function ChatSettings() {
     <aside class="panel chat-settings" aria-label="Chat settings">
       <div class="panel-head">
         <h2>Chat settings</h2>
-        <IconAction label="Close the settings" icon="close" run={closePanels} />
+        <IconAction label="Close the settings" icon="close" run={() => togglePanel('settings')} />
       </div>
       <div class="field">
         <label for={promptId}>System prompt</label>

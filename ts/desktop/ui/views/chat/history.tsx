@@ -4,7 +4,7 @@ import type { ListedChat } from '../../../api-types.js';
 import { Action, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
-import { closePanels, first, newChat } from '../../state/chat-pages.js';
+import { closePanels, first, newChat, togglePanel } from '../../state/chat-pages.js';
 import { chatFilter, chats, deleteChat, refreshChats } from '../../state/chats.js';
 import { age } from '../../state/format.js';
 import { attempt } from '../../state/notices.js';
@@ -32,7 +32,7 @@ export function History() {
           }}
         />
         <span class="panel-close">
-          <IconAction label="Close the history" icon="close" run={closePanels} />
+          <IconAction label="Close the history" icon="close" run={() => togglePanel('history')} />
         </span>
       </div>
       {list.length === 0 && <p class="muted">{text ? 'No chat has this text.' : 'Chats are kept here.'}</p>}

@@ -111,7 +111,7 @@ function State({ row }: { row: RequestRow }) {
     <span class="state" title={row.error ?? undefined}>
       <span class={`dot ${kinds[row.state]}`} />
       {words[row.state]}
-      {row.state === 'prefill' && <Prefill share={row.prefill} />}
+      {row.state === 'prefill' && row.prefill > 0 && <Prefill share={row.prefill} />}
       {row.state === 'failed' && row.status !== null && ` ${row.status}`}
     </span>
   );

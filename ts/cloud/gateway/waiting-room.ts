@@ -1,7 +1,7 @@
 /**
  * The requests of one app: those that a runner has, and those that wait for one. Where there are several runners, each
  * request waits for the one that suits it best, because to take whichever is free first means to compute prompts anew
- * that another runner has in its cache (bench/sim/README.md). A runner that has nothing to do takes from the others.
+ * that another runner has in its cache (bench/README.md). A runner that has nothing to do takes from the others.
  */
 import { ChasquiError } from '../../errors.js';
 import type { DeployedApp, RunnerAddress } from './directory.js';

@@ -22,6 +22,8 @@ const REFUSED: [args: string[], says: RegExp][] = [
     /'-m, --model <path>' cannot be used with option '--model-url <url>'/,
   ],
   [['serve', '--model-url', 'ftp://a.example/b.gguf'], /fetched from ftp:.*begin with https.*end in \.gguf/],
+  [['serve', '--model', 'a', '--hf', 'b/c'], /'-m, --model <path>' cannot be used with option '--hf <user\/repo/],
+  [['serve', '-hf', 'nothing'], /`nothing` is not the name of a model on the hub: write user\/repo/],
   [['serve', '--modl', 'x'], /unknown option '--modl'/],
   [['serve', 'model.gguf'], /too many arguments/],
   [['serve', '--mode', 'cloud'], /--mode.*runtime, desktop or serverless/],

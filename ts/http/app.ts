@@ -87,6 +87,8 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     frameworkErrors: onError,
     // After `drain` every reply is over. Connections that are still open are idle, or their request is incomplete.
     forceCloseConnections: true,
+    // It would hold for closing as well, and end it after ten seconds, whatever is still running.
+    pluginTimeout: 0,
     // Fastify's own reply would not have our envelope; a hook of the guards refuses requests instead.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },

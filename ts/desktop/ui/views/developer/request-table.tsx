@@ -67,7 +67,7 @@ function Row({ row }: { row: RequestRow }) {
         <small>{row.model}</small>
       </td>
       <td class="number">
-        {begun && count(row.promptTokens)}
+        {begun && row.promptTokens > 0 && count(row.promptTokens)}
         <small>{row.cachedTokens > 0 && `${count(row.cachedTokens)} cached`}</small>
       </td>
       <td class="number">

@@ -88,10 +88,13 @@ data('requests of the last day are kept, the newest first, and not more than ten
   for (let number = 0; number < 10_100; number += 1) history.add(row(`r${number}`, now + number));
   assert.is(history.list(1)[0]?.id, 'r10099');
   history.close();
+  const later = new RequestHistory(store);
+  for (let number = 10_100; number < 10_150; number += 1) later.add(row(`r${number}`, now + number));
+  later.close();
   assert.equal(store.rows('SELECT count(*) AS count FROM requests'), [{ count: 10_000 }]);
   assert.equal(
     new RequestHistory(store).list(2).map(({ id }) => id),
-    ['r10099', 'r10098'],
+    ['r10149', 'r10148'],
   );
   assert.not.ok(new RequestHistory(store).list(20_000).some(({ id }) => id === 'old'));
   store.close();

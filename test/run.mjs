@@ -20,12 +20,12 @@ const replies = path.join(root, 'build', 'test-replies');
 // that skips itself fails the run. No other runs beside one that is `alone`.
 const tiers = [
   { name: 'house', limit: minute },
-  { name: 'unit', limit: 2 * minute },
+  { name: 'unit', limit: 5 * minute },
   { name: 'setup', limit: 2 * minute },
-  { name: 'http', limit: 5 * minute },
+  { name: 'http', limit: 10 * minute },
   { name: 'native', limit: 5 * minute },
   { name: 'llama', limit: 5 * minute },
-  { name: 'cli', limit: 5 * minute },
+  { name: 'cli', limit: 10 * minute },
   { name: 'addon', limit: 5 * minute },
   { name: 'model', limit: 20 * minute },
   { name: 'model-cli', limit: 20 * minute },

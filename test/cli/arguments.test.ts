@@ -31,7 +31,7 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--mode', 'serverless', '--org', 'a/b', '--app', 'c'], /`a\/b` cannot be part of a URL path/],
   [['serve', '--mode', 'serverless', '--org', 'a', '--app', 'c', '--auth', 'shared'], /--auth.*private or public/],
   [['serve', '--org', 'a'], /--org, --app, --auth and --keys-file are for --mode serverless, not for runtime mode/],
-  [['serve', '--mode', 'desktop', '--auth', 'private'], /--auth are for --mode serverless, not for desktop mode/],
+  [['serve', '--mode', 'desktop', '--auth', 'private'], /--keys-file are for --mode serverless, not for desktop mode/],
   [['serve', '--cors-origin', 'https://a.example/'], /--cors-origin.*without a path/],
   [['serve', '--cors-origin', 'a.example'], /--cors-origin.*scheme:\/\/host/],
   [['serve', '--stall-timeout', 'soon'], /--stall-timeout.*whole number/],

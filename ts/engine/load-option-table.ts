@@ -36,7 +36,7 @@ export const LOAD_OPTIONS = {
     flag: '--lora',
     placeholder: '[name=]file[:scale]',
     group: 'Model',
-    help: 'GGUF file of an adapter (LoRA), which requests choose as the model model:name; may be given several times',
+    help: 'GGUF file of a LoRA adapter, which requests choose as the model model:name; may be given several times',
     otherwise: 'none',
   },
   chatTemplate: {

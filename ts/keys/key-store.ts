@@ -7,6 +7,7 @@ import path from 'node:path';
 import Database from 'libsql';
 import { ChasquiError } from '../errors.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
+import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
 import { checkKeySettings, type KeyLimits, type KeySettings, type Scope } from './key-settings.js';
 
@@ -110,6 +111,19 @@ export class KeyStore {
       ORDER BY created_at, id`,
       [org, app],
     ).map(toApiKey);
+  }
+
+  /** What may call this app now, for a `KeyFile` elsewhere: hashes instead of secrets. */
+  storedFor(org: string, app: string, now = Date.now() / 1000): StoredKey[] {
+    const rows = this.#rows(
+      'SELECT * FROM api_keys WHERE (org IS NULL OR org = ?) AND (app IS NULL OR app = ?) ORDER BY created_at, id',
+      [org, app],
+    );
+    return rows.flatMap((row) => {
+      const key = toApiKey(row);
+      if (!isValid(key, now) || !key.scopes.includes('call')) return [];
+      return [{ id: key.id, hash: Buffer.from(row.hash).toString('hex'), org: key.org, expiresAt: key.expiresAt }];
+    });
   }
 
   /** Returns null when there is no key of this id, valid or not. */

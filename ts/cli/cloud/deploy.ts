@@ -9,6 +9,8 @@ import { ChasquiError } from '../../errors.js';
 import { showProgress } from '../progress.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
+import { deployToKubernetes } from './kubernetes.js';
+import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
 import { DEPLOY_OPTIONS } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
@@ -19,10 +21,10 @@ export type Options = { readonly [name: string]: Json };
 
 export function deployCommand(): Command {
   const command = withHelp(new Command('deploy'))
-    .description('Deploy an app of a script to a cloud.')
+    .description('Deploy an app of a script to a cloud, or to Kubernetes.')
     .argument('<script>', 'the script, and after :: which of its exports, such as app.ts::chat')
     .action((entry: string, parsed: Readonly<Record<string, unknown>>) => ended(() => deploy(entry, parsed)));
-  return addTableOptions(command, DEPLOY_OPTIONS);
+  return addTableOptions(addTableOptions(command, DEPLOY_OPTIONS), KUBERNETES_OPTIONS);
 }
 
 async function deploy(entry: string, parsed: Readonly<Record<string, unknown>>): Promise<void> {
@@ -30,6 +32,11 @@ async function deploy(entry: string, parsed: Readonly<Record<string, unknown>>):
   const given = givenOptions(DEPLOY_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const { strategy = 'rolling', message, detach = false, check = false, json = false } = given;
   const app = await readScript(entry);
+  const kubernetes = givenOptions(KUBERNETES_OPTIONS, parsed, {});
+  if (kubernetes.target === 'kubernetes') {
+    const options = withAuth(app.options, given.auth);
+    return deployToKubernetes({ ...app, name: given.appName ?? app.name, options }, { ...given, ...kubernetes });
+  }
   const cloud = await CloudClient.find(given.dataDir);
   const org = given.org ?? cloud.org;
   const name = given.appName ?? app.name;

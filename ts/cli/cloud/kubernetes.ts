@@ -1,6 +1,5 @@
 /** `chasqui deploy … --to kubernetes`: its own flags, and what it prints. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
 import { applyObjects } from '../../cloud/kubernetes/apply.js';
 import { type ClusterSettings, type DeployedManifest, toKubernetesApp } from '../../cloud/kubernetes/from-manifest.js';
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
@@ -9,25 +8,20 @@ import { nameOf } from '../../cloud/kubernetes/names.js';
 import { toObjects } from '../../cloud/kubernetes/objects.js';
 import { type AppStatus, readStatus } from '../../cloud/kubernetes/status.js';
 import { toYaml } from '../../cloud/kubernetes/to-yaml.js';
+import { digestOf, type Json } from '../../cloud/script/canonical-json.js';
+import { toManifest } from '../../cloud/script/manifest.js';
+import { OWN_ORG } from '../../cloud/start.js';
+import type { OptionsOf } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
+import { KeyStore } from '../../keys/key-store.js';
+import { dataDir } from '../data-dir.js';
+import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
+import { printJson } from './outcome.js';
 
-/** What commander makes of the flags. */
-export interface KubernetesFlags {
-  context?: string;
-  namespace?: string;
-  image?: string;
-  gateway?: string;
-  host?: string;
-  secret?: string;
-  weightsSize?: string;
-  storageClass?: string;
-  scale?: 'keda-http';
-  routing?: 'inferencepool';
-  endpointPicker?: string;
-  takeOver?: boolean;
-  dryRun?: boolean;
-  output?: 'yaml' | 'json';
+export interface KubernetesSettings extends OptionsOf<typeof KUBERNETES_OPTIONS> {
+  org?: string;
+  dataDir?: string;
   strategy?: 'rolling' | 'recreate';
   detach?: boolean;
   json?: boolean;
@@ -35,47 +29,34 @@ export interface KubernetesFlags {
 
 const POLL_MS = 1000;
 
-export function addKubernetesOptions(command: Command): Command {
-  const options = [
-    new Option('--context <name>', 'context of the kubeconfig (default: its current one)'),
-    new Option('--namespace <name>', "namespace (default: the context's)"),
-    new Option('--image <reference>', 'the image of chasqui that pods run, best with its digest; needed'),
-    new Option('--gateway <name>', 'Gateway to attach the route to, as name or namespace/name (default: no route)'),
-    new Option('--host <name>', 'host that the route or the scaler answers to (default: any)'),
-    new Option('--secret <name>', 'Secret of the cluster that has the variables which the script names'),
-    new Option('--weights-size <quantity>', 'keep fetched weights in a volume of this size, such as 20Gi'),
-    new Option('--storage-class <name>', "class of that volume (default: the cluster's)"),
-    new Option('--scale <scaler>', 'scale to zero and back by an add-on of the cluster').choices(['keda-http']),
-    new Option('--routing <kind>', 'have an endpoint picker choose the pod of a request').choices(['inferencepool']),
-    new Option('--endpoint-picker <service:port>', 'the picker of --routing inferencepool'),
-    new Option('--take-over', 'apply fields too that another program has changed'),
-    new Option('--dry-run', 'print the objects and change nothing'),
-    new Option('-o, --output <format>', 'of --dry-run').choices(['yaml', 'json']).default('yaml'),
-  ];
-  for (const option of options) command.addOption(option.helpGroup('With --to kubernetes:'));
-  return command;
-}
-
 /** Prints to standard output. Rejects where the cluster refuses, or the rollout fails. */
 export async function deployToKubernetes(
-  app: DeployedManifest,
-  keys: readonly StoredKey[],
-  flags: KubernetesFlags,
+  { name, options }: { name: string; options: { readonly [name: string]: Json } },
+  settings: KubernetesSettings,
 ): Promise<void> {
-  const objects = toObjects(toKubernetesApp(app, toSettings(keys, flags)));
-  if (flags.dryRun) {
-    process.stdout.write(print(objects, flags.output ?? 'yaml'));
-    return;
-  }
-  const cluster: Cluster = { context: flags.context ?? null, namespace: flags.namespace ?? null };
-  const { applied, removed } = await applyObjects(cluster, objects, { force: flags.takeOver ?? false });
-  const name = nameOf(app);
-  if (!flags.json) for (const each of [...applied, ...removed.map((one) => `${one} removed`)]) console.log(`  ${each}`);
-  const status = flags.detach ? await readStatus(cluster, name) : await untilReady(cluster, name, app);
-  if (flags.json) {
-    const { state = null } = status ?? {};
-    console.log(JSON.stringify({ app: app.name, revision: app.revision, state, applied, removed }, null, 2));
-  } else console.log(`${app.name} is ${status?.state}, ${status?.ready} of ${status?.wanted} pods`);
+  const app = {
+    org: settings.org ?? OWN_ORG,
+    name,
+    revision: digestOf(options),
+    manifest: toManifest(options, name),
+  };
+  const objects = toObjects(toKubernetesApp(app, toClusterSettings(app, settings)));
+  if (settings.dryRun) process.stdout.write(print(objects, settings.output ?? 'yaml'));
+  else await apply(app, objects, settings);
+}
+
+async function apply(
+  app: DeployedManifest,
+  objects: readonly KubernetesObject[],
+  { context, namespace, takeOver = false, detach = false, json = false }: KubernetesSettings,
+): Promise<void> {
+  const cluster: Cluster = { context: context ?? null, namespace: namespace ?? null };
+  const { applied, removed } = await applyObjects(cluster, objects, { force: takeOver });
+  if (!json) for (const each of [...applied, ...removed.map((one) => `${one} removed`)]) console.log(`  ${each}`);
+  const status = detach ? await readStatus(cluster, nameOf(app)) : await untilReady(cluster, nameOf(app), app);
+  const { state = null, ready = 0, wanted = 0 } = status ?? {};
+  if (json) printJson({ app: app.name, org: app.org, revision: app.revision, state, applied, removed });
+  else console.log(`${app.org}/${app.name} is ${state}, ${ready} of ${wanted} pods.`);
 }
 
 async function untilReady(cluster: Cluster, name: string, { manifest }: DeployedManifest): Promise<AppStatus | null> {
@@ -94,21 +75,22 @@ async function untilReady(cluster: Cluster, name: string, { manifest }: Deployed
   }
 }
 
-function toSettings(keys: readonly StoredKey[], flags: KubernetesFlags): ClusterSettings {
-  const { image, secret = null, weightsSize, storageClass = null, host = null, strategy = 'rolling' } = flags;
+function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings): ClusterSettings {
+  const { image, secret = null, weightsSize, storageClass = null, routeHost = null, strategy = 'rolling' } = settings;
+  const { gateway, scaler, routing } = settings;
   if (image === undefined) {
-    throw needed('image', 'build it by the Containerfile and push it where the cluster finds it');
+    throw needed('image', 'build it by the Containerfile, and push it where the cluster finds it');
   }
-  if (flags.scale === 'keda-http' && host === null) throw needed('host', 'the add-on routes by it');
+  if (scaler !== undefined && routeHost === null) throw needed('routeHost', 'the add-on routes by it');
   return {
     image,
-    keys,
+    keys: keysOf(app, settings.dataDir),
     secret,
     strategy,
     weights: weightsSize === undefined ? null : { size: weightsSize, storageClass },
-    gateway: flags.gateway === undefined ? null : { ...splitGateway(flags.gateway), host },
-    scaler: flags.scale === undefined ? null : { kind: flags.scale, host: host as string },
-    endpointPicker: flags.routing === undefined ? null : splitPicker(flags.endpointPicker),
+    gateway: gateway === undefined ? null : { ...splitGateway(gateway), host: routeHost },
+    scaler: scaler === undefined ? null : { kind: scaler, host: routeHost as string },
+    endpointPicker: routing === undefined ? null : splitPicker(settings.endpointPicker),
   };
 }
 
@@ -119,12 +101,24 @@ function splitGateway(text: string): { name: string; namespace: string | null } 
 
 function splitPicker(text: string | undefined): { name: string; port: number } {
   const [, name = '', port] = /^([a-z0-9.-]+):(\d{1,5})$/.exec(text ?? '') ?? [];
-  if (port === undefined) throw needed('endpoint-picker', 'as service:port, such as picker:9002');
+  if (port === undefined) throw needed('endpointPicker', 'as service:port, such as picker:9002');
   return { name, port: Number(port) };
 }
 
-function needed(flag: string, why: string): ChasquiError {
-  return new ChasquiError('invalid_options', `--to kubernetes needs --${flag} here: ${why}.`);
+/** The keys of this machine that open the app. Kubernetes gets their hashes. */
+function keysOf({ org, name, manifest }: DeployedManifest, given: string | undefined): readonly StoredKey[] {
+  if (manifest.auth === 'public') return [];
+  const keys = KeyStore.open(dataDir(given));
+  try {
+    return keys.storedFor(org, name);
+  } finally {
+    keys.close();
+  }
+}
+
+function needed(option: 'image' | 'routeHost' | 'endpointPicker', why: string): ChasquiError {
+  const { flag } = KUBERNETES_OPTIONS[option];
+  return new ChasquiError('invalid_options', `--to kubernetes needs ${flag} here: ${why}.`);
 }
 
 function print(objects: readonly KubernetesObject[], format: 'yaml' | 'json'): string {

@@ -1,6 +1,7 @@
 /** The options of the commands of a cloud. Their flags and their help come from these rows. */
 import { MAX_COUNT, type OptionRows } from '../../engine/option-row.js';
 import { HOSTING_OPTIONS } from '../hosting-option-table.js';
+import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
 
 const GROUP = 'Options';
 const count = (min: number) => ({ type: 'integer', min, max: MAX_COUNT, group: GROUP }) as const;
@@ -162,6 +163,7 @@ export const KEY_OPTION = {
 export const CLOUD_OPTIONS: OptionRows = {
   ...CLOUD_START_OPTIONS,
   ...DEPLOY_OPTIONS,
+  ...KUBERNETES_OPTIONS,
   ...SCALE_OPTIONS,
   ...ROLLBACK_OPTIONS,
   ...FOLLOW_OPTION,

@@ -1,0 +1,76 @@
+// `chasqui deploy … --to kubernetes`, from a script to what a cluster keeps.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parseAllDocuments } from 'yaml';
+import { KeyStore } from '../../ts/keys/key-store.js';
+import { runCli } from '../support/child.js';
+import { FakeCluster } from '../support/kubernetes/fake-cluster.js';
+
+const test = suite('kubernetes: deploy');
+let cluster: FakeCluster;
+let folder = '';
+let script = '';
+let keyId = '';
+
+test.before.each(async () => {
+  cluster = await FakeCluster.start();
+  folder = mkdtempSync(path.join(tmpdir(), 'chasqui-deploy-'));
+  script = path.join(folder, 'app.mjs');
+  const options = "{ model: 'demo', machine: { memory: '1Gi' }, timeouts: { start: '1s' } }";
+  writeFileSync(script, `import { app } from 'chasqui/cloud';\nexport const chat = app(${options});\n`);
+  const keys = KeyStore.open(folder);
+  keyId = keys.create({ org: 'acme' }).id;
+  keys.create({ org: 'other' });
+  keys.close();
+});
+test.after.each(async () => {
+  await cluster.close();
+  rmSync(folder, { recursive: true });
+});
+
+function deploy(...args: string[]) {
+  const given = ['deploy', `${script}::chat`, '--to', 'kubernetes', '--org', 'acme', '--data-dir', folder];
+  return runCli([...given, ...args], cluster.environment);
+}
+
+test('a dry run prints the objects and asks no cluster', async () => {
+  const { code, stdout } = await deploy('--image', 'chasqui:1', '--dry-run');
+  assert.is(code, 0);
+  const objects = parseAllDocuments(stdout).map((document) => document.toJSON());
+  assert.ok(objects.some(({ kind }) => kind === 'Deployment'));
+  const secret = objects.find(({ kind }) => kind === 'Secret');
+  const { keys } = JSON.parse(secret.stringData['keys.json']);
+  assert.equal(
+    keys.map(({ id }: { id: string }) => id),
+    [keyId],
+  );
+  assert.equal(cluster.requests, []);
+});
+
+test('the objects are applied, and what came of them is said', async () => {
+  const { code, stdout } = await deploy('--image', 'chasqui:1', '--detach', '--json');
+  assert.is(code, 0);
+  const said = JSON.parse(stdout);
+  assert.is(said.app, 'chat');
+  assert.is(said.state, 'deploying');
+  assert.ok(said.applied.includes('deployment.apps/acme-chat'));
+  assert.ok(cluster.objects.has('Deployment/acme-chat'));
+});
+
+test('a refusal of the cluster is an error that says why', async () => {
+  cluster.failures = [{ status: 403, reason: 'Forbidden', message: 'nobody may not patch serviceaccounts' }];
+  const { code, stderr } = await deploy('--image', 'chasqui:1');
+  assert.is(code, 1);
+  assert.match(stderr, /^chasqui: .*nobody may not patch serviceaccounts/s);
+});
+
+test('what is missing is named', async () => {
+  const { code, stderr } = await deploy();
+  assert.is(code, 2);
+  assert.match(stderr, /--image/);
+});
+
+test.run();

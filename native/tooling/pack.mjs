@@ -40,10 +40,14 @@ const buildTools = ['cmake-js', 'node-addon-api'];
 /** README.md leads to these. */
 const pages = [
   '.github/CONTRIBUTING.md',
+  '.github/images',
   'bench/README.md',
   'ts/README.md',
   'ts/cli/README.md',
+  'ts/cloud/README.md',
+  'ts/desktop/README.md',
   'ts/http/README.md',
+  'ts/hub/README.md',
   'ts/metrics/README.md',
   'ts/profiles/README.md',
 ];
@@ -56,6 +60,7 @@ const notInMain = [
   'native/tooling/pack.mjs',
   'native/tooling/prebuild.mjs',
   'native/tooling/prebuild-node-gyp.mjs',
+  'native/tooling/start.mjs',
   'prebuilds/demo/train',
   'vendor/.cache',
   'vendor/llama.cpp',

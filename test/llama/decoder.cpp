@@ -32,6 +32,10 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
     return bytes;
 }
 
+// AddressSanitizer wants memory to go back where it came from.
+void operator delete(void* bytes, std::align_val_t) noexcept { std::free(bytes); }
+void operator delete(void* bytes, std::size_t, std::align_val_t) noexcept { std::free(bytes); }
+
 namespace {
 
 struct Loaded {

@@ -363,6 +363,16 @@ const Test shapes("hostile schema: what is no schema is refused with its place",
     expect(allows("true", "[1]"), "anything");
 });
 
+const Test all_of_itself("hostile schema: a property within allOf that leads back to that allOf", [] {
+    const std::string node = R"("n":{"type":"object","properties":{"v":{"type":"null"},"next":)";
+    const std::string both = R"({"allOf":[{"$ref":"#/$defs/n"},{"properties":{"w":{"type":"null"}}}]}}})";
+    expect_refused(defs(R"("$ref":"#/$defs/n")", node + both), "leads back to that `allOf`");
+    expect_refused(defs(R"("allOf":[{"$ref":"#/$defs/n"},{}])", node + both), "leads back to that `allOf`");
+    // A part alone is a reference, and refers to itself as often as one likes.
+    const std::string alone = R"({"anyOf":[{"type":"null"},{"allOf":[{"$ref":"#/$defs/n"}]}]}},"required":["v","next"]})";
+    expect(allows(defs(R"("$ref":"#/$defs/n")", node + alone), R"({"v":null,"next":{"v":null,"next":null}})"), "a list");
+});
+
 const Test two_tools("schema: tools whose definitions share a name keep each its own", [] {
     const auto tool = [](const std::string& name) {
         return R"({"type":"function","function":{"name":")" + name +

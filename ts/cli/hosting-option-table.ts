@@ -311,7 +311,7 @@ export const HOSTING_OPTIONS = {
     flag: '--keys-file',
     group: 'Serverless mode',
     help: 'JSON file with the API keys of a private app, such as a mounted secret; its changes count at once',
-    otherwise: 'the keys of `chasqui keys`',
+    otherwise: 'those that chasqui keys makes',
   },
 } as const satisfies OptionRows;
 

@@ -12,7 +12,6 @@ for (const url of [
   '/acme/chat',
   '/acme/chat/',
   '/acme/chat/v1/models',
-  '/acme/chat/models',
   '/acme/chat/v1/models/fake',
   '/acme/chat/health',
 ]) {
@@ -44,6 +43,7 @@ test('the root text names the path of this app', async () => {
 const MISTAKEN: [url: string, says: RegExp][] = [
   ['/v1/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
   ['/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
+  ['/acme/chat/models', /mean `\/acme\/chat\/v1\/models`\? The base URL of a client must end in `\/acme\/chat\/v1`\.$/],
   ['/acme/other/v1/models', /mean `\/acme\/chat\/v1\/models`\?/],
   ['/chat/v1/chat/completions', /mean `\/acme\/chat\/v1\/chat\/completions`\?/],
   [

@@ -160,11 +160,4 @@ test('a reader that does not read is cut off', async () => {
   await app.close();
 });
 
-test('the list of models is at the address of llama-server too', async () => {
-  const { url, close } = await listening();
-  const [one, other] = await Promise.all(['/models', '/v1/models'].map(async (at) => (await fetch(url + at)).json()));
-  assert.equal(one, other);
-  await close();
-});
-
 test.run();

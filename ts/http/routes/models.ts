@@ -22,8 +22,6 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   const { pool } = context;
   const list = async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) });
   app.get('/v1/models', { config: { operation: listModels } }, list);
-  // llama-server's address of the same list.
-  app.get('/models', { config: { operation: listModelsToo } }, list);
 
   const one = { config: { operation: retrieveModel } };
   app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel> => {
@@ -143,12 +141,6 @@ const listModels: Operation = {
   summary: 'The models that are served.',
   reply: { json: { name: 'ModelList', schema: modelListSchema } },
   examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
-};
-
-const listModelsToo: Operation = {
-  ...listModels,
-  id: 'listModelsToo',
-  summary: "The same at llama-server's address.",
 };
 
 const retrieveModel: Operation = {

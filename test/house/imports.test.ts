@@ -27,7 +27,7 @@ const floors = [
   ['images'],
   ['native'],
   ['process'],
-  ['errors.ts', 'version.ts', 'new-id.ts'],
+  ['errors.ts', 'version.ts', 'new-id.ts', 'sqlite.ts'],
 ];
 
 /** The folder under ts/ that a file lies in, or the file itself where it lies in none. */

@@ -4,14 +4,14 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import Database from 'libsql';
+import { openSqlite, type Sqlite } from '../sqlite.js';
 import { type InstanceFile, removeInstance, writeInstance } from './instance-file.js';
 
 export class InstanceLock {
-  readonly #lock: InstanceType<typeof Database>;
+  readonly #lock: Sqlite;
   readonly #folder: string;
 
-  private constructor(lock: InstanceType<typeof Database>, folder: string) {
+  private constructor(lock: Sqlite, folder: string) {
     this.#lock = lock;
     this.#folder = folder;
   }
@@ -19,7 +19,7 @@ export class InstanceLock {
   /** `null`: another process has it. */
   static take(folder: string): InstanceLock | null {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const lock = new Database(path.join(folder, 'desktop.lock'));
+    const lock = openSqlite(path.join(folder, 'desktop.lock'));
     try {
       lock.exec('BEGIN EXCLUSIVE');
       // Nobody can be reached at what an app left that was killed.

@@ -5,21 +5,21 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'libsql';
+import { openSqlite, type Sqlite } from '../sqlite.js';
 
 const POLL_MS = 300;
 
 export class ProcessLock {
-  readonly #database: InstanceType<typeof Database>;
+  readonly #database: Sqlite;
 
-  private constructor(database: InstanceType<typeof Database>) {
+  private constructor(database: Sqlite) {
     this.#database = database;
   }
 
   /** `null` where another has it. The file is made where it is not there, and stays. */
   static tryTake(file: string): ProcessLock | null {
     mkdirSync(path.dirname(file), { recursive: true });
-    const database = new Database(file);
+    const database = openSqlite(file);
     try {
       database.exec('BEGIN EXCLUSIVE');
       return new ProcessLock(database);

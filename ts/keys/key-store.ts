@@ -4,8 +4,8 @@
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import Database from 'libsql';
 import { ChasquiError } from '../errors.js';
+import { openSqlite, type Sqlite } from '../sqlite.js';
 import { isSecret, newKey, splitKey } from './api-key.js';
 import type { StoredKey } from './key-file.js';
 import { migrateKeys } from './key-schema.js';
@@ -60,7 +60,7 @@ const MAX_KNOWN_KEYS = 10_000;
 
 /** Methods throw `key_store_failed` when the file cannot be read or written. */
 export class KeyStore {
-  readonly #database: InstanceType<typeof Database>;
+  readonly #database: Sqlite;
   readonly #file: string;
   readonly #dataVersion: { get(): unknown };
   /** What was read since the file changed last. */
@@ -69,7 +69,7 @@ export class KeyStore {
 
   private constructor(file: string) {
     this.#file = file;
-    this.#database = new Database(file);
+    this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
     // With this a new or revoked key survives a loss of power at the next moment.

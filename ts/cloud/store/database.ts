@@ -4,8 +4,8 @@
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import Libsql from 'libsql';
 import { ChasquiError } from '../../errors.js';
+import { openSqlite, type Sqlite } from '../../sqlite.js';
 
 /** What a column holds, and what `?` in a statement stands for. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
@@ -28,14 +28,14 @@ export function openDatabase(folder: string): Database {
 
 /** Methods throw `cloud_store_failed` when the file cannot be read or written. */
 export class Database {
-  readonly #connection: InstanceType<typeof Libsql>;
+  readonly #connection: Sqlite;
   readonly #dataVersion: { get(): unknown };
   /** Transactions within transactions are parts of the outermost. */
   #depth = 0;
   #ownWrites = 0;
 
   constructor(readonly file: string) {
-    this.#connection = new Libsql(file);
+    this.#connection = openSqlite(file);
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#connection.exec('PRAGMA journal_mode = WAL');
     // With this a deployed app or a revoked key survives a loss of power at the next moment.

@@ -1,8 +1,8 @@
 /** The app's database: one file in the data folder, for this account's eyes only. */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import Database from 'libsql';
 import { ChasquiError } from '../../errors.js';
+import { openSqlite, type Sqlite } from '../../sqlite.js';
 import { MIGRATIONS } from './migrations.js';
 
 export type SqlValue = string | number | null | Uint8Array;
@@ -13,12 +13,12 @@ const MAX_PAGES = 2 ** 20;
 
 /** Methods throw `store_failed` when the file cannot be read or written. */
 export class Store {
-  readonly #database: InstanceType<typeof Database>;
+  readonly #database: Sqlite;
   readonly #file: string;
 
   private constructor(file: string) {
     this.#file = file;
-    this.#database = new Database(file);
+    this.#database = openSqlite(file);
     this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#database.exec('PRAGMA journal_mode = WAL');
     // A loss of power may cost the last moment, never the file.

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LIVENESS_URL } from '../../ts/http/routes/health.js';
@@ -16,6 +17,35 @@ function* recordedReplies(folder: string): Generator<RecordedReply> {
     const lines = readFileSync(path.join(folder, file), 'utf8').split('\n');
     for (const line of lines) if (line !== '') yield JSON.parse(line);
   }
+}
+
+const orNull = (type: string) => ({ type: [type, 'null'] });
+/** `/status` and `/wake` of an app: the gateway's own, so that no mode's document has them. */
+const fitsAppStatus = new Ajv2020().compile({
+  type: 'object',
+  properties: {
+    org: { type: 'string' },
+    app: { type: 'string' },
+    revision: orNull('integer'),
+    state: { enum: ['asleep', 'starting', 'ready', 'failed'] },
+    runners: { type: 'integer' },
+    running: { type: 'integer' },
+    queued: { type: 'integer' },
+    progress: orNull('string'),
+    failure: {
+      type: ['object', 'null'],
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+      required: ['code', 'message'],
+      additionalProperties: false,
+    },
+  },
+  required: ['org', 'app', 'revision', 'state', 'runners', 'running', 'queued', 'progress', 'failure'],
+  additionalProperties: false,
+});
+
+function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
+  const isGateways = /^\/[^/]+\/[^/]+\/(status|wake)$/.test(url) && [200, 202].includes(status);
+  return isGateways && (!complete || body === '' || fitsAppStatus(JSON.parse(body)));
 }
 
 /** The document names one deployment; tests use others as well. */
@@ -39,6 +69,7 @@ test('every reply and every event of a stream is as documented', async () => {
     const reply = normalised(recorded);
     replies += 1;
     if (reply.url === LIVENESS_URL && reply.body === '{"status":"ok"}') continue;
+    if (isAppStatus(reply)) continue;
     const found: string[] = [];
     const fits = checks.some((check) => {
       const problem = check.problemWith(reply);

@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import process from 'node:process';
 import type { CloudKey } from '../../ts/cloud/gateway/access.js';
 import type { GatewayOptions } from '../../ts/cloud/gateway/context.js';
 import type { Demand, DeployedApp, RunnerAddress } from '../../ts/cloud/gateway/directory.js';
@@ -153,7 +154,10 @@ export async function startRunner(script: FakeScript = {}): Promise<TestRunner> 
   return { socketPath: file, engine };
 }
 
-/** A runner of raw bytes: `serve` gets each connection and the request's bytes, once these have an end. */
+/**
+ * A runner of raw bytes: `serve` gets each connection and the request's bytes, once these have an end. What the gateway
+ * passes on of them is not checked against the API's document.
+ */
 export async function startRawRunner(
   serve: (socket: net.Socket, request: string) => void,
 ): Promise<{ socketPath: string; sockets: Set<net.Socket>; requests: string[] }> {
@@ -175,7 +179,10 @@ export async function startRawRunner(
     });
   });
   await new Promise<void>((resolve) => server.listen(file, resolve));
+  const recorded = process.env.CHASQUI_RECORD_REPLIES;
+  delete process.env.CHASQUI_RECORD_REPLIES;
   cleanups.push(() => {
+    if (recorded !== undefined) process.env.CHASQUI_RECORD_REPLIES = recorded;
     for (const socket of sockets) socket.destroy();
     return new Promise((resolve) => server.close(resolve));
   });

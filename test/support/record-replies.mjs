@@ -6,6 +6,8 @@ import path from 'node:path';
 import process from 'node:process';
 
 const folder = process.env.CHASQUI_RECORD_REPLIES;
+/** A test whose gateway passes on what is nobody's API takes the variable away meanwhile. */
+const paused = () => process.env.CHASQUI_RECORD_REPLIES === undefined;
 const { write, end, writeHead } = ServerResponse.prototype;
 const bodies = new WeakMap();
 
@@ -40,7 +42,7 @@ if (folder) {
   ServerResponse.prototype.writeHead = function (status, ...rest) {
     const result = writeHead.call(this, status, ...rest);
     const headers = { ...this.getHeaders(), ...rest.at(-1) };
-    if (isOurs(headers)) {
+    if (isOurs(headers) && !paused()) {
       bodies.set(this, []);
       this.once('finish', () => record(this, headers, true));
       this.once('close', () => record(this, headers, false));

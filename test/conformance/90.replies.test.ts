@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LIVENESS_URL } from '../../ts/http/routes/health.js';
 import { DEPLOYMENT, MODES } from '../support/modes.js';
-import { documentOf } from './documents.js';
+import { documentOf, documentOfDesktopApp } from './documents.js';
 import { type RecordedReply, ReplyCheck } from './reply-check.js';
 
 const test = suite('conformance: replies');
@@ -48,28 +48,34 @@ function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
   return isGateways && (!complete || body === '' || fitsAppStatus(JSON.parse(body)));
 }
 
-/** The document names one deployment; tests use others as well. */
+/** What the desktop app's own port has beside its API: pages and what they are made of. */
+function isPageOfTheApp({ method, url, status }: RecordedReply): boolean {
+  return method === 'GET' && /^\/(\?token=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status);
+}
+
+/** The document names one deployment; tests use others as well. The app's port has the endpoints below `/app`. */
 function normalised(reply: RecordedReply): RecordedReply {
+  if (/^\/app\/(v1|models)\//.test(reply.url)) return { ...reply, url: reply.url.slice('/app'.length) };
+  if (/^\/(v1|api\/v1)\//.test(reply.url)) return reply;
   const [, below] =
     /^\/[^/]+\/[^/]+(\/(?:v1|models|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(
       reply.url,
     ) ?? [];
-  return below && !reply.url.startsWith('/v1/')
-    ? { ...reply, url: `/${DEPLOYMENT.org}/${DEPLOYMENT.app}${below}` }
-    : reply;
+  return below ? { ...reply, url: `/${DEPLOYMENT.org}/${DEPLOYMENT.app}${below}` } : reply;
 }
 
 test('every reply and every event of a stream is as documented', async () => {
   const folder = process.env.CHASQUI_RECORD_REPLIES;
   assert.ok(folder, 'to be run by test/run.mjs, which has replies written down');
-  const checks = await Promise.all(MODES.map(async (mode) => new ReplyCheck(await documentOf(mode))));
+  const documents = [...(await Promise.all(MODES.map(documentOf))), await documentOfDesktopApp()];
+  const checks = documents.map((document) => new ReplyCheck(document));
   const problems: string[] = [];
   let replies = 0;
   for (const recorded of recordedReplies(folder)) {
     const reply = normalised(recorded);
     replies += 1;
     if (reply.url === LIVENESS_URL && reply.body === '{"status":"ok"}') continue;
-    if (isAppStatus(reply)) continue;
+    if (isAppStatus(reply) || isPageOfTheApp(reply)) continue;
     const found: string[] = [];
     const fits = checks.some((check) => {
       const problem = check.problemWith(reply);

@@ -2,12 +2,24 @@
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { testApp } from '../support/build-app.js';
 import { DEPLOYMENT, type Mode, PROFILES } from '../support/modes.js';
+import { removeFolder, startDesktop } from '../support/start-desktop.js';
 
 export async function documentOf(mode: Mode): Promise<OpenApiDocument> {
   const deployed = mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
   const { app } = testApp({}, deployed, PROFILES[mode]);
   const base = mode === 'serverless' ? `/${DEPLOYMENT.org}/${DEPLOYMENT.app}` : '';
   return (await app.inject(`${base}/openapi.json`)).json();
+}
+
+/** That of the management API at the desktop app's own port. */
+export async function documentOfDesktopApp(): Promise<OpenApiDocument> {
+  const app = await startDesktop();
+  try {
+    return await app.done('GET', '/api/v1/openapi.json');
+  } finally {
+    await app.stop();
+    removeFolder(app.folder);
+  }
 }
 
 /** The endpoints that a document describes, as `POST /v1/chat/completions`. */

@@ -35,8 +35,9 @@ export class ReplyCheck {
     if (reply.method === 'HEAD' || reply.method === 'OPTIONS') return null;
     const responses = this.#responsesOf(reply);
     if (!responses || reply.status === 405) return this.#problemWithFailure(reply);
-    const response = responses[reply.status];
+    const response = responses[reply.status] ?? (reply.status >= 400 ? responses.default : undefined);
     if (!response) return `status ${reply.status} is not documented`;
+    if (reply.body === '' && Object.keys(response.content ?? {}).length === 0) return null;
     const type = reply.type.split(';')[0] as string;
     const content = response.content?.[type];
     if (!content) return `${type} is not documented for status ${reply.status}`;
@@ -51,8 +52,11 @@ export class ReplyCheck {
     const path = url.split('?')[0] as string;
     if (!path.startsWith(base)) return undefined;
     const below = path.slice(base.length).replace(/(.)\/$/, '$1') || '/';
-    const known = Object.keys(paths).find((candidate) => toPattern(candidate).test(below));
-    return paths[known ?? '']?.[method.toLowerCase()]?.responses as Responses | undefined;
+    // An id may hold slashes: `/chats/{id}` fits what `/chats/{id}/messages` fits.
+    const [known = ''] = Object.keys(paths)
+      .filter((candidate) => toPattern(candidate).test(below))
+      .sort((a, b) => b.length - a.length);
+    return paths[known]?.[method.toLowerCase()]?.responses as Responses | undefined;
   }
 
   /** Of what is no endpoint. */

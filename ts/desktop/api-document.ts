@@ -7,6 +7,8 @@ import { VERSION } from '../version.js';
 declare module 'fastify' {
   interface FastifySchema {
     summary?: string;
+    /** Media types of replies that no schema describes, by status; none where there is no body. */
+    produces?: Readonly<Record<string, readonly string[]>>;
   }
 }
 
@@ -20,6 +22,7 @@ interface RouteSchema {
   params?: ObjectSchema;
   querystring?: ObjectSchema;
   response?: Readonly<Record<string, Schema>>;
+  produces?: Readonly<Record<string, readonly string[]>>;
 }
 
 interface ObjectSchema {
@@ -55,14 +58,16 @@ export function watchRoutes(app: FastifyInstance): () => object {
   });
 }
 
-function toOperation({ summary = '', body, params, querystring, response }: RouteSchema): object {
+function toOperation({ summary = '', body, params, querystring, response, produces }: RouteSchema): object {
   const parameters = [...toParameters(params, 'path'), ...toParameters(querystring, 'query')];
   return {
     summary,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
-      ...(response === undefined ? { 200: { description: summary } } : toReplies(summary, response)),
+      ...(response === undefined && produces === undefined && { 200: { description: summary } }),
+      ...toReplies(summary, response ?? {}),
+      ...toOtherReplies(summary, produces ?? {}),
       default: {
         description: 'An error',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -85,6 +90,15 @@ function toReplies(summary: string, response: Readonly<Record<string, Schema>>):
     Object.entries(response).map(([status, schema]) => [
       status,
       { description: summary, content: { 'application/json': { schema } } },
+    ]),
+  );
+}
+
+function toOtherReplies(summary: string, produces: Readonly<Record<string, readonly string[]>>): object {
+  return Object.fromEntries(
+    Object.entries(produces).map(([status, types]) => [
+      status,
+      { description: summary, content: Object.fromEntries(types.map((type) => [type, { schema: {} }])) },
     ]),
   );
 }

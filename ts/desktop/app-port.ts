@@ -66,7 +66,8 @@ export function buildAppPort(app: DesktopApp, { pages, token, port, options }: A
         readQueries(scope);
         const toDocument = watchRoutes(scope);
         for (const route of ROUTES) route(scope, app);
-        scope.get('/api/v1/openapi.json', { schema: { summary: 'This document' } }, async () => toDocument());
+        const schema = { summary: 'This document', produces: { 200: ['application/json'] } };
+        scope.get('/api/v1/openapi.json', { schema }, async () => toDocument());
       });
       servePages(fastify, pages);
     },

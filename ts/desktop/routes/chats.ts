@@ -38,7 +38,12 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
     async ({ params: { id }, body }): Promise<Chat> => chats.change(id, body),
   );
 
-  const add = { summary: 'Add messages to a chat, or replace them', params, body: chatMessages };
+  const add = {
+    summary: 'Add messages to a chat, or replace them',
+    params,
+    body: chatMessages,
+    produces: { 204: [] },
+  };
   app.post<ById & { Body: ChatMessages }>(
     '/api/v1/chats/:id/messages',
     { schema: add, ...BODIES },
@@ -48,13 +53,18 @@ export function chatsRoutes(app: FastifyInstance, { chats }: DesktopApp): void {
     },
   );
 
-  const remove = { summary: 'Delete a chat', params };
+  const remove = { summary: 'Delete a chat', params, produces: { 204: [] } };
   app.delete<ById>('/api/v1/chats/:id', { schema: remove }, async ({ params: { id } }, reply) => {
     chats.delete(id);
     return reply.code(204).send();
   });
 
-  const exported = { summary: 'A chat as a document', params, querystring: exportQuery };
+  const exported = {
+    summary: 'A chat as a document',
+    params,
+    querystring: exportQuery,
+    produces: { 200: ['text/markdown', 'application/json'] },
+  };
   app.get<ById & { Querystring: { format: 'md' | 'json' } }>(
     '/api/v1/chats/:id/export',
     { schema: exported },

@@ -15,7 +15,8 @@ const MAX_STREAMS = 32;
 
 export function eventsRoute(app: FastifyInstance, desktop: DesktopApp): void {
   const streams = new Set<ServerResponse>();
-  app.get('/api/v1/events', { schema: { summary: 'What happens, as server-sent events' } }, (_request, reply) => {
+  const schema = { summary: 'What happens, as server-sent events', produces: { 200: ['text/event-stream'] } };
+  app.get('/api/v1/events', { schema }, (_request, reply) => {
     beginEvents(reply);
     const { raw } = reply;
     makeRoom(streams);

@@ -35,7 +35,11 @@ export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }:
     return { points: metrics.list(query.seconds) };
   });
 
-  const csv = { summary: 'The points of the plots as a table', querystring: metricsQuery };
+  const csv = {
+    summary: 'The points of the plots as a table',
+    querystring: metricsQuery,
+    produces: { 200: ['text/csv'] },
+  };
   app.get<Query<typeof metricsQuery>>('/api/v1/metrics.csv', { schema: csv }, async ({ query }, reply) => {
     reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="chasqui-metrics.csv"');
     return reply.serializer((text: string) => text).send(toCsv(metrics.list(query.seconds)));

@@ -218,10 +218,13 @@ test('bodies of all requests together are bounded', async () => {
     socket.write(request(CHAT, [`Content-Length: ${mebibytes * 2 ** 20}`]));
     for (let sent = 0; sent < mebibytes; sent++) {
       if (!socket.write(Buffer.alloc(2 ** 20, 'x'))) {
-        await Promise.race([
-          new Promise((resolve) => socket.once('drain', resolve)),
-          new Promise((resolve) => socket.once('close', resolve)),
-        ]);
+        await new Promise<void>((resolve) => {
+          const goOn = (): void => {
+            socket.off('drain', goOn).off('close', goOn);
+            resolve();
+          };
+          socket.on('drain', goOn).on('close', goOn);
+        });
       }
       if (socket.destroyed) break;
     }

@@ -23,6 +23,7 @@ import { dashboardRoutes } from './dashboard/routes.js';
 import type { Certificate } from './gateway/certificate.js';
 import { createFrontServer } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
+import { endConnections } from './gateway/idle-connections.js';
 import { refusePlainPublicListen } from './gateway/public-listen.js';
 import { claim } from './one-at-a-time.js';
 import { type LocalAddress, makePlaces, type Places, placesIn } from './places.js';
@@ -74,6 +75,8 @@ export interface Cloud {
 
 export const OWN_ORG = 'me';
 const DEFAULT_SHARE = 0.8;
+/** How long clients get to read the ends of their replies when the cloud stops. */
+const UNREAD_GRACE_MS = 2000;
 
 /** Rejects with a `ChasquiError`, or with Node's own error when the port is not free. */
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
@@ -101,10 +104,10 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   supervisor.start();
   const stop: Cloud['stop'] = async ({ drainMs, keepRunners }) => {
     front.close();
-    await gateway.close(drainMs);
-    front.closeAllConnections();
+    // The API ends the dashboard's live streams, which would go on for ever.
+    await Promise.all([api.close(), gateway.close(drainMs)]);
+    await endConnections(front, UNREAD_GRACE_MS);
     await supervisor.stop({ keepRunners, graceMs: drainMs });
-    await api.close();
     await parts.hub.close();
     accounts.close();
     fs.rmSync(places.address, { force: true });

@@ -6,8 +6,22 @@ import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('./assets/', import.meta.url));
 
+/** The style sheets of every page, in this order: where two say something of the same element, the later one counts. */
+export const STYLES: readonly string[] = [
+  'colours.css',
+  'base.css',
+  'head.css',
+  'layout.css',
+  'forms.css',
+  'tables.css',
+  'apps.css',
+  'usage.css',
+  'keys.css',
+  'logs.css',
+];
+
 const TYPES: Readonly<Record<string, string>> = {
-  'dashboard.css': 'text/css; charset=utf-8',
+  ...Object.fromEntries(STYLES.map((name) => [name, 'text/css; charset=utf-8'])),
   'dashboard.js': 'text/javascript; charset=utf-8',
   'usage.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',

@@ -1,6 +1,8 @@
 /** What all pages have: head, navigation, the place for messages. */
+
 import type { FastifyReply } from 'fastify';
 import type { Session } from '../accounts/sessions.js';
+import { STYLES } from './assets.js';
 import { type Html, html, type Part } from './html.js';
 
 export const BASE = '/dashboard';
@@ -48,7 +50,7 @@ export function page({ title, at, viewer, notice, body, scripts = [] }: PagePart
 <meta name="color-scheme" content="light dark">
 <title>${title} · chasqui</title>
 <link rel="icon" href="${BASE}/assets/icon.svg">
-<link rel="stylesheet" href="${BASE}/assets/dashboard.css">
+${STYLES.map((name) => html`<link rel="stylesheet" href="${BASE}/assets/${name}">`)}
 ${scripts.includes('usage.js') && html`<link rel="stylesheet" href="${BASE}/assets/uPlot.min.css">`}
 ${['dashboard.js', ...scripts].map((name) => html`<script src="${BASE}/assets/${name}" defer></script>`)}
 </head>

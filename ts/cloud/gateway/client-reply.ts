@@ -4,12 +4,15 @@ import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
 import { toErrorBody } from '../../http/error-handler.js';
 import type { ErrorBody } from '../../schemas/error.js';
 import type { ReplyHead } from './reply-reader.js';
+import { LastEvent } from './stream-ends.js';
 
 export interface ReplyOptions {
   /** A client that reads nothing for so long, while data waits for it, is disconnected; 0 is for ever. */
   stallMs: number;
   /** The frames that tell of a failure in the middle of a stream. */
   toFrames(body: ErrorBody): string;
+  /** Whether a stream may end with this event. */
+  isLastEvent(event: string): boolean;
 }
 
 /** An event that is larger goes on in pieces, so that little of it is held. */
@@ -22,6 +25,7 @@ export class ClientReply {
   #hasWritten = false;
   /** The beginning of an event that has not arrived in full. */
   #held = '';
+  readonly #last = new LastEvent();
   #stalled: NodeJS.Timeout | null = null;
 
   constructor(response: ServerResponse, options: ReplyOptions) {
@@ -41,6 +45,11 @@ export class ClientReply {
 
   get status(): number {
     return this.#response.statusCode;
+  }
+
+  /** False for a stream whose last event is none that it may end with, or has not come in full. */
+  get mayEnd(): boolean {
+    return !this.#isStream || (this.#held === '' && this.#options.isLastEvent(this.#last.text));
   }
 
   setHeader(name: string, value: string): void {
@@ -71,13 +80,16 @@ export class ClientReply {
   pass(bytes: string): boolean {
     if (!this.#isStream) return this.#write(bytes);
     const all = this.#held === '' ? bytes : this.#held + bytes;
-    const end = all.endsWith('\n\n') || all.length > MAX_HELD ? all.length : all.lastIndexOf('\n\n') + 2;
-    if (end === 1) {
+    const found = all.endsWith('\n\n') ? all.length : all.lastIndexOf('\n\n') + 2;
+    if (found === 1 && all.length <= MAX_HELD) {
       this.#held = all;
       return true;
     }
+    const end = found === 1 ? all.length : found;
     this.#held = all.slice(end);
-    return this.#write(end === all.length ? all : all.slice(0, end));
+    const events = end === all.length ? all : all.slice(0, end);
+    this.#last.add(events);
+    return this.#write(events);
   }
 
   /** A comment of a stream, unless the client has not read the last one. */

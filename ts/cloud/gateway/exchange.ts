@@ -8,10 +8,10 @@ import type { Route } from './app-routes.js';
 import type { Grant } from './authorize.js';
 import { ClientReply, toTold } from './client-reply.js';
 import type { GatewayContext } from './context.js';
-import { toFailureFrames } from './failure-frames.js';
 import { toRunnerHeaders } from './headers.js';
 import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
+import { isLastEvent, toFailureFrames } from './stream-ends.js';
 import { NO_TOKENS, type TokenCounts } from './usage-report.js';
 import { commentWhileWaiting } from './waiting-comments.js';
 import type { Place, WaitingRoom } from './waiting-room.js';
@@ -49,9 +49,11 @@ export class Exchange {
     this.#context = context;
     this.#arrival = arrival;
     this.#app = app;
+    const { path } = arrival.address;
     this.#reply = new ClientReply(arrival.response, {
       stallMs: context.options.stallMs,
-      toFrames: (body) => toFailureFrames(arrival.address.path, body),
+      toFrames: (body) => toFailureFrames(path, body),
+      isLastEvent: (event) => isLastEvent(path, event),
     });
   }
 

@@ -12,6 +12,7 @@ import {
 import { isOwn } from './app-address.js';
 import type { Certificate } from './certificate.js';
 import type { Gateway } from './gateway.js';
+import { IdleConnections } from './idle-connections.js';
 
 export interface FrontOptions {
   gateway: Pick<Gateway, 'handle'>;
@@ -30,6 +31,7 @@ export function createFrontServer({ gateway, own, certificate, maxConnections }:
   const settings = { ...HTTP_SETTINGS, requestTimeout: REQUEST_TIMEOUT_MS };
   const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
   const exchanges = new OpenExchanges();
+  const idle = new IdleConnections(server, certificate ? 'secureConnection' : 'connection');
   const waiting = new WeakMap<Socket, number>();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (isOwn(request.url ?? '/')) own(request, response);
@@ -37,6 +39,7 @@ export function createFrontServer({ gateway, own, certificate, maxConnections }:
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     exchanges.add(request, response);
+    idle.add(request.socket, response);
     if (response.socket !== null) handle(request, response);
     else waitForTurn(waiting, request, response, () => handle(request, response));
   };

@@ -133,7 +133,8 @@ export class Gateway {
   #refuse(request: IncomingMessage, response: ServerResponse, error: ChasquiError): void {
     if (!request.complete && hasBody(request)) response.setHeader('connection', 'close');
     if (error.code === 'invalid_api_key') response.setHeader('www-authenticate', 'Key');
-    new ClientReply(response, { stallMs: this.#context.options.stallMs, toFrames: () => '' }).fail(error);
+    const { stallMs } = this.#context.options;
+    new ClientReply(response, { stallMs, toFrames: () => '', isLastEvent: () => true }).fail(error);
   }
 
   /** Ends requests whose key was revoked while they run. */

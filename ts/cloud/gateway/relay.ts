@@ -46,6 +46,10 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
       };
     };
     const incoming = new IncomingReply(options, settled(resolve), settled(reject));
+    const onFailure = (reason: string, isConnection: boolean): void => {
+      runner.reportFailure(reason);
+      incoming.fail(reason, isConnection);
+    };
     const connection = new RunnerConnection(runner, request, {
       onHead: (head) => incoming.begin(head),
       onBody: (bytes) => {
@@ -53,11 +57,11 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
         if (!goesOn) reply.whenDrained(() => connection.resume());
         return goesOn;
       },
-      onEnd: (trailers) => incoming.end(trailers),
-      onFailure: (reason, isConnection) => {
-        runner.reportFailure(reason);
-        incoming.fail(reason, isConnection);
+      onEnd: (trailers) => {
+        if (incoming.isCutShort) onFailure('it ended the stream before the last event', false);
+        else incoming.end(trailers);
       },
+      onFailure,
     });
     const onAbort = (): void => {
       connection.abort();
@@ -98,6 +102,11 @@ class IncomingReply {
     }
     if (this.#held.length + bytes.length <= MAX_HELD) this.#held += bytes;
     return true;
+  }
+
+  /** By HTTP the reply is complete, and by the protocol of its events it is not. */
+  get isCutShort(): boolean {
+    return this.#held === null && !this.#options.reply.mayEnd;
   }
 
   end(trailers: ReplyHead['headers']): void {

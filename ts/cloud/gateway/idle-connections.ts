@@ -1,0 +1,58 @@
+/**
+ * Which connections wait for their next request. Node counts those among them whose reply has ended while their client
+ * has still to read it, and would cut such a reply off.
+ */
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+interface Connection {
+  /** Replies that are not written to their ends. */
+  replies: number;
+  /** Bytes that had been read when the last reply was over. More of them are the beginning of a request. */
+  read: number;
+}
+
+/** Makes the server's own way to close idle connections, which it takes when it closes, one that cuts nothing off. */
+export class IdleConnections {
+  readonly #connections = new Map<Socket, Connection>();
+
+  constructor(server: Server, onConnection: 'connection' | 'secureConnection') {
+    server.on(onConnection, (socket: Socket) => {
+      this.#connections.set(socket, { replies: 0, read: socket.bytesRead });
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    server.closeIdleConnections = () => this.#close();
+  }
+
+  add(socket: Socket, response: ServerResponse): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    connection.replies += 1;
+    response.once('close', () => {
+      connection.replies -= 1;
+      connection.read = socket.bytesRead;
+    });
+  }
+
+  #close(): void {
+    for (const [socket, { replies, read }] of this.#connections) {
+      if (replies === 0 && socket.bytesRead === read) socket.destroy();
+    }
+  }
+}
+
+const LOOK_MS = 20;
+
+/**
+ * For a server that takes no new connections: closes the others as they have nothing more to read, and after `graceMs`
+ * all that are left.
+ */
+export async function endConnections(server: Server, graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  const count = () => new Promise<number>((resolve) => server.getConnections((_error, left) => resolve(left ?? 0)));
+  while ((await count()) > 0 && performance.now() < deadline) {
+    server.closeIdleConnections();
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  server.closeAllConnections();
+}

@@ -1,0 +1,52 @@
+/** How streams of events end: as their protocol has it, or with a failure, as the clients of that protocol read it. */
+import { messageFailure } from '../../anthropic/message-events.js';
+import { dataFailure, toFrames } from '../../http/sse.js';
+import { responseFailure } from '../../responses/response-events.js';
+import type { ErrorBody } from '../../schemas/error.js';
+
+/** The frames that tell of a failure in the middle of a stream. */
+export function toFailureFrames(path: string, body: ErrorBody): string {
+  if (path.startsWith('/v1/messages')) return toFrames(messageFailure(body));
+  return toFrames(path.startsWith('/v1/responses') ? responseFailure(body) : dataFailure(body));
+}
+
+/** What the last event of a stream begins with: the end proper, or a failure. */
+const LAST_EVENTS: readonly { path: RegExp; begins: RegExp }[] = [
+  { path: /^\/v1\/(chat\/)?completions\/?$/, begins: /^data: (\[DONE\]|\{"error":)/ },
+  { path: /^\/v1\/messages\/?$/, begins: /^event: (message_stop|error)\n/ },
+  { path: /^\/v1\/responses\/?$/, begins: /^event: (response\.(completed|incomplete|failed)|error)\n/ },
+];
+
+/** Streams of other paths may end with any event. */
+export function isLastEvent(path: string, event: string): boolean {
+  return LAST_EVENTS.every((row) => !row.path.test(path) || row.begins.test(event));
+}
+
+/**
+ * Finds the last event of a stream. A piece of the stream has whole events, or the beginning of one that is very large, or
+ * what follows such a beginning. There is a piece for every token, so it is only kept here: looking comes at the end.
+ */
+export class LastEvent {
+  /** From where an event begins. */
+  #recent = '';
+  /** The last character; empty between two events. */
+  #within = '';
+
+  /** An event that comes in several pieces may end between the two line ends. */
+  add(piece: string): void {
+    const text = this.#within + piece;
+    if (this.#within === '') {
+      this.#recent = piece;
+    } else if (text.length > 2) {
+      const end = text.lastIndexOf('\n\n', text.length - 3);
+      if (end >= 0) this.#recent = text.slice(end + 2);
+    }
+    this.#within = text.endsWith('\n\n') ? '' : text.slice(-1);
+  }
+
+  /** Empty when there was none. */
+  get text(): string {
+    const events = this.#recent.trimEnd();
+    return events.slice(events.lastIndexOf('\n\n') + 1).trimStart();
+  }
+}

@@ -8,6 +8,7 @@ import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { ManagedPool } from '../models/managed-pool.js';
+import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
 import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
@@ -35,7 +36,6 @@ export interface InstancesSettings {
 }
 
 const LOAD_TIMEOUT_MS = 3_600_000;
-const MEMORY_SHARE = 0.8;
 
 export class Instances {
   readonly pool: ManagedPool;
@@ -47,7 +47,7 @@ export class Instances {
   constructor(settings: InstancesSettings) {
     this.#settings = settings;
     this.pool = new ManagedPool([], {
-      budgetBytes: MEMORY_SHARE * freeBytes(),
+      budget: MemoryBudget.ofFree(freeBytes()),
       anyName: true,
       autoload: true,
       loadTimeoutMs: LOAD_TIMEOUT_MS,

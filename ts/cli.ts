@@ -10,6 +10,7 @@ import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
 import { importCommand } from './cli/import.js';
 import { keysCommand } from './cli/keys.js';
+import { launchCommand } from './cli/launch.js';
 import { modelCommands } from './cli/models.js';
 import { rmCommand } from './cli/rm.js';
 import { searchCommand } from './cli/search.js';
@@ -25,7 +26,8 @@ const program = new Command('chasqui')
   .addCommand(serveCommand())
   .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
-for (const command of [...ofModels, ...desktopStatusCommands(), ...cloudCommands()]) program.addCommand(command);
+for (const command of [...ofModels, ...desktopStatusCommands(), launchCommand(), ...cloudCommands()])
+  program.addCommand(command);
 await program
   .addCommand(keysCommand())
   .addCommand(doctorCommand())

@@ -62,6 +62,7 @@ developer(
       await row.innerText(),
       new RegExp(`\\b${tokens.prompt_tokens}\\b[^]*\\b${tokens.completion_tokens}\\b`),
     );
+    await row.getByText('chasqui-demo, asked for as a-nonsense-name').waitFor();
     await page.getByLabel('Log lines').getByText('/v1/chat/completions').first().waitFor();
 
     // The plot's figures are words too.

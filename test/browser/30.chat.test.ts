@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { accessibilityProblems, goTo, openApp, startBrowser, untilIn } from '../support/browser.js';
 import { dataUri, picture } from '../support/image-files.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { until } from '../support/until.js';
 
 const chat = suite('the Chat view');
 let app: RunningDesktop;
@@ -157,6 +158,28 @@ chat('a chat is exported, and deleted after a question', async () => {
   await entry.getByRole('button', { name: /^Delete the chat/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await entry.waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+chat('code in a list can be copied, as code that stands alone can', async () => {
+  const content = '1. First\n\n   ```sh\n   echo one\n   echo two\n   ```\n\n2. Second';
+  const { id } = await app.done('POST', '/api/v1/chats', {
+    title: 'Steps',
+    messages: [
+      { id: 'a', parent: null, role: 'user', content: 'How?' },
+      { id: 'b', parent: 'a', role: 'assistant', content },
+    ],
+    current: 'b',
+  });
+  assert.ok(id);
+  const { page, complaints } = await openApp(browser, app);
+  await goTo(page, 'Chat');
+  await page.getByLabel('History').getByRole('link', { name: /Steps/ }).click();
+  await completions(page).getByRole('button', { name: 'Copy code' }).click();
+  const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+  await until(async () => (await copied()) === 'echo one\necho two', 'the copy');
+  assert.equal(await accessibilityProblems(page), []);
+  assert.equal(complaints, []);
   await page.context().close();
 });
 

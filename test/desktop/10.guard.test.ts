@@ -163,4 +163,32 @@ guard('the token is in a file that nobody else can read', async () => {
   assert.not.match(app.child.output.stderr, new RegExp(app.token));
 });
 
+guard(
+  'an unknown page leads back to the app, an unknown file is an error that does not list what there is',
+  async () => {
+    const page = await ask('GET /settings/old', { ...bearer(), accept: 'text/html,*/*;q=0.8' });
+    assert.is(page.statusCode, 404);
+    assert.match(page.headers['content-type'] ?? '', /^text\/html/);
+    assert.match(page.body, /href="\/"/);
+    const file = await ask('GET /assets/gone.js', bearer());
+    expectError(file, { status: 404, type: 'not_found_error', code: 'unknown_url' });
+    assert.ok(file.body.length < 300, file.body);
+    expectError(await ask('GET /api/v1/nothing', { ...bearer(), accept: 'text/html' }), {
+      status: 404,
+      type: 'not_found_error',
+      code: 'unknown_url',
+    });
+  },
+);
+
+guard('files with a hash in their name are kept for ever, the page that names them is not', async () => {
+  const page = await ask('GET /', bearer());
+  assert.match(page.headers['cache-control'] ?? '', /max-age=0/);
+  const [name] = /\/assets\/app-[^"]+\.js/.exec(page.body) ?? [];
+  assert.ok(name, page.body.slice(0, 500));
+  const script = await ask(`GET ${name}`, bearer());
+  assert.is(script.statusCode, 200);
+  assert.is(script.headers['cache-control'], 'public, max-age=31536000, immutable');
+});
+
 guard.run();

@@ -162,6 +162,30 @@ models('settings of a model hold for every load that does not say otherwise', as
   await app.done('PUT', '/api/v1/settings', { modelDefaults: {} });
 });
 
+models('how long a model stays is set for each, and holds however it is loaded', async () => {
+  const stays = async () => {
+    const [model] = (await app.done('GET', '/api/v1/state')).models;
+    return [model?.pinned, model?.expiresAt === null];
+  };
+  const chat = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 };
+  for (const [keep, expected] of [
+    [3600, [false, false]],
+    ['pinned', [true, true]],
+    [0, [false, true]],
+  ] as const) {
+    await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+    await app.done('PUT', '/api/v1/settings', { ttl: 600, modelKeeps: { [MODEL]: keep } });
+    await app.done('POST', '/app/v1/chat/completions', chat);
+    await until(async () => String(await stays()) === String(expected), `${keep}: ${expected}`);
+  }
+  for (const keep of ['always', -1, 1.5]) {
+    const refused = await app.api('PUT', '/api/v1/settings', { modelKeeps: { [MODEL]: keep } });
+    assert.is(refused.status, 400, String(keep));
+  }
+  await app.done('PUT', '/api/v1/settings', { ttl: 0, modelKeeps: {} });
+  await app.done('POST', '/api/v1/models/unload', { instance_id: MODEL });
+});
+
 models('a file is taken in, found in a folder, loaded, and deleted though it is loaded', async () => {
   const file = path.join(folder, 'elsewhere', 'tiny.gguf');
   mkdirSync(path.dirname(file));

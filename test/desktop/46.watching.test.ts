@@ -1,5 +1,6 @@
 // What the Developer view watches: requests as they run, the plots, the log; and pages that do not read.
 import net from 'node:net';
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -133,6 +134,13 @@ watching('the log has the requests, without what was said unless that is set', a
   await until(async () => (await lines()).includes(secret), 'the prompt in the log');
   await app.done('PUT', '/api/v1/settings', { logPrompts: false });
   assert.not.match(await lines(), /api\/v1\/(state|logs)/, 'the pages of the app are not news');
+});
+
+watching('the folder of the log is told, and shown where that is possible', async () => {
+  const { folder } = await app.done('GET', '/api/v1/logs');
+  assert.is(folder, path.join(app.folder, 'logs'));
+  const shown = await app.done('POST', '/api/v1/logs/folder');
+  assert.equal([shown.folder, typeof shown.opened], [folder, 'boolean']);
 });
 
 watching('limits of lists are numbers within bounds', async () => {

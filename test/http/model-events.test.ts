@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/http/app.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
+import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import { ModelEvents } from '../../ts/models/model-events.js';
 import type { ManagedSource } from '../../ts/models/model-source.js';
 import type { ModelEntry, ModelPool } from '../../ts/models/pool.js';
@@ -27,7 +28,7 @@ async function listening(): Promise<Listening> {
     },
   });
   const pool = new ManagedPool(['good', 'bad'].map(sourceOf), {
-    budgetBytes: 100,
+    budget: MemoryBudget.of(100),
     anyName: false,
     autoload: true,
     loadTimeoutMs: 60_000,
@@ -86,6 +87,50 @@ test('first the state of each model, then each change, in the form of llama-serv
   assert.match(failed.data.reason, /log says more/);
   assert.not.match(failed.data.reason, /secret/);
   await close();
+});
+
+test('an engine that is started again is loading meanwhile, and says why; one that is given up has failed', async () => {
+  const engine = new FakeEngine({ model: { id: 'good' } });
+  let tell = () => {};
+  const pool = new ManagedPool(
+    [
+      {
+        id: 'good',
+        aliases: [],
+        sizeBytes: 8,
+        estimatedBytes: 10,
+        open: async ({ onState = () => {} }) => {
+          tell = onState;
+          return { engine, measure: async () => ({ bytes: 10, pid: null }) };
+        },
+      },
+    ],
+    {
+      budget: MemoryBudget.of(100),
+      anyName: false,
+      autoload: true,
+      loadTimeoutMs: 60_000,
+      ttlMs: 0,
+      onFailure: () => {},
+    },
+  );
+  await pool.start(['good']);
+  const app = buildApp(pool, runtime);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const events = eventsOf(await fetch(`${url}/models/sse`));
+  await take(events, 1);
+  for (const next of ['restarting', 'ready', 'restarting', 'failed'] as const) {
+    engine.state = next;
+    tell();
+  }
+  const told = await take(events, 4);
+  assert.equal(
+    told.map(({ data }) => data.status),
+    ['loading', 'loaded', 'loading', 'failed'],
+  );
+  assert.match(told[0].data.reason, /log says more/);
+  assert.is(told[1].data.reason, undefined);
+  await app.close();
 });
 
 test('the stream ends at once when the server stops, and its reader is forgotten when it leaves', async () => {

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { exactFit } from '../../ts/hub/fit.js';
 import { HubClient } from '../../ts/hub/hub-client.js';
-import { startChild, untilWritten } from '../support/child.js';
+import { runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { writeHollowDecoder } from '../support/random-model.js';
@@ -69,6 +69,53 @@ test('serve -hf again: what is here is served without the hub', async (context) 
   const { model } = await serveAndAsk(context, 'http://127.0.0.1:1');
   assert.is(model, `${REPO}:Q4_K_M`);
 });
+
+test('serve --models-hub: what was downloaded is served under its name, each when a request names it', async ({
+  folder,
+}) => {
+  const variables = {
+    HF_ENDPOINT: 'http://127.0.0.1:1',
+    HF_HUB_CACHE: path.join(folder, 'cache'),
+    CHASQUI_HOME: folder,
+  };
+  const args = ['serve', '--models-hub', '--port', '0', '--threads', '1'];
+  const child = startChild('ts/cli.ts', args, variables);
+  const [, base = ''] = await untilWritten(child, /at (http:\S+)\/v1/);
+  const states = async (): Promise<string[][]> => {
+    const { data } = (await (await fetch(`${base}/v1/models`)).json()) as { data: Listed[] };
+    return data.map(({ id, status, input_modalities = [] }) => [id, status.value, ...input_modalities]);
+  };
+  assert.equal(await states(), [[`${REPO}:Q4_K_M`, 'unloaded']]);
+  const reply = await fetch(`${base}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: `${REPO}:Q4_K_M`,
+      messages: [{ role: 'user', content: 'red' }],
+      max_tokens: 4,
+    }),
+  });
+  assert.is(reply.status, 200);
+  assert.equal(await states(), [[`${REPO}:Q4_K_M`, 'loaded', 'text', 'image']]);
+  child.process.kill('SIGTERM');
+  await child.exited;
+});
+
+test('serve --models-hub without models says so', async ({ folder }) => {
+  const empty = path.join(folder, 'empty');
+  const { code, stderr } = await runCli(['serve', '--models-hub', '--port', '0'], {
+    HF_HUB_CACHE: empty,
+    CHASQUI_HOME: empty,
+  });
+  assert.is(code, 1);
+  assert.match(stderr, /--models-hub asks for the models on this computer, but there are none: chasqui get brings one/);
+});
+
+interface Listed {
+  id: string;
+  status: { value: string };
+  input_modalities?: string[];
+}
 
 test('whether it fits, before it is downloaded: as llama.cpp works it out of the whole file', async ({
   folder,

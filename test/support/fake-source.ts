@@ -1,6 +1,8 @@
 /** Models for a pool that have no file, and the pool. */
+import type { DeviceMemory } from '../../ts/engine/engine.js';
 import type { LoadHooks } from '../../ts/engine/load-options.js';
 import { ManagedPool, type ManagedPoolOptions } from '../../ts/models/managed-pool.js';
+import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import type { ManagedSource, OpenedModel } from '../../ts/models/model-source.js';
 import { FakeEngine } from './fake-engine.js';
 
@@ -11,6 +13,8 @@ export class FakeSource implements ManagedSource {
   readonly estimatedBytes = 10;
   readonly engines: FakeEngine[] = [];
   hooks: LoadHooks = {};
+  /** What its engine tells of GPUs. */
+  gpus: readonly DeviceMemory[] = [];
   #loaded: (opened: OpenedModel) => void = () => undefined;
   #failed: (error: unknown) => void = () => undefined;
 
@@ -21,7 +25,7 @@ export class FakeSource implements ManagedSource {
 
   open(hooks: LoadHooks): Promise<OpenedModel> {
     this.hooks = hooks;
-    this.engines.push(new FakeEngine({ model: { id: this.id } }));
+    this.engines.push(new FakeEngine({ model: { id: this.id, gpus: this.gpus } }));
     return new Promise((resolve, reject) => {
       [this.#loaded, this.#failed] = [resolve, reject];
       hooks.signal?.addEventListener('abort', () => reject(hooks.signal?.reason));
@@ -41,7 +45,7 @@ export class FakeSource implements ManagedSource {
 export async function poolOf(sources: FakeSource[], changes: Partial<ManagedPoolOptions> = {}) {
   const failures: unknown[] = [];
   const pool = new ManagedPool(sources, {
-    budgetBytes: 20,
+    budget: MemoryBudget.of(20),
     anyName: false,
     autoload: true,
     loadTimeoutMs: 60_000,

@@ -46,6 +46,14 @@ export const HOSTING_OPTIONS = {
     help: 'folder whose GGUF files are served, each when a request names it',
     otherwise: 'none',
   },
+  modelsHub: {
+    type: 'boolean',
+    default: false,
+    flag: '--models-hub',
+    group: 'Several models',
+    help: 'serve the models that chasqui get and chasqui import brought, each when a request names it as chasqui ls does',
+    otherwise: 'off',
+  },
   modelsPreset: {
     type: 'path',
     flag: '--models-preset',
@@ -63,7 +71,7 @@ export const HOSTING_OPTIONS = {
     flag: '--models-memory',
     group: 'Several models',
     help: 'what loaded models may take together; a model that takes more is loaded alone',
-    otherwise: '80 % of what is free at the start',
+    otherwise: '80 % of what is free at the start, and of what GPUs have',
   },
   autoload: {
     type: 'boolean',

@@ -1,10 +1,9 @@
 /** `chasqui ps|ls|load|unload`: the models of a server that runs; `ls` without one: those on this computer. */
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { runtime } from '../profiles/runtime.js';
 import type { ListedModel, ModelList } from '../schemas/models.js';
-import { dataDir } from './data-dir.js';
+import { dataFolder } from './data-dir.js';
 import { DesktopClient } from './desktop-client.js';
 import { hubCommand, withHub } from './hub-context.js';
 import { type LocalListOptions, listLocalModels } from './local-models.js';
@@ -124,10 +123,6 @@ async function serverOf({ url }: ServerOptions): Promise<{ url: string; authoriz
   const app = url === undefined ? await DesktopClient.findNow(dataFolder()) : null;
   if (app !== null) return { url: `${app.url}/app`, authorization: `Bearer ${app.token}` };
   return { url: (url ?? DEFAULT_URL).replace(/\/+$/, ''), authorization: key && `Key ${key}` };
-}
-
-function dataFolder(): string {
-  return path.resolve(dataDir(process.env.CHASQUI_HOME || undefined));
 }
 
 function messageIn(text: string): string | undefined {

@@ -5,6 +5,7 @@ import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 import { fetchModel } from '../hub/fetch-model.js';
+import type { LocalModel } from '../hub/library.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ModelPreset } from '../server/model-specs.js';
@@ -45,10 +46,10 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
-    const { paths, ...found } = await findModels(hosting);
+    const { paths, library, ...found } = await findModels(hosting);
     const preset = presetOf(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
     const settings = toSettings(hosting, preset.model);
-    const models = { ...modelsSettings(hosting), presets: preset.presets, paths };
+    const models = { ...modelsSettings(hosting), presets: preset.presets, paths, ...(library && { library }) };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
@@ -69,18 +70,33 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
 /** Files of models, and what follows from where they come from. */
 interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
   paths: readonly string[];
+  /** Those that the library has; absent: they are not asked for. */
+  library?: readonly LocalModel[];
 }
 
 async function findModels(options: HostingOptions): Promise<FoundModels> {
-  const { model, modelUrl, hf, modelsDir, modelsPreset, dataDir: given } = options;
-  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined;
+  const { model, modelUrl, hf, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
+  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
+  const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
   if (hf !== undefined) {
     const found = await findHubModel(hf, given);
     // Options of one model cannot be those of all in a folder.
-    return hasOthers ? { paths: found.paths } : found;
+    return hasOthers ? { paths: found.paths, ...(await others()) } : found;
   }
-  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)] };
-  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]) };
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
+  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]), ...(await others()) };
+}
+
+/** Models of other programs may go while they are served, so they are left out. */
+async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
+  const { library, client } = hubContext(given);
+  await client.close();
+  const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
+  if (models.length > 0) return models;
+  throw new ChasquiError(
+    'invalid_options',
+    '`modelsHub` asks for the models on this computer, but there are none: chasqui get brings one.',
+  );
 }
 
 /** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */

@@ -1,5 +1,6 @@
 /** The application at the app's own port: its pages, the management API, and completions for its chat. */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import fastifyStatic from '@fastify/static';
 import { Ajv, type ErrorObject } from 'ajv';
 import type { FastifyInstance } from 'fastify';
@@ -20,6 +21,7 @@ import { optionsRoute } from './routes/options.js';
 import { serverRoutes } from './routes/server.js';
 import { settingsRoutes } from './routes/settings.js';
 import { watchingRoutes } from './routes/watching.js';
+import { explainUnknownPages } from './unknown-pages.js';
 
 /** Below it are the endpoints that every server of this mode has. */
 const COMPLETIONS_PATH = '/app';
@@ -58,6 +60,7 @@ export function buildAppPort(app: DesktopApp, { pages, token, port, options }: A
     guard: (fastify) => {
       guardApp(fastify, token, port);
       secureHeaders(fastify);
+      explainUnknownPages(fastify);
     },
     routes: (fastify) => {
       fastify.register(async (scope) => {
@@ -118,5 +121,9 @@ function servePages(app: FastifyInstance, pages: string): void {
     );
     return;
   }
-  app.register(fastifyStatic, { root: pages, wildcard: false, preCompressed: true, cacheControl: true, maxAge: 0 });
+  const files = { wildcard: false, preCompressed: true, cacheControl: true };
+  app.register(fastifyStatic, { ...files, root: pages, maxAge: 0, globIgnore: ['assets/**'] });
+  // The names of these have hashes of their content, so whatever has such a name never changes.
+  const assets = { root: path.join(pages, 'assets'), prefix: '/assets/', maxAge: '365d', immutable: true };
+  app.register(fastifyStatic, { ...files, ...assets, decorateReply: false });
 }

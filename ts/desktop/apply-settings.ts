@@ -4,11 +4,11 @@ import type { SettingsChange } from './api-types.js';
 import { type LoginStart, setLoginStart } from './login-start.js';
 import type { DesktopApp } from './routes/context.js';
 
-type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub' | 'models' | 'server'>;
+type Parts = Pick<DesktopApp, 'settings' | 'events' | 'hub' | 'instances' | 'models' | 'server'>;
 
 /** Nothing is changed where a part of it cannot be. */
 export async function applySettings(
-  { settings, events, hub, models, server }: Parts,
+  { settings, events, hub, instances, models, server }: Parts,
   login: LoginStart,
   change: SettingsChange,
 ): Promise<void> {
@@ -22,5 +22,7 @@ export async function applySettings(
   server.expectPort(settings.current.port);
   if (settings.hubToken !== tokenBefore || settings.current.hubEndpoint !== before.hubEndpoint) await hub.reopen();
   await models.refresh();
+  const concernsLoads = (['modelDefaults', 'modelKeeps', 'ttl'] as const).some((name) => change[name] !== undefined);
+  if (concernsLoads) instances.settingsChanged();
   events.publish('settings', settings.current);
 }

@@ -11,15 +11,17 @@ const MAX_FILE_BYTES = 4 * 2 ** 20;
 const OLD_FILES = 3;
 
 export class DesktopLog {
+  /** Where its files are. */
+  readonly folder: string;
   readonly #file: string;
   readonly #events: EventBus;
   readonly #lines: LogLine[] = [];
   #bytes: number;
 
   constructor(folder: string, events: EventBus) {
-    const logs = path.join(folder, 'logs');
-    mkdirSync(logs, { recursive: true, mode: 0o700 });
-    this.#file = path.join(logs, 'desktop.log');
+    this.folder = path.join(folder, 'logs');
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    this.#file = path.join(this.folder, 'desktop.log');
     this.#events = events;
     this.#bytes = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     this.#lines.push(...lastLines(this.#file));

@@ -191,7 +191,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
     metrics,
     selected: () => server.selected,
     defaultsOf: (model) => chosen.defaultsOf(model),
-    ttlMs: () => chosen.current.ttl * 1000,
+    keepOf: (model) => chosen.keepOf(model),
     onFailure: (id, error) => log.say('error', `${id} could not be loaded: ${(error as Error).message}`),
   });
   const options: AppOptions = {

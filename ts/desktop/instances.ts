@@ -8,11 +8,13 @@ import { completeLoadOptions, type LoadOptions } from '../engine/load-options.js
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { ManagedPool } from '../models/managed-pool.js';
+import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
 import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
 import type { LocalModel } from './local-model.js';
+import type { Keep } from './store/settings.js';
 
 interface Instance {
   model: LocalModel;
@@ -30,12 +32,11 @@ export interface InstancesSettings {
   selected(): string | null;
   /** Options for a model that is loaded without others. */
   defaultsOf(model: string): LoadConfig;
-  ttlMs(): number;
+  keepOf(model: string): Keep;
   onFailure(id: string, error: unknown): void;
 }
 
 const LOAD_TIMEOUT_MS = 3_600_000;
-const MEMORY_SHARE = 0.8;
 
 export class Instances {
   readonly pool: ManagedPool;
@@ -47,7 +48,7 @@ export class Instances {
   constructor(settings: InstancesSettings) {
     this.#settings = settings;
     this.pool = new ManagedPool([], {
-      budgetBytes: MEMORY_SHARE * freeBytes(),
+      budget: MemoryBudget.ofFree(freeBytes()),
       anyName: true,
       autoload: true,
       loadTimeoutMs: LOAD_TIMEOUT_MS,
@@ -135,6 +136,15 @@ export class Instances {
     await Promise.all(ids.map((id) => this.unload(id)));
   }
 
+  /** What was set anew holds for models that are not loaded, too, whoever has them loaded. */
+  settingsChanged(): void {
+    for (const [id, { model }] of [...this.#instances]) {
+      const { status, waiting } = this.#entry(id) ?? {};
+      if (id !== model.id || status !== 'unloaded' || waiting !== 0) continue;
+      if (this.#forget(id)) this.#place(id, model, this.#optionsFor(model));
+    }
+  }
+
   /** The options that a model is loaded with where nobody says otherwise. */
   defaultsOf(model: string): LoadOptions {
     return this.#optionsFor(this.find(model));
@@ -184,12 +194,14 @@ export class Instances {
     if (this.#instances.get(id) === instance) await this.unload(id);
   }
 
-  #place(id: string, model: LocalModel, options: LoadOptions, ttlMs = this.#settings.ttlMs()): void {
+  #place(id: string, model: LocalModel, options: LoadOptions, given?: number): void {
     const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
     this.#instances.set(id, instance);
     const { engine, metrics } = this.#settings;
     const source = toSource({ id, file: model.path, model: { ...options, alias: id }, engine }, metrics);
-    this.pool.add({ ...source, ttlMs, open: (hooks) => openInstance(source, instance, hooks) });
+    const keep = this.#settings.keepOf(model.id);
+    const own = given === undefined ? keep : { ttlMs: given, pin: false };
+    this.pool.add({ ...source, ...own, open: (hooks) => openInstance(source, instance, hooks) });
   }
 
   #forget(id: string): boolean {
@@ -210,7 +222,7 @@ export class Instances {
   }
 
   #toLoaded(entry: ModelEntry): LoadedModel {
-    const { id, status, progress, memoryBytes, running, waiting, expiresAt, pid, reason, engine } = entry;
+    const { id, status, progress, memoryBytes, running, waiting, expiresAt, pinned, pid, reason, engine } = entry;
     const instance = this.#instances.get(id);
     return {
       id,
@@ -222,6 +234,7 @@ export class Instances {
       running,
       queued: waiting,
       expiresAt,
+      pinned,
       pid,
       reason: status === 'failed' ? (instance?.failure ?? reason) : reason,
       config: this.configOf(id),

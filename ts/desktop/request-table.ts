@@ -9,6 +9,8 @@ import type { RequestHistory } from './store/request-history.js';
 
 interface Live {
   record: RequestRecord;
+  /** For its body, which comes later. */
+  request: FastifyRequest;
   client: string;
   cancel(): void;
   /** When its first token was seen, as `performance.now()`. */
@@ -19,6 +21,7 @@ interface Live {
 }
 
 const MAX_CLIENT_LENGTH = 100;
+const MAX_NAME_LENGTH = 200;
 /** Each row changes at most so often. */
 const TELL_EVERY_MS = 200;
 /** How long times to first tokens count for the percentiles. */
@@ -51,7 +54,8 @@ export class RequestTable {
         const { method, endpoint, id } = record.arrival;
         if (method !== 'POST' || endpoint === null || NOT_ASKING.test(endpoint)) return;
         const client = app && fromPage(request) ? 'app' : nameOf(request);
-        const live: Live = { record, client, cancel, firstTokenAt: null, told: '', isAlone: this.#live.size === 0 };
+        const isAlone = this.#live.size === 0;
+        const live: Live = { record, request, client, cancel, firstTokenAt: null, told: '', isAlone };
         for (const other of this.#live.values()) other.isAlone = false;
         this.#live.set(id, live);
         this.#tell(live);
@@ -134,13 +138,14 @@ export class RequestTable {
   }
 }
 
-function toRow({ record, client, firstTokenAt }: Live): RequestRow {
+function toRow({ record, request, client, firstTokenAt }: Live): RequestRow {
   const { arrival, model, promptTokens, cachedTokens, generatedTokens, firstTokenMs, durationMs, status } = record;
   return {
     id: arrival.id,
     at: record.arrivedAt,
     endpoint: arrival.endpoint ?? arrival.path,
     model,
+    requested: namedIn(request),
     state: stateOf(record),
     prefill: firstTokenMs === null && generatedTokens === 0 ? 0 : 1,
     promptTokens,
@@ -177,6 +182,11 @@ function rounded(ms: number | null): number | null {
 /** Only a page has the cookie; commands have a token. */
 function fromPage({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined;
+}
+
+function namedIn({ body }: FastifyRequest): string | null {
+  const { model } = (body ?? {}) as { model?: unknown };
+  return typeof model === 'string' ? model.slice(0, MAX_NAME_LENGTH) : null;
 }
 
 function nameOf({ headers }: FastifyRequest): string {

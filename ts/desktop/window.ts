@@ -9,7 +9,7 @@ const FAILS_WITHIN_MS = 1500;
 
 /** Resolves with whether a window was opened. */
 export async function openWindow(url: string, folder: string): Promise<boolean> {
-  return (await openAppWindow(url, folder)) || (await openPage(url));
+  return (await openAppWindow(url, folder)) || (await openPlace(url));
 }
 
 /**
@@ -47,9 +47,10 @@ function findBrowser(): string | null {
   }
 }
 
-async function openPage(url: string): Promise<boolean> {
+/** Has the system show a page or a folder. Resolves with whether it does. */
+export async function openPlace(place: string): Promise<boolean> {
   try {
-    const child = await open(url);
+    const child = await open(place);
     return await new Promise((resolve) => {
       const timer = setTimeout(resolve, FAILS_WITHIN_MS, true);
       child.once('error', () => resolve(false));

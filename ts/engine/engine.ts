@@ -21,10 +21,19 @@ export interface ModelInfo extends NativeModelInfo {
   created: number;
   /** What was done instead, and why, where it is not known how many layers fit into the GPUs' memory. */
   unfitted?: string;
+  /** The GPUs of the modules that were loaded, those with memory of their own; absent: there are none. */
+  gpus?: readonly DeviceMemory[];
   /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
   adapters?: readonly AdapterInfo[];
   /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];
+}
+
+export interface DeviceMemory {
+  /** By ggml's name. */
+  name: string;
+  /** 0 where the driver does not say. */
+  memoryBytes: number;
 }
 
 export interface ChatTextPart {

@@ -2,6 +2,7 @@
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
 import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
+import type { MemoryBudget } from './memory-budget.js';
 import { ModelEvents } from './model-events.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
@@ -20,7 +21,7 @@ import {
 } from './pool.js';
 
 export interface ManagedPoolOptions {
-  budgetBytes: number;
+  budget: MemoryBudget;
   /** Whether any name will do: one that no model has means the first that is loaded, or else the first. */
   anyName: boolean;
   /** Whether a request that names a model has it loaded. */
@@ -306,7 +307,7 @@ export class ManagedPool implements ModelPool {
     const plan = planLoads({
       models: this.#slots.map((slot) => slot.planned),
       waiting,
-      budgetBytes: this.#options.budgetBytes,
+      budgetBytes: this.#options.budget.bytes,
       now,
     });
     if (plan.refuse !== null) {
@@ -348,6 +349,7 @@ export class ManagedPool implements ModelPool {
     };
     return this.#do(async () => {
       await slot.load(this.#closing.signal, tell);
+      this.#options.budget.learn(slot.opened?.engine.model.gpus ?? []);
       if (slot.failure === null) {
         this.#admitAll(slot);
         if (slot.isIdle) await this.#becameIdle(slot);
@@ -378,7 +380,7 @@ export class ManagedPool implements ModelPool {
     const plan = planLoads({
       models: this.#slots.map(({ planned }) => planned),
       waiting: [slot.source.id],
-      budgetBytes: this.#options.budgetBytes,
+      budgetBytes: this.#options.budget.bytes,
       now: performance.now(),
     });
     return plan.load === slot.source.id;

@@ -6,6 +6,7 @@ import type { PlannedModel } from './plan-loads.js';
 import { type ModelEntry, reasonOf } from './pool.js';
 
 const GIVEN_UP = new ChasquiError('engine_failed', 'The engine was given up.');
+const RESTARTING = new ChasquiError('engine_restarting', 'The engine is started again.');
 
 export class ModelSlot {
   readonly source: ManagedSource;
@@ -14,7 +15,7 @@ export class ModelSlot {
   /** Whether it is to be unloaded as soon as nobody uses it. */
   isLeaving = false;
   /** Whether it stays whoever else needs room, and however long nobody uses it. */
-  isPinned = false;
+  isPinned: boolean;
   /** How long it stays when nobody uses it, as the last request that said so wants it; `null`: none has. */
   keepMs: number | null = null;
   /** Why the last load failed. */
@@ -37,6 +38,7 @@ export class ModelSlot {
   /** `onChange` is told whenever its state changes, or the progress of its load. */
   constructor(source: ManagedSource, onChange: (slot: ModelSlot) => void = () => {}) {
     this.source = source;
+    this.isPinned = source.pin ?? false;
     this.#bytes = source.estimatedBytes;
     this.#onChange = onChange;
   }
@@ -70,14 +72,16 @@ export class ModelSlot {
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
     // It stays in its place until it is unloaded, but nothing computes there any more.
     const isGivenUp = engine?.state === 'failed';
+    const isRestarting = engine?.state === 'restarting';
+    const failure = isGivenUp ? GIVEN_UP : isRestarting ? RESTARTING : this.state === 'failed' ? this.failure : null;
     return {
       id,
       parent: null,
-      status: isGivenUp ? 'failed' : this.state === 'unloading' ? 'unloaded' : this.state,
+      status: isGivenUp ? 'failed' : isRestarting ? 'loading' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,
       progress: this.state === 'loading' ? this.#progress : null,
       sizeBytes,
-      reason: isGivenUp ? reasonOf(GIVEN_UP) : this.state === 'failed' ? reasonOf(this.failure) : null,
+      reason: failure === null ? null : reasonOf(failure),
       memoryBytes: engine && !isGivenUp ? this.#bytes : null,
       pid: engine && !isGivenUp ? this.#pid : null,
       running: this.#leases,
@@ -127,7 +131,7 @@ export class ModelSlot {
     };
     try {
       signal.throwIfAborted();
-      this.opened = await this.source.open({ signal, onProgress: report });
+      this.opened = await this.source.open({ signal, onProgress: report, onState: () => this.#onChange(this) });
       this.#loadedAt = performance.now();
       this.#usedAt = this.#loadedAt;
       this.#loadMs = this.#loadedAt - began;

@@ -13,9 +13,16 @@ export interface ManagedSource {
   estimatedBytes: number;
   /** How long it stays loaded when nobody uses it; default: as all of its pool; 0 is for ever. */
   ttlMs?: number;
+  /** Whether it is pinned from the beginning; default false. */
+  pin?: boolean;
   /** What it is loaded with; each is a model of its own for requests. Default none. */
   adapters?: readonly AdapterFile[];
-  open(hooks: LoadHooks): Promise<OpenedModel>;
+  open(hooks: OpenHooks): Promise<OpenedModel>;
+}
+
+export interface OpenHooks extends LoadHooks {
+  /** Told when the engine's `state` has changed by itself. */
+  onState?: () => void;
 }
 
 export interface OpenedModel {

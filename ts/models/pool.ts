@@ -12,11 +12,11 @@ export interface ModelEntry {
   readonly status: ModelStatus;
   /** Unix seconds; when the model was loaded, or before that, when the server came to know it. */
   readonly created: number;
-  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
+  /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded, and while its engine is started again. */
   readonly progress: number | null;
   /** Bytes of its file; `null` if the file cannot be found. */
   readonly sizeBytes: number | null;
-  /** Why it failed, without what only the log may say; `null` unless it did. */
+  /** Why it failed or is loaded again, without what only the log may say; else `null`. */
   readonly reason: string | null;
   /** What it takes, as measured; `null` unless it is loaded by a pool that measures. */
   readonly memoryBytes: number | null;
@@ -41,7 +41,7 @@ export interface ModelEvent {
   readonly status: ModelStatus | 'removed';
   /** How much of it is loaded, from 0 to 1; `null` unless it is being loaded. */
   readonly progress: number | null;
-  /** Why it failed, without what only the log may say; `null` unless it did. */
+  /** Why it failed or is loaded again, without what only the log may say; else `null`. */
   readonly reason: string | null;
 }
 

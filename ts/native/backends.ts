@@ -1,18 +1,28 @@
 /** Which of ggml's modules this process computes with. Decided once: by the first model that is loaded. */
 import { ChasquiError } from '../errors.js';
+import type { NativeDevice } from './addon.js';
 import { chooseModules, type ModuleChoice, type ModuleReport } from './choose-modules.js';
 import { type LoadedAddon, loadAddon } from './load-addon.js';
 import { BACKENDS, type Backend } from './module-files.js';
 import { findPackage, gpuPackages } from './packages.js';
 
-let chosen: Promise<string[]> | undefined;
+let chosen: Promise<ModuleReport[]> | undefined;
 
 /**
  * The modules to load: at most one for a GPU, and one for the CPU.
  * @throws {ChasquiError} `backend_unavailable` when the backend that was asked for did not pass its probe, `addon_missing`
  * when nothing did, `invalid_options` when CHASQUI_BACKEND names none that there is.
  */
-export function decideModules(backend: Backend | 'auto' = backendOfEnvironment()): Promise<string[]> {
+export async function decideModules(backend?: Backend | 'auto'): Promise<string[]> {
+  return (await decided(backend)).map(({ path }) => path);
+}
+
+/** The GPUs of these modules, but for those that use main memory. Rejects as `decideModules` does. */
+export async function decideGpus(backend?: Backend | 'auto'): Promise<NativeDevice[]> {
+  return (await decided(backend)).flatMap(({ devices }) => devices.filter(({ type }) => type === 'gpu'));
+}
+
+function decided(backend: Backend | 'auto' = backendOfEnvironment()): Promise<ModuleReport[]> {
   chosen ??= decide(backend);
   // What failed may be asked for otherwise.
   chosen.catch(() => {
@@ -29,13 +39,13 @@ function backendOfEnvironment(): Backend | 'auto' {
   throw new ChasquiError('invalid_options', message);
 }
 
-async function decide(backend: Backend | 'auto'): Promise<string[]> {
+async function decide(backend: Backend | 'auto'): Promise<ModuleReport[]> {
   const loaded = loadAddon();
   const choice = await chooseBackends(loaded, { backend });
   const modules = choice.reports.filter(({ verdict }) => verdict === 'chosen');
   if (!modules.some((module) => module.backend === 'cpu')) throw noneUsable(loaded, choice);
   if (backend !== 'auto' && !modules.some((module) => module.backend === backend)) throw unavailable(backend, choice);
-  return modules.map(({ path }) => path);
+  return modules;
 }
 
 export function chooseBackends(

@@ -89,7 +89,7 @@ const modelStatusEvent = objectOf({
     {
       /** While it is being loaded; `value` is how much of it is, from 0 to 1. */
       progress: objectOf({ stages: arrayOf(string), current: string, value: number }),
-      /** Why it failed. */
+      /** Why it failed; of one that is being loaded: why again, for its engine had ended. */
       reason: string,
     },
   ),

@@ -24,8 +24,16 @@ export interface ModelFiles {
   paths: readonly string[];
   /** A folder of others, which are loaded when they are needed. */
   folder?: string;
+  /** Models on this computer by names of their own, which are loaded when they are needed; default none. */
+  library?: readonly LibraryFile[];
   /** Models with options of their own; default none. */
   presets?: readonly ModelPreset[];
+}
+
+export interface LibraryFile {
+  id: string;
+  path: string;
+  projector: string | null;
 }
 
 export interface ModelSpec extends ModelPreset {
@@ -33,32 +41,55 @@ export interface ModelSpec extends ModelPreset {
   aliases: string[];
 }
 
+/** A file that is to be a model, unless it is one already. */
+interface Candidate {
+  id: string;
+  file: string;
+  options: LoadOptions;
+  atStart: boolean;
+}
+
 /**
  * Each file once, in order, with all names that it goes by; presets first, whose files are theirs alone.
  * @throws {ChasquiError} `invalid_options`
  */
-export function modelSpecs({ paths, folder, presets = [] }: ModelFiles, options: LoadOptions): ModelSpec[] {
+export function modelSpecs(files: ModelFiles, options: LoadOptions): ModelSpec[] {
+  const { presets = [] } = files;
   const { lora, ...common } = options;
   const specs = presets.flatMap(({ file, ...preset }): ModelSpec[] =>
     file === undefined ? [] : [{ ...preset, file, options: { ...common, ...preset.options }, aliases: [] }],
   );
   const byFile = new Map(specs.map((spec) => [realPath(spec.file), spec]));
-  const found = folder === undefined ? [] : modelsIn(folder);
-  for (const [at, file] of [...paths, ...found].entries()) {
-    const id = modelIdOf(file, options);
+  for (const { id, file, options: own, atStart } of candidatesIn(files, options)) {
     const known = byFile.get(realPath(file));
     if (known !== undefined) {
       if (known.id !== id && !known.aliases.includes(id)) known.aliases.push(id);
+      known.options = { ...own, ...known.options };
       continue;
     }
     const preset = presets.find((each) => each.file === undefined && each.id === id);
-    const own = { ...preset, options: { ...common, ...preset?.options } };
-    const spec: ModelSpec = { ...own, id, file, aliases: [], atStart: at < paths.length || (preset?.atStart ?? false) };
+    const spec: ModelSpec = {
+      ...preset,
+      options: { ...own, ...common, ...preset?.options },
+      id,
+      file,
+      aliases: [],
+      atStart: atStart || (preset?.atStart ?? false),
+    };
     byFile.set(realPath(file), spec);
     specs.push(spec);
   }
   refuseFileless(presets, specs);
   return withAdapters(specs, lora);
+}
+
+function candidatesIn({ paths, folder, library = [] }: ModelFiles, options: LoadOptions): Candidate[] {
+  const named = (atStart: boolean) => (file: string) => ({ id: modelIdOf(file, options), file, options: {}, atStart });
+  const ofLibrary = library.map(({ id, path: file, projector }) => {
+    return { id, file, options: { mmproj: projector }, atStart: false };
+  });
+  const inFolder = folder === undefined ? [] : modelsIn(folder);
+  return [...paths.map(named(true)), ...inFolder.map(named(false)), ...ofLibrary];
 }
 
 function refuseFileless(presets: readonly ModelPreset[], specs: readonly ModelSpec[]): void {

@@ -11,14 +11,15 @@ import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
 import { ManagedPool } from '../models/managed-pool.js';
-import type { ManagedSource } from '../models/model-source.js';
+import { MemoryBudget } from '../models/memory-budget.js';
+import type { ManagedSource, OpenedModel, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
 import { readProcessUsage } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 
 export interface ModelsSettings extends ModelFiles {
-  /** What loaded models may take together; default: 80 % of what is free now. */
+  /** What loaded models may take together; default: 80 % of what is free now, and of the GPUs' memory. */
   budgetBytes?: number;
   /** Whether a request that names a model has it loaded; default true. */
   autoload?: boolean;
@@ -51,7 +52,6 @@ export interface ServedModels {
 }
 
 const LOAD_TIMEOUT_MS = 600_000;
-const DEFAULT_SHARE = 0.8;
 
 /** @throws {ChasquiError} `invalid_options`: the settings do not fit together, or the folder has no models. */
 export function openPool(settings: PoolSettings, metrics: Metrics, anyName: boolean): ServedModels {
@@ -91,7 +91,7 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
   const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
   const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
   const pool = new ManagedPool(sources, {
-    budgetBytes: budgetBytes ?? DEFAULT_SHARE * freeBytes(),
+    budget: budgetBytes === undefined ? MemoryBudget.ofFree(freeBytes()) : MemoryBudget.of(budgetBytes),
     anyName,
     autoload,
     loadTimeoutMs,
@@ -116,16 +116,17 @@ export function toSource(
 ): ManagedSource {
   const sizeBytes = sizeOf(file);
   const { model = {} } = settings;
+  const estimatedBytes = estimateMemory(file, sizeBytes ?? 0, model);
   return {
     id,
     aliases,
     sizeBytes,
-    estimatedBytes: estimateMemory(file, sizeBytes ?? 0, model),
+    estimatedBytes,
     adapters: readAdapterFiles(model.lora),
     ...(ttlMs !== undefined && { ttlMs }),
     open: async (hooks) => {
       const engine = await openEngine(id, file, { ...settings, model: { ...model, alias: id } }, metrics, hooks);
-      return { engine, measure: () => measure(engine) };
+      return { engine, measure: () => measure(engine, estimatedBytes) };
     },
   };
 }
@@ -136,8 +137,8 @@ function idOf(pin: string, sources: readonly ManagedSource[]): string {
   throw new ChasquiError('invalid_options', `\`pin\` names ${pin}, which is none of the models.`);
 }
 
-function isSingleModel({ paths, folder, presets = [] }: ModelFiles): boolean {
-  return paths.length === 1 && folder === undefined && presets.length === 0;
+function isSingleModel({ paths, folder, library, presets = [] }: ModelFiles): boolean {
+  return paths.length === 1 && folder === undefined && library === undefined && presets.length === 0;
 }
 
 /** The options of one model cannot be those of all. */
@@ -155,7 +156,7 @@ async function openEngine(
   file: string,
   { model = {}, engine = {} }: Omit<PoolSettings, 'models'>,
   metrics: Metrics,
-  hooks: LoadHooks,
+  { onState, ...hooks }: OpenHooks,
 ): Promise<Engine> {
   const { inProcess = false, onRestart, ...supervision } = engine;
   const began = performance.now();
@@ -168,14 +169,26 @@ async function openEngine(
           if (event.afterMs !== null) metrics.engineRestarted(id);
           onRestart?.(event);
         },
+        ...(onState && { onState }),
       });
   metrics.modelLoaded(id, (performance.now() - began) / 1000);
   return opened;
 }
 
-async function measure(engine: Engine): Promise<{ bytes: number | null; pid: number | null }> {
+async function measure(engine: Engine, estimatedBytes: number): ReturnType<OpenedModel['measure']> {
   const pid = engine instanceof SupervisedEngine ? await engine.pid() : undefined;
-  return pid === undefined ? { bytes: null, pid: null } : { bytes: readProcessUsage(pid)?.residentBytes ?? null, pid };
+  if (pid === undefined) return { bytes: null, pid: null };
+  const residentBytes = readProcessUsage(pid)?.residentBytes ?? null;
+  return { bytes: residentBytes === null ? null : bytesTaken(residentBytes, estimatedBytes, engine.model), pid };
+}
+
+/** What a process has on a GPU is not part of its resident memory, so there the estimate is the least that is taken. */
+export function bytesTaken(
+  residentBytes: number,
+  estimatedBytes: number,
+  { placement }: Pick<Engine['model'], 'placement'>,
+): number {
+  return placement.devices.length === 0 ? residentBytes : Math.max(residentBytes, estimatedBytes);
 }
 
 function sizeOf(file: string): number | null {

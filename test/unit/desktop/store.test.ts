@@ -66,6 +66,7 @@ function row(id: string, at: number): RequestRow {
     at,
     endpoint: '/v1/chat/completions',
     model: 'm',
+    requested: null,
     state: 'done',
     prefill: 1,
     promptTokens: 1,

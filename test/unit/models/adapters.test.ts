@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { completeJob } from '../../../ts/engine/job.js';
 import { ManagedPool } from '../../../ts/models/managed-pool.js';
+import { MemoryBudget } from '../../../ts/models/memory-budget.js';
 import type { ManagedSource } from '../../../ts/models/model-source.js';
 import type { ModelPool } from '../../../ts/models/pool.js';
 import { SingleModel } from '../../../ts/models/single-model.js';
@@ -30,7 +31,7 @@ function sourceOf(id: string, adapters = FILES): ManagedSource & { engine: FakeE
 }
 
 const OPTIONS = {
-  budgetBytes: 20,
+  budget: MemoryBudget.of(20),
   anyName: false,
   autoload: true,
   loadTimeoutMs: 60_000,

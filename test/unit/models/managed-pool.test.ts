@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
 import { ManagedPool, type ManagedPoolOptions } from '../../../ts/models/managed-pool.js';
+import { MemoryBudget } from '../../../ts/models/memory-budget.js';
 import type { ModelEntry } from '../../../ts/models/pool.js';
 import type { FakeEngine } from '../../support/fake-engine.js';
 import { FakeSource, poolOf, fakeSources as sources } from '../../support/fake-source.js';
@@ -64,7 +65,7 @@ test('what computes is never unloaded; who waits gets in when it is idle', async
 
 test('a model that is asked for all the time lets another one in', async () => {
   const [a, b] = sources();
-  const { pool } = await poolOf([a, b], { budgetBytes: 10 });
+  const { pool } = await poolOf([a, b], { budget: MemoryBudget.of(10) });
   let served = 0;
   let asking = true;
   const client = async () => {
@@ -191,7 +192,7 @@ test('names', async () => {
 test('what is loaded at the start is loaded before it is ready', async () => {
   const [a, b, c] = sources(true);
   const options = {
-    budgetBytes: 20,
+    budget: MemoryBudget.of(20),
     anyName: false,
     autoload: true,
     loadTimeoutMs: 1000,

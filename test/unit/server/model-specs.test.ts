@@ -43,6 +43,36 @@ test('a preset without a file is for a model that is there', ({ at }) => {
   assert.match(messageOf({ paths: [at('a')], presets }), /section \[other\], but there is no such model/);
 });
 
+test('models of the library go by their names there, with their projectors; a file that is there already gets a name more', ({
+  folder,
+  at,
+}) => {
+  const library = [
+    { id: 'ada/a:Q8_0', path: at('a'), projector: at('mmproj-a') },
+    { id: 'ada/b:Q8_0', path: at('b'), projector: null },
+  ];
+  const presets = [{ id: 'ada/b:Q8_0', options: { parallel: 2 }, pin: true }];
+  assert.equal(modelSpecs({ paths: [], library, presets }, { threads: 1 }), [
+    { id: 'ada/a:Q8_0', file: at('a'), options: { mmproj: at('mmproj-a'), threads: 1 }, aliases: [], atStart: false },
+    {
+      id: 'ada/b:Q8_0',
+      file: at('b'),
+      options: { mmproj: null, threads: 1, parallel: 2 },
+      pin: true,
+      aliases: [],
+      atStart: false,
+    },
+  ]);
+  const both = modelSpecs({ paths: [at('b')], folder, library }, {});
+  assert.equal(
+    both.map(({ id, aliases, atStart, options }) => [id, aliases, atStart, options.mmproj]),
+    [
+      ['b', ['ada/b:Q8_0'], true, null],
+      ['a', ['z', 'ada/a:Q8_0'], false, at('mmproj-a')],
+    ],
+  );
+});
+
 test('adapters go to their model', ({ at }) => {
   const lorasOf = (files: ModelFiles, lora: string[]) => modelSpecs(files, { lora }).map(({ options }) => options.lora);
   assert.equal(lorasOf({ paths: [at('a')] }, ['x.gguf', 'a:y=y.gguf']), [['x.gguf', 'y=y.gguf']]);

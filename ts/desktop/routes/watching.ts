@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { logLine, metricsPoint, requestRow } from '../schemas/requests.js';
 import { toCsv } from '../store/metrics-history.js';
+import { openPlace } from '../window.js';
 import type { DesktopApp } from './context.js';
 
 const limit = (otherwise: number, maximum: number) =>
@@ -45,9 +46,16 @@ export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }:
     return reply.serializer((text: string) => text).send(toCsv(metrics.list(query.seconds)));
   });
 
-  const lines = Type.Object({ lines: Type.Array(logLine) });
+  const lines = Type.Object({ lines: Type.Array(logLine), folder: Type.String() });
   const logs = { summary: 'The log, the newest line last', querystring: logsQuery, response: { 200: lines } };
   app.get<Query<typeof logsQuery>>('/api/v1/logs', { schema: logs }, async ({ query }) => ({
     lines: log.list(query.limit),
+    folder: log.folder,
   }));
+
+  const shown = Type.Object({ folder: Type.String(), opened: Type.Boolean() });
+  const show = { summary: 'Show the folder of the log in a window of the system', response: { 200: shown } };
+  app.post('/api/v1/logs/folder', { schema: show }, async () => {
+    return { folder: log.folder, opened: await openPlace(log.folder) };
+  });
 }

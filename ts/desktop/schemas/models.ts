@@ -24,6 +24,8 @@ export const loadedModel = Type.Object({
   queued: Type.Integer(),
   /** Unix seconds. */
   expiresAt: nullable(Type.Number()),
+  /** Whether it stays whoever else needs room. */
+  pinned: Type.Boolean(),
   pid: nullable(Type.Integer()),
   /** Why it failed. */
   reason: nullable(Type.String()),

@@ -10,6 +10,8 @@ export const requestRow = Type.Object({
   at: Type.Number(),
   endpoint: Type.String(),
   model: nullableText,
+  /** The model that the request names, whichever one it got. */
+  requested: nullableText,
   state: Type.Enum(['waiting', 'prefill', 'decode', 'done', 'failed', 'cancelled']),
   /** How much of the prompt is computed. */
   prefill: Type.Number(),

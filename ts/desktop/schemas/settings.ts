@@ -18,6 +18,12 @@ const shared = {
   logPrompts: Type.Boolean(),
   /** Seconds that a model stays loaded when nobody uses it; 0 is for ever. */
   ttl: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  /** How long models stay for which something else holds: seconds, 0 for ever, or `pinned`, whoever else needs room. */
+  modelKeeps: Type.Record(
+    Type.String({ maxLength: 4096 }),
+    Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000 }), Type.Literal('pinned')]),
+    { maxProperties: 1000 },
+  ),
   /** The model that the server was started with last. */
   lastModel: Type.Union([Type.String({ maxLength: 4096 }), Type.Null()]),
   /** Load options by model. */

@@ -25,7 +25,7 @@ export class RequestHistory {
   /** The newest first. */
   list(limit: number): RequestRow[] {
     const rows = this.#store.rows<{ row: string }>('SELECT row FROM requests ORDER BY at DESC, id LIMIT ?', limit);
-    return [...this.#unwritten.toReversed(), ...rows.map(({ row }) => JSON.parse(row) as RequestRow)].slice(0, limit);
+    return [...this.#unwritten.toReversed(), ...rows.map(toRow)].slice(0, limit);
   }
 
   close(): void {
@@ -54,4 +54,9 @@ export class RequestHistory {
       );
     });
   }
+}
+
+/** Earlier versions did not keep the name that was asked for. */
+function toRow({ row }: { row: string }): RequestRow {
+  return { requested: null, ...(JSON.parse(row) as Omit<RequestRow, 'requested'>) };
 }

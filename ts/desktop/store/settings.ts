@@ -4,6 +4,12 @@ import { desktop } from '../../profiles/desktop.js';
 import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
 import type { Store } from './database.js';
 
+export interface Keep {
+  /** 0 is for ever. */
+  ttlMs: number;
+  pin: boolean;
+}
+
 const DEFAULTS: Omit<Settings, 'hasHubToken'> = {
   theme: 'system',
   port: desktop.port,
@@ -14,6 +20,7 @@ const DEFAULTS: Omit<Settings, 'hasHubToken'> = {
   preventSleep: true,
   logPrompts: false,
   ttl: 0,
+  modelKeeps: {},
   lastModel: null,
   modelDefaults: {},
 };
@@ -43,6 +50,14 @@ export class SettingsStore {
     const defaults = Object.hasOwn(modelDefaults, model) ? (modelDefaults[model] as LoadConfig) : {};
     // An option that was set may be one that this version does not have any more.
     return Object.fromEntries(Object.entries(defaults).filter(([name]) => Object.hasOwn(LOAD_OPTIONS, name)));
+  }
+
+  /** How long a model stays when nobody uses it, and whether it makes way for others then. */
+  keepOf(model: string): Keep {
+    const { modelKeeps, ttl } = this.current;
+    const own = Object.hasOwn(modelKeeps, model) ? modelKeeps[model] : undefined;
+    if (own === 'pinned') return { ttlMs: 0, pin: true };
+    return { ttlMs: (own ?? ttl) * 1000, pin: false };
   }
 
   /** `null` restores a default. */

@@ -39,6 +39,8 @@ export interface SupervisorHooks extends LoadHooks {
   coreDumps?: boolean;
   /** Told of every end that nobody asked for, of every start that fails, and of what happens next. */
   onRestart?: (event: RestartEvent) => void;
+  /** Told when `state` has changed, unless the engine was closed. */
+  onState?: () => void;
 }
 
 export interface RestartEvent {
@@ -258,7 +260,7 @@ export class SupervisedEngine implements Engine {
   }
 
   #startAgain(end: EngineEnd, isFailure: boolean): Promise<Running> {
-    this.#state = 'restarting';
+    this.#become('restarting');
     const afterMs = isFailure ? this.#delayAfterFailure() : 0;
     this.#hooks.onRestart?.({ end, afterMs });
     this.#current = afterMs === null ? this.#giveUp(end) : this.#restart(afterMs);
@@ -292,12 +294,17 @@ export class SupervisedEngine implements Engine {
     if (this.#closed !== null) return started;
     this.#loadMs = started.loadMs;
     this.#info = { ...started.model.model, created: this.#info.created };
-    this.#state = 'ready';
+    this.#become('ready');
     return started;
   }
 
+  #become(state: EngineState): void {
+    this.#state = state;
+    this.#hooks.onState?.();
+  }
+
   async #giveUp({ message }: EngineEnd): Promise<never> {
-    this.#state = 'failed';
+    this.#become('failed');
     this.#failure = `The engine ended again and again, the last time: ${message}. It is not started any more.`;
     throw this.#unavailable();
   }

@@ -1,7 +1,7 @@
 /** Loads a model into this process. */
 import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
-import { decideModules } from '../../native/backends.js';
+import { decideGpus, decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import { readAdapterFiles } from '../adapter-file.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
@@ -33,6 +33,7 @@ export async function openLocal(
   const asked = toOpenRequest(absolutePath, options);
   const { addon } = loadAddon();
   const request = { ...asked, modules: await decideModules(options.backend) };
+  const gpus = (await decideGpus(options.backend)).map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
   signal?.throwIfAborted();
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
@@ -45,7 +46,8 @@ export async function openLocal(
   signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
-    return { core: new LocalCore(native, parsers), info: describe(native, absolutePath, options, chosen) };
+    const info = describe(native, absolutePath, options, chosen);
+    return { core: new LocalCore(native, parsers), info: gpus.length > 0 ? { ...info, gpus } : info };
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

@@ -27,6 +27,7 @@ const paths = {
   next: 'm10 6 6 6-6 6',
   down: 'm6 10 6 6 6-6',
   export: 'M12 15V4m-5 5 5-5 5 5M5 20h14',
+  folder: 'M4 6h6l2 2h8v11H4z',
   link: 'M14 4h6v6m0-6-9 9M18 14v6H4V6h6',
   warning: 'M12 4 3 20h18zm0 6v4m0 3h.01',
   heart: 'M12 20C5 15 4 11 4 9a4 4 0 0 1 8-1 4 4 0 0 1 8 1c0 2-1 6-8 11',

@@ -1,7 +1,9 @@
 /** Markdown as HTML. While a text grows only its last block is parsed and drawn again. */
-import { Component } from 'preact';
+import { Component, createRef } from 'preact';
 import { useRef } from 'preact/hooks';
 import { type Block, MarkdownBlocks } from '../state/markdown-blocks.js';
+import { attempt } from '../state/notices.js';
+import { announce } from './announcer.js';
 import { CodeBlock } from './code-block.js';
 import { sanitise } from './sanitise.js';
 
@@ -26,13 +28,51 @@ export function Markdown({ text, complete = true }: MarkdownProps) {
 
 /** A finished block is the same object each time, and is left alone. */
 class BlockView extends Component<{ block: Block }> {
+  readonly #place = createRef<HTMLDivElement>();
+
   override shouldComponentUpdate(next: { block: Block }): boolean {
     return next.block !== this.props.block;
+  }
+
+  override componentDidMount(): void {
+    if (this.#place.current) addCopyButtons(this.#place.current);
+  }
+
+  override componentDidUpdate(): void {
+    this.componentDidMount();
   }
 
   override render() {
     const { block } = this.props;
     if (block.kind === 'code') return <CodeBlock code={block.code} language={block.language} closed={block.closed} />;
-    return <div class="block" dangerouslySetInnerHTML={{ __html: block.html }} />;
+    return <div class="block" ref={this.#place} dangerouslySetInnerHTML={{ __html: block.html }} />;
   }
+}
+
+/**
+ * Adds buttons to code within other HTML, such as in a list, where Preact draws nothing. Safe to call again: code that has
+ * its button is left alone.
+ */
+function addCopyButtons(place: HTMLElement): void {
+  for (const code of place.querySelectorAll('pre')) {
+    if (code.parentElement?.classList.contains('copied-code')) continue;
+    const frame = document.createElement('div');
+    frame.className = 'copied-code';
+    code.replaceWith(frame);
+    frame.append(code, buttonFor(code));
+  }
+}
+
+function buttonFor(code: HTMLElement): HTMLButtonElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'quiet';
+  button.textContent = 'Copy code';
+  button.addEventListener('click', () => {
+    void attempt(async () => {
+      await navigator.clipboard.writeText(code.textContent.replace(/\n$/, ''));
+      announce('Copied');
+    });
+  });
+  return button;
 }

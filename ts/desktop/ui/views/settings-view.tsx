@@ -10,6 +10,7 @@ import { post } from '../state/api.js';
 import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
 import { attempt, notify } from '../state/notices.js';
+import { ModelUpdates } from './model-updates.js';
 
 export function SettingsView() {
   const current = settings.value;
@@ -192,6 +193,7 @@ function Models({ current }: PartProps) {
         )}
       </Line>
       <Folders folders={current.modelFolders} />
+      <ModelUpdates />
     </Part>
   );
 }

@@ -39,6 +39,7 @@ function LoadedCard({ model }: { model: LoadedModel }) {
     contextLength !== null && `${tokens(contextLength)} context`,
     running > 0 && `${running} running`,
     queued > 0 && `${queued} waiting`,
+    model.pinned && 'pinned',
   ].filter(Boolean);
   return (
     <li class="loaded">

@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { LogLine } from '../../../api-types.js';
-import { CopyButton } from '../../parts/button.js';
+import { CopyButton, IconAction } from '../../parts/button.js';
 import { ScrollRegion } from '../../parts/scroll-region.js';
 import { logLines, requests } from '../../state/activity.js';
+import { post } from '../../state/api.js';
 import { server } from '../../state/app.js';
 import { clock } from '../../state/format.js';
+import { notify } from '../../state/notices.js';
 import { curlOf } from '../../state/snippets.js';
 
 const shownLines = 300;
@@ -43,11 +45,18 @@ export function Log() {
             ))}
           </select>
           <CopyButton label="Copy the lines shown" text={() => lines.map(inText).join('\n')} />
+          <IconAction label="Show the folder of the log" icon="folder" run={showFolder} />
         </div>
       </header>
       <Lines lines={lines} />
     </section>
   );
+}
+
+/** Where no window can be shown, people are told the place. */
+async function showFolder(): Promise<void> {
+  const { folder, opened } = await post<{ folder: string; opened: boolean }>('/logs/folder');
+  if (!opened) notify('done', `The files of the log are in ${folder}`);
 }
 
 function chosenLines(all: readonly LogLine[], text: string, least: string): readonly LogLine[] {

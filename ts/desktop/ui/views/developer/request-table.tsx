@@ -62,9 +62,9 @@ function Row({ row }: { row: RequestRow }) {
         <State row={row} />
         <small>{clock(row.at)}</small>
       </td>
-      <td class="clip" title={row.model ?? undefined}>
+      <td class="clip" title={modelsOf(row)}>
         {row.endpoint}
-        <small>{row.model}</small>
+        <small>{modelsOf(row)}</small>
       </td>
       <td class="number">
         {begun && row.promptTokens > 0 && count(row.promptTokens)}
@@ -94,6 +94,12 @@ function Row({ row }: { row: RequestRow }) {
       </td>
     </tr>
   );
+}
+
+/** The model that replies, and the name that was asked for where that is another one. */
+function modelsOf({ model, requested }: RequestRow): string {
+  if (model === null) return requested ?? '';
+  return requested === null || requested === model ? model : `${model}, asked for as ${requested}`;
 }
 
 const words = {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import type { LoadConfig } from '../../../api-types.js';
+import { useEffect, useId } from 'preact/hooks';
+import type { LoadConfig, Settings } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { FitMeter } from '../../parts/fit-meter.js';
@@ -8,9 +8,50 @@ import { OptionForm } from '../../parts/option-form.js';
 import { loadModel, loadOptions, options, saveSettings, settings } from '../../state/app.js';
 import { notify } from '../../state/notices.js';
 
+type Keep = Settings['modelKeeps'][string];
+
+const keeps: readonly [value: Keep, label: string][] = [
+  [300, 'Unloaded after 5 minutes'],
+  [1800, 'Unloaded after 30 minutes'],
+  [0, 'Stays, unless others need room'],
+  ['pinned', 'Stays, whoever else needs room'],
+];
+
+/** How long the model stays when nobody uses it. */
+function KeepField({ value, set }: { value: Keep | undefined; set: (value: Keep | undefined) => void }) {
+  const id = useId();
+  const others = value === undefined || keeps.some(([known]) => known === value) ? [] : [value];
+  return (
+    <div class="field">
+      <label for={id}>When nobody uses it</label>
+      <select
+        id={id}
+        value={String(value ?? '')}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          set(text === '' ? undefined : text === 'pinned' ? text : Number(text));
+        }}
+      >
+        <option value="">As all models</option>
+        {keeps.map(([known, label]) => (
+          <option key={known} value={known}>
+            {label}
+          </option>
+        ))}
+        {others.map((seconds) => (
+          <option key={seconds} value={seconds}>
+            Unloaded after {seconds} seconds
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
 /** What a model is loaded with whenever nothing else is said. */
 export function DefaultsDialog({ model, close }: { model: string; close: () => void }) {
   const values = useSignal<LoadConfig>({ ...settings.value?.modelDefaults[model] });
+  const keep = useSignal<Keep | undefined>(settings.value?.modelKeeps[model]);
   useEffect(() => void loadOptions().catch(() => {}), []);
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...others } = values.value;
@@ -19,7 +60,9 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
   const save = async () => {
     const { [model]: _, ...others } = settings.value?.modelDefaults ?? {};
     const own = Object.keys(values.value).length > 0 ? { [model]: values.value } : {};
-    await saveSettings({ modelDefaults: { ...others, ...own } });
+    const { [model]: _keep, ...otherKeeps } = settings.value?.modelKeeps ?? {};
+    const ownKeep = keep.value === undefined ? {} : { [model]: keep.value };
+    await saveSettings({ modelDefaults: { ...others, ...own }, modelKeeps: { ...otherKeeps, ...ownKeep } });
     close();
     notify('done', 'Saved. They hold from the next load on.');
   };
@@ -27,6 +70,12 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
     <Dialog title="Load settings" close={close}>
       <p class="muted">{model}</p>
       <FitMeter model={model} context={values.value.contextSize} />
+      <KeepField
+        value={keep.value}
+        set={(value) => {
+          keep.value = value;
+        }}
+      />
       <OptionForm rows={options.value} values={values.value} set={set} />
       <div class="dialog-foot">
         <Action

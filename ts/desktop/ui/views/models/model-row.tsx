@@ -76,6 +76,7 @@ function Badges({ model }: { model: ListedModel }) {
     capabilities.vision && 'images',
     capabilities.trained_for_tool_use && 'tools',
     settings.value?.modelDefaults[model.key] && 'own settings',
+    settings.value?.modelKeeps[model.key] === 'pinned' && 'pinned',
   ];
   return (
     <>

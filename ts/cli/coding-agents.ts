@@ -1,0 +1,83 @@
+/** Coding agents that can work with models of one's own, and what each has to be told for that. */
+
+export interface AgentServer {
+  /** Without `/v1`. */
+  url: string;
+  model: string;
+  /** `null`: the server wants none. */
+  key: string | null;
+}
+
+export interface AgentRecipe {
+  command: string;
+  args: readonly string[];
+  /** Beside the variables that are set anyway. */
+  variables: Readonly<Record<string, string>>;
+}
+
+export interface CodingAgent {
+  name: string;
+  /** How people get it. */
+  install: string;
+  recipe(server: AgentServer): AgentRecipe;
+}
+
+/** Agents refuse to start without a key, whether or not the server wants one. */
+const NO_KEY = 'chasqui';
+
+/** The variable from which an agent reads the key. */
+const KEY_VARIABLE = 'CHASQUI_API_KEY';
+
+/** It asks for models by three names of its own, all of which are to be the same one here. */
+const claude: CodingAgent = {
+  name: 'claude',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  recipe: ({ url, model, key }) => ({
+    command: 'claude',
+    args: ['--model', model],
+    variables: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key ?? NO_KEY,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    },
+  }),
+};
+
+/** Its settings are TOML, in which a text is quoted as in JSON. */
+const codex: CodingAgent = {
+  name: 'codex',
+  install: 'npm install -g @openai/codex',
+  recipe: ({ url, model, key }) => {
+    const settings = {
+      model_provider: 'chasqui',
+      'model_providers.chasqui.name': 'chasqui',
+      'model_providers.chasqui.base_url': `${url}/v1`,
+      'model_providers.chasqui.wire_api': 'responses',
+      'model_providers.chasqui.env_key': KEY_VARIABLE,
+    };
+    const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
+    return { command: 'codex', args: [...given, '-m', model], variables: { [KEY_VARIABLE]: key ?? NO_KEY } };
+  },
+};
+
+/** It takes a whole configuration from a variable, and merges it with the person's own. */
+const opencode: CodingAgent = {
+  name: 'opencode',
+  install: 'npm install -g opencode-ai',
+  recipe: ({ url, model, key }) => {
+    const options = { baseURL: `${url}/v1`, apiKey: `{env:${KEY_VARIABLE}}` };
+    const provider = {
+      chasqui: { npm: '@ai-sdk/openai-compatible', name: 'chasqui', options, models: { [model]: { name: model } } },
+    };
+    const config = { $schema: 'https://opencode.ai/config.json', model: `chasqui/${model}`, provider };
+    return {
+      command: 'opencode',
+      args: [],
+      variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config), [KEY_VARIABLE]: key ?? NO_KEY },
+    };
+  },
+};
+
+export const CODING_AGENTS: readonly CodingAgent[] = [claude, codex, opencode];

@@ -1,0 +1,72 @@
+/** Whether the hub has newer files of the models that came from it. The hub is asked only when somebody wants to know. */
+import { useSignal } from '@preact/signals';
+import { Action } from '../parts/button.js';
+import { get, post, query, wordsOf } from '../state/api.js';
+import { library, refreshLibrary } from '../state/app.js';
+import { bytes } from '../state/format.js';
+import { notify } from '../state/notices.js';
+
+interface Update {
+  state: 'same' | 'changed' | 'gone';
+  bytes: number;
+}
+
+interface Finding {
+  model: string;
+  words: string;
+  canFetch: boolean;
+}
+
+export function ModelUpdates() {
+  const findings = useSignal<readonly Finding[] | null>(null);
+  const check = async () => {
+    await refreshLibrary();
+    const models = (library.value ?? []).filter(({ source }) => source === 'hub');
+    const found: Finding[] = [];
+    for (const { key } of models) found.push(await findingOf(key));
+    findings.value = found;
+  };
+  return (
+    <div class="updates">
+      <p class="help">Models do not change by themselves: only what you download again is replaced.</p>
+      <Action label="Check for newer models" icon="retry" run={check} />
+      {findings.value && <Findings findings={findings.value} />}
+    </div>
+  );
+}
+
+function Findings({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return <p class="muted">No model here came from the hub.</p>;
+  return (
+    <ul class="loaded-list" aria-label="What the hub has">
+      {findings.map(({ model, words, canFetch }) => (
+        <li key={model} class="loaded">
+          <strong>{model}</strong>
+          <p class="muted">{words}</p>
+          {canFetch && <Action label={`Download ${model} again`} icon="downloads" run={() => fetchAgain(model)} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Why one could not be asked about is said in its place, so that the others are told of all the same. */
+async function findingOf(model: string): Promise<Finding> {
+  try {
+    const update = await get<Update | null>(`/models/update${query({ model })}`);
+    return { model, words: wordsFor(update), canFetch: update?.state === 'changed' };
+  } catch (error) {
+    return { model, words: wordsOf(error), canFetch: false };
+  }
+}
+
+function wordsFor(update: Update | null): string {
+  if (update === null) return 'The hub does not know it.';
+  if (update.state === 'gone') return 'The hub does not have it any more.';
+  return update.state === 'same' ? 'Up to date.' : `There is a newer one: ${bytes(update.bytes)} to download.`;
+}
+
+async function fetchAgain(model: string): Promise<void> {
+  await post('/models/download', { model });
+  notify('done', `${model} is being downloaded.`);
+}

@@ -192,17 +192,47 @@ function testIn(mode: Mode): void {
     assert.ok((await count(content)) > (await count(content.slice(0, 1))));
   });
 
-  test('lists the model', async ({ client }) => {
-    const ids: string[] = [];
-    for await (const { id } of client.models.list()) ids.push(id);
-    assert.equal(ids, [model]);
+  test('lists the model, and retrieves it', async ({ client }) => {
+    const listed: Anthropic.ModelInfo[] = [];
+    for await (const each of client.models.list({ limit: 1 })) listed.push(each);
+    assert.equal(
+      listed.map(({ id, type, max_tokens }) => [id, type, max_tokens]),
+      [[model, 'model', 1024]],
+    );
+    assert.equal({ ...(await client.models.retrieve(model)) }, { ...listed[0] });
+  });
+
+  test('sends documents, and server tools that are passed over', async ({ client }) => {
+    const { temperature, ...rest } = counting;
+    const content: Anthropic.ContentBlockParam[] = [
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'A list.' }, title: 'List' },
+      { type: 'text', text: 'Count from 3 to 9', cache_control: { type: 'ephemeral' } },
+    ];
+    const { data, response } = await client.messages
+      .create({
+        ...rest,
+        messages: [{ role: 'user', content }],
+        tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+      })
+      .withResponse();
+    assert.ok(data.usage.output_tokens > 0);
+    assert.is(decodeURIComponent(String(response.headers.get('x-chasqui-ignored'))), 'tools[0]');
+  });
+
+  test('is told in its own words that a prompt is too long', async ({ client }) => {
+    const messages = [{ role: 'user' as const, content: 'word '.repeat(3000) }];
+    const failure = await client.messages.create({ ...counting, messages }).catch((thrown) => thrown);
+    assert.match(String(failure.message), /prompt is too long: \d{4,} tokens > 1023 maximum\./);
   });
 
   test('gets typed errors', async ({ client }) => {
     const failures: [object, new (...args: never[]) => Error, string, string][] = [
       [{ max_tokens: 0 }, Anthropic.BadRequestError, 'invalid_request_error', 'invalid_value'],
       [
-        { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+        {
+          tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+          tool_choice: { type: 'tool', name: 'web_search' },
+        },
         Anthropic.BadRequestError,
         'invalid_request_error',
         'unsupported_parameter',

@@ -136,7 +136,14 @@ const wrong: [object, string, string][] = [
   ],
   [{ system: [{ type: 'image' }] }, 'system[0].type', 'invalid_value'],
   [{ tools: [{ input_schema: {} }] }, 'tools[0].name', 'missing_required_parameter'],
-  [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0]', 'unsupported_parameter'],
+  [
+    {
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+      tool_choice: { type: 'tool', name: 'web_search' },
+    },
+    'tools[0]',
+    'unsupported_parameter',
+  ],
   [{ tools: [{ name: '' }] }, 'tools[0].name', 'invalid_value'],
   [{ thinking: { type: 'sometimes' } }, 'thinking.type', 'invalid_value'],
   [{ tool_choice: { type: 'tool' } }, 'tool_choice.name', 'missing_required_parameter'],
@@ -153,6 +160,108 @@ for (const [body, param, code] of wrong) {
     assert.is(engine.jobs.length, 0);
   });
 }
+
+test('what only Anthropic’s servers can run, and hints, are passed over and named', async () => {
+  const { ask, engine } = messages({ model: { takesTools: true } });
+  const reply = await ask({
+    cache_control: { type: 'ephemeral' },
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    thinking: { type: 'enabled', budget_tokens: 1024, display: 'omitted' },
+    tools: [
+      { type: 'web_search_20250305', name: 'web_search', max_uses: 5 },
+      { type: 'mcp_toolset', mcp_server_name: 'm' },
+      { type: 'custom', name: 'f', input_schema: { type: 'object' }, cache_control: { type: 'ephemeral' } },
+    ],
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.', signature: 'abc' },
+          { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'a' } },
+          { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+          { type: 'text', text: 'It is so.', citations: [] },
+        ],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'Why?', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+    ],
+  });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal(String(reply.headers['x-chasqui-ignored']).split(', ').map(decodeURIComponent), [
+    'messages[1].content[1]',
+    'messages[1].content[2]',
+    'tools[0]',
+    'tools[1]',
+    'thinking.budget_tokens',
+    'thinking.display',
+    'context_management',
+  ]);
+  assert.is(engine.jobs[0]?.prompt, '<user>Hi<assistant>It is so.<user>Why?');
+  assert.equal(
+    engine.renderOptions[0]?.tools?.map(({ name }) => name),
+    ['f'],
+  );
+});
+
+test('a request that asks for nothing unusual has nothing passed over', async () => {
+  const { ask } = messages();
+  const reply = await ask({
+    cache_control: { type: 'ephemeral' },
+    context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+    thinking: { type: 'adaptive' },
+  });
+  assert.equal([reply.statusCode, reply.headers['x-chasqui-ignored']], [200, undefined], reply.body);
+});
+
+test('a strict server refuses tools that it cannot run', async () => {
+  const { ask } = messages({ model: { takesTools: true } }, { strict: true });
+  const reply = await ask({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] });
+  expectFailure(reply, {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'tools[0]',
+    code: 'unsupported_parameter',
+  });
+});
+
+test('a prompt that is too long is told in Anthropic’s words, whole and streamed', async () => {
+  const message =
+    'The prompt has at least 5034 tokens, but the context holds 4096 for prompt and completion together. Shorten it.';
+  const { ask } = messages({ failAt: 0, failWith: new ChasquiError('context_length_exceeded', message) });
+  for (const stream of [false, true]) {
+    const reply = await ask({ stream });
+    const { error } = reply.json();
+    assert.equal([reply.statusCode, error.type], [400, 'invalid_request_error']);
+    assert.is(error.message, 'prompt is too long: 5034 tokens > 4095 maximum. Shorten it.');
+  }
+});
+
+test('the models are listed for Anthropic’s clients as they know it', async () => {
+  const { app } = messages();
+  const get = (url: string, headers: object = { 'anthropic-version': '2023-06-01' }) =>
+    app.inject({ method: 'GET', url, headers: { ...headers } });
+  const { data, ...page } = (await get('/v1/models?limit=1000')).json();
+  assert.equal(page, { has_more: false, first_id: 'fake', last_id: 'fake' });
+  const [{ created_at, ...model }] = data;
+  assert.equal(model, {
+    type: 'model',
+    id: 'fake',
+    display_name: 'fake',
+    max_input_tokens: 4096,
+    max_tokens: 4096,
+  });
+  assert.is(new Date(created_at).toISOString(), created_at);
+  assert.equal((await get('/v1/models/fake')).json(), data[0]);
+  assert.equal((await get('/v1/models?after_id=fake')).json().data, []);
+  const missing = { status: 404, type: 'not_found_error', param: null, code: 'model_not_found' };
+  expectFailure(await get('/v1/models/other'), missing);
+  const limit = { status: 400, type: 'invalid_request_error', param: 'limit', code: 'invalid_value' };
+  for (const value of ['0', '1001', 'x', '1&limit=2']) expectFailure(await get(`/v1/models?limit=${value}`), limit);
+
+  assert.is((await get('/v1/models', {})).json().object, 'list');
+  assert.is((await get('/v1/models/fake', {})).json().object, 'model');
+  assert.is((await get('/v1/models/other', {})).json().type, undefined);
+});
 
 test('what the chat side finds wrong has this protocol’s name for the field', async () => {
   const { ask } = messages();

@@ -7,7 +7,22 @@ export interface AnthropicErrorBody {
 }
 
 export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
-  return { type: 'error', error: { ...error, type: toAnthropicType(error) } };
+  return { type: 'error', error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error) } };
+}
+
+const TOO_LONG =
+  /^The prompt has (?:at least )?(\d+) tokens, but the context holds (\d+) for prompt and completion together/;
+
+/**
+ * Clients look for these words of Anthropic's, and for the two numbers, to know that they have to shorten their
+ * conversation. A prompt has to leave room for one token.
+ */
+function toAnthropicMessage({ code, message }: ErrorBody['error']): string {
+  if (code !== 'context_length_exceeded') return message;
+  return message.replace(
+    TOO_LONG,
+    (_, tokens, context) => `prompt is too long: ${tokens} tokens > ${Number(context) - 1} maximum`,
+  );
 }
 
 function toAnthropicType({ type, code }: ErrorBody['error']): string {

@@ -1,35 +1,36 @@
 /** The body of a messages request → a chat body that asks for the same. */
-import { ChatMessageBuilder, type SourcedPart } from '../chat/chat-message-builder.js';
+import { ChatMessageBuilder, type SourcedContent, type SourcedPart } from '../chat/chat-message-builder.js';
 import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
-import type {
-  AnthropicMessage,
-  AssistantBlock,
-  ImageBlock,
-  TextBlock,
-  UserBlock,
+import {
+  type AnthropicMessage,
+  type AssistantBlock,
+  isHosted,
+  type TextBlock,
+  type ToolResultBlock,
+  type UserBlock,
 } from '../schemas/anthropic-content.js';
 import type { MessagesRequest } from '../schemas/anthropic-request.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
+import { textPart, toParts } from './content-parts.js';
 import { toChatTools } from './tools.js';
 
-export function toChat(request: MessagesRequest): ChatTranslation {
-  const origins = new FieldOrigins();
-  const body = {
-    model: request.model,
-    messages: toMessages(request, origins),
-    ...toChatTools(request, origins),
-    ...toSettings(request, origins),
-  } as ChatCompletionRequest;
-  return { body, origins };
+/** A chat body, and what of the request is not in it. */
+export interface MessagesTranslation extends ChatTranslation {
+  /** The paths of parts that are hints, or that only Anthropic's own servers can run or read. */
+  ignored: string[];
 }
 
-function toMessages({ system, messages }: MessagesRequest, origins: FieldOrigins) {
-  const builder = new ChatMessageBuilder(origins);
-  origins.set('messages', 'messages');
-  if (system !== undefined) addSystem(builder, system, 'system');
-  for (const [index, message] of messages.entries()) addMessage(builder, message, `messages[${index}]`);
-  return builder.build('messages');
+export function toChat(request: MessagesRequest): MessagesTranslation {
+  const origins = new FieldOrigins();
+  const ignored: string[] = [];
+  const body = {
+    model: request.model,
+    messages: new Conversation(origins, ignored).read(request),
+    ...toChatTools(request, origins, ignored),
+    ...toSettings(request, origins, ignored),
+  } as ChatCompletionRequest;
+  return { body, origins, ignored };
 }
 
 /**
@@ -38,75 +39,108 @@ function toMessages({ system, messages }: MessagesRequest, origins: FieldOrigins
  */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-function addSystem(builder: ChatMessageBuilder, system: string | readonly TextBlock[], origin: string): void {
-  if (typeof system === 'string') {
-    builder.addInstructions('system', system, origin);
-    return;
-  }
-  const parts = system.map((block, index) => toPart(block, `${origin}[${index}]`));
-  const meant = parts.filter((_, index) => !BILLING_LINE.test(system[index]?.text ?? ''));
-  if (meant.length > 0) builder.addInstructions('system', meant, origin);
-}
+class Conversation {
+  readonly #builder: ChatMessageBuilder;
+  readonly #origins: FieldOrigins;
+  readonly #ignored: string[];
 
-function addMessage(builder: ChatMessageBuilder, message: AnthropicMessage, origin: string): void {
-  const content = `${origin}.content`;
-  if (message.role === 'system') {
-    addSystem(builder, message.content, content);
-  } else if (message.role === 'user') {
-    if (typeof message.content === 'string') builder.addUser(message.content, content);
-    else addUserBlocks(builder, message.content, content);
-  } else {
-    if (typeof message.content === 'string') builder.addAssistantText(message.content, content);
-    else addAssistantBlocks(builder, message.content, content);
+  constructor(origins: FieldOrigins, ignored: string[]) {
+    this.#builder = new ChatMessageBuilder(origins);
+    this.#origins = origins;
+    this.#ignored = ignored;
   }
-}
 
-/** Results of tools are messages of their own; they come first, as Anthropic demands them to. */
-function addUserBlocks(builder: ChatMessageBuilder, blocks: readonly UserBlock[], origin: string): void {
-  const shown: SourcedPart[] = [];
-  blocks.forEach((block, index) => {
-    const own = `${origin}[${index}]`;
-    if (block.type !== 'tool_result') {
-      shown.push(toPart(block, own));
+  read({ system, messages }: MessagesRequest): ChatCompletionRequest['messages'] {
+    this.#origins.set('messages', 'messages');
+    if (system !== undefined) this.#addSystem(system, 'system');
+    for (const [index, message] of messages.entries()) this.#addMessage(message, `messages[${index}]`);
+    return this.#builder.build('messages');
+  }
+
+  #addSystem(system: string | readonly TextBlock[], origin: string): void {
+    if (typeof system === 'string') {
+      this.#builder.addInstructions('system', system, origin);
       return;
     }
-    const content = block.content ?? '';
-    const parts =
-      typeof content === 'string' ? content : content.map((part, at) => toPart(part, `${own}.content[${at}]`));
-    builder.addToolResult(block.tool_use_id, parts, own);
-  });
-  if (shown.length > 0 || blocks.length === 0) builder.addUser(shown, origin);
-}
+    const parts = system.map(({ text }, index) => textPart(text, `${origin}[${index}]`));
+    const meant = parts.filter((_, index) => !BILLING_LINE.test(system[index]?.text ?? ''));
+    if (meant.length > 0) this.#builder.addInstructions('system', meant, origin);
+  }
 
-function addAssistantBlocks(builder: ChatMessageBuilder, blocks: readonly AssistantBlock[], origin: string): void {
-  let texts: SourcedPart[] = [];
-  const addTexts = (): void => {
-    if (texts.length > 0) builder.addAssistantText(texts, origin);
-    texts = [];
-  };
-  blocks.forEach((block, index) => {
-    const own = `${origin}[${index}]`;
-    if (block.type === 'text') {
-      texts.push(toPart(block, own));
-      return;
+  #addMessage(message: AnthropicMessage, origin: string): void {
+    const content = `${origin}.content`;
+    if (message.role === 'system') {
+      this.#addSystem(message.content, content);
+    } else if (message.role === 'user') {
+      if (typeof message.content === 'string') this.#builder.addUser(message.content, content);
+      else this.#addUserBlocks(message.content, content);
+    } else {
+      if (typeof message.content === 'string') this.#builder.addAssistantText(message.content, content);
+      else this.#addAssistantBlocks(message.content, content);
     }
+  }
+
+  /** Results of tools are messages of their own; they come first, as Anthropic demands them to. */
+  #addUserBlocks(blocks: readonly UserBlock[], origin: string): void {
+    const shown: SourcedPart[] = [];
+    blocks.forEach((block, index) => {
+      const own = `${origin}[${index}]`;
+      if (isHosted(block)) this.#ignored.push(own);
+      else if (block.type !== 'tool_result') shown.push(...toParts(block, own));
+      else this.#builder.addToolResult(block.tool_use_id, toResult(block, own), own);
+    });
+    if (shown.length > 0 || blocks.length === 0) this.#builder.addUser(shown, origin);
+  }
+
+  #addAssistantBlocks(blocks: readonly AssistantBlock[], origin: string): void {
+    let texts: SourcedPart[] = [];
+    const addTexts = (): void => {
+      if (texts.length > 0) this.#builder.addAssistantText(texts, origin);
+      texts = [];
+    };
+    blocks.forEach((block, index) => {
+      const own = `${origin}[${index}]`;
+      switch (block.type) {
+        case 'text':
+          texts.push(textPart(block.text, own));
+          break;
+        case 'compaction':
+          if (block.content) texts.push(textPart(block.content, own));
+          break;
+        case 'thinking':
+          addTexts();
+          this.#builder.addReasoning(block.thinking, own);
+          break;
+        case 'tool_use':
+          addTexts();
+          this.#builder.addToolCall({ id: block.id, name: block.name, arguments: JSON.stringify(block.input) }, own);
+          break;
+        default:
+          this.#ignored.push(own);
+      }
+    });
     addTexts();
-    if (block.type === 'thinking') builder.addReasoning(block.thinking, own);
-    else if (block.type === 'tool_use') {
-      builder.addToolCall({ id: block.id, name: block.name, arguments: JSON.stringify(block.input) }, own);
-    }
-  });
-  addTexts();
+  }
 }
 
-function toPart(block: TextBlock | ImageBlock, origin: string): SourcedPart {
-  if (block.type === 'text') return { part: { type: 'text', text: block.text }, origin };
-  const { source } = block;
-  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
-  return { part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.source` };
+function toResult({ content, is_error: failed }: ToolResultBlock, origin: string): SourcedContent {
+  if (content == null || content.length === 0) return failed ? FAILURE : '';
+  if (typeof content === 'string') return failed ? tellFailure(content) : content;
+  const parts = content.flatMap((part, at) => toParts(part, `${origin}.content[${at}]`));
+  const [first] = parts;
+  if (!failed || first === undefined) return parts;
+  if (first.part.type !== 'text') return [textPart(FAILURE, origin), ...parts];
+  return [textPart(tellFailure(first.part.text), first.origin), ...parts.slice(1)];
 }
 
-function toSettings(request: MessagesRequest, origins: FieldOrigins): Record<string, unknown> {
+const FAILURE = 'Error';
+
+/** A chat message has no field for a failure: it is told in the text, unless that begins by saying so. */
+function tellFailure(text: string): string {
+  return /^\W*\w*error/i.test(text) ? text : `${FAILURE}: ${text}`;
+}
+
+function toSettings(request: MessagesRequest, origins: FieldOrigins, ignored: string[]): Record<string, unknown> {
   const settings: Record<string, unknown> = pickExtras(request);
   if (request.max_tokens !== undefined) settings.max_completion_tokens = request.max_tokens;
   origins.set('max_completion_tokens', 'max_tokens');
@@ -127,7 +161,16 @@ function toSettings(request: MessagesRequest, origins: FieldOrigins): Record<str
   if (request.thinking) {
     const enable_thinking = request.thinking.type !== 'disabled';
     settings.chat_template_kwargs = { enable_thinking, ...request.chat_template_kwargs };
+    if (request.thinking.budget_tokens != null) ignored.push('thinking.budget_tokens');
+    if (request.thinking.display === 'omitted') ignored.push('thinking.display');
   }
+  if (changesContext(request)) ignored.push('context_management');
   origins.set('chat_template_kwargs', 'thinking');
   return settings;
+}
+
+/** Whether Anthropic's servers would leave out anything of the conversation. */
+function changesContext({ context_management: management }: MessagesRequest): boolean {
+  const edits = management?.edits ?? [];
+  return edits.some(({ keep }) => keep !== 'all');
 }

@@ -7,6 +7,7 @@ import { MAX_STOP_STRINGS, model, stopString, stream, temperature, topP } from '
 import { chatExtras } from './chat-extras.js';
 import {
   anyObject,
+  anything,
   arrayOf,
   boolean,
   exactly,
@@ -23,9 +24,11 @@ import {
 import { functionName, variantsBy, withFields } from './variants.js';
 
 const tool = objectOf(
-  { name: functionName },
+  {},
   {
-    /** Absent or `custom`; anything else is a tool of Anthropic's own. */
+    /** Of every tool that is described here. */
+    name: functionName,
+    /** Absent or `custom`; anything else is a tool of Anthropic's own, which is passed over. */
     type: orNull(string),
     description: orNull(string),
     /** A JSON Schema. */
@@ -75,7 +78,15 @@ const optional = {
   metadata: field('Ignored.', anyObject),
   thinking: field(
     'Whether the model should reason, where its template knows that.',
-    objectOf({ type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools') }),
+    objectOf(
+      { type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools') },
+      { budget_tokens: orNull(integer), display: orNull(string) },
+    ),
+  ),
+  cache_control: field('Ignored: what has been computed is kept for later requests by itself.', anyObject),
+  context_management: field(
+    'Ignored, and named so: the conversation is read as it is.',
+    objectOf({}, { edits: orNull(arrayOf(objectOf({ type: string }, { keep: anything }))) }),
   ),
   output_config: field(
     'In `format`: a schema that the completion must match. In `effort`: how long the model should reason.',

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toChat } from '../../../ts/anthropic/to-chat.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { AnthropicMessage } from '../../../ts/schemas/anthropic-content.js';
+import type { AnthropicMessage, ToolResultBlock, UserBlock } from '../../../ts/schemas/anthropic-content.js';
 import type { MessagesRequest } from '../../../ts/schemas/anthropic-request.js';
 
 const test = suite('unit: messages request → chat body');
@@ -146,11 +146,99 @@ test('thinking, effort and format are those of chat bodies', () => {
   });
 });
 
-test('a tool of Anthropic’s own is refused', () => {
+test('a tool of Anthropic’s own is passed over, unless it must be called', () => {
+  const tools = [{ type: 'web_search_20250305', name: 'web_search' }, { name: 'f' }];
+  const { body, ignored, origins } = translate({ tools });
+  assert.equal([body.tools?.length, ignored], [1, ['tools[0]']]);
+  assert.is(origins.nameOf('tools[0].function.parameters'), 'tools[1].input_schema');
   assert.throws(
-    () => chatOf({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+    () => chatOf({ tools, tool_choice: { type: 'tool', name: 'web_search' } }),
     (error: ChasquiError) => error.code === 'unsupported_parameter' && error.param === 'tools[0]',
   );
+  assert.throws(
+    () => chatOf({ tools: [{ description: 'F' }] }),
+    (error: ChasquiError) => error.code === 'missing_required_parameter' && error.param === 'tools[0].name',
+  );
+});
+
+test('documents and what a search found are text; what cannot be read is a note', () => {
+  const data = Buffer.from('Grüße').toString('base64');
+  const content: UserBlock[] = [
+    { type: 'document', source: { type: 'text', data: 'One\ntwo' }, title: 'A "b"', context: 'Old' },
+    { type: 'document', source: { type: 'base64', media_type: 'text/markdown', data } },
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } },
+    { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+    { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+    { type: 'document', source: { type: 'content', content: 'Three' } },
+    { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'Found' }] },
+    { type: 'tool_reference', tool_name: 'f' },
+  ];
+  const { messages: chat } = chatOf({ messages: [{ role: 'user', content }] });
+  const parts = chat[0]?.content as { text: string }[];
+  assert.equal(
+    parts.map(({ text }) => text),
+    [
+      ...['<document title="A \\"b\\"" context="Old">', 'One\ntwo', '</document>'],
+      ...['<document>', 'Grüße', '</document>'],
+      ...['<document>', '[This document is of the type application/pdf, which cannot be read here.]', '</document>'],
+      ...[
+        '<document>',
+        '[This document is at https://example.com/a.pdf and cannot be read from there.]',
+        '</document>',
+      ],
+      ...['<document>', '[This document was uploaded elsewhere and cannot be read here.]', '</document>'],
+      ...['<document>', 'Three', '</document>'],
+      '<search_result title="t" source="s">\nFound\n</search_result>',
+      'The tool `f` can be called.',
+    ],
+  );
+});
+
+test('an image in a document is an image, and an error about it names its place', () => {
+  const source = { type: 'base64' as const, media_type: 'image/png', data: 'AA' };
+  const block: UserBlock = {
+    type: 'document',
+    source: {
+      type: 'content',
+      content: [
+        { type: 'text', text: 'See' },
+        { type: 'image', source },
+      ],
+    },
+  };
+  const { body, origins } = translate({ messages: [{ role: 'user', content: [block] }] });
+  const parts = body.messages[0]?.content as { type: string }[];
+  assert.equal(
+    parts.map(({ type }) => type),
+    ['text', 'text', 'image_url', 'text'],
+  );
+  const place = 'messages[0].content[0].source.content[1].source';
+  assert.is(origins.nameOf('messages[0].content[2].image_url.url'), place);
+});
+
+test('the result of a tool that failed says so', () => {
+  const told = (content: Exclude<ToolResultBlock['content'], undefined>) => {
+    const block: UserBlock = { type: 'tool_result', tool_use_id: 'a', content, is_error: true };
+    return chatOf({ messages: [{ role: 'user', content: [block] }] }).messages[0]?.content;
+  };
+  const text = (each: string) => ({ type: 'text' as const, text: each });
+  assert.is(told('No such file'), 'Error: No such file');
+  assert.is(told('<tool_use_error>No such file</tool_use_error>'), '<tool_use_error>No such file</tool_use_error>');
+  assert.is(told('TypeError: x'), 'TypeError: x');
+  assert.is(told(''), 'Error');
+  assert.is(told(null), 'Error');
+  assert.equal(told([text('No'), text('file')]), [text('Error: No'), text('file')]);
+});
+
+test('a summary of what was said before is the assistant’s', () => {
+  const { body, ignored } = translate({
+    messages: [
+      { role: 'assistant', content: [{ type: 'compaction', content: 'They asked.' }] },
+      { role: 'user', content: 'Well?' },
+    ],
+  });
+  assert.equal(body.messages[0], { role: 'assistant', content: [{ type: 'text', text: 'They asked.' }] });
+  assert.equal(ignored, []);
 });
 
 test('what is wrong with the chat body is told by the names of the request', () => {

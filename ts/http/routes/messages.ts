@@ -2,10 +2,10 @@
  * A messages request's way through the server: it becomes a chat body, and its completion or error an Anthropic
  * message.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { toAnthropicError } from '../../anthropic/error-body.js';
+import type { FastifyInstance } from 'fastify';
 import { MessageEvents, messageFailure } from '../../anthropic/message-events.js';
-import { toChat } from '../../anthropic/to-chat.js';
+import { type MessagesTranslation, toChat } from '../../anthropic/to-chat.js';
+import { refuseHosted } from '../../anthropic/tools.js';
 import { unenforcedParts } from '../../chat/check-schema.js';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
@@ -17,9 +17,9 @@ import {
   tokenCountSchema,
 } from '../../schemas/anthropic-message.js';
 import { countTokensSchema, type MessagesRequest, messagesSchema } from '../../schemas/anthropic-request.js';
+import { anthropicRoute } from '../anthropic-route.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
-import { errorHandler } from '../error-handler.js';
 import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
@@ -32,29 +32,22 @@ const COUNT_URL = '/v1/messages/count_tokens';
 export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
-  const replyWithError = errorHandler(options, toAnthropicError);
-  const common = {
-    bodyLimit,
-    // A request may be refused before a hook of this route runs.
-    errorHandler: (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      nameRequest(request, reply);
-      return replyWithError(thrown, request, reply);
-    },
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => nameRequest(request, reply),
-  };
+  const common = { bodyLimit, ...anthropicRoute(options) };
   const { parameters } = profile;
+  const read = (body: MessagesRequest): MessagesTranslation => {
+    if (options.strict) refuseHosted(body);
+    return toChat(body);
+  };
 
   const complete = withModel<MessagesRequest>(
     context,
     async (request, reply, { engine, signal }) => {
       const { body } = request;
-      const { body: chat, origins } = toChat(body);
+      const { body: chat, origins, ignored } = read(body);
       return origins.guard(chat, async () => {
         const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        nameIgnoredParts(
-          reply,
-          unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
-        );
+        const unenforced = unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part));
+        nameIgnoredParts(reply, [...ignored, ...unenforced]);
         // The first event of a stream says how long the prompt is.
         const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
         const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
@@ -75,8 +68,9 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   const settings = { ...common, ...bodyRoute(context, messagesSchema(parameters), createMessage) };
   app.post<{ Body: MessagesRequest }>(URL, settings, complete);
 
-  const count = withModel<MessagesRequest>(context, async (request, _reply, { engine, signal }) => {
-    const { body: chat, origins } = toChat(request.body);
+  const count = withModel<MessagesRequest>(context, async (request, reply, { engine, signal }) => {
+    const { body: chat, origins, ignored } = read(request.body);
+    nameIgnoredParts(reply, ignored);
     return origins.guard(chat, async () => {
       const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
       return { input_tokens: await engine.countTokens(rendered, { signal }) } satisfies TokenCount;
@@ -84,11 +78,6 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
   });
   const countSettings = { ...common, ...bodyRoute(context, countTokensSchema(parameters), countTokens) };
   app.post<{ Body: MessagesRequest }>(COUNT_URL, countSettings, count);
-}
-
-/** Anthropic's clients look for the request's id under this name. */
-function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('request-id', request.id);
 }
 
 const messages = [{ role: 'user', content: 'Count from 3 to 6' }];

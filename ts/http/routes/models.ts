@@ -1,7 +1,17 @@
 /** The models that are served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type PageQuery, toAnthropicList, toAnthropicModel } from '../../anthropic/model-list.js';
 import type { ModelInfo } from '../../engine/engine.js';
 import { type ModelEntry, modelNotFound } from '../../models/pool.js';
+import { anthropicErrorSchema } from '../../schemas/anthropic-message.js';
+import {
+  type AnthropicModel,
+  type AnthropicModelList,
+  anthropicModelListSchema,
+  anthropicModelSchema,
+} from '../../schemas/anthropic-models.js';
+import { errorBodySchema } from '../../schemas/error.js';
+import { anyOf } from '../../schemas/json-schema.js';
 import {
   type ListedModel,
   listedModelSchema,
@@ -14,22 +24,31 @@ import {
   modelListSchema,
   modelLoadSchema,
 } from '../../schemas/models.js';
+import { anthropicRoute } from '../anthropic-route.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import type { Operation } from '../openapi/operation.js';
 
 export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   const { pool } = context;
-  const list = async (): Promise<ModelList> => ({ object: 'list', data: pool.list().map(toListedModel) });
-  app.get('/v1/models', { config: { operation: listModels } }, list);
+  const common = anthropicRoute(context.options, isAnthropics);
+  const listing = { ...common, config: { operation: listModels } };
+  app.get<{ Querystring: PageQuery }>(
+    '/v1/models',
+    listing,
+    async (request): Promise<ModelList | AnthropicModelList> => {
+      if (isAnthropics(request)) return toAnthropicList(pool.list(), request.query);
+      return { object: 'list', data: pool.list().map(toListedModel) };
+    },
+  );
 
-  const one = { config: { operation: retrieveModel } };
-  app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel> => {
+  const one = { ...common, config: { operation: retrieveModel } };
+  app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel | AnthropicModel> => {
     const id = request.params['*'];
     const entries = pool.list();
     const entry = entries.find((each) => each.id === id);
     if (entry === undefined) throw modelNotFound(id, entries, null);
-    return toListedModel(entry);
+    return isAnthropics(request) ? toAnthropicModel(entry) : toListedModel(entry);
   });
 
   const load = bodyRoute(context, modelLoadSchema, loadModel);
@@ -42,6 +61,11 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
     pool.unload(body.model);
     return { success: true };
   });
+}
+
+/** Anthropic's clients say so with every request; OpenAI's have the same path for their list. */
+function isAnthropics({ headers }: FastifyRequest): boolean {
+  return headers['anthropic-version'] !== undefined;
 }
 
 function toListedModel(entry: ModelEntry): ListedModel {
@@ -135,11 +159,18 @@ const exampleModel = (id: string): ListedModel => ({
   },
 });
 
+const errorBody: Operation['errorBody'] = (types, codes) =>
+  anyOf(errorBodySchema(types, codes), anthropicErrorSchema(types, codes));
+
 const listModels: Operation = {
   id: 'listModels',
   tag: 'Models',
   summary: 'The models that are served.',
-  reply: { json: { name: 'ModelList', schema: modelListSchema } },
+  description:
+    "With the header `anthropic-version`, in Anthropic's words, and in pages: `limit`, `after_id` and `before_id` in the query choose one.",
+  errors: ['invalid_value'],
+  errorBody,
+  reply: { json: { name: 'ModelList', schema: anyOf(modelListSchema, anthropicModelListSchema) } },
   examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
 };
 
@@ -149,7 +180,8 @@ const retrieveModel: Operation = {
   summary: 'The same by its id.',
   parameters: { id: 'The id; its slashes may be percent-encoded or not.' },
   errors: ['model_not_found'],
-  reply: { json: { name: 'Model', schema: listedModelSchema } },
+  errorBody,
+  reply: { json: { name: 'Model', schema: anyOf(listedModelSchema, anthropicModelSchema) } },
   examples: (model) => ({ model: { summary: 'The model', reply: exampleModel(model) } }),
 };
 

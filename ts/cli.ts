@@ -6,6 +6,7 @@ import { cloudCommands } from './cli/cloud/commands.js';
 import { desktopCommand } from './cli/desktop.js';
 import { desktopStatusCommands } from './cli/desktop-status.js';
 import { doctorCommand } from './cli/doctor.js';
+import { firstSteps, ownCall } from './cli/first-steps.js';
 import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
 import { importCommand } from './cli/import.js';
@@ -15,6 +16,7 @@ import { rmCommand } from './cli/rm.js';
 import { searchCommand } from './cli/search.js';
 import { serveCommand } from './cli/serve.js';
 import { spellOut } from './cli/table-options.js';
+import { nameWhatWasMeant } from './cli/what-was-meant.js';
 import { LOAD_OPTIONS } from './engine/load-option-table.js';
 import { VERSION } from './version.js';
 
@@ -26,8 +28,7 @@ const program = new Command('chasqui')
   .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
 for (const command of [...ofModels, ...desktopStatusCommands(), ...cloudCommands()]) program.addCommand(command);
-await program
-  .addCommand(keysCommand())
-  .addCommand(doctorCommand())
-  .addCommand(buildCommand())
-  .parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+program.addCommand(keysCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+nameWhatWasMeant(program);
+if (process.argv.length <= 2) console.log(firstSteps(VERSION, ownCall()));
+else await program.parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));

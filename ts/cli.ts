@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: `chasqui <command>`. */
 import { Command } from 'commander';
+import { benchCommand } from './cli/bench.js';
 import { buildCommand } from './cli/build.js';
 import { cloudCommands } from './cli/cloud/commands.js';
 import { desktopCommand } from './cli/desktop.js';
@@ -28,7 +29,7 @@ const program = new Command('chasqui')
   .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
 for (const command of [...ofModels, ...desktopStatusCommands(), ...cloudCommands()]) program.addCommand(command);
-program.addCommand(keysCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
 nameWhatWasMeant(program);
 if (process.argv.length <= 2) console.log(firstSteps(VERSION, ownCall()));
 else await program.parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));

@@ -9,7 +9,7 @@ test('chasqui alone says what to do, within 80 columns', async () => {
   const { code, stdout, stderr } = await runCli([], { npm_command: 'exec' });
   assert.is(code, 0);
   assert.is(stderr, '');
-  for (const command of ['serve', 'search', 'desktop', 'doctor']) {
+  for (const command of ['serve', 'search', 'desktop', 'bench', 'doctor']) {
     assert.match(stdout, new RegExp(`^  npx chasqui ${command}`, 'm'));
   }
   assert.match(stdout, /npx chasqui --help/);

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /** The command line: `chasqui <command>`. */
 import { Command } from 'commander';
+import { benchCommand } from './cli/bench.js';
 import { buildCommand } from './cli/build.js';
 import { cloudCommands } from './cli/cloud/commands.js';
 import { desktopCommand } from './cli/desktop.js';
 import { desktopStatusCommands } from './cli/desktop-status.js';
 import { doctorCommand } from './cli/doctor.js';
+import { firstSteps, ownCall } from './cli/first-steps.js';
 import { getCommand } from './cli/get.js';
 import { HOSTING_OPTIONS } from './cli/hosting-option-table.js';
 import { importCommand } from './cli/import.js';
@@ -16,6 +18,7 @@ import { rmCommand } from './cli/rm.js';
 import { searchCommand } from './cli/search.js';
 import { serveCommand } from './cli/serve.js';
 import { spellOut } from './cli/table-options.js';
+import { nameWhatWasMeant } from './cli/what-was-meant.js';
 import { LOAD_OPTIONS } from './engine/load-option-table.js';
 import { VERSION } from './version.js';
 
@@ -26,10 +29,9 @@ const program = new Command('chasqui')
   .addCommand(serveCommand())
   .addCommand(desktopCommand());
 const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
-for (const command of [...ofModels, ...desktopStatusCommands(), launchCommand(), ...cloudCommands()])
-  program.addCommand(command);
-await program
-  .addCommand(keysCommand())
-  .addCommand(doctorCommand())
-  .addCommand(buildCommand())
-  .parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
+for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
+program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+nameWhatWasMeant(program);
+if (process.argv.length <= 2) console.log(firstSteps(VERSION, ownCall()));
+else await program.parseAsync(spellOut(process.argv, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));

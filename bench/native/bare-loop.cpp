@@ -1,6 +1,8 @@
 // llama_decode and an argmax with nothing around them: the limit that everything else is measured against.
 //
-//   bare-loop <modules> <model.gguf> <n_prompt> <n_predict> <n_streams> <n_threads>
+//   bare-loop <modules> <model.gguf> <n_prompt> <n_predict> <n_streams> <n_threads> [<module of a GPU>]
+//
+// With the module of a GPU all layers are on it, and on the CPU without one.
 //
 // Runs a round for every line of standard input and prints one JSON line for it: seconds of the prompt phase and of the
 // decode phase, and tokens of each. All streams start together, each with its own random prompt, in KV streams of their
@@ -104,13 +106,16 @@ Function* cpu_function(const char* name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 7) fail("usage: bare-loop <modules> <model> <n_prompt> <n_predict> <n_streams> <n_threads>");
+    if (argc < 7) fail("usage: bare-loop <modules> <model> <n_prompt> <n_predict> <n_streams> <n_threads> [<module>]");
     const Shape shape{std::atoi(argv[3]), std::atoi(argv[4]), std::atoi(argv[5]), std::atoi(argv[6])};
 
     llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
     ggml_backend_load_all_from_path(argv[1]);
+    if (argc > 7 && ggml_backend_load(argv[7]) == nullptr) fail("the module does not load");
     llama_backend_init();
-    llama_model* model = llama_model_load_from_file(argv[2], llama_model_default_params());
+    llama_model_params model_params = llama_model_default_params();
+    model_params.n_gpu_layers       = argc > 7 ? -1 : 0;
+    llama_model* model              = llama_model_load_from_file(argv[2], model_params);
     if (model == nullptr) fail("the model does not load");
 
     llama_context_params params = llama_context_default_params();

@@ -15,12 +15,12 @@ import { root } from '../../test/support/places.js';
 // @ts-expect-error: the same.
 import { ensureLlamaSource, manifest } from '../../vendor/llama-source.mjs';
 import { killAtExit } from '../kill-at-exit.js';
+import type { ChosenBackend } from './backend.js';
 import { peersFolder } from './places.js';
 
 const targets = ['llama-server', 'llama-bench', 'llama-batched-bench', 'llama-quantize'] as const;
 const neededPatch = path.join(root, 'vendor', 'patches', '0001-amx-tile-configuration.patch');
 const sourceFolder = path.join(peersFolder, 'llama.cpp');
-const buildFolder = path.join(peersFolder, 'build');
 
 export interface Peers {
   /** How they were built, in words for the footer of a table. */
@@ -29,11 +29,13 @@ export interface Peers {
 }
 
 /** Builds what is missing or out of date. The first time takes minutes, at a low priority. */
-export async function buildPeers(): Promise<Peers> {
+export async function buildPeers(backend: ChosenBackend): Promise<Peers> {
   const vendored = ensureLlamaSource().dir as string;
   const instructions = instructionSet(vendored);
-  const definitions = cmakeDefinitions(instructions);
-  const stampFile = path.join(peersFolder, 'stamp');
+  const definitions = cmakeDefinitions(instructions, backend);
+  const suffix = backend.name === 'cpu' ? '' : `-${backend.name}`;
+  const buildFolder = path.join(peersFolder, `build${suffix}`);
+  const stampFile = path.join(peersFolder, `stamp${suffix}`);
   const stamp = stampOf(definitions);
   const pathOf = (program: string) => path.join(buildFolder, 'bin', program);
   if (readIfThere(stampFile) !== stamp || !targets.every((target) => fs.existsSync(pathOf(target)))) {
@@ -43,7 +45,8 @@ export async function buildPeers(): Promise<Peers> {
     await run('ninja', ['-C', buildFolder, ...targets]);
     fs.writeFileSync(stampFile, stamp);
   }
-  const description = `llama.cpp ${manifest.release} (${manifest.commit.slice(0, 8)}) with no patch but ${path.basename(neededPatch)}, -O3, ${instructions ? `CPU features ${instructions.join(' ')}` : 'GGML_NATIVE'}, no OpenMP`;
+  const gpu = backend.name === 'cpu' ? '' : `, with ${backend.name}`;
+  const description = `llama.cpp ${manifest.release} (${manifest.commit.slice(0, 8)}) with no patch but ${path.basename(neededPatch)}, -O3, ${instructions ? `CPU features ${instructions.join(' ')}` : 'GGML_NATIVE'}, no OpenMP${gpu}`;
   return { description, pathOf };
 }
 
@@ -56,7 +59,7 @@ function instructionSet(llamaDir: string): string[] | undefined {
   return variants.find(({ name }) => name === best)?.needs;
 }
 
-function cmakeDefinitions(instructions: string[] | undefined): string[] {
+function cmakeDefinitions(instructions: string[] | undefined, backend: ChosenBackend): string[] {
   const values: Record<string, string> = {
     CMAKE_BUILD_TYPE: 'Release',
     BUILD_SHARED_LIBS: 'OFF',
@@ -69,6 +72,7 @@ function cmakeDefinitions(instructions: string[] | undefined): string[] {
     LLAMA_BUILD_APP: 'OFF',
   };
   for (const feature of instructions ?? []) values[`GGML_${feature}`] = 'ON';
+  Object.assign(values, backend.definitions);
   return Object.entries(values).map(([name, value]) => `-D${name}=${value}`);
 }
 

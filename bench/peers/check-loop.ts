@@ -3,6 +3,7 @@ import { type ModelName, syntheticModel } from '../../test/support/synthetic-mod
 import { bareLoop } from '../subjects/bare-loop.js';
 import { table } from '../table.js';
 import type { Work } from '../work.js';
+import type { ChosenBackend } from './backend.js';
 import type { Peers } from './build-peers.js';
 
 const timeout = 240_000;
@@ -10,7 +11,7 @@ const promptTokens = 80;
 const predictTokens = 128;
 
 /** The bare loop's decode rates beside those of llama.cpp's own tools, which choose no tokens: a Markdown table. */
-export async function checkLoop(peers: Peers, threads: number): Promise<string> {
+export async function checkLoop(peers: Peers, threads: number, backend: ChosenBackend): Promise<string> {
   const rows: string[][] = [];
   for (const [name, streams] of [
     ['0.5B', 1],
@@ -19,7 +20,7 @@ export async function checkLoop(peers: Peers, threads: number): Promise<string> 
     ['tiny', 64],
   ] as const) {
     const model = modelPath(name, peers);
-    const own = await loopRates(model, threads, { promptTokens, predictTokens, streams });
+    const own = await loopRates(model, threads, { promptTokens, predictTokens, streams }, backend);
     const bench = streams === 1 ? llamaBench(peers, model, threads) : undefined;
     const batched = batchedBench(peers, model, threads, streams);
     rows.push([`${name}, ${streams}`, own.decode, bench ?? '', batched.decode, own.total, batched.total]);
@@ -32,8 +33,13 @@ function modelPath(name: ModelName, { pathOf }: Peers): string {
   return syntheticModel(name, pathOf('llama-quantize'));
 }
 
-async function loopRates(model: string, threads: number, work: Work): Promise<{ decode: string; total: string }> {
-  const loop = bareLoop(model, threads, work);
+async function loopRates(
+  model: string,
+  threads: number,
+  work: Work,
+  backend: ChosenBackend,
+): Promise<{ decode: string; total: string }> {
+  const loop = bareLoop(model, threads, work, backend.module);
   await loop.run(work, 0);
   const { decodeRate, totalRate } = await loop.run(work, 1);
   await loop.close();

@@ -5,6 +5,7 @@ import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
 import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
 import { randomBitmap } from '../random-bitmap.js';
 import { startServer } from '../subjects/running-server.js';
+import type { ChosenBackend } from './backend.js';
 import type { Peers } from './build-peers.js';
 import { logsFolder } from './places.js';
 import type { Scenario } from './scenario.js';
@@ -27,7 +28,11 @@ const conversations: Record<string, unknown[]> = {
 };
 
 /** A line for each conversation, and whether all are equal. */
-export async function checkPictures({ pathOf }: Peers, threads: number): Promise<{ report: string; equal: boolean }> {
+export async function checkPictures(
+  { pathOf }: Peers,
+  threads: number,
+  backend: ChosenBackend,
+): Promise<{ report: string; equal: boolean }> {
   const model = '0.5B' as const;
   const scenario = {
     id: 'check-pictures',
@@ -41,6 +46,7 @@ export async function checkPictures({ pathOf }: Peers, threads: number): Promise
     modelPath: syntheticModel(model, pathOf('llama-quantize')),
     projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(model) }),
     threads,
+    backend,
     llamaServer: pathOf('llama-server'),
   };
   const peer = await answers('llama-server', setting.llamaServer, peerArguments(scenario, setting));

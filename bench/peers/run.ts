@@ -4,6 +4,7 @@
  *   --rounds N      rounds that count, after one that does not (default 3)
  *   --threads N     threads of each of them (default: all cores)
  *   --rows A,B      only these: the names in the second table
+ *   --backend NAME  cpu (default), cuda, vulkan or metal, for all of them
  *   --check-pictures  only compare answers about pictures with llama-server's
  *   --check-loop    only compare the loop with llama-bench and llama-batched-bench
  */
@@ -14,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { modelsFolder, root } from '../../test/support/places.js';
 import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
 import { syntheticProjector, vitB16 } from '../../test/support/synthetic-projector.js';
+import { backends, chooseBackend, isBackend } from './backend.js';
 import { buildPeers, type Peers } from './build-peers.js';
 import { checkLoop } from './check-loop.js';
 import { checkPictures } from './check-pictures.js';
@@ -28,6 +30,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     threads: { type: 'string', default: String(availableParallelism()) },
+    backend: { type: 'string', default: 'cpu' },
     rows: { type: 'string', default: scenarios.map(({ id }) => id).join(',') },
     'check-pictures': { type: 'boolean', default: false },
     'check-loop': { type: 'boolean', default: false },
@@ -37,10 +40,12 @@ const rounds = Number(values.rounds);
 const threads = Number(values.threads);
 
 fs.mkdirSync(logsFolder, { recursive: true });
-const peers = await buildPeers();
-if (values['check-loop']) console.log(await checkLoop(peers, threads));
+if (!isBackend(values.backend)) throw new Error(`--backend: there are ${backends.join(', ')}`);
+const backend = await chooseBackend(values.backend);
+const peers = await buildPeers(backend);
+if (values['check-loop']) console.log(await checkLoop(peers, threads, backend));
 else if (values['check-pictures']) {
-  const { report, equal } = await checkPictures(peers, threads);
+  const { report, equal } = await checkPictures(peers, threads, backend);
   console.log(report);
   process.exitCode = equal ? 0 : 1;
 } else await comparePeers(selectScenarios());
@@ -80,7 +85,7 @@ function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
     ? { projectorPath: syntheticProjector({ ...vitB16, modelWidth: widthOf(scenario.model) }) }
     : {};
   const draft = scenario.draft ? { draftPath: syntheticModel(scenario.draft, pathOf('llama-quantize')) } : {};
-  return { modelPath, ...draft, ...eyes, threads, llamaServer: pathOf('llama-server') };
+  return { modelPath, ...draft, ...eyes, threads, backend, llamaServer: pathOf('llama-server') };
 }
 
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {
@@ -89,7 +94,7 @@ function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): s
   const own = [...settings.keys()].flatMap(({ id, rounds }) => (rounds === undefined ? [] : [`${id}: ${rounds}`]));
   const exceptions = own.length > 0 ? ` (${own.join(', ')})` : '';
   const paragraphs = [
-    `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
+    `${cpus()[0]?.model}, ${availableParallelism()} cores, computing with ${backend.name}, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
     `Medians of ${rounds} rounds in alternation${exceptions} after a round that does not count; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
     'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
     'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took.',

@@ -5,6 +5,7 @@ import { bareLoop } from '../subjects/bare-loop.js';
 import { engine } from '../subjects/engine.js';
 import { type HttpServer, httpServer } from '../subjects/http-server.js';
 import type { Figures, Subject, Work } from '../work.js';
+import type { ChosenBackend } from './backend.js';
 import { logsFolder } from './places.js';
 import { mainThreadSeconds } from './process-usage.js';
 import type { Scenario, SubjectName } from './scenario.js';
@@ -28,6 +29,7 @@ export interface Setting {
   /** Of the vision projector, where the scenario has one. */
   projectorPath?: string;
   threads: number;
+  backend: ChosenBackend;
   /** The path of llama-server. */
   llamaServer: string;
 }
@@ -51,9 +53,11 @@ export async function startContestant(name: SubjectName, scenario: Scenario, set
 
 async function startLocal(name: 'loop' | 'in-process', scenario: Scenario, setting: Setting): Promise<Contestant> {
   if (!('work' in scenario)) throw new Error(`${scenario.id} is for servers alone`);
-  const { modelPath, threads } = setting;
+  const { modelPath, threads, backend } = setting;
   const subject =
-    name === 'loop' ? bareLoop(modelPath, threads, scenario.work) : await engine(modelPath, threads, scenario.work);
+    name === 'loop'
+      ? bareLoop(modelPath, threads, scenario.work, backend.module)
+      : await engine(modelPath, threads, scenario.work, backend.name);
   const pid = subject.pid === undefined ? {} : { pid: subject.pid };
   return { name, ...pid, run: streamsRun(subject, scenario.work), close: () => subject.close() };
 }
@@ -78,9 +82,14 @@ function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'
 }
 
 export function ourArguments(scenario: Scenario, setting: Setting): string[] {
-  const { draftPath } = setting;
+  const { draftPath, backend } = setting;
   const draft = draftPath === undefined ? {} : { 'draft-model': draftPath, 'draft-max': draftMax };
-  const options = { ...commonOptions(scenario, setting), 'ctx-size': scenario.contextSize, ...draft };
+  const options = {
+    ...commonOptions(scenario, setting),
+    'ctx-size': scenario.contextSize,
+    backend: backend.name,
+    ...draft,
+  };
   return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options)];
 }
 

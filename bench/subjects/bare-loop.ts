@@ -13,10 +13,15 @@ interface Line {
   decodeSeconds: number;
 }
 
-/** llama_decode and argmax with nothing around them, in a process of its own that does this work and no other. */
-export function bareLoop(modelPath: string, threads: number, work: Work): Subject {
+/**
+ * llama_decode and argmax with nothing around them, in a process of its own that does this work and no other.
+ * @param gpuModule the file of ggml's module for the GPU that computes it
+ */
+export function bareLoop(modelPath: string, threads: number, work: Work, gpuModule?: string): Subject {
   const shape = [work.promptTokens, work.predictTokens, work.streams, threads].map(String);
-  const child = spawn(`${modules}bare-loop`, [modules, modelPath, ...shape], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(`${modules}bare-loop`, [modules, modelPath, ...shape, ...(gpuModule ? [gpuModule] : [])], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   killAtExit(child);
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

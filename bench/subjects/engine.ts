@@ -1,11 +1,17 @@
 import { seededRandom } from '../../test/support/seeded-random.js';
-import { loadModel, type Model } from '../../ts/index.js';
+import { type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { type Figures, figuresOf, type StreamTimes, type Subject, type Work } from '../work.js';
 
 /** chasqui in this process, read token by token as a user would. */
-export async function engine(modelPath: string, threads: number, work: Work): Promise<Subject> {
+export async function engine(
+  modelPath: string,
+  threads: number,
+  work: Work,
+  backend: Exclude<LoadOptions['backend'], undefined> = 'auto',
+): Promise<Subject> {
   const model = await loadModel(modelPath, {
     threads,
+    backend,
     parallel: work.streams,
     contextSize: work.promptTokens + work.predictTokens,
   });

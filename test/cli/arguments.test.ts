@@ -1,4 +1,3 @@
-import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.js';
@@ -62,16 +61,6 @@ for (const [args, says] of REFUSED) {
     assert.not.match(stderr, /^\s+at /m);
   });
 }
-
-test('a port in use is said before any model is loaded', async () => {
-  const holder = net.createServer();
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
-  const { port } = holder.address() as net.AddressInfo;
-  const { code, stderr } = await runCli(['serve', '--port', String(port), '--model', '/nowhere.gguf']);
-  holder.close();
-  assert.is(code, 1);
-  assert.is(stderr, `chasqui: port ${port} at 127.0.0.1 is in use; stop what uses it, or choose another with --port\n`);
-});
 
 test('help explains every option, with its default, under headings and within 80 columns', async () => {
   const { code, stdout } = await runCli(['serve', '--help']);

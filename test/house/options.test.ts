@@ -1,6 +1,7 @@
 // What the pages say about options is what their tables say, and nothing below the command line knows flags.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { BENCH_OPTIONS } from '../../ts/cli/bench/option-table.ts';
 import { CLOUD_OPTIONS } from '../../ts/cli/cloud/option-table.ts';
 import { DESKTOP_OPTIONS } from '../../ts/cli/desktop-option-table.ts';
 import { HOSTING_OPTIONS } from '../../ts/cli/hosting-option-table.ts';
@@ -9,7 +10,7 @@ import type { OptionRow, OptionRows } from '../../ts/engine/option-row.ts';
 import { PAGE, pageWithTables } from './option-tables.ts';
 import { files, offences, read } from './source-tree.ts';
 
-const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, DESKTOP_OPTIONS, CLOUD_OPTIONS];
+const tables: OptionRows[] = [HOSTING_OPTIONS, LOAD_OPTIONS, DESKTOP_OPTIONS, CLOUD_OPTIONS, BENCH_OPTIONS];
 const rows: OptionRow[] = tables.flatMap((table) => Object.values(table));
 const flags = new Set<string>(
   rows.flatMap(({ flag, aliases = [], type }) => {

@@ -5,6 +5,7 @@ import { inWords } from '../hub/in-words.js';
 import type { LocalModel } from '../hub/library.js';
 import { parseModelName } from '../hub/model-name.js';
 import type { HubContext } from './hub-context.js';
+import { inTime } from './in-time.js';
 import { shorten, WIDTH } from './text-table.js';
 
 const BAR_LENGTH = 14;
@@ -125,10 +126,4 @@ export function progressLine(job: DownloadJob): string {
 
 function amount({ downloadedBytes, totalBytes }: DownloadJob): string {
   return `${inWords(downloadedBytes)} of ${inWords(totalBytes)}`;
-}
-
-function inTime(seconds: number): string {
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }

@@ -1,19 +1,24 @@
-/** How far it has come, on one line of a terminal; nothing where nobody watches. */
-export function showProgress(
-  terminal: NodeJS.WriteStream,
-  what: string,
-): { update(fraction: number): void; clear(): void } {
+/** What is going on, on one line of a terminal that is written over; nothing where nobody watches. */
+export function showStatus(terminal: NodeJS.WriteStream): { show(text: string): void; clear(): void } {
   let shown = '';
   return {
-    update(fraction) {
-      const line = `${what}: ${Math.floor(fraction * 100)} %`;
-      if (!terminal.isTTY || line === shown) return;
-      shown = line;
-      terminal.write(`\r${line}`);
+    show(text) {
+      if (!terminal.isTTY || text === shown) return;
+      terminal.write(`\r${text.padEnd(shown.length)}`);
+      shown = text;
     },
     clear() {
       if (shown) terminal.write(`\r${' '.repeat(shown.length)}\r`);
       shown = '';
     },
   };
+}
+
+/** How far it has come. */
+export function showProgress(
+  terminal: NodeJS.WriteStream,
+  what: string,
+): { update(fraction: number): void; clear(): void } {
+  const { show, clear } = showStatus(terminal);
+  return { update: (fraction) => show(`${what}: ${Math.floor(fraction * 100)} %`), clear };
 }

@@ -14,7 +14,7 @@ import { stopOnSignals } from '../server/stop-on-signals.js';
 import { baseUrl, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { DEMO_MODEL } from './demo-model.js';
-import { explainFailure } from './explain-failure.js';
+import { explainStart, type Tried } from './explain-start.js';
 import { fetchHubModel, findLocally } from './fetch-hub-model.js';
 import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
@@ -43,11 +43,13 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   const progress = showProgress(process.stderr, 'Loading the model');
   let profile: Profile | undefined;
   let hosting: HostingOptions = {};
+  let tried: Pick<Tried, 'path' | 'load'> = {};
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
     const { paths, library, ...found } = await findModels(hosting);
     const preset = presetOf(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
+    tried = { path: paths.length === 1 ? paths[0] : undefined, load: preset.model };
     const settings = toSettings(hosting, preset.model);
     const models = { ...modelsSettings(hosting), presets: preset.presets, paths, ...(library && { library }) };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
@@ -62,7 +64,7 @@ async function serve(parsed: Readonly<Record<string, unknown>>): Promise<void> {
     if (ready !== null) announce(server, ready, profile, hosting);
   } catch (error) {
     progress.clear();
-    console.error(`chasqui: ${explainFailure(error, { ...profile, ...hosting })}`);
+    console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
     process.exit(1);
   }
 }

@@ -1,0 +1,70 @@
+// A command line that says nothing, or something that there is not.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
+
+const test = suite('cli: mistakes');
+
+test('chasqui alone says what to do, within 80 columns', async () => {
+  const { code, stdout, stderr } = await runCli([], { npm_command: 'exec' });
+  assert.is(code, 0);
+  assert.is(stderr, '');
+  for (const command of ['serve', 'search', 'desktop', 'bench', 'doctor']) {
+    assert.match(stdout, new RegExp(`^  npx chasqui ${command}`, 'm'));
+  }
+  assert.match(stdout, /npx chasqui --help/);
+  assert.equal(
+    stdout.split('\n').filter((line) => line.length > 80),
+    [],
+  );
+});
+
+test('commands are called as they were called', async () => {
+  const { stdout } = await runCli([], { npm_command: '' });
+  assert.match(stdout, /^ {2}chasqui serve /m);
+  assert.not.match(stdout, 'npx');
+});
+
+const MISTAKES: [args: string[], says: RegExp][] = [
+  [['serv'], /unknown command 'serv'\n\(Did you mean serve\?\)\n$/],
+  [['desk'], /\(Did you mean desktop\?\)/],
+  [['pull', 'llama'], /\(Did you mean get\?\)/],
+  [['list'], /\(Did you mean ls\?\)/],
+  [['keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)/],
+  [['keys', 'list-all-of-them'], /\(chasqui keys --help lists the commands\.\)/],
+  [['bogus'], /unknown command 'bogus'\n\(chasqui --help lists the commands\.\)/],
+  [['model.gguf'], /\(To serve a file: chasqui serve --model model\.gguf\)/],
+  [
+    ['unsloth/Qwen3-8B-GGUF:Q4_K_M'],
+    /\(To serve a model of the hub: chasqui serve -hf unsloth\/Qwen3-8B-GGUF:Q4_K_M\)/,
+  ],
+  [['serve', 'model.gguf'], /too many arguments.*\n\(To serve a file: chasqui serve --model model\.gguf\)/],
+  [['serve', '--modl', 'x'], /unknown option '--modl'\n\(Did you mean one of --model, --mode\?\)/],
+  [['serve', '--ctx', '99'], /\(Did you mean --ctx-size\?\)/],
+  [['serve', '--image-cache-m=5'], /\(Did you mean --image-cache\?\)/],
+  [['serve', '--no-strct'], /\(Did you mean --no-strict\?\)/],
+  [['serve', '--app-port', '5'], /\(--app-port is an option of chasqui desktop\.\)/],
+  [['serve', '--zzz'], /\(chasqui serve --help lists the options\.\)/],
+  [['--port', '80'], /unknown option '--port'\n\(--port is an option of chasqui serve, chasqui desktop/],
+  [['--versoin'], /\(Did you mean --version\?\)/],
+  [['deploy'], /missing required argument 'script'\n\(Usage: chasqui deploy \[options\] <script>\)/],
+];
+
+for (const [args, says] of MISTAKES) {
+  test(`says what was meant by: ${args.join(' ')}`, async () => {
+    const { code, stdout, stderr } = await runCli(args);
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, says);
+  });
+}
+
+test('help and version end as they should', async () => {
+  for (const args of [['--help'], ['serve', '--help'], ['keys', 'create', '--help'], ['--version']]) {
+    const { code, stderr } = await runCli(args);
+    assert.is(code, 0);
+    assert.is(stderr, '');
+  }
+});
+
+test.run();

@@ -1,0 +1,61 @@
+// Why `chasqui serve` does not start, and what to do about it.
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-start-'));
+const test = suite('cli: errors at start');
+test.after(() => fs.rmSync(folder, { recursive: true }));
+
+test('a port in use: by whom, and which one is free', async () => {
+  const holder = net.createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const { port } = holder.address() as net.AddressInfo;
+  const { code, stderr } = await runCli(['serve', '--port', String(port), '--model', '/nowhere.gguf']);
+  holder.close();
+  assert.is(code, 1);
+  const by = process.platform === 'linux' ? `is used by \\S+ \\(process ${process.pid}\\); stop it` : 'is in use; .*';
+  assert.match(
+    stderr,
+    new RegExp(`^chasqui: port ${port} at 127.0.0.1 ${by}, or choose another with --port: \\d+ is free\n$`),
+  );
+  const [, free] = /--port: (\d+) is free/.exec(stderr) ?? [];
+  assert.ok(Number(free) > port && Number(free) <= port + 20);
+});
+
+test('a file that is no model: what it is', async () => {
+  const file = path.join(folder, 'model.gguf');
+  fs.writeFileSync(file, '<!DOCTYPE html><html></html>');
+  const { code, stderr } = await runCli(['serve', '--port', '0', '--model', file]);
+  assert.is(code, 1);
+  assert.match(stderr, /model\.gguf is not a GGUF file.* It is a web page; .*\/resolve\//);
+  assert.is(stderr.trim().split('\n').length, 1);
+});
+
+test('a folder, and a file that is not there: which models there are', async () => {
+  fs.copyFileSync(demoModelPath, path.join(folder, 'demo.gguf'));
+  const folderGiven = await runCli(['serve', '--port', '0', '--model', folder]);
+  assert.match(folderGiven.stderr, /is a folder\. .*There are 2: .*demo\.gguf/);
+  const nearly = await runCli(['serve', '--port', '0', '--model', path.join(folder, 'demmo.gguf')]);
+  assert.match(nearly.stderr, /no readable file .*Did you mean \S+demo\.gguf\?/);
+});
+
+test('no memory: which context would fit', async () => {
+  const args = ['--model', demoModelPath, '--ctx-size', '2000000000', '--parallel', '256'];
+  const { code, stderr } = await runCli(['serve', '--port', '0', ...args]);
+  assert.is(code, 1);
+  const found =
+    /With 256 × 2000000000 tokens of context it takes (\d+) TB, and [\d.]+ GB are free\. --ctx-size (\d+) fits/.exec(
+      stderr,
+    );
+  assert.ok(found, stderr);
+  const started = await runCli(['serve', '--port', '0', '--model', demoModelPath, '--ctx-size', found[2] ?? '']);
+  assert.not.match(started.stderr, /takes/);
+});
+
+test.run();

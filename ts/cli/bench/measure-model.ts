@@ -1,0 +1,125 @@
+/** Measures a model row by row, in the process that a server would compute it in. */
+import { SupervisedEngine } from '../../engine/child/supervised-engine.js';
+import type { Engine, ModelInfo } from '../../engine/engine.js';
+import type { LoadOptions } from '../../engine/load-options.js';
+import { ChasquiError } from '../../errors.js';
+import { exactFit } from '../../hub/exact-fit.js';
+import { readGgufFile } from '../../hub/gguf-header.js';
+import { inWords } from '../../hub/in-words.js';
+import { inTime } from '../in-time.js';
+import { type Lengths, measureRow, type Pace, type Patience, type Row } from './measure-row.js';
+
+export interface Plan {
+  path: string;
+  streams: readonly number[];
+  depths: readonly number[];
+  lengths: Lengths;
+  patience: Patience;
+  load: LoadOptions;
+}
+
+export interface Watcher {
+  /** Before the first row. */
+  onModel(model: ModelInfo): void;
+  onRow(row: Row): void;
+  /** What is done now. */
+  onWork(what: string): void;
+}
+
+/** Rejects as loading a model and computing with it do, or with the signal's reason. */
+export async function measureModel(plan: Plan, watcher: Watcher, signal: AbortSignal): Promise<void> {
+  const pace: Pace = {};
+  const trained = await trainedContext(plan.path);
+  let isKnown = false;
+  for (const streams of plan.streams) {
+    const rows = await planRows(plan, streams, trained, signal);
+    const possible = rows.filter(({ leftOut }) => leftOut === undefined);
+    if (possible.length > 0) {
+      watcher.onWork(`Loading the model for ${inStreams(streams)}`);
+      const engine = await load(plan, streams, possible, signal);
+      try {
+        refuseEncoders(engine);
+        if (!isKnown) watcher.onModel(engine.model);
+        isKnown = true;
+        for (const { depth } of possible) {
+          watcher.onWork(`Measuring ${inStreams(streams)} at depth ${depth}`);
+          watcher.onRow(await measureRow(engine, { streams, depth }, { ...plan, pace, signal, tooLong }));
+        }
+      } finally {
+        await engine.close();
+      }
+    }
+    for (const row of rows) if (row.leftOut !== undefined) watcher.onRow(row);
+  }
+}
+
+/** With room for the longest of the rows, and none elsewhere for what would give up its place. */
+function load(plan: Plan, streams: number, rows: readonly Row[], signal: AbortSignal): Promise<SupervisedEngine> {
+  const contextSize = Math.max(...rows.map(({ depth }) => roomFor(plan.lengths, depth)));
+  const options = { ...plan.load, parallel: streams, contextSize, cacheRamMiB: 0 };
+  return SupervisedEngine.open(plan.path, options, { signal });
+}
+
+/** With why those are left out for which the model or the memory has no room. */
+async function planRows(plan: Plan, streams: number, trained: number | null, signal: AbortSignal): Promise<Row[]> {
+  const rows: Row[] = plan.depths.map((depth) => ({ streams, depth }));
+  for (const row of rows) {
+    const needed = roomFor(plan.lengths, row.depth);
+    if (trained !== null && needed > trained) row.leftOut = `the model was trained for ${trained} tokens`;
+  }
+  const possible = rows.filter(({ leftOut }) => leftOut === undefined);
+  const room = await roomInMemory(plan, streams, Math.max(0, ...possible.map(({ depth }) => depth)), signal);
+  for (const row of possible) {
+    if (room !== null && roomFor(plan.lengths, row.depth) > room.tokens) row.leftOut = room.says;
+  }
+  return rows;
+}
+
+/** `null`: everything fits, or nobody knows. */
+async function roomInMemory(
+  { path, load: given, lengths }: Plan,
+  streams: number,
+  depth: number,
+  signal: AbortSignal,
+): Promise<{ tokens: number; says: string } | null> {
+  try {
+    const fit = await exactFit({ path }, roomFor(lengths, depth), {
+      load: { ...given, parallel: streams },
+      signal,
+    });
+    if (fit.badge !== 'too-large') return null;
+    return { tokens: fit.contextThatFits, says: `memory: ${inWords(fit.needBytes)} are needed` };
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}
+
+/** Tokens of a stream: those measured together, and one more that a prompt of the second figure has. */
+function roomFor({ promptTokens, newTokens }: Lengths, depth: number): number {
+  return Math.max(16, depth + Math.max(promptTokens, newTokens + 1) + 1);
+}
+
+function tooLong(expectedMs: number): string {
+  return `it would take about ${inTime(Math.ceil(expectedMs / 1000))} (--max-time)`;
+}
+
+function inStreams(count: number): string {
+  return count === 1 ? 'one stream' : `${count} streams`;
+}
+
+function refuseEncoders({ model }: Engine): void {
+  if (model.generates) return;
+  throw new ChasquiError('model_not_capable', `${model.id} generates no text, so it has no rates to measure.`);
+}
+
+async function trainedContext(path: string): Promise<number | null> {
+  try {
+    const { metadata } = await readGgufFile(path);
+    const trained = metadata.get(`${metadata.get('general.architecture')}.context_length`);
+    return typeof trained === 'number' && trained > 0 ? trained : null;
+  } catch {
+    // Loading the model says what is wrong with the file.
+    return null;
+  }
+}

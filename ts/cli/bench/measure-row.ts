@@ -1,0 +1,134 @@
+/** Measures an engine with some streams at some depth: how fast prompts are computed, and how fast completions are. */
+import type { Engine } from '../../engine/engine.js';
+import { type Rate, repeat } from './repeat.js';
+import { runStreams, type StreamTimes } from './run-streams.js';
+
+export interface Shape {
+  streams: number;
+  /** Tokens that each stream has in its context before those that are measured. */
+  depth: number;
+}
+
+export interface Row extends Shape {
+  prompt?: Rate;
+  /** Median over streams and repetitions, of those that measure prompts. */
+  firstTokenMs?: number;
+  decode?: Rate;
+  /** Why figures are missing. */
+  leftOut?: string;
+}
+
+export interface Lengths {
+  promptTokens: number;
+  newTokens: number;
+}
+
+export interface Patience {
+  repetitions: number;
+  maxTimeMs: number;
+}
+
+/** What earlier rows tell of how long later ones take. */
+export interface Pace {
+  promptTokensPerMs?: number;
+  newTokensPerMs?: number;
+}
+
+/** What is said of a figure that would take longer than it may; given in milliseconds. */
+export type TooLong = (expectedMs: number) => string;
+
+/** Rejects with why a completion failed, or with the signal's reason. */
+export async function measureRow(
+  engine: Engine,
+  shape: Shape,
+  { lengths, patience, pace, signal, tooLong }: RowSettings,
+): Promise<Row> {
+  const { streams, depth } = shape;
+  const { promptTokens, newTokens } = lengths;
+  const prefixes = Array.from({ length: streams }, () => randomTokens(engine, depth));
+  const run = (added: number, count: number) => {
+    const prompts = prefixes.map((prefix) => [...prefix, ...randomTokens(engine, added)]);
+    return runStreams(engine, { prompts, newTokens: count }, signal);
+  };
+  const promptMs = expected(streams * promptTokens, pace.promptTokensPerMs);
+  const prefixMs = expected(streams * depth, pace.promptTokensPerMs);
+  if (prefixMs + promptMs > patience.maxTimeMs) return { ...shape, leftOut: tooLong(prefixMs + promptMs) };
+
+  const warm = await warmUp(engine, prefixes, run, promptTokens, signal);
+  if (warm.problem !== undefined) return { ...shape, leftOut: warm.problem };
+  const firsts: number[] = [];
+  const prompt = await repeat(streams * promptTokens, runsIn(patience, promptMs || warm.ms), async () => {
+    const times = await run(promptTokens, 1);
+    firsts.push(...times.map(({ firstTokenMs }) => firstTokenMs));
+    return lastFirstToken(times);
+  });
+  pace.promptTokensPerMs = prompt.mean / 1000;
+  const measured = { ...shape, prompt, firstTokenMs: median(firsts) };
+
+  const decodeMs = expected(streams * newTokens, pace.newTokensPerMs);
+  if (decodeMs > patience.maxTimeMs) return { ...measured, leftOut: tooLong(decodeMs) };
+  const first = decodeMs || (await timed(() => run(1, newTokens + 1)));
+  const decode = await repeat(streams * newTokens, runsIn(patience, first), async () => {
+    // The step that computes the prompt gives the first token, as it does in llama-bench.
+    const times = await run(1, newTokens + 1);
+    return Math.max(...times.map((each) => each.lastTokenMs)) - Math.min(...times.map((each) => each.firstTokenMs));
+  });
+  pace.newTokensPerMs = decode.mean / 1000;
+  return { ...measured, decode };
+}
+
+export interface RowSettings {
+  lengths: Lengths;
+  patience: Patience;
+  /** Is brought up to date. */
+  pace: Pace;
+  signal: AbortSignal;
+  tooLong: TooLong;
+}
+
+type Run = (added: number, newTokens: number) => Promise<StreamTimes[]>;
+
+/** Computes what is to be in the contexts; without depth, prompts that do not count. */
+async function warmUp(
+  engine: Engine,
+  prefixes: readonly number[][],
+  run: Run,
+  promptTokens: number,
+  signal: AbortSignal,
+): Promise<{ ms: number; problem?: string }> {
+  const depth = prefixes[0]?.length ?? 0;
+  if (depth === 0) return { ms: await timed(() => run(promptTokens, 1)) };
+  await runStreams(engine, { prompts: prefixes, newTokens: 1 }, signal);
+  const times = await run(promptTokens, 1);
+  const found = Math.min(...times.map(({ cachedTokens }) => cachedTokens));
+  if (found >= depth - 1) return { ms: lastFirstToken(times) };
+  return { ms: 0, problem: `${found} of ${depth} tokens could be kept: this model does not go back in its context` };
+}
+
+function lastFirstToken(times: readonly StreamTimes[]): number {
+  return Math.max(...times.map(({ firstTokenMs }) => firstTokenMs));
+}
+
+/** 0 where no earlier row tells. */
+function expected(tokens: number, tokensPerMs: number | undefined): number {
+  return tokensPerMs === undefined ? 0 : tokens / tokensPerMs;
+}
+
+function runsIn({ repetitions, maxTimeMs }: Patience, eachMs: number): number {
+  return Math.max(1, Math.min(repetitions, Math.floor(maxTimeMs / Math.max(eachMs, 1e-3))));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function randomTokens(engine: Engine, count: number): number[] {
+  return Array.from({ length: count }, () => Math.floor(Math.random() * engine.model.vocabularySize));
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[sorted.length >> 1] ?? 0;
+}

@@ -1,0 +1,120 @@
+/** What `chasqui bench` takes. Names are llama-bench's where it has the same option. */
+import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
+import { MAX_COUNT, type OptionRows, type OptionsOf } from '../../engine/option-row.js';
+
+const GROUP = 'Measuring';
+
+export const BENCH_OPTIONS = {
+  model: {
+    type: 'string',
+    flag: '--model',
+    short: '-m',
+    placeholder: 'path',
+    group: GROUP,
+    help: 'GGUF file, or a model that chasqui ls lists',
+    otherwise: 'the built-in demo model',
+  },
+  streams: {
+    type: 'names',
+    each: { pattern: /^([1-9]\d?|1\d\d|2[0-4]\d|25[0-6])$/, says: 'whole numbers from 1 to 256' },
+    flag: '--streams',
+    placeholder: 'list',
+    group: GROUP,
+    help: 'how many completions at a time, each with a prompt of its own',
+    otherwise: '1,4,16,64',
+  },
+  depths: {
+    type: 'names',
+    each: { pattern: /^\d{1,7}$/, says: 'whole numbers of tokens' },
+    flag: '--n-depth',
+    short: '-d',
+    placeholder: 'list',
+    group: GROUP,
+    help: 'tokens that are in the context before those that are measured',
+    otherwise: '0,2048',
+  },
+  promptTokens: {
+    type: 'integer',
+    min: 1,
+    max: 2 ** 20,
+    unit: 'tokens',
+    default: 512,
+    flag: '--n-prompt',
+    short: '-p',
+    placeholder: 'n',
+    group: GROUP,
+    help: 'length of the prompts',
+  },
+  newTokens: {
+    type: 'integer',
+    min: 1,
+    max: 2 ** 20,
+    unit: 'tokens',
+    default: 128,
+    flag: '--n-gen',
+    short: '-n',
+    placeholder: 'n',
+    group: GROUP,
+    help: 'length of the completions',
+  },
+  repetitions: {
+    type: 'integer',
+    min: 1,
+    max: 1000,
+    default: 5,
+    flag: '--repetitions',
+    short: '-r',
+    placeholder: 'n',
+    group: GROUP,
+    help: 'how often each figure is measured, at most',
+  },
+  maxTimeMs: {
+    type: 'integer',
+    min: 1,
+    max: MAX_COUNT,
+    unit: 'ms',
+    flagUnit: { unit: 's', size: 1000 },
+    default: 60_000,
+    flag: '--max-time',
+    group: GROUP,
+    help: 'time for one figure; what would take longer, as the figures before it tell, is left out',
+  },
+  json: {
+    type: 'boolean',
+    default: false,
+    flag: '--json',
+    variable: 'CHASQUI_BENCH_JSON',
+    group: GROUP,
+    help: "print JSON with the names of llama-bench's, for programs",
+  },
+} as const satisfies OptionRows;
+
+export type BenchOptions = OptionsOf<typeof BENCH_OPTIONS>;
+
+/** The bench decides on these itself, or they concern what it does not do. */
+const WITHOUT = [
+  'alias',
+  'mmproj',
+  'lora',
+  'chatTemplate',
+  'pooling',
+  'contextSize',
+  'parallel',
+  'maxQueue',
+  'prepareTimeoutMs',
+  'cacheRamMiB',
+  'imageCacheMiB',
+  'imageHosts',
+  'deterministic',
+  'draftMax',
+  'draftModel',
+  'draftMin',
+  'draftPMin',
+] as const satisfies readonly (keyof typeof LOAD_OPTIONS)[];
+
+type Measured = Omit<typeof LOAD_OPTIONS, (typeof WITHOUT)[number]>;
+
+/** Those of `chasqui serve` that say how a model is computed. */
+export const COMPUTING_OPTIONS = Object.fromEntries(
+  Object.entries(LOAD_OPTIONS).filter(([name]) => !(WITHOUT as readonly string[]).includes(name)),
+) as Measured;

@@ -1,0 +1,39 @@
+/** Runs completions that start together, and notes when their tokens come. */
+import type { Engine } from '../../engine/engine.js';
+import { completeJob } from '../../engine/job.js';
+
+/** What became of one of them; times in milliseconds since all were started. */
+export interface StreamTimes {
+  firstTokenMs: number;
+  lastTokenMs: number;
+  /** Of the prompt's tokens, how many did not have to be computed. */
+  cachedTokens: number;
+}
+
+export interface StreamsWork {
+  prompts: readonly (readonly number[])[];
+  /** Of each completion; the end of text does not end it. */
+  newTokens: number;
+}
+
+/** Rejects with why a completion failed, or with the signal's reason. */
+export function runStreams(engine: Engine, work: StreamsWork, signal: AbortSignal): Promise<StreamTimes[]> {
+  const start = performance.now();
+  return Promise.all(work.prompts.map((prompt) => runStream(engine, prompt, work.newTokens, { start, signal })));
+}
+
+async function runStream(
+  engine: Engine,
+  prompt: readonly number[],
+  maxTokens: number,
+  { start, signal }: { start: number; signal: AbortSignal },
+): Promise<StreamTimes> {
+  const times: StreamTimes = { firstTokenMs: 0, lastTokenMs: 0, cachedTokens: 0 };
+  const job = completeJob({ prompt, maxTokens, ignoreEos: true, temperature: 0 });
+  await engine.submit(job, { signal }).forEachBatch((tokens) => {
+    times.lastTokenMs = performance.now() - start;
+    times.firstTokenMs ||= times.lastTokenMs;
+    times.cachedTokens = tokens.at(-1)?.finish?.cachedTokens ?? 0;
+  });
+  return times;
+}

@@ -1,0 +1,97 @@
+/** Why a server did not start, where saying so takes a look at the machine or at the file. */
+
+import { freePort, portOwner } from '../desktop/ports.js';
+import type { LoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
+import { type ExactFit, exactFit } from '../hub/exact-fit.js';
+import { readGgufFile } from '../hub/gguf-header.js';
+import { inWords } from '../hub/in-words.js';
+import { explainFailure } from './explain-failure.js';
+import { lookAtFile, lookBeside } from './look-at-file.js';
+
+/** What was tried. */
+export interface Tried {
+  host?: string;
+  port?: number;
+  /** The file of the model, where there is only one. */
+  path?: string | undefined;
+  load?: LoadOptions;
+}
+
+export async function explainStart(error: unknown, tried: Tried): Promise<string> {
+  const said = explainFailure(error, tried);
+  if (isNodeError(error, 'EADDRINUSE') && tried.port !== undefined) return explainPort(tried.port, tried.host ?? '');
+  if (!(error instanceof ChasquiError) || tried.path === undefined) return said;
+  const more = await lookCloser(error, tried.path, tried.load ?? {});
+  return more === undefined ? said : `${said} ${more}`;
+}
+
+function isNodeError(error: unknown, code: string): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
+}
+
+/** By whom it is used, and which one is not. */
+export async function explainPort(port: number, host: string): Promise<string> {
+  const owner = await portOwner(port);
+  const free = await freePort(port);
+  const used =
+    owner === null ? 'is in use; stop what uses it' : `is used by ${owner.name} (process ${owner.pid}); stop it`;
+  const other = free === null ? '' : `: ${free} is free`;
+  return `port ${port} at ${host} ${used}, or choose another with --port${other}`;
+}
+
+async function lookCloser(error: ChasquiError, path: string, load: LoadOptions): Promise<string | undefined> {
+  switch (error.code) {
+    case 'model_file_missing':
+      return lookBeside(path);
+    case 'model_file_invalid':
+      return lookAtFile(path);
+    case 'model_load_failed':
+    case 'out_of_memory':
+      return lookAtMemory(path, load);
+    default:
+      return undefined;
+  }
+}
+
+/** What a server takes that is told of no context: see `contextSize`. */
+const USUAL_CONTEXT = 4096;
+const USUAL_PARALLEL = 4;
+
+/** Which context would fit; `undefined`: memory is not what is short, or nobody knows. */
+async function lookAtMemory(path: string, load: LoadOptions): Promise<string | undefined> {
+  try {
+    const { parallel = USUAL_PARALLEL } = load;
+    const context = load.contextSize ?? Math.min(USUAL_CONTEXT, await trainedContext(path));
+    const fit = await fitOf(path, context, parallel, load);
+    if (fit.badge !== 'too-large') return undefined;
+    const needs = `With ${parallel} × ${context} tokens of context it takes ${inWords(fit.needBytes)}, and ${inWords(haveBytes(fit))} are free.`;
+    return `${needs} ${await whatFits(path, fit, parallel, load)}`;
+  } catch {
+    return undefined;
+  }
+}
+
+async function whatFits(path: string, fit: ExactFit, parallel: number, load: LoadOptions): Promise<string> {
+  if (fit.contextThatFits > 0) return `--ctx-size ${fit.contextThatFits} fits.`;
+  const alone = parallel > 1 ? await fitOf(path, fit.context, 1, load) : fit;
+  if (alone.badge !== 'too-large') return '--parallel 1 fits.';
+  if (alone.contextThatFits > 0) return `--parallel 1 --ctx-size ${alone.contextThatFits} fits.`;
+  return 'No context fits: choose a smaller model, or a smaller quantisation of this one.';
+}
+
+function fitOf(path: string, context: number, parallel: number, load: LoadOptions): Promise<ExactFit> {
+  const { mmproj: projector, ...others } = load;
+  const source = { path, ...(projector !== undefined && { projector }) };
+  return exactFit(source, context, { load: { ...others, parallel, contextSize: context } });
+}
+
+function haveBytes({ devices }: ExactFit): number {
+  return devices.reduce((sum, device) => sum + device.haveBytes, 0);
+}
+
+async function trainedContext(path: string): Promise<number> {
+  const { metadata } = await readGgufFile(path);
+  const trained = metadata.get(`${metadata.get('general.architecture')}.context_length`);
+  return typeof trained === 'number' ? trained : USUAL_CONTEXT;
+}

@@ -1,0 +1,36 @@
+/** What `chasqui` says when it is not told what to do. */
+
+interface Step {
+  command: string;
+  does: string;
+}
+
+const STEPS: readonly Step[] = [
+  { command: 'serve', does: 'serve the small model that comes with it' },
+  { command: 'serve --model <file>', does: 'serve a GGUF file of yours' },
+  { command: 'search <words>', does: 'find models of the Hugging Face hub' },
+  { command: 'serve -hf <user/repo>', does: 'download one of them, and serve it' },
+  { command: 'desktop', does: 'find models and chat with them in an app' },
+  { command: 'bench', does: 'measure how fast models are on this machine' },
+  { command: 'doctor', does: 'see what it computes with here, and why' },
+];
+
+/** @param call how chasqui is called where this is read, see `ownCall` */
+export function firstSteps(version: string, call: string): string {
+  const width = Math.max(...STEPS.map(({ command }) => command.length));
+  const lines = STEPS.map(({ command, does }) => `  ${call} ${command.padEnd(width)}  ${does}`);
+  return [
+    `chasqui ${version} runs language models on this machine, behind the interfaces of`,
+    'OpenAI and Anthropic. Say what it should do:',
+    '',
+    ...lines,
+    '',
+    'A server says where it is and how to try it. Stop it by Ctrl-C.',
+    `All commands: ${call} --help. One of them: ${call} serve --help.`,
+  ].join('\n');
+}
+
+/** What people type to call chasqui: npx says in the environment that it was used. */
+export function ownCall(environment: NodeJS.ProcessEnv = process.env): string {
+  return environment.npm_command === 'exec' ? 'npx chasqui' : 'chasqui';
+}

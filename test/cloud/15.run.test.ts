@@ -1,4 +1,7 @@
 // An app for as long as a command runs, and nothing of it after that.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
@@ -19,8 +22,8 @@ interface Started {
   pids: number[];
 }
 
-async function started(): Promise<Started> {
-  const child = startChild('ts/cli.ts', ['run', `${writeScript(SCRIPT)}::chat`, '--json']);
+async function started(variables: NodeJS.ProcessEnv = {}): Promise<Started> {
+  const child = startChild('ts/cli.ts', ['run', `${writeScript(SCRIPT)}::chat`, '--json'], variables);
   const [line] = await untilWritten(child, /^\{.*\}$/m);
   const { url, key } = JSON.parse(line) as { url: string; key: string };
   // The request waits until the runner is ready.
@@ -47,6 +50,29 @@ test('when it is killed, its runners end as well', async () => {
   child.process.kill('SIGKILL');
   await child.exited;
   await until(() => pids.every((pid) => !isAlive(pid)), 'the end of all its processes');
+});
+
+test('the folder of one that was killed is removed by the next one, that of one that runs is not', async () => {
+  const tmp = fs.mkdtempSync(path.join(os.tmpdir(), 'ch-'));
+  const folders = () => fs.readdirSync(tmp).filter((name) => name.startsWith('chasqui-run-'));
+  const makeOld = (name: string) => fs.utimesSync(path.join(tmp, name), 0, 0);
+  const killed = await started({ TMPDIR: tmp });
+  killed.child.process.kill('SIGKILL');
+  await killed.child.exited;
+  const [left = ''] = folders();
+  makeOld(left);
+  const second = await started({ TMPDIR: tmp });
+  const [running = '', ...more] = folders();
+  assert.equal(more, []);
+  assert.is.not(running, left);
+  makeOld(running);
+  const third = await started({ TMPDIR: tmp });
+  assert.ok(folders().includes(running));
+  assert.is(folders().length, 2);
+  for (const { child } of [second, third]) child.process.kill('SIGINT');
+  for (const { child } of [second, third]) assert.is((await child.exited).code, 0);
+  assert.equal(folders(), []);
+  fs.rmSync(tmp, { recursive: true, force: true });
 });
 
 test('for people it says the same in words that fit a terminal', async () => {

@@ -9,7 +9,7 @@ export interface Claim {
 
 /** `path`: of a socket that whoever works in the folder listens on. `listen` makes the server listen. */
 export async function claim(path: string, listen: (server: net.Server, path: string) => void): Promise<Claim> {
-  if (await isListening(path)) {
+  if (await isHeld(path)) {
     throw new ChasquiError('invalid_options', 'A cloud is running in this data folder already: stop it first.');
   }
   fs.rmSync(path, { force: true });
@@ -23,7 +23,8 @@ export async function claim(path: string, listen: (server: net.Server, path: str
   return { release: () => void server.close() };
 }
 
-function isListening(path: string): Promise<boolean> {
+/** Whether somebody is at work there. */
+export function isHeld(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.createConnection(path);
     socket.on('connect', () => {

@@ -11,6 +11,8 @@ export interface Places {
   readonly cloud: string;
   /** Sockets. */
   readonly run: string;
+  /** Who listens on this one is at work here. */
+  readonly lock: string;
   readonly logs: string;
   /** What was fetched. */
   readonly models: string;
@@ -27,11 +29,13 @@ const MAX_FOLDER = 70;
 
 export function placesIn(home: string): Places {
   const cloud = path.join(path.resolve(home), 'cloud');
-  const run = path.join(cloud, 'run');
+  const long = path.join(cloud, 'run');
+  const run = long.length <= MAX_FOLDER ? long : shortFolder(long);
   return {
     home: path.resolve(home),
     cloud,
-    run: run.length <= MAX_FOLDER ? run : shortFolder(run),
+    run,
+    lock: path.join(run, 'control.lock'),
     logs: path.join(cloud, 'logs'),
     models: path.join(path.resolve(home), 'models'),
     downloads: path.join(cloud, 'downloads'),

@@ -1,6 +1,5 @@
 /** `chasqui run app.ts::chat`: an app for as long as the command runs, in a small cloud of its own. */
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
 import type { LogCursor } from '../../cloud/apps/control.js';
@@ -15,6 +14,7 @@ import { addTableOptions, givenOptions } from '../table-options.js';
 import { withAuth } from './deploy.js';
 import { RUN_OPTIONS } from './option-table.js';
 import { CommandFailed, EXIT, ended, printJson, withHelp } from './outcome.js';
+import { makeRunFolder } from './run-folder.js';
 import { DEMO_MODEL, runnerCommand } from './runner-command.js';
 import { showSteps } from './until-active.js';
 
@@ -41,7 +41,7 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
   const files: FileMarks = reference.kind === 'file' ? { [reference.path]: await markOf(reference.path) } : {};
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
-  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-run-'));
+  const home = await makeRunFolder();
   const cloud = await startCloud({
     home,
     host: HOST,

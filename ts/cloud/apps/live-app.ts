@@ -44,7 +44,10 @@ export class LiveApp implements DeployedApp {
   restsUntil = 0;
   /** Why a runner that is wanted is not started. */
   waitsFor: string | null = null;
-  #crashes: number[] = [];
+  /** Runners that were started, and that crashed, since this process began. */
+  starts = 0;
+  crashes = 0;
+  #crashedAt: number[] = [];
   #tooFewSince: number | null = null;
   #tooManySince: number | null = null;
   readonly #listeners = new Set<() => void>();
@@ -132,14 +135,14 @@ export class LiveApp implements DeployedApp {
 
   /** Another runner is started later the more of them crashed lately. Returns how many did. */
   noteCrash(now: number): number {
-    this.#crashes = [...this.#crashes.filter((at) => now - at < CRASH_MEMORY_MS), now];
-    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashes.length - 1));
+    this.#crashedAt = [...this.#crashedAt.filter((at) => now - at < CRASH_MEMORY_MS), now];
+    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashedAt.length - 1));
     this.restsUntil = now + rest * (1 + Math.random() / 4);
-    return this.#crashes.length;
+    return this.#crashedAt.length;
   }
 
   forgetCrashes(): void {
-    this.#crashes = [];
+    this.#crashedAt = [];
     this.restsUntil = 0;
   }
 

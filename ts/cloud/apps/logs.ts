@@ -4,6 +4,9 @@ import path from 'node:path';
 import { lastWords } from '../../process/fork-script.js';
 
 const KEPT_LOGS = 20;
+/** A file that has grown larger is cut, and keeps what was written last. */
+const MAX_LOG_BYTES = 8 * 2 ** 20;
+const KEPT_BYTES = 2 ** 20;
 const TAIL_BYTES = 8192;
 const MAX_LINE = 300;
 
@@ -28,6 +31,18 @@ export function pruneLogs(folder: string, app: string): void {
   for (const { file } of logsOf(folder, app).slice(0, -KEPT_LOGS)) fs.rmSync(file, { force: true });
 }
 
+/**
+ * Keeps a runner that writes without end from filling the disk. What it writes in the moment of the cut may be lost: it
+ * has the file open, and what it writes is appended to whatever is there.
+ */
+export function boundLog(file: string): void {
+  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= MAX_LOG_BYTES) return;
+  const { text } = readLog(file, size - KEPT_BYTES, KEPT_BYTES);
+  fs.truncateSync(file);
+  fs.appendFileSync(file, text.slice(text.indexOf('\n') + 1));
+}
+
 /** Up to `maxBytes` from `offset` on, or the last of them when there is no offset; whole lines. */
 export function readLog(file: string, offset: number | null, maxBytes: number): { text: string; next: number } {
   let size: number;
@@ -36,7 +51,8 @@ export function readLog(file: string, offset: number | null, maxBytes: number): 
   } catch {
     return { text: '', next: offset ?? 0 };
   }
-  const from = offset ?? Math.max(0, size - maxBytes);
+  // A file that is shorter than what was read of it has been cut meanwhile.
+  const from = offset === null || offset > size ? Math.max(0, size - maxBytes) : offset;
   const buffer = Buffer.alloc(Math.max(0, Math.min(maxBytes, size - from)));
   const handle = fs.openSync(file, 'r');
   const read = fs.readSync(handle, buffer, 0, buffer.length, from);

@@ -10,11 +10,12 @@ import type { AppRow, RunnerRow, RunnerState } from './app-store.js';
 import { type Action, decide } from './decide.js';
 import { LiveApp, type Startable } from './live-app.js';
 import { LiveRunner, type RunnerEnd, type RunnerHooks } from './live-runner.js';
-import { lastLineOf, logFileOf, pruneLogs } from './logs.js';
+import { boundLog, lastLineOf, logFileOf, pruneLogs } from './logs.js';
 import { Rollouts } from './rollouts.js';
 import type { SupervisorParts } from './supervisor-parts.js';
 
 const TICK_MS = 1000;
+const BOUND_LOGS_MS = 5000;
 /** A runner that no control plane asks for is not kept for ever. */
 const ORPHAN_MS = 15 * 60_000;
 
@@ -22,6 +23,7 @@ export class Supervisor {
   readonly apps = new Map<string, LiveApp>();
   readonly rollouts: Rollouts;
   #timer: NodeJS.Timeout | undefined;
+  #logTimer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
   #stopped = false;
 
@@ -34,6 +36,7 @@ export class Supervisor {
   start(): void {
     for (const row of this.parts.store.apps()) this.#takeOver(row);
     this.#timer = setInterval(() => this.#look(), TICK_MS);
+    this.#logTimer = setInterval(() => this.#boundLogs(), BOUND_LOGS_MS);
     this.lookSoon();
   }
 
@@ -74,6 +77,7 @@ export class Supervisor {
   async stop({ keepRunners, graceMs }: { keepRunners: boolean; graceMs: number }): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    clearInterval(this.#logTimer);
     const all = [...this.apps.values()].flatMap((app) => [...app.runnersById.values()]);
     if (keepRunners) {
       for (const runner of all) runner.forget();
@@ -129,6 +133,12 @@ export class Supervisor {
     }
   }
 
+  #boundLogs(): void {
+    for (const app of this.apps.values()) {
+      for (const id of app.runnersById.keys()) boundLog(logFileOf(this.parts.logFolder, app.id, id));
+    }
+  }
+
   #startableOf(app: LiveApp, revision: number): Startable | null {
     if (app.rollout?.revision === revision) return app.rollout.startable;
     return app.active?.revision === revision ? app.active : null;
@@ -143,6 +153,7 @@ export class Supervisor {
     pruneLogs(logFolder, app.id);
     const runner = new LiveRunner({ id, revision, slots: manifest.slots, bytes, startMs, drainMs }, this.#hooks(app));
     app.runnersById.set(id, runner);
+    app.starts += 1;
     const { model, mmproj, draftModel } = weights;
     const options = { ...manifest.options, ...(mmproj && { mmproj }), ...(draftModel && { draftModel }) };
     runner.process = RunnerProcess.start(
@@ -179,6 +190,7 @@ export class Supervisor {
   #onRunnerEnd(app: LiveApp, runner: LiveRunner, { state, reason, isPermanent }: RunnerEnd): void {
     const { id, facts } = runner;
     app.runnersById.delete(id);
+    if (state === 'CRASHED') app.crashes += 1;
     this.parts.store.setRunner(app.row, id, facts.revision, state, reason);
     this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
     this.rollouts.onRunnerEnd(app, facts.revision, state === 'CRASHED' ? { reason, isPermanent } : null);

@@ -1,0 +1,54 @@
+// What runners write: files that are cut when they grow too large, and readers who were in the middle of them.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { boundLog, readLog } from '../../../../ts/cloud/apps/logs.js';
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-logs-'));
+const test = suite('cloud: logs');
+
+test.after(() => fs.rmSync(folder, { recursive: true }));
+
+const MIB = 2 ** 20;
+const lineOf = (number: number) => `${String(number).padStart(98, ' ')}\n`;
+
+function write(name: string, lines: number): { file: string; log: number } {
+  const file = path.join(folder, name);
+  const log = fs.openSync(file, 'a');
+  fs.writeSync(log, Array.from({ length: lines }, (_, number) => lineOf(number)).join(''));
+  return { file, log };
+}
+
+test('a file that grew too large keeps its last lines, and its writer goes on behind them', () => {
+  const lines = Math.ceil((9 * MIB) / 99);
+  const { file, log } = write('large.log', lines);
+  boundLog(file);
+  fs.writeSync(log, 'more\n');
+  fs.closeSync(log);
+  const kept = fs.readFileSync(file, 'utf8').split('\n');
+  assert.ok(fs.statSync(file).size <= MIB + 5);
+  assert.ok(kept.length > 10_000);
+  assert.equal(kept.splice(-3), [lineOf(lines - 1).slice(0, -1), 'more', '']);
+  assert.ok(kept.every((line) => line.length === 98));
+});
+
+test('one that has not grown too large stays as it is, and one that is not there is no problem', () => {
+  const { file, log } = write('small.log', 1000);
+  fs.closeSync(log);
+  boundLog(file);
+  assert.is(fs.statSync(file).size, 99_000);
+  boundLog(path.join(folder, 'absent.log'));
+});
+
+test('who has read more than there is now goes on with the last lines', () => {
+  const { file, log } = write('cut.log', 10);
+  fs.closeSync(log);
+  const { text, next } = readLog(file, 5000, 198);
+  assert.is(text, lineOf(8) + lineOf(9));
+  assert.is(next, 990);
+  assert.equal(readLog(file, next, 200), { text: '', next: 990 });
+});
+
+test.run();

@@ -62,6 +62,28 @@ test('two apps that want the same file fetch it once', async () => {
   assert.is(hub.sentBytes() - before, fs.statSync(demoModelPath).size);
 });
 
+test('the secret HF_TOKEN of an app opens models that are not for everybody, and for no other app', async () => {
+  const repo = 'ada/gated-GGUF';
+  const bytes = fs.readFileSync(demoModelPath);
+  hub.put(repo, {
+    ...{ files: { [FILE]: bytes }, gguf: { architecture: 'llama' } },
+    ...{ private: true, tokens: ['hf_mine'] },
+  });
+  const options = { model: `hf:${repo}:Q4_K_M`, alias: 'demo', scale: { keepAlive: '100ms' } };
+  const without = await cloud.deploy('without', options);
+  await cloud.untilRevision('without', without.revision, 'failed');
+  await cloud.client.put('/secrets/me/HF_TOKEN', { value: 'hf_mine' });
+  await cloud.deployed('with', { ...options, secrets: ['HF_TOKEN'] });
+  assert.is((await cloud.post('with', { model: 'demo', max_tokens: 2 })).status, 200);
+  assert.ok(hub.seen.some(({ authorization }) => authorization === 'Bearer hf_mine'));
+  const again = await cloud.deploy('without', { ...options, slots: 2 });
+  await cloud.untilRevision('without', again.revision, 'failed');
+  await cloud.client.put('/secrets/me/HF_TOKEN', { value: 'two words' });
+  const spoilt = await cloud.deploy('with', { ...options, slots: 3, secrets: ['HF_TOKEN'] });
+  await cloud.untilRevision('with', spoilt.revision, 'failed');
+  assert.match((await cloud.status('with')).revisions.at(-1)?.reason ?? '', /HF_TOKEN/);
+});
+
 test('a model that the hub does not have is a failure at once, and requests hear of it', async () => {
   const { revision } = await cloud.deploy('none', { model: 'hf:ada/nothing-GGUF' });
   await cloud.untilRevision('none', revision, 'failed');

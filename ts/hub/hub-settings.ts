@@ -38,7 +38,7 @@ export function checkEndpoint(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-function checkToken(token: string): void {
+export function checkToken(token: string): void {
   if (/^[\x21-\x7e]+$/.test(token) && token.length <= MAX_TOKEN_LENGTH) return;
   throw new ChasquiError(
     'invalid_options',

@@ -1,12 +1,15 @@
 /** Models of a hub: downloads that go on where they were after a restart, into the cache that other programs share. */
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import { type DownloadJob, Downloads } from '../../hub/downloads.js';
 import { HubClient } from '../../hub/hub-client.js';
-import type { HubSettings } from '../../hub/hub-settings.js';
+import { checkToken, type HubSettings } from '../../hub/hub-settings.js';
 
 export class HubWeights {
-  #downloads: Promise<Downloads> | null = null;
+  /** By the token that the hub is asked with: what one may have is not for the others. */
+  readonly #downloads = new Map<string | null, Promise<Downloads>>();
 
   /** `folder`: where the list of downloads is kept, and what has come of them. */
   constructor(
@@ -14,10 +17,12 @@ export class HubWeights {
     private readonly folder: string,
   ) {}
 
-  /** Returns the path of the model's first file. What was downloaded before is taken without asking the hub. */
-  async fetch(name: string, tell: (fraction: number) => void): Promise<string> {
-    this.#downloads ??= this.#open();
-    const downloads = await this.#downloads;
+  /**
+   * Returns the path of the model's first file. What was downloaded before with the same token is taken without asking
+   * the hub. Without a token of its own, the app's request goes with that of the cloud, if it has one.
+   */
+  async fetch(name: string, ownToken: string | null, tell: (fraction: number) => void): Promise<string> {
+    const downloads = await this.#downloadsWith(ownToken);
     const done = downloads.list().find((job) => sameName(job.model, name) && isThere(job));
     if (done?.path != null) return done.path;
     const job = await downloads.start(name);
@@ -34,19 +39,26 @@ export class HubWeights {
   }
 
   async close(): Promise<void> {
-    const downloads = await this.#downloads?.catch(() => null);
-    await downloads?.close();
+    for (const opening of this.#downloads.values()) await (await opening.catch(() => null))?.close();
   }
 
-  #open(): Promise<Downloads> {
+  #downloadsWith(ownToken: string | null): Promise<Downloads> {
+    const known = this.#downloads.get(ownToken);
+    if (known !== undefined) return known;
+    if (ownToken !== null) checkToken(ownToken);
     const { endpoint, token, cacheFolder } = this.settings;
-    const opening = Downloads.open({ client: new HubClient({ endpoint, token }), cacheFolder, folder: this.folder });
+    const client = new HubClient({ endpoint, token: ownToken ?? token });
+    const opening = Downloads.open({ client, cacheFolder, folder: folderOf(this.folder, ownToken) });
+    this.#downloads.set(ownToken, opening);
     // The next one who asks tries again.
-    opening.catch(() => {
-      this.#downloads = null;
-    });
+    opening.catch(() => this.#downloads.delete(ownToken));
     return opening;
   }
+}
+
+function folderOf(folder: string, token: string | null): string {
+  if (token === null) return folder;
+  return path.join(folder, createHash('sha256').update(token).digest('hex').slice(0, 16));
 }
 
 /** A name without a quantisation is that of whichever was chosen before. */

@@ -13,10 +13,12 @@ import type { LiveApp, Rollout, Startable } from './live-app.js';
 import type { SupervisorParts } from './supervisor-parts.js';
 import type { FileMarks, Weights } from './weights.js';
 
-type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'onEvent'>;
+type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'onEvent'>;
 
 /** So many crashes of a new revision, within the time that crashes are remembered, and the app goes back. */
 const MAX_CRASHES = 3;
+/** A secret of this name lets an app have models of a hub that are not for everybody. */
+const HUB_TOKEN = 'HF_TOKEN';
 const ON_ITS_WAY: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
 
 export class Rollouts {
@@ -177,7 +179,9 @@ export class Rollouts {
   ): Promise<Startable> {
     const row = this.parts.store.revision(app.id, revision);
     const marks = JSON.parse(row?.files ?? '{}') as FileMarks;
-    const weights = await this.parts.weights.fetch(manifest, marks, (what, fraction) => {
+    const isToken = manifest.secrets.includes(HUB_TOKEN);
+    const token = (isToken ? this.parts.secrets(app.org, [HUB_TOKEN])[HUB_TOKEN] : undefined) ?? null;
+    const weights = await this.parts.weights.fetch(manifest, marks, token, (what, fraction) => {
       onProgress(`${what} ${Math.floor(fraction * 100)} %`);
     });
     const bytes = manifest.memoryBytes ?? estimateOf(weights, manifest);

@@ -38,16 +38,17 @@ export class WeightStore {
   ) {}
 
   /**
-   * `onProgress` is told what is done, such as `fetching weights`, and how much of it.
+   * `hubToken` is the app's own. `onProgress` is told what is done, such as `fetching weights`, and how much of it.
    * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`
    */
   async fetch(
     manifest: Manifest,
     marks: FileMarks,
+    hubToken: string | null,
     onProgress: (what: string, fraction: number) => void,
   ): Promise<Weights> {
     const one = (reference: ModelReference | null) =>
-      reference === null ? Promise.resolve(null) : this.#file(reference, marks, onProgress);
+      reference === null ? Promise.resolve(null) : this.#file(reference, marks, hubToken, onProgress);
     const model = (await one(manifest.model)) as string;
     return { model, mmproj: await one(manifest.mmproj), draftModel: await one(manifest.draftModel) };
   }
@@ -55,6 +56,7 @@ export class WeightStore {
   #file(
     reference: ModelReference,
     marks: FileMarks,
+    hubToken: string | null,
     onProgress: (what: string, fraction: number) => void,
   ): Promise<string> {
     switch (reference.kind) {
@@ -73,7 +75,7 @@ export class WeightStore {
       case 'hub': {
         const name = [reference.repository, ...(reference.variant === null ? [] : [reference.variant])].join(':');
         const watch = (fraction: number) => onProgress('fetching weights', fraction);
-        return this.#once(`hf:${name}`, watch, (tell) => this.hub.fetch(name, tell));
+        return this.#once(`hf:${name} ${hubToken}`, watch, (tell) => this.hub.fetch(name, hubToken, tell));
       }
     }
   }

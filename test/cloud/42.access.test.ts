@@ -60,15 +60,7 @@ test('nobody learns which apps exist: the 401 of an app is that of one that does
   const gateway = await twoApps();
   gateway.keys.set('other', cloudKey({ org: 'globex' }));
   gateway.keys.set('mail', cloudKey({ app: 'mail' }));
-  gateway.keys.set('reader', cloudKey({ scopes: ['read', 'deploy', 'admin'] }));
-  for (const headers of [
-    {},
-    secret('wrong'),
-    secret('other'),
-    secret('mail'),
-    secret('reader'),
-    { authorization: 'Bearer x' },
-  ]) {
+  for (const headers of [{}, secret('wrong'), secret('other'), secret('mail'), { authorization: 'Bearer x' }]) {
     const replies = [];
     for (const path of ['/acme/chat/v1/models', '/acme/absent/v1/models', '/acme/chat/status', '/acme/chat/nothing']) {
       const reply = await fetch(`${gateway.url}${path}`, { headers: headers as Record<string, string> });
@@ -79,6 +71,22 @@ test('nobody learns which apps exist: the 401 of an app is that of one that does
     assert.is(replies[0]?.status, 401);
     for (const reply of replies) assert.equal(reply, replies[0]);
   }
+});
+
+test('a key that is not for calls is told so, the same for an app that does not exist', async () => {
+  const gateway = await twoApps();
+  gateway.keys.set('reader', cloudKey({ id: 'k7', scopes: ['read', 'deploy', 'admin'] }));
+  const texts = new Set<string>();
+  for (const app of ['chat', 'absent']) {
+    const reply = await postChat(gateway, {}, { path: `/acme/${app}/v1/chat/completions`, headers: secret('reader') });
+    assert.is(reply.status, 403);
+    texts.add(await reply.text());
+  }
+  assert.is(texts.size, 1);
+  assert.match([...texts][0] ?? '', /"permission_denied".*|k7 lacks the scope `call`.*read, deploy, admin/);
+  const open = await postChat(gateway, {}, { path: '/acme/open/v1/chat/completions', headers: secret('reader') });
+  assert.is(open.status, 200);
+  assert.is((await postChat(gateway, {}, { path: '/other/chat/status', headers: secret('reader') })).status, 401);
 });
 
 test('the key of an organisation is told that it has no such app', async () => {

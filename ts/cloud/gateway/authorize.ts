@@ -11,10 +11,11 @@ export interface Grant {
 }
 
 /**
- * A caller learns that an app exists only if it is public or the key opens it: everything else gets the same 401. The
- * owner of a whole organisation's key is told when an app's name is misspelt.
+ * A caller learns that an app exists only if it is public or the key opens it: everything else gets the same 401, or 403
+ * where the key is for this address and not for calls. The owner of a whole organisation's key is told when an app's name
+ * is misspelt.
  *
- * @throws {ChasquiError} `invalid_api_key`, `unknown_url`
+ * @throws {ChasquiError} `invalid_api_key`, `permission_denied`, `unknown_url`
  */
 export function authorize(
   { directory, keys }: { directory: AppDirectory; keys: KeyRing },
@@ -26,13 +27,25 @@ export function authorize(
   const key = text !== undefined && known !== null && opens(known, org, name) ? { text, known } : null;
   const app = directory.find(org, name);
   if (app !== null && (app.auth === 'public' || key !== null)) return { app, key };
+  if (known !== null && reaches(known, org, name) && key === null) throw lacksCall(known);
   if (key === null) throw new ChasquiError('invalid_api_key', `${problemWith(authorization)} ${ADVICE}`);
   throw new ChasquiError('unknown_url', `The organisation ${org} has no app called ${name}.`);
 }
 
 /** Whether a key may call an app. */
 export function opens(key: CloudKey, org: string, app: string): boolean {
-  return key.scopes.includes('call') && (key.org === null || key.org === org) && (key.app === null || key.app === app);
+  return key.scopes.includes('call') && reaches(key, org, app);
+}
+
+function reaches(key: CloudKey, org: string, app: string): boolean {
+  return (key.org === null || key.org === org) && (key.app === null || key.app === app);
+}
+
+function lacksCall({ id, scopes }: CloudKey): ChasquiError {
+  return new ChasquiError(
+    'permission_denied',
+    `The key ${id} lacks the scope \`call\`, which requests to an app need; it has ${scopes.join(', ')}.`,
+  );
 }
 
 const ADVICE =

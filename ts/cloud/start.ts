@@ -17,6 +17,7 @@ import { AppStore } from './apps/app-store.js';
 import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
+import { measure } from './apps/measure.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
@@ -25,6 +26,9 @@ import { createFrontServer } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
 import { endConnections } from './gateway/idle-connections.js';
 import { refusePlainPublicListen } from './gateway/public-listen.js';
+import type { UsageSink } from './gateway/usage.js';
+import { CloudMetrics } from './metrics/cloud-metrics.js';
+import { metricsRoute } from './metrics/route.js';
 import { claim } from './one-at-a-time.js';
 import { type LocalAddress, makePlaces, type Places, placesIn } from './places.js';
 import type { RunnerCommand } from './runners/runner-process.js';
@@ -84,7 +88,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   refusePlainPublicListen({ host, hasCertificate: certificate !== undefined, trustProxy, insecure });
   const places = placesIn(settings.home);
   makePlaces(places);
-  const held = await claim(`${places.run}/control.lock`, (server, path) => server.listen(path));
+  const held = await claim(places.lock, (server, path) => server.listen(path));
   const database = openDatabase(places.cloud);
   const parts = assemble(settings, places, database);
   const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
@@ -109,6 +113,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     await endConnections(front, UNREAD_GRACE_MS);
     await supervisor.stop({ keepRunners, graceMs: drainMs });
     await parts.hub.close();
+    parts.metrics.close();
     accounts.close();
     fs.rmSync(places.address, { force: true });
     database.close();
@@ -144,24 +149,35 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
     logFolder: places.logs,
     publicUrl: () => publicUrl.value,
   });
+  const metrics = new CloudMetrics(() => measure(supervisor));
+  const sink: UsageSink = {
+    add: (use) => {
+      usage.add(use);
+      metrics.add(use);
+    },
+  };
   const gateway = new Gateway(
-    { directory: supervisor, keys: ring, usage },
+    { directory: supervisor, keys: ring, usage: sink },
     { ...(onError && { onError: (error: unknown) => onError(error) }) },
   );
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
   const api = buildApi(settings);
   const uploads = new ModelUploads(places.uploads);
+  metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });
   accountsRoutes(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   dashboardRoutes(api, {
     accounts,
-    apps: new LiveApps({ supervisor, store, control, logFolder: places.logs }),
+    apps: new LiveApps({
+      ...{ supervisor, store, control, logFolder: places.logs },
+      runningAt: (app, runner) => gateway.runningAt(app, runner),
+    }),
     publicUrl: () => publicUrl.value,
     onServerError: (error) => onError?.(error),
   });
-  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub };
+  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub, metrics };
 }
 
 /** A link for who forgot the password: only those ask who can read this machine's files, or manage everything. */

@@ -39,6 +39,8 @@ export interface LiveAppsParts {
   readonly store: AppStore;
   readonly control: AppControl;
   readonly logFolder: string;
+  /** How many requests a runner has. */
+  readonly runningAt: (app: string, runner: string) => number;
 }
 
 export class LiveApps implements AppsView {
@@ -111,8 +113,7 @@ export class LiveApps implements AppsView {
   }
 
   #runner(app: LiveApp, { id, facts, state, process, progress }: LiveRunner): RunnerSummary {
-    const isAlone = app.runnersById.size === 1;
-    const running = isAlone ? app.demand.running : 0;
+    const running = this.parts.runningAt(app.id, id);
     const word = state === 'READY' ? (running > 0 ? 'busy' : 'idle') : state.toLowerCase();
     const isStarting = state === 'LOADING' || state === 'WARMING';
     const row = this.parts.store.runners(app.id).find((each) => each.id === id);

@@ -44,6 +44,8 @@ export class Exchange {
   /** How often a part of the completion came: at most as often as it has tokens. */
   #parts = 0;
   #sentBytes = 0;
+  #waitedMs: number | null = null;
+  #firstByteMs: number | null = null;
 
   constructor(context: GatewayContext, arrival: Arrival, app: AppParts) {
     this.#context = context;
@@ -136,7 +138,10 @@ export class Exchange {
     };
     try {
       const onPart = (): void => {
-        if (this.#parts === 0) this.#route?.begun();
+        if (this.#parts === 0) {
+          this.#route?.begun();
+          this.#firstByteMs = performance.now() - this.#startedAt;
+        }
         this.#parts += 1;
       };
       const isFirst = avoid === undefined;
@@ -167,6 +172,7 @@ export class Exchange {
   }
 
   #describe({ runner, coldStartMs, queueMs }: Place): void {
+    this.#waitedMs = (this.#waitedMs ?? 0) + coldStartMs + queueMs;
     this.#reply.setHeader('x-chasqui-runner', runner.id);
     this.#reply.setHeader('x-chasqui-queue-ms', String(queueMs));
     if (coldStartMs > 0) this.#reply.setHeader('x-chasqui-cold-start-ms', String(coldStartMs));
@@ -193,6 +199,8 @@ export class Exchange {
       ...counts,
       status,
       ms: Math.round(performance.now() - this.#startedAt),
+      waitedMs: this.#waitedMs,
+      firstByteMs: this.#firstByteMs,
     });
   }
 

@@ -50,6 +50,11 @@ export class Gateway {
     }
   }
 
+  /** How many requests a runner has. */
+  runningAt(app: string, runner: string): number {
+    return this.#rooms.get(app)?.runningAt(runner) ?? 0;
+  }
+
   /**
    * Lets running requests go on for `drainMs`, then ends them with an error, and resolves. Requests that come meanwhile
    * are refused.

@@ -18,7 +18,15 @@ export interface RequestUsage {
   readonly ms: number;
 }
 
+/** The same, for who watches how fast requests are served. */
+export interface TimedUsage extends RequestUsage {
+  /** How long it waited for a place at a runner; null when it got none. */
+  readonly waitedMs: number | null;
+  /** When the first byte of the completion came, after `at`; null when none did. */
+  readonly firstByteMs: number | null;
+}
+
 export interface UsageSink {
   /** Called once for every request that was let in. It must not throw. */
-  add(use: RequestUsage): void;
+  add(use: TimedUsage): void;
 }

@@ -66,6 +66,10 @@ export class WaitingRoom {
     return this.#waiters.size;
   }
 
+  runningAt(runner: string): number {
+    return this.#running.get(runner) ?? 0;
+  }
+
   /** Whether anything waits for a runner, a wake-up call included. */
   get isAwaited(): boolean {
     return this.#waiters.size > 0 || this.#wakeTimer !== null;
@@ -178,7 +182,7 @@ export class WaitingRoom {
   /** Whoever waits longest leaves another runner's line for one that has slots free and no line. */
   #giveWork(runner: RunnerAddress): void {
     for (const waiter of [...this.#waiters]) {
-      if (this.#count(runner.id) >= runner.slots) return;
+      if (this.runningAt(runner.id) >= runner.slots) return;
       if (waiter.avoid === runner.id) continue;
       this.#settle(waiter, this.#choose(waiter, [runner]) ?? runner);
     }
@@ -196,15 +200,11 @@ export class WaitingRoom {
 
   #choose({ choose = leastActive }: Entry, runners: readonly RunnerAddress[]): RunnerAddress | null {
     if (runners.length === 0) return null;
-    return choose(runners, (id) => this.#count(id) + this.#waiting(id));
+    return choose(runners, (id) => this.runningAt(id) + this.#waiting(id));
   }
 
   #hasPlace({ id, slots }: RunnerAddress): boolean {
-    return this.#count(id) < REQUESTS_PER_SLOT * slots;
-  }
-
-  #count(id: string): number {
-    return this.#running.get(id) ?? 0;
+    return this.runningAt(id) < REQUESTS_PER_SLOT * slots;
   }
 
   #waiting(id: string): number {
@@ -228,7 +228,7 @@ export class WaitingRoom {
   }
 
   #change(id: string, change: number): void {
-    const count = this.#count(id) + change;
+    const count = this.runningAt(id) + change;
     if (count === 0) this.#running.delete(id);
     else this.#running.set(id, count);
     this.#runningTotal += change;

@@ -1,5 +1,4 @@
 // The gateway's own TLS: by certificate files that may change while it runs; and where it may listen without.
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,6 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Certificate } from '../../ts/cloud/gateway/certificate.js';
 import { isLoopback, refusePlainPublicListen } from '../../ts/cloud/gateway/public-listen.js';
+import { makeCertificate } from '../support/certificate.js';
 import { closeGateways, KEY, startGateway, startRunner, TestDeployment } from '../support/gateway.js';
 import { until } from '../support/until.js';
 
@@ -17,15 +17,7 @@ const test = suite('cloud: TLS');
 test.after.each(closeGateways);
 test.after(() => rmSync(folder, { recursive: true }));
 
-function makeCertificate(name: string): { cert: string; key: string } {
-  const [cert, key] = [path.join(folder, `${name}.crt`), path.join(folder, `${name}.key`)];
-  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const options = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  execFileSync('openssl', ['req', ...options, '-out', cert, '-keyout', key, ...subject], { stdio: 'ignore' });
-  return { cert, key };
-}
-
-const [first, second] = [makeCertificate('first'), makeCertificate('second')];
+const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')];
 
 /** Sends a request over TLS. Returns the name in the certificate, and the reply. */
 function ask(port: number): Promise<{ name: string; reply: string }> {

@@ -326,6 +326,8 @@ bool Engine::decode(const Plan& plan) {
         set_sampling_share(took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
+        counts_.step_ms += took.count();
+        tell_progress(plan);
         return true;
     } catch (const Error& error) {
         for (const PlanRow& row : plan.rows) fail(row.sequence, {error.code(), error.what()});
@@ -333,6 +335,15 @@ bool Engine::decode(const Plan& plan) {
         for (const PlanRow& row : plan.rows) fail(row.sequence, {ErrorCode::decode_failed, error.what()});
     }
     return false;
+}
+
+// Of prompts that take further steps: a sequence whose prompt is complete tells so by its first token.
+void Engine::tell_progress(const Plan& plan) {
+    for (const PlanRow& row : plan.rows) {
+        const Sequence& sequence = *row.sequence;
+        if (sequence.n_sampled() > 0 || sequence.n_pending() == 0) continue;
+        outbox_.add_progress(sequence.id(), sequence.n_computed);
+    }
 }
 
 void Engine::end(Sequence* sequence, bool cells_invalid) {
@@ -354,6 +365,7 @@ void Engine::count() {
     EngineStats stats     = counts_;
     stats.active          = scheduler_.n_running();
     stats.queued          = scheduler_.n_waiting();
+    stats.preemptions     = scheduler_.n_preemptions();
     stats.kv_cells_total  = static_cast<uint64_t>(context_length_) * n_slots_;
     stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
     stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;

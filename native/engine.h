@@ -63,6 +63,8 @@ struct EngineStats {
     uint64_t prompt_tokens = 0, completion_tokens = 0;
     uint64_t drafted_tokens = 0, accepted_tokens = 0;
     uint64_t decode_steps   = 0;
+    double   step_ms        = 0;  // of all of these steps
+    uint64_t preemptions    = 0;  // a sequence lost its slot to another one
     uint64_t images_encoded = 0;
     uint64_t sampled_aside  = 0;  // tokens that the slow sampler sampled (slow-sampler.h)
     double   step_age_ms    = 0;  // since the running step began; 0: none is running
@@ -155,6 +157,7 @@ private:
     void         resume_encoder(Clock::time_point step_started);
     void         place(Plan& plan);
     bool         decode(const Plan& plan);
+    void         tell_progress(const Plan& plan);
     void         set_sampling_share(double milliseconds);
     void         sample(const Plan& plan);
     void         sample_row(const PlanRow& row, size_t plan_row, RowOutcome& outcome);

@@ -49,7 +49,8 @@ struct Failure {
 //   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, one after another)
 //   finishes  │                             │ {...}                       │ ...     (one per record with the flag)
 struct EventBatch {
-    enum Flag : uint32_t { has_finish = 1, has_logprobs = 2, has_failure = 4 };
+    // `is_progress`: no token, but how many of the prompt's tokens are computed, in its place.
+    enum Flag : uint32_t { has_finish = 1, has_logprobs = 2, has_failure = 4, is_progress = 8 };
 
     struct Record {
         uint32_t job_id;

@@ -31,6 +31,10 @@ void Outbox::add_failure(uint32_t job_id, Failure failure) {
     step_.failures.push_back(std::move(failure));
 }
 
+void Outbox::add_progress(uint32_t job_id, size_t n_computed) {
+    step_.records.push_back({job_id, static_cast<TokenId>(n_computed), 0, EventBatch::is_progress});
+}
+
 void Outbox::publish() {
     if (step_.empty()) return;
     bool is_first;

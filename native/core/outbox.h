@@ -3,6 +3,7 @@
 
 #include "event.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -26,6 +27,8 @@ public:
     void add_token(uint32_t job_id, TokenId token, const std::string& text, std::optional<Logprobs> logprobs,
                    std::optional<Finish> finish);
     void add_failure(uint32_t job_id, Failure failure);
+    // `n_computed` tokens of the job's prompt are computed, and others are not yet.
+    void add_progress(uint32_t job_id, size_t n_computed);
     void publish();
 
     // Takes everything that was published since the last call.

@@ -158,6 +158,7 @@ Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now,
 void Scheduler::preempt(Sequence& victim) {
     cache_.release(victim.slot, victim.tokens, victim.n_computed);
     victim.preempt();
+    ++n_preemptions_;
     waiting_.splice(waiting_.begin(), running_, position_of(running_, &victim));
 }
 

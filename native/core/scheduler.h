@@ -4,6 +4,7 @@
 #include "prefix-cache.h"
 #include "sequence.h"
 
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <vector>
@@ -87,6 +88,8 @@ public:
     // Every sequence, running ones first.
     std::vector<Sequence*> all() const;
     const PrefixCache&     cache() const { return cache_; }
+    // How often a sequence lost its slot to another one.
+    uint64_t               n_preemptions() const { return n_preemptions_; }
 
 private:
     using Owned = std::list<std::unique_ptr<Sequence>>;
@@ -121,6 +124,7 @@ private:
     double           ms_per_decode_step_  = 0;
     double           ms_per_image_token_  = 0;
     bool             last_was_image_      = false;
+    uint64_t         n_preemptions_       = 0;
     AdapterSet        turn_;  // the adapters of the last step of text, and since when they have been in use
     Clock::time_point turn_began_;
 };

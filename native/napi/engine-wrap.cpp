@@ -363,6 +363,8 @@ Napi::Value EngineWrap::stats(const Napi::CallbackInfo& call) {
     result.Set("draftedTokens", count(stats.drafted_tokens));
     result.Set("acceptedTokens", count(stats.accepted_tokens));
     result.Set("decodeSteps", count(stats.decode_steps));
+    result.Set("stepMs", stats.step_ms);
+    result.Set("preemptions", count(stats.preemptions));
     result.Set("imagesEncoded", count(stats.images_encoded));
     result.Set("sampledAside", count(stats.sampled_aside));
     result.Set("stepAgeMs", stats.step_age_ms);

@@ -26,6 +26,10 @@ interface Row {
   id: string;
   state: string;
   client: string;
+  model: string | null;
+  requested: string | null;
+  prefill: number;
+  promptTokens: number;
   completionTokens: number;
   tokensPerSecond: number | null;
   status: number | null;
@@ -60,6 +64,26 @@ watching('a request is seen from its beginning to its end, with what it took', a
   assert.is((await rows())[0]?.id, last.id);
   assert.is(last.id, reply.headers.get('x-request-id'));
 });
+
+watching(
+  'how far a long prompt is, and how long it is, is seen while it is computed; and the name that was asked for',
+  async () => {
+    // Steps of a few tokens, so that one of them ends before the prompt does.
+    await app.done('POST', '/api/v1/models/load', { model: MODEL, config: { batchSize: 64, contextSize: 2048 } });
+    const events = await app.watch();
+    const content = 'a story of many words '.repeat(250);
+    await (await ask({ model: 'a-nonsense-name', messages: [{ role: 'user', content }], max_tokens: 2 })).text();
+    const seen = (): Row[] => events.seen.flatMap(({ name, data }) => (name === 'request' ? [data] : []));
+    await until(() => seen().at(-1)?.state === 'done', 'its end');
+    events.close();
+    const last = seen().at(-1) as Row;
+    const within = seen().filter(({ prefill }) => prefill > 0 && prefill < 1);
+    assert.ok(within.length > 0, JSON.stringify(seen().map(({ state, prefill }) => [state, prefill])));
+    for (const row of within) assert.equal([row.state, row.promptTokens], ['prefill', last.promptTokens]);
+    assert.equal([last.prefill, last.model, last.requested], [1, MODEL, 'a-nonsense-name']);
+    assert.is((await rows())[0]?.requested, 'a-nonsense-name');
+  },
+);
 
 watching('a request that is cancelled ends with an error for its client, and is none that failed', async () => {
   const reply = await ask({ stream: true, max_tokens: 1900, ignore_eos: true });

@@ -41,7 +41,11 @@ described('it is valid, and has every call', async () => {
 
 /** Of the kinds that are used here. */
 function matches(schema: Record<string, unknown>, value: unknown, where: string): void {
-  if (Array.isArray(schema.anyOf)) {
+  if (Array.isArray(schema.type)) {
+    const kinds = schema.type.filter((type) => (type === 'null') === (value === null));
+    assert.ok(kinds.length > 0, `${where}: ${JSON.stringify(value)}`);
+    if (value !== null) matches({ ...schema, type: kinds[0] }, value, where);
+  } else if (Array.isArray(schema.anyOf)) {
     const fits = schema.anyOf.some((each) => {
       try {
         matches(each, value, where);

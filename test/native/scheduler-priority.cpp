@@ -53,6 +53,7 @@ const Test preempts("scheduler: a higher priority preempts the youngest of the l
     step(scheduler);
     expect(runs(scheduler, 1) && runs(scheduler, 3) && !runs(scheduler, 2), "2 gave way");
     expect(scheduler.find(2)->tokens == before, "and has kept its tokens");
+    expect_equal(scheduler.n_preemptions(), uint64_t{1});
     scheduler.remove(scheduler.find(1));
     step(scheduler);
     expect(runs(scheduler, 2), "2 runs again");

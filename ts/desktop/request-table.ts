@@ -139,7 +139,8 @@ export class RequestTable {
 }
 
 function toRow({ record, request, client, firstTokenAt }: Live): RequestRow {
-  const { arrival, model, promptTokens, cachedTokens, generatedTokens, firstTokenMs, durationMs, status } = record;
+  const { arrival, model, cachedTokens, generatedTokens, firstTokenMs, durationMs, status } = record;
+  const promptTokens = record.promptTokens || (record.prefill?.total ?? 0);
   return {
     id: arrival.id,
     at: record.arrivedAt,
@@ -147,7 +148,7 @@ function toRow({ record, request, client, firstTokenAt }: Live): RequestRow {
     model,
     requested: namedIn(request),
     state: stateOf(record),
-    prefill: firstTokenMs === null && generatedTokens === 0 ? 0 : 1,
+    prefill: prefillOf(record),
     promptTokens,
     cachedTokens,
     completionTokens: generatedTokens,
@@ -160,12 +161,19 @@ function toRow({ record, request, client, firstTokenAt }: Live): RequestRow {
   };
 }
 
-function stateOf({ durationMs, errorCode, model, firstTokenMs }: RequestRecord): RequestRow['state'] {
+/** In whole percents. */
+function prefillOf({ prefill, firstTokenMs }: RequestRecord): number {
+  if (firstTokenMs !== null) return 1;
+  return prefill === null ? 0 : Math.floor((100 * prefill.computed) / prefill.total) / 100;
+}
+
+function stateOf(record: RequestRecord): RequestRow['state'] {
+  const { durationMs, errorCode, model } = record;
   if (errorCode === 'client_closed_request' || errorCode === 'request_cancelled') return 'cancelled';
   if (errorCode !== null) return 'failed';
   if (durationMs !== null) return 'done';
   if (model === null) return 'waiting';
-  return firstTokenMs === null ? 'prefill' : 'decode';
+  return prefillOf(record) < 1 ? 'prefill' : 'decode';
 }
 
 /** The first token is the work of prefill. */

@@ -145,12 +145,20 @@ export interface Token {
   finish?: Finish;
 }
 
+/** How much of a prompt is computed, in tokens; what was found in the prefix cache is. */
+export interface Prefill {
+  computed: number;
+  total: number;
+}
+
 /**
  * The tokens of one job. Iterate it once. `break`, `return()` and the job's AbortSignal free the sequence within one
  * engine step. A failure rejects `next()` with a `ChasquiError`; an abort rejects it with the signal's reason.
  */
 export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
+  /** How far the prompt is at this moment; `null` before its length is known, and absent where nobody tells. */
+  readonly prefill?: Prefill | null;
   /**
    * Calls `take` with the same tokens, all that are ready at a time, within the engine's wake; resolves at the end. While
    * a promise that `take` returned is open, nothing more is brought. When it throws, or that promise rejects, the

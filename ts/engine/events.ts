@@ -19,6 +19,10 @@ export function deliver(
   for (let at = 0; at < count * FIELDS_PER_RECORD; at += FIELDS_PER_RECORD) {
     const textEnd = textAt + (records[at + 2] as number);
     const flags = records[at + 3] as number;
+    if (flags & RECORD_FLAGS.progress) {
+      streams.get(records[at] as number)?.progress(records[at + 1] as number);
+      continue;
+    }
     const token: Token = { id: records[at + 1] as number, text: text.slice(textAt, textEnd) };
     textAt = textEnd;
     if (flags & RECORD_FLAGS.logprobs) token.logprobs = extras[extraAt++] as NativeLogprobs;

@@ -184,6 +184,7 @@ export class Model implements Engine {
   async #submitWhenReady(id: number, stream: JobStream, job: Job, options: SubmitOptions): Promise<void> {
     refuseUnknownTokens(job, this.model.vocabularySize);
     const { prompt, constraints } = await this.#prepare(job, options);
+    stream.prepared(prompt.tokens.length);
     if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, job), constraints.pop() ?? null);
   }
 

@@ -1,5 +1,5 @@
 /** The tokens of a job that has to be started first, and perhaps once more: by whoever knows how. */
-import type { Token, TokenStream } from './engine.js';
+import type { Prefill, Token, TokenStream } from './engine.js';
 
 /**
  * Starts the job. `failure` is `undefined` the first time; then it is what the last start failed with before there was a
@@ -20,6 +20,8 @@ export class RelayedStream implements TokenStream {
   readonly #listener: RelayListener | undefined;
   readonly #whole: boolean;
   #source: Promise<TokenStream>;
+  /** The same, once it has started. */
+  #started: TokenStream | null = null;
   #begun = false;
   #left = false;
   #ended = false;
@@ -33,6 +35,10 @@ export class RelayedStream implements TokenStream {
     this.#whole = whole;
     this.#listener = listener;
     this.#source = this.#watched(start(undefined));
+  }
+
+  get prefill(): Prefill | null {
+    return this.#started?.prefill ?? null;
   }
 
   async next(): Promise<IteratorResult<Token>> {
@@ -111,7 +117,10 @@ export class RelayedStream implements TokenStream {
 
   /** A stream that is not read yet may fail all the same: whoever reads it later is told. */
   #watched(starting: Promise<TokenStream>): Promise<TokenStream> {
-    starting.catch(() => {});
+    starting.then(
+      (stream) => (this.#started = stream),
+      () => {},
+    );
     return starting;
   }
 }

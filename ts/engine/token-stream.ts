@@ -1,4 +1,4 @@
-import type { Finish, Token, TokenStream } from './engine.js';
+import type { Finish, Prefill, Token, TokenStream } from './engine.js';
 
 /** Who waits for tokens; told once, by one of these. */
 interface Reader {
@@ -32,6 +32,8 @@ export class JobStream implements TokenStream {
   #error: unknown;
   #reader: Reader | null = null;
   #paused = false;
+  #promptTokens = 0;
+  #computedTokens = 0;
   readonly #listener: StreamListener;
 
   constructor(listener: StreamListener) {
@@ -42,9 +44,24 @@ export class JobStream implements TokenStream {
     return this.#ended;
   }
 
+  get prefill(): Prefill | null {
+    return this.#promptTokens === 0 ? null : { computed: this.#computedTokens, total: this.#promptTokens };
+  }
+
+  /** The job has a prompt of so many tokens. */
+  prepared(promptTokens: number): void {
+    this.#promptTokens = promptTokens;
+  }
+
+  /** So many tokens of the prompt are computed. */
+  progress(computedTokens: number): void {
+    this.#computedTokens = computedTokens;
+  }
+
   /** Adds a token without waking the reader. */
   push(token: Token): void {
     if (this.#ended) return;
+    this.#computedTokens = this.#promptTokens;
     this.#ready.push(token);
     if (token.finish === undefined) {
       this.#watchBacklog();

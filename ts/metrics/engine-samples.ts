@@ -12,6 +12,8 @@ const NUMBERS: Partial<Record<MetricName, (stats: EngineStats) => number>> = {
   kv_cache_usage_perc: ({ kvCellsUsed, kvCellsTotal }) => (kvCellsTotal > 0 ? kvCellsUsed / kvCellsTotal : 0),
   engine_step_age_seconds: ({ stepAgeMs }) => stepAgeMs / 1000,
   engine_steps_total: ({ decodeSteps }) => decodeSteps,
+  engine_step_seconds_total: ({ stepMs }) => stepMs / 1000,
+  num_preemptions_total: ({ preemptions }) => preemptions,
   spec_decode_num_draft_tokens_total: ({ draftedTokens }) => draftedTokens,
   spec_decode_num_accepted_tokens_total: ({ acceptedTokens }) => acceptedTokens,
   images_encoded_total: ({ imagesEncoded }) => imagesEncoded,

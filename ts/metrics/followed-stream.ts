@@ -1,4 +1,4 @@
-import type { Finish, Token, TokenStream } from '../engine/engine.js';
+import type { Finish, Prefill, Token, TokenStream } from '../engine/engine.js';
 
 export interface Batch {
   tokens: number;
@@ -30,6 +30,10 @@ export class FollowedStream implements TokenStream {
     const result = await this.#stream.next();
     if (!result.done) this.#report([result.value]);
     return result;
+  }
+
+  get prefill(): Prefill | null {
+    return this.#stream.prefill ?? null;
   }
 
   return(): Promise<IteratorResult<Token>> {

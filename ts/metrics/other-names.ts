@@ -16,6 +16,7 @@ const VLLM: readonly MetricName[] = [
   'prompt_tokens_total',
   'generation_tokens_total',
   'request_success_total',
+  'num_preemptions_total',
   'time_to_first_token_seconds',
   'inter_token_latency_seconds',
   'request_time_per_output_token_seconds',

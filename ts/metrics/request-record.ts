@@ -1,5 +1,5 @@
 /** The measurements of one request. Its route and its streams update them; the log and the metrics read them. */
-import type { Finish, Timings, TokenStream } from '../engine/engine.js';
+import type { Finish, Prefill, Timings, TokenStream } from '../engine/engine.js';
 import type { ErrorCode } from '../errors.js';
 import { type Batch, FollowedStream } from './followed-stream.js';
 import type { Metrics } from './metrics.js';
@@ -52,6 +52,8 @@ export class RequestRecord {
   readonly #startedAt = performance.now();
   /** One number for each prompt. */
   readonly #cachedTokens: number[] = [];
+  /** The first stream of each prompt. */
+  #prompts: readonly TokenStream[] = [];
   #series: ModelSeries | null = null;
   #completions = 0;
 
@@ -72,6 +74,7 @@ export class RequestRecord {
     if (this.#keepsPrompt && prompt !== null) this.prompt = prompt.slice(0, MAX_PROMPT_LENGTH);
     this.#series = series;
     this.#completions = streams.length;
+    this.#prompts = streams.filter((_, index) => index % choicesPerPrompt === 0);
     return streams.map((stream, index) => {
       const promptIndex = Math.floor(index / choicesPerPrompt);
       return new FollowedStream(stream, (batch) => {
@@ -84,6 +87,14 @@ export class RequestRecord {
   /** How many of the prompts' tokens were found in the prefix cache. */
   get cachedTokens(): number {
     return this.#cachedTokens.reduce((sum, tokens) => sum + tokens, 0);
+  }
+
+  /** How far its prompts are, all of them together; `null` before they are tokenized, and where nobody tells. */
+  get prefill(): Prefill | null {
+    const parts = this.#prompts.flatMap(({ prefill }) => prefill ?? []);
+    if (parts.length === 0) return null;
+    const sum = (numberOf: (part: Prefill) => number) => parts.reduce((total, part) => total + numberOf(part), 0);
+    return { computed: sum(({ computed }) => computed), total: sum(({ total }) => total) };
   }
 
   /** Counts the tokens of texts that were embedded or ranked. */

@@ -1,5 +1,9 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
 
+import type { NativeStats } from './stats.js';
+
+export type { NativeStats } from './stats.js';
+
 /** The failures that native code reports, as plain objects on the way out and as `Error.code` when thrown. */
 export interface NativeFailure {
   code: string;
@@ -142,33 +146,6 @@ export interface NativeLogprobs extends NativeTokenLogprob {
   top: NativeTokenLogprob[];
 }
 
-export interface NativeStats {
-  /** Sequences that hold a slot: in prefill, decoding, or paused for a slow reader. */
-  active: number;
-  /** Jobs waiting for a slot. */
-  queued: number;
-  /** KV cells of active sequences. */
-  kvCellsUsed: number;
-  /** KV cells whose sequences are over, kept for prompts that begin alike; given up when room is needed. */
-  kvCellsCached: number;
-  kvCellsTotal: number;
-  /** These and the following count since the engine started. */
-  jobsFinished: number;
-  jobsCancelled: number;
-  promptTokens: number;
-  completionTokens: number;
-  draftedTokens: number;
-  acceptedTokens: number;
-  decodeSteps: number;
-  imagesEncoded: number;
-  /** Tokens of texts that vectors or scores were computed of. */
-  embeddedTokens: number;
-  /** Tokens whose grammar took longer than a step can wait. */
-  sampledAside: number;
-  /** Milliseconds since the step that is under way began; 0 where none is. Steps end within seconds. */
-  stepAgeMs: number;
-}
-
 /** What an answer may consist of, in GBNF, llama.cpp's notation. */
 export interface NativeGrammar {
   gbnf: string;
@@ -227,8 +204,11 @@ export interface NativeReplyParser {
 /** A compiled grammar; submitted once. */
 export type NativeConstraint = { readonly __constraint: unique symbol };
 
-/** Which extras a record has; in this order in `extras`. */
-export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4 } as const;
+/**
+ * Which extras a record has; in this order in `extras`. A record with `progress` has none, and is no token: it says how
+ * many of the prompt's tokens are computed, where another record has its token.
+ */
+export const RECORD_FLAGS = { logprobs: 2, finish: 1, failure: 4, progress: 8 } as const;
 /** job id, token id, length of the token's text in UTF-16 units, flags. */
 export const FIELDS_PER_RECORD = 4;
 

@@ -69,6 +69,14 @@ export function objectOf<Required extends Fields, Optional extends Fields = Reco
   return schema as JsonSchema as ObjectSchema<Required, Optional>;
 }
 
+/** The same, which has no other properties. */
+export function closedObjectOf<Required extends Fields, Optional extends Fields = Record<never, never>>(
+  required: Required,
+  optional: Optional = {} as Optional,
+): ObjectSchema<Required, Optional> {
+  return limited(objectOf(required, optional), { additionalProperties: false });
+}
+
 /** The fields that are named. Their type is that of all: what a mode leaves out is absent from its requests. */
 export function pickFields<F extends Fields>(fields: F, names: readonly string[]): F {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))) as F;

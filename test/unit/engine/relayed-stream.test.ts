@@ -209,4 +209,21 @@ test('a start that fails rejects whoever reads, and nobody else', async () => {
   assert.equal(log, [false, false, false]);
 });
 
+test('tells how far the prompt is where it was started last', async () => {
+  const { stream, open } = relayed();
+  const reading = stream.next();
+  assert.is(stream.prefill, null);
+  const first = await open();
+  first.prepared(10);
+  first.progress(4);
+  assert.equal(stream.prefill, { computed: 4, total: 10 });
+  first.fail(ended);
+  await turn();
+  const second = await open();
+  second.prepared(10);
+  assert.equal(stream.prefill, { computed: 0, total: 10 });
+  give(second, last('a'));
+  await reading;
+});
+
 test.run();

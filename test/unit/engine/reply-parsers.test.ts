@@ -5,7 +5,7 @@ import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 import { FakeParser } from '../../support/fake-parser.js';
 
 const FORMAT = { kind: 0, parser: '', generationPrompt: '', continues: false };
-const { finish, failure } = RECORD_FLAGS;
+const { finish, failure, progress } = RECORD_FLAGS;
 
 /** One wake: of each record the job, the token's text and the flags. */
 function read(parsers: ReplyParsers, records: readonly [job: number, text: string, flags: number][]) {
@@ -36,6 +36,12 @@ test('each job is parsed once for a wake, at the place of its last record', () =
       [2, { deltas: [{ reasoning: 'x' }] }],
     ],
   );
+});
+
+test('a record of progress is no token of a reply', () => {
+  const parsers = new ReplyParsers(() => new FakeParser());
+  parsers.add(1, FORMAT);
+  assert.equal([...(read(parsers, [[1, '', progress]]) ?? [])], []);
 });
 
 test('the last token brings what was held back, and how many tokens were reasoning', () => {

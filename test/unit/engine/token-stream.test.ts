@@ -1,7 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Token } from '../../../ts/engine/engine.js';
+import { deliver } from '../../../ts/engine/events.js';
 import { JobStream } from '../../../ts/engine/token-stream.js';
+import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 import { finishOf } from '../../support/fake-engine.js';
 
 const test = suite('unit: token stream');
@@ -37,6 +39,19 @@ test('tokens come one by one, those pushed between two reads included', async ()
   stream.flush();
   assert.is(await texts(stream), 'bcd');
   assert.equal(log, ['stop', 'ended']);
+});
+
+test('a prompt is as far as the engine has told, and complete with the first token', () => {
+  const { stream } = streamAndLog();
+  assert.is(stream.prefill, null);
+  stream.prepared(100);
+  assert.equal(stream.prefill, { computed: 0, total: 100 });
+  const streams = new Map([[7, stream]]);
+  const wake = (...records: number[][]) => deliver(streams, Int32Array.from(records.flat()), records.length, '', []);
+  wake([7, 64, 0, RECORD_FLAGS.progress], [8, 5, 0, RECORD_FLAGS.progress]);
+  assert.equal(stream.prefill, { computed: 64, total: 100 });
+  wake([7, 1, 0, 0]);
+  assert.equal(stream.prefill, { computed: 100, total: 100 });
 });
 
 test('batches are taken in the wake, as they were flushed', async () => {

@@ -19,7 +19,14 @@ function engineWith(id: string, stats: Partial<Awaited<ReturnType<FakeEngine['st
 test('tells what each engine tells', async () => {
   const metrics = new Metrics();
   const counts = { active: 3, queued: 2, kvCellsUsed: 25, kvCellsCached: 50, kvCellsTotal: 100, stepAgeMs: 1500 };
-  const first = engineWith('one', { ...counts, decodeSteps: 7, draftedTokens: 9, acceptedTokens: 8 });
+  const first = engineWith('one', {
+    ...counts,
+    decodeSteps: 7,
+    stepMs: 350,
+    preemptions: 2,
+    draftedTokens: 9,
+    acceptedTokens: 8,
+  });
   const second = engineWith('two', { active: 1, kvCellsTotal: 0 });
   metrics.watchEngines(() => [first, second]);
   const text = await read(metrics);
@@ -34,6 +41,8 @@ test('tells what each engine tells', async () => {
   );
   assert.is(one('engine_step_age_seconds'), 1.5);
   assert.is(one('engine_steps_total'), 7);
+  assert.is(one('engine_step_seconds_total'), 0.35);
+  assert.is(one('num_preemptions_total'), 2);
   assert.is(one('spec_decode_num_draft_tokens_total'), 9);
   assert.is(one('spec_decode_num_accepted_tokens_total'), 8);
   assert.is(text.value('chasqui_num_requests_running', { model_name: 'two' }), 1);

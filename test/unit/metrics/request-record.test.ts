@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Token } from '../../../ts/engine/engine.js';
+import type { Token, TokenStream } from '../../../ts/engine/engine.js';
 import { completeJob, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { Metrics } from '../../../ts/metrics/metrics.js';
 import { RequestRecord } from '../../../ts/metrics/request-record.js';
@@ -124,6 +124,19 @@ test('prompts are kept only where they are asked for, and not endlessly', () => 
     return record.prompt?.length ?? null;
   };
   assert.equal([follow(false), follow(true)], [null, 8192]);
+});
+
+test('the prefill of a request is that of its prompts, each of which counts once', () => {
+  const record = new RequestRecord(new Metrics(), ARRIVAL);
+  const parts = [
+    [64, 100],
+    [0, 100],
+    [50, 50],
+    [0, 50],
+  ].map(([computed = 0, total = 0]) => ({ prefill: { computed, total } }) as unknown as TokenStream);
+  assert.is(record.prefill, null);
+  record.follow('m', parts, { choicesPerPrompt: 2 });
+  assert.equal(record.prefill, { computed: 114, total: 150 });
 });
 
 test.run();

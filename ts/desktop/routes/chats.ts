@@ -1,6 +1,6 @@
 /** The history of chats. */
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { limited, objectOf, oneOf, string } from '../../schemas/json-schema.js';
 import type { Chat, ChatChange, ChatMessages } from '../api-types.js';
 import { fileName, toMarkdown } from '../chat-export.js';
 import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';
@@ -9,9 +9,9 @@ import type { DesktopApp } from './context.js';
 /** Room for some images in full size. */
 const BODIES = { bodyLimit: 48 * 2 ** 20, config: { imageLists: ['images'] } };
 
-const params = Type.Object({ id: Type.String({ maxLength: 64 }) });
-const searchQuery = Type.Object({ text: Type.String({ maxLength: 500, default: '' }) });
-const exportQuery = Type.Object({ format: Type.Enum(['md', 'json'], { default: 'md' }) });
+const params = objectOf({ id: limited(string, { maxLength: 64 }) });
+const searchQuery = objectOf({ text: limited(string, { maxLength: 500, default: '' }) });
+const exportQuery = objectOf({ format: limited(oneOf('md', 'json'), { default: 'md' }) });
 
 interface ById {
   Params: { id: string };

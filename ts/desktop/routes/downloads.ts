@@ -1,12 +1,12 @@
 /** Downloads from the hub. */
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import { ChasquiError } from '../../errors.js';
+import { arrayOf, limited, objectOf, string } from '../../schemas/json-schema.js';
 import type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from '../api-types.js';
 import { downloadBody, downloadJob, downloadReply, downloadStatus } from '../schemas/downloads.js';
 import type { DesktopApp } from './context.js';
 
-const params = Type.Object({ id: Type.String({ maxLength: 100 }) });
+const params = objectOf({ id: limited(string, { maxLength: 100 }) });
 const ACTIONS = ['pause', 'resume', 'cancel'] as const;
 
 interface ById {
@@ -22,7 +22,7 @@ export function downloadsRoutes(app: FastifyInstance, { hub }: DesktopApp): void
     return toReply(job, job.state === 'completed' ? 'already_downloaded' : statusOf(job));
   });
 
-  const jobs = Type.Object({ jobs: Type.Array(downloadJob) });
+  const jobs = objectOf({ jobs: arrayOf(downloadJob) });
   app.get('/api/v1/models/download', { schema: { summary: 'All downloads', response: { 200: jobs } } }, async () => {
     return { jobs: hub.downloads.list() };
   });

@@ -1,20 +1,17 @@
 /** The hub: search, the page of a model, and whether a model fits. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Type } from 'typebox';
 import { ChasquiError } from '../../errors.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
 import { findUpdate } from '../../hub/updates.js';
+import { number, objectOf, oneOf, orNull, string } from '../../schemas/json-schema.js';
 import { fitOf, fitOfListed, recommend } from '../advice.js';
 import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
 import { modelName } from '../schemas/models.js';
 import type { DesktopApp } from './context.js';
 
-const modelQuery = Type.Object({ model: modelName });
-const update = Type.Union([
-  Type.Object({ state: Type.Enum(['same', 'changed', 'gone']), commit: Type.String(), bytes: Type.Number() }),
-  Type.Null(),
-]);
+const modelQuery = objectOf({ model: modelName });
+const update = orNull(objectOf({ state: oneOf('same', 'changed', 'gone'), commit: string, bytes: number }));
 
 export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   const { hub, models, machine, fits, speeds } = desktop;

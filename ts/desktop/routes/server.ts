@@ -1,6 +1,6 @@
 /** The server of the Developer view, and the state of the whole app. */
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { exactly, objectOf } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';
 import type { AppState, ServerStart, ServerState } from '../api-types.js';
 import { appState, serverStart, serverState } from '../schemas/server.js';
@@ -29,7 +29,7 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   app.post('/api/v1/server/stop', stop, (): Promise<ServerState> => server.stop());
 
   const quit = {
-    schema: { summary: 'Quit the app', response: { 202: Type.Object({ quitting: Type.Literal(true) }) } },
+    schema: { summary: 'Quit the app', response: { 202: objectOf({ quitting: exactly(true) }) } },
   };
   app.post('/api/v1/quit', quit, async (_request, reply) => {
     reply.raw.once('close', desktop.quit);

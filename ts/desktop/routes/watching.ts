@@ -1,36 +1,36 @@
 /** What the Developer view watches, as lists: requests, points of the plots, lines of the log. */
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { arrayOf, boolean, integer, limited, objectOf, type Static, string } from '../../schemas/json-schema.js';
 import { logLine, metricsPoint, requestRow } from '../schemas/requests.js';
 import { toCsv } from '../store/metrics-history.js';
 import { openPlace } from '../window.js';
 import type { DesktopApp } from './context.js';
 
 const limit = (otherwise: number, maximum: number) =>
-  Type.Object({ limit: Type.Integer({ minimum: 1, maximum, default: otherwise }) });
+  objectOf({ limit: limited(integer, { minimum: 1, maximum, default: otherwise }) });
 
 const requestsQuery = limit(100, 1000);
 const logsQuery = limit(500, 2000);
-const metricsQuery = Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: 3600, default: 3600 }) });
-const idParams = Type.Object({ id: Type.String({ maxLength: 100 }) });
+const metricsQuery = objectOf({ seconds: limited(integer, { minimum: 1, maximum: 3600, default: 3600 }) });
+const idParams = objectOf({ id: limited(string, { maxLength: 100 }) });
 
-type Query<Schema extends Parameters<typeof Type.Partial>[0]> = { Querystring: Static<Schema> };
+type Query<S> = { Querystring: Static<S> };
 
 export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }: DesktopApp): void {
-  const rows = Type.Object({ requests: Type.Array(requestRow) });
+  const rows = objectOf({ requests: arrayOf(requestRow) });
   const table = { summary: 'Requests, the newest first', querystring: requestsQuery, response: { 200: rows } };
   app.get<Query<typeof requestsQuery>>('/api/v1/requests', { schema: table }, async ({ query }) => {
     return { requests: requests.list(query.limit) };
   });
 
-  const cancelled = Type.Object({ id: Type.String() });
+  const cancelled = objectOf({ id: string });
   const cancel = { summary: 'End a request that is being computed', params: idParams, response: { 200: cancelled } };
   app.post<{ Params: { id: string } }>('/api/v1/requests/:id/cancel', { schema: cancel }, async ({ params }) => {
     requests.cancel(params.id);
     return { id: params.id };
   });
 
-  const points = Type.Object({ points: Type.Array(metricsPoint) });
+  const points = objectOf({ points: arrayOf(metricsPoint) });
   const plots = { summary: 'The points of the plots', querystring: metricsQuery, response: { 200: points } };
   app.get<Query<typeof metricsQuery>>('/api/v1/metrics', { schema: plots }, async ({ query }) => {
     return { points: metrics.list(query.seconds) };
@@ -46,14 +46,14 @@ export function watchingRoutes(app: FastifyInstance, { requests, metrics, log }:
     return reply.serializer((text: string) => text).send(toCsv(metrics.list(query.seconds)));
   });
 
-  const lines = Type.Object({ lines: Type.Array(logLine), folder: Type.String() });
+  const lines = objectOf({ lines: arrayOf(logLine), folder: string });
   const logs = { summary: 'The log, the newest line last', querystring: logsQuery, response: { 200: lines } };
   app.get<Query<typeof logsQuery>>('/api/v1/logs', { schema: logs }, async ({ query }) => ({
     lines: log.list(query.limit),
     folder: log.folder,
   }));
 
-  const shown = Type.Object({ folder: Type.String(), opened: Type.Boolean() });
+  const shown = objectOf({ folder: string, opened: boolean });
   const show = { summary: 'Show the folder of the log in a window of the system', response: { 200: shown } };
   app.post('/api/v1/logs/folder', { schema: show }, async () => {
     return { folder: log.folder, opened: await openPlace(log.folder) };

@@ -1,60 +1,71 @@
 /** Chats: trees of messages, of which one branch is shown. */
-import { type Static, Type } from 'typebox';
+import {
+  anything,
+  arrayOf,
+  closedObjectOf,
+  integer,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  recordOf,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 
 const MIB = 2 ** 20;
-const id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
-const nullableText = (maxLength: number) => Type.Union([Type.String({ maxLength }), Type.Null()]);
+const id = limited(string, { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
+const nullableText = (maxLength: number) => orNull(limited(string, { maxLength }));
 
-export const chatMessage = Type.Object(
+export const chatMessage = closedObjectOf(
   {
     id,
     /** The message before it; `null` for the first. */
-    parent: Type.Union([id, Type.Null()]),
-    role: Type.Enum(['system', 'user', 'assistant']),
-    content: Type.String({ maxLength: MIB }),
-    reasoning: Type.Optional(Type.String({ maxLength: MIB })),
-    /** Data URIs. */
-    images: Type.Optional(Type.Array(Type.String({ maxLength: 28 * MIB, pattern: '^data:image/' }), { maxItems: 16 })),
-    /** What the app shows beside it: tokens per second and the like. */
-    stats: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 50 })),
-    model: Type.Optional(nullableText(4096)),
-    createdAt: Type.Optional(Type.Number()),
+    parent: orNull(id),
+    role: oneOf('system', 'user', 'assistant'),
+    content: limited(string, { maxLength: MIB }),
   },
-  { additionalProperties: false },
+  {
+    reasoning: limited(string, { maxLength: MIB }),
+    /** Data URIs. */
+    images: limited(arrayOf(limited(string, { maxLength: 28 * MIB, pattern: '^data:image/' })), { maxItems: 16 }),
+    /** What the app shows beside it: tokens per second and the like. */
+    stats: limited(recordOf(anything), { maxProperties: 50 }),
+    model: nullableText(4096),
+    createdAt: number,
+  },
 );
 
 const changeable = {
-  title: Type.String({ maxLength: 500 }),
+  title: limited(string, { maxLength: 500 }),
   model: nullableText(4096),
-  systemPrompt: Type.String({ maxLength: MIB }),
-  settings: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 }),
-  messages: Type.Array(chatMessage, { maxItems: 10_000 }),
+  systemPrompt: limited(string, { maxLength: MIB }),
+  settings: limited(recordOf(anything), { maxProperties: 100 }),
+  messages: limited(arrayOf(chatMessage), { maxItems: 10_000 }),
   /** The last message of the branch that is shown. */
-  current: Type.Union([id, Type.Null()]),
+  current: orNull(id),
 };
 
 /** Milliseconds since 1970. */
-const times = { createdAt: Type.Number(), updatedAt: Type.Number() };
+const times = { createdAt: number, updatedAt: number };
 
-export const chat = Type.Object({ id, ...changeable, ...times });
+export const chat = objectOf({ id, ...changeable, ...times });
 /** For `PUT`, parts that are absent stay as they are. */
-export const chatChange = Type.Partial(Type.Object(changeable), { additionalProperties: false });
-export const chatMessages = Type.Object(
-  { messages: changeable.messages, current: Type.Optional(changeable.current) },
-  { additionalProperties: false },
-);
+export const chatChange = closedObjectOf({}, changeable);
+export const chatMessages = closedObjectOf({ messages: changeable.messages }, { current: changeable.current });
 
-export const listedChat = Type.Object({
+export const listedChat = objectOf({
   id,
   title: changeable.title,
   model: changeable.model,
   ...times,
-  messageCount: Type.Integer(),
+  messageCount: integer,
   /** Where a text was searched for: the part of a message that has it, in parts between U+0002 and U+0003. */
   snippet: nullableText(1000),
 });
 
-export const chatList = Type.Object({ chats: Type.Array(listedChat) });
+export const chatList = objectOf({ chats: arrayOf(listedChat) });
 
 export type ChatMessage = Static<typeof chatMessage>;
 export type Chat = Static<typeof chat>;

@@ -1,50 +1,56 @@
 /** Downloads, as events and lists tell of them and in LM Studio's shapes. */
-import { type Static, Type } from 'typebox';
+import {
+  boolean,
+  closedObjectOf,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 import { modelName } from './models.js';
 
-const nullableNumber = Type.Union([Type.Number(), Type.Null()]);
-const nullableText = Type.Union([Type.String(), Type.Null()]);
-
-export const downloadJob = Type.Object({
-  id: Type.String(),
+export const downloadJob = objectOf({
+  id: string,
   /** `user/repo:QUANTISATION` */
-  model: Type.String(),
-  state: Type.Enum(['queued', 'downloading', 'paused', 'verifying', 'completed', 'failed', 'cancelled']),
-  totalBytes: Type.Number(),
-  downloadedBytes: Type.Number(),
-  bytesPerSecond: nullableNumber,
-  secondsLeft: nullableNumber,
-  error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
-  startedAt: Type.Number(),
-  finishedAt: nullableNumber,
-  path: nullableText,
+  model: string,
+  state: oneOf('queued', 'downloading', 'paused', 'verifying', 'completed', 'failed', 'cancelled'),
+  totalBytes: number,
+  downloadedBytes: number,
+  bytesPerSecond: orNull(number),
+  secondsLeft: orNull(number),
+  error: orNull(objectOf({ code: string, message: string })),
+  startedAt: number,
+  finishedAt: orNull(number),
+  path: orNull(string),
 });
 
-export const downloadBody = Type.Object(
+export const downloadBody = closedObjectOf(
+  { model: modelName },
   {
-    model: modelName,
-    quantization: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    quantization: limited(string, { minLength: 1, maxLength: 100 }),
     /** Even if this llama.cpp does not know the kind of model. */
-    any_architecture: Type.Optional(Type.Boolean()),
+    any_architecture: boolean,
   },
-  { additionalProperties: false },
 );
 
-export const downloadReply = Type.Object({
-  job_id: Type.String(),
-  status: Type.Enum(['downloading', 'paused', 'completed', 'failed', 'already_downloaded']),
-  total_size_bytes: Type.Number(),
-  started_at: Type.String(),
+export const downloadReply = objectOf({
+  job_id: string,
+  status: oneOf('downloading', 'paused', 'completed', 'failed', 'already_downloaded'),
+  total_size_bytes: number,
+  started_at: string,
 });
 
-export const downloadStatus = Type.Object({
+export const downloadStatus = objectOf({
   ...downloadReply.properties,
-  downloaded_bytes: Type.Number(),
-  bytes_per_second: nullableNumber,
+  downloaded_bytes: number,
+  bytes_per_second: orNull(number),
   /** When it will be complete, in ISO 8601. */
-  estimated_completion: nullableText,
-  completed_at: nullableText,
-  error: nullableText,
+  estimated_completion: orNull(string),
+  completed_at: orNull(string),
+  error: orNull(string),
 });
 
 export type DownloadJob = Static<typeof downloadJob>;

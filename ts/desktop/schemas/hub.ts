@@ -1,109 +1,127 @@
 /** Models of the hub, with what is known of them on this computer. */
-import { type Static, Type } from 'typebox';
+import {
+  anyOf,
+  arrayOf,
+  boolean,
+  exactly,
+  integer,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 import { modelName } from './models.js';
 
-const nullableNumber = Type.Union([Type.Number(), Type.Null()]);
-const nullableText = Type.Union([Type.String(), Type.Null()]);
-const capability = Type.Enum(['chat', 'tools', 'vision', 'embeddings']);
-const badge = Type.Enum(['gpu', 'partly-gpu', 'cpu', 'too-large']);
+const capability = oneOf('chat', 'tools', 'vision', 'embeddings');
+const badge = oneOf('gpu', 'partly-gpu', 'cpu', 'too-large');
 
-export const fit = Type.Object({
+export const fit = objectOf({
   badge,
-  needBytes: Type.Number(),
-  haveBytes: Type.Number(),
-  words: Type.String(),
+  needBytes: number,
+  haveBytes: number,
+  words: string,
 });
 
-export const exactFit = Type.Object({
+export const exactFit = objectOf({
   ...fit.properties,
   /** Tokens of one conversation that `kv` is for. */
-  context: Type.Integer(),
-  weights: Type.Number(),
-  kv: Type.Number(),
-  compute: Type.Number(),
+  context: integer,
+  weights: number,
+  kv: number,
+  compute: number,
   /** The longest context that fits; 0: not even the shortest does. */
-  contextThatFits: Type.Integer(),
+  contextThatFits: integer,
   /** Of each GPU, and of main memory, whose name is empty. */
-  devices: Type.Array(Type.Object({ name: Type.String(), needBytes: Type.Number(), haveBytes: Type.Number() })),
+  devices: arrayOf(objectOf({ name: string, needBytes: number, haveBytes: number })),
 });
 
 const shared = {
-  repo: Type.String(),
-  downloads: Type.Number(),
-  likes: Type.Number(),
-  modifiedAt: nullableNumber,
-  gated: Type.Union([Type.Literal(false), Type.Literal('auto'), Type.Literal('manual')]),
-  parameters: nullableNumber,
-  architecture: nullableText,
-  contextLength: nullableNumber,
-  capabilities: Type.Array(capability),
+  repo: string,
+  downloads: number,
+  likes: number,
+  modifiedAt: orNull(number),
+  gated: anyOf(exactly(false), oneOf('auto', 'manual')),
+  parameters: orNull(number),
+  architecture: orNull(string),
+  contextLength: orNull(number),
+  capabilities: arrayOf(capability),
 };
 
-export const hubSearchQuery = Type.Object({
-  text: Type.Optional(Type.String({ maxLength: 200 })),
-  sort: Type.Optional(Type.Enum(['trending', 'downloads', 'likes', 'modified', 'created'])),
-  author: Type.Optional(Type.String({ maxLength: 200 })),
-  capability: Type.Optional(capability),
-  /** A badge, or `fits` for all but those that are too large. */
-  fit: Type.Optional(Type.Enum(['gpu', 'partly-gpu', 'cpu', 'too-large', 'fits'])),
-  minParameters: Type.Optional(Type.Number({ minimum: 0, maximum: 1e15 })),
-  maxParameters: Type.Optional(Type.Number({ minimum: 0, maximum: 1e15 })),
-  cursor: Type.Optional(Type.String({ maxLength: 2000 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-});
+export const hubSearchQuery = objectOf(
+  {},
+  {
+    text: limited(string, { maxLength: 200 }),
+    sort: oneOf('trending', 'downloads', 'likes', 'modified', 'created'),
+    author: limited(string, { maxLength: 200 }),
+    capability: capability,
+    /** A badge, or `fits` for all but those that are too large. */
+    fit: oneOf('gpu', 'partly-gpu', 'cpu', 'too-large', 'fits'),
+    minParameters: limited(number, { minimum: 0, maximum: 1e15 }),
+    maxParameters: limited(number, { minimum: 0, maximum: 1e15 }),
+    cursor: limited(string, { maxLength: 2000 }),
+    limit: limited(integer, { minimum: 1, maximum: 100 }),
+  },
+);
 
-export const hubPage = Type.Object({
-  models: Type.Array(
-    Type.Object({
+export const hubPage = objectOf({
+  models: arrayOf(
+    objectOf({
       ...shared,
-      quantisations: Type.Array(Type.String()),
+      quantisations: arrayOf(string),
       /** Of the quantisation that would be chosen, from its usual size. */
-      fit: Type.Union([fit, Type.Null()]),
+      fit: orNull(fit),
       /** Quantisations that are on this computer. */
-      downloaded: Type.Array(Type.String()),
+      downloaded: arrayOf(string),
     }),
   ),
-  next: nullableText,
+  next: orNull(string),
 });
 
-export const hubModelQuery = Type.Object({ repo: Type.String({ minLength: 1, maxLength: 400 }) });
+export const hubModelQuery = objectOf({ repo: limited(string, { minLength: 1, maxLength: 400 }) });
 
-const hubFile = Type.Object({ path: Type.String(), sizeBytes: Type.Number(), sha256: nullableText });
+const hubFile = objectOf({ path: string, sizeBytes: number, sha256: orNull(string) });
 
-export const hubModel = Type.Object({
+export const hubModel = objectOf({
   ...shared,
-  commit: Type.String(),
-  private: Type.Boolean(),
-  licence: nullableText,
+  commit: string,
+  private: boolean,
+  licence: orNull(string),
   /** Where people read about it, and ask for access. */
-  page: Type.String(),
+  page: string,
   /** Whether this llama.cpp knows the architecture; `null` where the hub does not say which it is. */
-  isSupported: Type.Union([Type.Boolean(), Type.Null()]),
-  quantisations: Type.Array(
-    Type.Object({
-      label: Type.String(),
-      bitsPerWeight: nullableNumber,
-      sizeBytes: Type.Number(),
-      files: Type.Array(hubFile),
-      projector: Type.Union([hubFile, Type.Null()]),
-      words: Type.String(),
+  isSupported: orNull(boolean),
+  quantisations: arrayOf(
+    objectOf({
+      label: string,
+      bitsPerWeight: orNull(number),
+      sizeBytes: number,
+      files: arrayOf(hubFile),
+      projector: orNull(hubFile),
+      words: string,
       fit,
-      recommended: Type.Union([Type.Literal('recommended'), Type.Literal('better'), Type.Null()]),
-      downloaded: Type.Boolean(),
+      recommended: orNull(oneOf('recommended', 'better')),
+      downloaded: boolean,
       /** Learned from other models that were run here; `null` before any was. */
-      tokensPerSecond: nullableNumber,
+      tokensPerSecond: orNull(number),
     }),
   ),
-  files: Type.Array(hubFile),
-  readme: nullableText,
+  files: arrayOf(hubFile),
+  readme: orNull(string),
 });
 
-export const fitQuery = Type.Object({
-  /** Of this computer or of the hub. */
-  model: modelName,
-  /** Tokens of one conversation; default: as the model would be loaded. */
-  context: Type.Optional(Type.Integer({ minimum: 16, maximum: 100_000_000 })),
-});
+export const fitQuery = objectOf(
+  {
+    /** Of this computer or of the hub. */
+    model: modelName,
+  },
+  {
+    /** Tokens of one conversation; default: as the model would be loaded. */
+    context: limited(integer, { minimum: 16, maximum: 100_000_000 }),
+  },
+);
 
 export type HubSearchQuery = Static<typeof hubSearchQuery>;
 export type HubSearchPage = Static<typeof hubPage>;

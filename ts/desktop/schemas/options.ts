@@ -1,25 +1,32 @@
 /** Rows of the table of load options, for a form. */
-import { type Static, Type } from 'typebox';
+import {
+  anything,
+  arrayOf,
+  boolean,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 
-const nullableText = Type.Union([Type.String(), Type.Null()]);
-const nullableNumber = Type.Union([Type.Number(), Type.Null()]);
-
-export const optionRow = Type.Object({
-  name: Type.String(),
-  flag: nullableText,
-  type: Type.Enum(['boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'shares']),
-  default: Type.Unknown(),
-  minimum: nullableNumber,
-  maximum: nullableNumber,
-  unit: nullableText,
-  choices: Type.Union([Type.Array(Type.String()), Type.Null()]),
-  nullable: Type.Boolean(),
-  help: Type.String(),
+export const optionRow = objectOf({
+  name: string,
+  flag: orNull(string),
+  type: oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'shares'),
+  default: anything,
+  minimum: orNull(number),
+  maximum: orNull(number),
+  unit: orNull(string),
+  choices: orNull(arrayOf(string)),
+  nullable: boolean,
+  help: string,
   /** What holds where the option is not given, in words. */
-  otherwise: nullableText,
-  group: Type.String(),
+  otherwise: orNull(string),
+  group: string,
 });
 
-export const optionList = Type.Object({ options: Type.Array(optionRow) });
+export const optionList = objectOf({ options: arrayOf(optionRow) });
 
 export type OptionForm = Static<typeof optionRow>;

@@ -1,54 +1,61 @@
 /** What the Developer view watches: requests, points of its plots, lines of the log. */
-import { type Static, Type } from 'typebox';
+import {
+  anything,
+  integer,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  recordOf,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 
-const nullableNumber = Type.Union([Type.Number(), Type.Null()]);
-const nullableText = Type.Union([Type.String(), Type.Null()]);
-
-export const requestRow = Type.Object({
-  id: Type.String(),
+export const requestRow = objectOf({
+  id: string,
   /** Milliseconds since 1970. */
-  at: Type.Number(),
-  endpoint: Type.String(),
-  model: nullableText,
+  at: number,
+  endpoint: string,
+  model: orNull(string),
   /** The model that the request names, whichever one it got. */
-  requested: nullableText,
-  state: Type.Enum(['waiting', 'prefill', 'decode', 'done', 'failed', 'cancelled']),
+  requested: orNull(string),
+  state: oneOf('waiting', 'prefill', 'decode', 'done', 'failed', 'cancelled'),
   /** How much of the prompt is computed. */
-  prefill: Type.Number(),
-  promptTokens: Type.Integer(),
-  cachedTokens: Type.Integer(),
-  completionTokens: Type.Integer(),
-  tokensPerSecond: nullableNumber,
-  ttftMs: nullableNumber,
-  durationMs: nullableNumber,
+  prefill: number,
+  promptTokens: integer,
+  cachedTokens: integer,
+  completionTokens: integer,
+  tokensPerSecond: orNull(number),
+  ttftMs: orNull(number),
+  durationMs: orNull(number),
   /** Of HTTP; `null` while it runs. */
-  status: Type.Union([Type.Integer(), Type.Null()]),
+  status: orNull(integer),
   /** The code of the error. */
-  error: nullableText,
+  error: orNull(string),
   /** `app`, or how the client calls itself. */
-  client: Type.String(),
+  client: string,
 });
 
-export const metricsPoint = Type.Object({
+export const metricsPoint = objectOf({
   /** Milliseconds since 1970. */
-  at: Type.Number(),
-  tokensPerSecond: Type.Number(),
-  ttftP50: nullableNumber,
-  ttftP95: nullableNumber,
-  running: Type.Integer(),
-  queued: Type.Integer(),
-  kvUsage: Type.Number(),
-  memoryBytes: Type.Number(),
+  at: number,
+  tokensPerSecond: number,
+  ttftP50: orNull(number),
+  ttftP95: orNull(number),
+  running: integer,
+  queued: integer,
+  kvUsage: number,
+  memoryBytes: number,
 });
 
-export const logLine = Type.Object({
-  at: Type.Number(),
-  level: Type.Enum(['debug', 'info', 'warn', 'error']),
-  message: Type.String(),
-  /** The id of the request that it is about, and the log's fields about it. */
-  request: Type.Optional(Type.String()),
-  fields: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-});
+export const logLine = objectOf(
+  { at: number, level: oneOf('debug', 'info', 'warn', 'error'), message: string },
+  {
+    /** The id of the request that it is about, and the log's fields about it. */
+    request: string,
+    fields: recordOf(anything),
+  },
+);
 
 export type RequestRow = Static<typeof requestRow>;
 export type MetricsPoint = Static<typeof metricsPoint>;

@@ -1,40 +1,48 @@
 /** The server of the Developer view, the machine, and what fills the app's first paint. */
-import { type Static, Type } from 'typebox';
+import {
+  arrayOf,
+  closedObjectOf,
+  integer,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 import { downloadJob } from './downloads.js';
 import { loadConfig, loadedModel, modelName } from './models.js';
 import { settings } from './settings.js';
 
-export const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+export const port = limited(integer, { minimum: 0, maximum: 65_535 });
 
-export const serverState = Type.Object({
-  state: Type.Enum(['stopped', 'starting', 'running', 'stopping']),
-  port: Type.Integer(),
+export const serverState = objectOf({
+  state: oneOf('stopped', 'starting', 'running', 'stopping'),
+  port: integer,
   /** `http://localhost:1234`; `null` while it does not run. */
-  address: Type.Union([Type.String(), Type.Null()]),
+  address: orNull(string),
   /** The model that any name means. */
-  model: Type.Union([Type.String(), Type.Null()]),
+  model: orNull(string),
   /** Why it could not be started the last time. */
-  error: Type.Union([Type.String(), Type.Null()]),
+  error: orNull(string),
 });
 
-export const serverStart = Type.Object(
-  { model: modelName, port: Type.Optional(port), config: Type.Optional(loadConfig) },
-  { additionalProperties: false },
-);
+export const serverStart = closedObjectOf({ model: modelName }, { port, config: loadConfig });
 
-export const machine = Type.Object({
-  memoryBytes: Type.Number(),
-  freeBytes: Type.Number(),
-  cores: Type.Integer(),
-  gpus: Type.Array(Type.Object({ name: Type.String(), memoryBytes: Type.Union([Type.Number(), Type.Null()]) })),
+export const machine = objectOf({
+  memoryBytes: number,
+  freeBytes: number,
+  cores: integer,
+  gpus: arrayOf(objectOf({ name: string, memoryBytes: orNull(number) })),
 });
 
-export const appState = Type.Object({
-  version: Type.String(),
+export const appState = objectOf({
+  version: string,
   server: serverState,
   machine,
-  models: Type.Array(loadedModel),
-  downloads: Type.Array(downloadJob),
+  models: arrayOf(loadedModel),
+  downloads: arrayOf(downloadJob),
   settings,
 });
 

@@ -1,42 +1,56 @@
 /** What a person sets once. */
-import { type Static, Type } from 'typebox';
+import {
+  anyOf,
+  arrayOf,
+  boolean,
+  closedObjectOf,
+  exactly,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  recordOf,
+  type Schema,
+  type Static,
+  string,
+} from '../../schemas/json-schema.js';
 import { loadConfig } from './models.js';
 
-const folder = Type.String({ minLength: 1, maxLength: 4096 });
+const folder = limited(string, { minLength: 1, maxLength: 4096 });
+
+const byModel = <T>(values: Schema<T>) =>
+  limited(recordOf(values), { maxProperties: 1000, propertyNames: { maxLength: 4096 } });
 
 const shared = {
-  theme: Type.Enum(['system', 'light', 'dark']),
+  theme: oneOf('system', 'light', 'dark'),
   /** Of the server that Start Server opens. */
-  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  startServerAtLaunch: Type.Boolean(),
-  startAtLogin: Type.Boolean(),
+  port: limited(integer, { minimum: 1, maximum: 65_535 }),
+  startServerAtLaunch: boolean,
+  startAtLogin: boolean,
   /** Folders of models, beside those of the Hugging Face cache, LM Studio and Ollama. */
-  modelFolders: Type.Array(folder, { maxItems: 50 }),
+  modelFolders: limited(arrayOf(folder), { maxItems: 50 }),
   /** Default: what the environment says, or else the Hugging Face hub. */
-  hubEndpoint: Type.Union([Type.String({ pattern: '^https?://', maxLength: 500 }), Type.Null()]),
-  preventSleep: Type.Boolean(),
-  logPrompts: Type.Boolean(),
+  hubEndpoint: orNull(limited(string, { pattern: '^https?://', maxLength: 500 })),
+  preventSleep: boolean,
+  logPrompts: boolean,
   /** Seconds that a model stays loaded when nobody uses it; 0 is for ever. */
-  ttl: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  ttl: limited(integer, { minimum: 0, maximum: 1_000_000 }),
   /** How long models stay for which something else holds: seconds, 0 for ever, or `pinned`, whoever else needs room. */
-  modelKeeps: Type.Record(
-    Type.String({ maxLength: 4096 }),
-    Type.Union([Type.Integer({ minimum: 0, maximum: 1_000_000 }), Type.Literal('pinned')]),
-    { maxProperties: 1000 },
-  ),
+  modelKeeps: byModel(anyOf(limited(integer, { minimum: 0, maximum: 1_000_000 }), exactly('pinned'))),
   /** The model that the server was started with last. */
-  lastModel: Type.Union([Type.String({ maxLength: 4096 }), Type.Null()]),
+  lastModel: orNull(limited(string, { maxLength: 4096 })),
   /** Load options by model. */
-  modelDefaults: Type.Record(Type.String({ maxLength: 4096 }), loadConfig, { maxProperties: 1000 }),
+  modelDefaults: byModel(loadConfig),
 };
 
 /** As it is shown: whether there is a token of the hub, not which. */
-export const settings = Type.Object({ ...shared, hasHubToken: Type.Boolean() });
+export const settings = objectOf({ ...shared, hasHubToken: boolean });
 
 /** Any part of it. */
-export const settingsChange = Type.Partial(
-  Type.Object({ ...shared, hubToken: Type.Union([Type.String({ minLength: 1, maxLength: 500 }), Type.Null()]) }),
-  { additionalProperties: false },
+export const settingsChange = closedObjectOf(
+  {},
+  { ...shared, hubToken: orNull(limited(string, { minLength: 1, maxLength: 500 })) },
 );
 
 export type Settings = Static<typeof settings>;

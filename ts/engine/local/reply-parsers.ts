@@ -32,8 +32,8 @@ export class ReplyParsers {
       const at = index * FIELDS_PER_RECORD;
       const textEnd = textAt + (records[at + 2] as number);
       const reply = this.#replies.get(records[at] as number);
-      if (reply) {
-        const flags = records[at + 3] as number;
+      const flags = records[at + 3] as number;
+      if (reply && !(flags & RECORD_FLAGS.progress)) {
         reply.add(text.slice(textAt, textEnd), (flags & RECORD_FLAGS.finish) !== 0);
         if (flags & RECORD_FLAGS.failure) this.#touched.delete(reply);
         else this.#touched.set(reply, index);

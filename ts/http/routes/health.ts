@@ -46,6 +46,8 @@ export const NO_COUNTS: Readonly<EngineStats> = {
   draftedTokens: 0,
   acceptedTokens: 0,
   decodeSteps: 0,
+  stepMs: 0,
+  preemptions: 0,
   imagesEncoded: 0,
   embeddedTokens: 0,
   sampledAside: 0,

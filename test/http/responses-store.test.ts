@@ -227,6 +227,16 @@ test('it is cancelled by its id, and its sequence is freed', async () => {
   expectError(await get(second.id), missing);
 });
 
+test('requests without a body may say that theirs is JSON, as some clients always do', async () => {
+  const { app, respond } = responses();
+  const { id } = (await respond({ background: true })).json();
+  const headers = { 'content-type': 'application/json' };
+  const cancelled = await app.inject({ method: 'POST', url: `${URL}/${id}/cancel`, headers, payload: '' });
+  assert.is(cancelled.statusCode, 200, cancelled.body);
+  const deleted = await app.inject({ method: 'DELETE', url: `${URL}/${id}`, headers, payload: '' });
+  assert.is(deleted.statusCode, 200, deleted.body);
+});
+
 test('what goes wrong in the background is in the response', async () => {
   const { respond, get } = responses();
   const ended = async (body: object) => {

@@ -6,6 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -16,8 +17,12 @@ const vulkanVariables = path.join(root, 'build', 'vulkan-tools', 'env');
 /** What the servers of this run answer. */
 const replies = path.join(root, 'build', 'test-replies');
 
+/** Whether the tiers `onRequest` are part of the run; where one cannot run then, that is a failure. */
+const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
+
 // In this order: what fails fastest comes first. A tier that only some machines can run gets a `when`; a single test
-// that skips itself fails the run. No other runs beside one that is `alone`.
+// that skips itself fails the run. No other runs beside one that is `alone`. One that is `onRequest` downloads so much
+// that it has to be named.
 const tiers = [
   { name: 'house', limit: minute },
   { name: 'unit', limit: 5 * minute },
@@ -36,6 +41,7 @@ const tiers = [
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
+  { name: 'agents', limit: 20 * minute, when: noAgents, onRequest: true },
   { name: 'cloud', limit: 20 * minute, when: noBrowser },
   { name: 'property', limit: 10 * minute },
   // It measures how long others are held up.
@@ -96,7 +102,8 @@ async function main(wanted) {
   fs.mkdirSync(replies, { recursive: true });
   const jobs = Number(process.env.CHASQUI_TEST_JOBS ?? 1);
   if (!(Number.isInteger(jobs) && jobs >= 1)) return complain('CHASQUI_TEST_JOBS must be a whole number from 1');
-  const chosen = tiers.filter(({ name }) => present.includes(name) && (wanted.length === 0 || wanted.includes(name)));
+  const isChosen = ({ name, onRequest }) => (wanted.length === 0 ? everything || !onRequest : wanted.includes(name));
+  const chosen = tiers.filter((tier) => present.includes(tier.name) && isChosen(tier));
   return summarise(await runTiers(chosen, jobs));
 }
 
@@ -127,7 +134,10 @@ function complain(message) {
 /** With `atOnce` what it prints comes when it has ended. */
 async function runTier(tier, atOnce) {
   const reason = tier.when?.();
-  if (reason) return { name: tier.name, passed: 0, failed: 0, problem: '', note: `not on this machine: ${reason}` };
+  if (reason) {
+    const failed = everything && tier.onRequest ? 1 : 0;
+    return { name: tier.name, passed: 0, failed, problem: '', note: `not on this machine: ${reason}` };
+  }
   if (!atOnce) console.log(`\n${tier.name}`);
   const started = Date.now();
   const { output, end } = await runUvu(tier, atOnce);

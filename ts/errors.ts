@@ -78,6 +78,9 @@ export const ERRORS = {
   invalid_value: badRequest('A field has the right type and an impossible value.'),
   unknown_parameter: badRequest('Where unknown fields are refused: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the completion and that this server cannot obey.'),
+  response_not_found: notFound(
+    'The request refers to a response or an item that is not stored here, or that belongs to another key.',
+  ),
   model_not_found: notFound('The request names a model that is not served here.'),
   model_not_loaded: badRequest(
     'The request names a model that is not loaded, and this server loads none because a request names it.',
@@ -164,7 +167,9 @@ export const ERRORS = {
   // The desktop app
   port_in_use: badRequest('The port is used by another program.', 409),
   not_found: notFound('The app has no chat or request with this id.'),
-  store_failed: serverError("The desktop app's database could not be read or written."),
+  store_failed: serverError(
+    'The database of stored responses, or that of the desktop app, could not be read or written.',
+  ),
 
   // Loading a model; no request is answered with these
   model_file_missing: notFound('There is no file at the path of the model.'),

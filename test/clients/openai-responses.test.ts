@@ -147,6 +147,37 @@ function testIn(mode: Mode): void {
     assert.equal(streamed.output_parsed, output_parsed);
   });
 
+  test('goes on from a response by its id, asks for it, lists its items and deletes it', async ({ client }) => {
+    const first = await client.responses.create(counting);
+    const again = await client.responses.retrieve(first.id);
+    assert.equal([again.id, again.output_text], [first.id, NUMBERS]);
+    const input = 'Count from 3 to 5';
+    const second = await client.responses.create({ ...counting, input, previous_response_id: first.id });
+    const longer = (second.usage?.input_tokens ?? 0) - (first.usage?.input_tokens ?? 0);
+    assert.ok(longer > 20, `the second prompt is only ${longer} tokens longer`);
+    const items = [];
+    for await (const item of client.responses.inputItems.list(second.id, { limit: 2, order: 'asc' })) items.push(item);
+    assert.equal(
+      items.map(({ type }) => type),
+      ['message', 'message', 'message'],
+    );
+    await client.responses.delete(first.id);
+    const gone = await client.responses.retrieve(first.id).catch((thrown: unknown) => thrown);
+    assert.instance(gone, OpenAI.NotFoundError);
+  });
+
+  test('has a response computed in the background, and cancels another', async ({ client, hosted }) => {
+    const queued = await client.responses.create({ ...counting, background: true });
+    assert.is(queued.status, 'queued');
+    const ended = async () => (await client.responses.retrieve(queued.id)).status === 'completed';
+    await until(ended, 'the response is completed', 60_000);
+    assert.is((await client.responses.retrieve(queued.id)).output_text, NUMBERS);
+    const endless = { ...counting, ignore_eos: true, background: true };
+    const { id } = await client.responses.create(endless);
+    assert.is((await client.responses.cancel(id)).status, 'cancelled');
+    await hosted.untilFree();
+  });
+
   test('counts the tokens of a prompt', async ({ client }) => {
     const { input_tokens } = await client.responses.inputTokens.count({ model, input: counting.input });
     assert.is(input_tokens, (await client.responses.create(counting)).usage?.input_tokens);
@@ -169,8 +200,7 @@ function testIn(mode: Mode): void {
   test('gets typed errors', async ({ client }) => {
     const failures: [object, new (...args: never[]) => Error, string, string][] = [
       [{ temperature: -1 }, OpenAI.BadRequestError, 'invalid_value', 'temperature'],
-      [{ previous_response_id: 'resp_1' }, OpenAI.BadRequestError, 'unsupported_parameter', 'previous_response_id'],
-      [{ tools: [{ type: 'web_search' }] }, OpenAI.BadRequestError, 'unsupported_parameter', 'tools[0]'],
+      [{ previous_response_id: 'resp_1' }, OpenAI.NotFoundError, 'response_not_found', 'previous_response_id'],
       [{ input: 'word '.repeat(3000) }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
       [{ input: 'word '.repeat(3000), stream: true }, OpenAI.BadRequestError, 'context_length_exceeded', 'input'],
     ];

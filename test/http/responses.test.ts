@@ -63,7 +63,7 @@ test('a whole response has the published fields', async () => {
     tools: [],
     truncation: 'disabled',
     background: false,
-    store: false,
+    store: true,
     previous_response_id: null,
   });
   assert.equal(engine.jobs[0]?.prompt, '<system>Be brief.<user>Hi');
@@ -167,7 +167,8 @@ const wrong: [object, string, string, RegExp?][] = [
   [{ input: 5 }, 'input', 'invalid_type'],
   [{ input: ['a'] }, 'input[0]', 'invalid_type'],
   [{ input: [{}] }, 'input[0].type', 'missing_required_parameter'],
-  [{ input: [{ type: 'item_reference', id: 'a' }] }, 'input[0].type', 'invalid_value', /function_call_output/],
+  [{ input: [{ type: 'thought', id: 'a' }] }, 'input[0].type', 'invalid_value', /function_call_output/],
+  [{ input: [{ type: 'item_reference' }] }, 'input[0].id', 'missing_required_parameter'],
   [{ input: [{ role: 'tool', content: 'a' }] }, 'input[0].role', 'invalid_value'],
   [{ input: [{ role: 'user' }] }, 'input[0].content', 'missing_required_parameter'],
   [{ input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input[0].content[0].type', 'invalid_value'],
@@ -188,7 +189,8 @@ const wrong: [object, string, string, RegExp?][] = [
   ],
   [{ input: [{ type: 'function_call', call_id: 'a', name: 'f' }] }, 'input[0].arguments', 'missing_required_parameter'],
   [{ tools: [{ type: 'function' }] }, 'tools[0].name', 'missing_required_parameter'],
-  [{ tools: [{ type: 'web_search' }] }, 'tools[0]', 'unsupported_parameter', /`web_search`/],
+  [{ tools: [{ type: 'custom' }] }, 'tools[0].name', 'missing_required_parameter'],
+  [{ tools: [{ type: 'web_search' }], tool_choice: 'required' }, 'tool_choice', 'invalid_value'],
   [{ tools: [{ type: 'function', name: 'a b' }] }, 'tools[0].name', 'invalid_value'],
   [{ reasoning: { effort: 'huge' } }, 'reasoning.effort', 'invalid_value', /"minimal"/],
   [{ tool_choice: 'any' }, 'tool_choice', 'invalid_value', /"none", "auto" or "required"/],
@@ -198,10 +200,8 @@ const wrong: [object, string, string, RegExp?][] = [
   [{ temperature: '0.5' }, 'temperature', 'invalid_type'],
   [{ max_output_tokens: 0 }, 'max_output_tokens', 'invalid_value'],
   [{ truncation: 'middle' }, 'truncation', 'invalid_value', /"auto" or "disabled"/],
-  [{ previous_response_id: 'resp_1' }, 'previous_response_id', 'unsupported_parameter', /all earlier items in `input`/],
   [{ conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
   [{ prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
-  [{ background: true }, 'background', 'unsupported_parameter'],
   [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_type'],
 ];
 
@@ -219,6 +219,13 @@ test('null is as good as absent, and what asks for nothing passes', async () => 
   const reply = await respond({ ...nothing, truncation: 'auto', stream_options: { include_obfuscation: false } });
   assert.is(reply.statusCode, 200, reply.body);
   assert.is(reply.headers['x-chasqui-ignored'], undefined);
+});
+
+test('an empty input is one: agents ask so whether a server is there', async () => {
+  const { respond, engine } = responses();
+  const reply = await respond({ input: '', max_output_tokens: 1 });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.equal([engine.jobs[0]?.prompt, engine.jobs[0]?.maxTokens], ['<user>', 1]);
 });
 
 test('another model’s name is a 404', async () => {
@@ -270,6 +277,7 @@ test('a failure in a stream ends the response and is told', async () => {
     ['response.failed', 'error'],
   );
   assert.is(events.at(-1).error.code, 'decode_failed');
+  assert.is(events.at(-2).response.error.code, 'server_error');
   assert.is(serverErrors.length, 1);
 });
 
@@ -295,6 +303,8 @@ test('a long wait begins with comments, and a failure then has a beginning too',
     expected,
   );
   assert.is(events.at(-1).param, 'input');
+  // By this code agents know that they have to shorten the conversation.
+  assert.is(events.at(-2).response.error.code, 'context_length_exceeded');
 });
 
 test('a client that goes frees its sequence', async () => {

@@ -6,6 +6,8 @@ import type { RequestRecord } from '../metrics/request-record.js';
 import type { Spans } from '../metrics/spans.js';
 import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
+import { MemoryStore } from '../responses/store/memory-store.js';
+import type { ResponseStore } from '../responses/store/response-store.js';
 import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
 import { basePathOf, type Deployment } from './guards/base-path.js';
@@ -55,6 +57,8 @@ export interface AppOptions {
   routes?(app: FastifyInstance, context: AppContext): void;
   /** Told of each request; default nobody. */
   requests?: RequestObserver | undefined;
+  /** Keeps the responses of `/v1/responses`, or `null` where none are kept; default: in memory. */
+  responses?: ResponseStore | null;
 }
 
 /** Somebody who watches requests while they run. */
@@ -73,6 +77,7 @@ export interface AppContext {
   spans: Spans | null;
   log: LogOptions | undefined;
   requests: RequestObserver | undefined;
+  responses: ResponseStore | null;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -113,6 +118,7 @@ export function createContext(
     spans: options.spans ?? null,
     log: options.log,
     requests: options.requests,
+    responses: options.responses === undefined ? new MemoryStore() : options.responses,
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

@@ -4,11 +4,12 @@ import { newId } from '../new-id.js';
 import type { ResponseObject } from '../schemas/response-object.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 
-/** `defaults` are what the mode samples with when a request says nothing. */
+/** `defaults` are what the mode samples with when a request says nothing; `store`: whether the response is kept. */
 export function newResponse(
   request: ResponsesRequest,
   model: string,
   defaults: Readonly<SamplingSettings>,
+  store: boolean,
 ): ResponseObject {
   return {
     id: newId('resp_'),
@@ -33,9 +34,9 @@ export function newResponse(
     tool_choice: request.tool_choice ?? 'auto',
     tools: request.tools ?? [],
     truncation: 'disabled',
-    background: false,
-    store: false,
-    previous_response_id: null,
+    background: request.background ?? false,
+    store,
+    previous_response_id: request.previous_response_id ?? null,
   };
 }
 

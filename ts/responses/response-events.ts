@@ -11,10 +11,11 @@ import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ErrorBody } from '../schemas/error.js';
-import type { ItemStatus, OutputItem, OutputText, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
+import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
+import { InputReader } from './custom-tools.js';
 import { nowInSeconds } from './new-response.js';
-
-const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', tool_call: 'fc_' } as const;
+import { idPrefixOf, toContent, toItem } from './output-items.js';
+import type { CalledTool } from './tools.js';
 
 /** The event of a failure; alone, where there is no response yet. */
 export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
@@ -23,13 +24,26 @@ export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
   return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
 }
 
+export interface ResponseSettings {
+  /** Those that the model may call, by their names in the chat. */
+  tools?: ReadonlyMap<string, CalledTool>;
+  /** Called with the whole response before the event that tells of its end. */
+  ended?: (response: ResponseObject) => void;
+}
+
 export class ResponseEvents implements CompletionProtocol {
   readonly #parts = new CompletionParts();
+  readonly #tools: ReadonlyMap<string, CalledTool>;
+  readonly #ended: (response: ResponseObject) => void;
+  /** Of the custom tool call that is open. */
+  #input = new InputReader();
   #response: ResponseObject;
   #nextNumber = 0;
 
-  constructor(response: ResponseObject) {
+  constructor(response: ResponseObject, { tools = new Map(), ended = () => {} }: ResponseSettings = {}) {
     this.#response = response;
+    this.#tools = tools;
+    this.#ended = ended;
   }
 
   /** The response so far. */
@@ -57,16 +71,27 @@ export class ResponseEvents implements CompletionProtocol {
       incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
       usage: toResponseUsage(finish, reasoningTokens),
     };
+    this.#ended(this.#response);
     events.push(this.#ofResponse(`response.${status}`));
     return events;
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    const { message } = body.error;
+    const { message, type } = body.error;
     const events = this.#tell(this.#parts.close(), 'incomplete');
-    this.#response = { ...this.#response, status: 'failed', error: { code: 'server_error', message } };
+    // Clients act on what a request has caused: on `context_length_exceeded` they shorten the conversation.
+    const code = type === 'server_error' ? type : body.error.code;
+    this.#response = { ...this.#response, status: 'failed', error: { code, message } };
+    this.#ended(this.#response);
     events.push(this.#ofResponse('response.failed'));
     return [...events, ...responseFailure(body, this.#nextNumber++)];
+  }
+
+  /** Ends the response where nobody reads its events. */
+  cancel(): void {
+    this.#tell(this.#parts.close(), 'incomplete');
+    this.#response = { ...this.#response, status: 'cancelled' };
+    this.#ended(this.#response);
   }
 
   #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {
@@ -80,7 +105,9 @@ export class ResponseEvents implements CompletionProtocol {
   #open(part: CompletionPart): SseEvent[] {
     // The part may have text already; the event that follows this one tells of it.
     const empty = { ...part, text: '', logprobs: [] };
-    const item = toItem(empty, newId(ID_PREFIXES[part.kind]), 'in_progress');
+    const tool = this.#toolOf(part);
+    const item = toItem(empty, tool, { id: newId(idPrefixOf(part, tool)), status: 'in_progress' });
+    this.#input = new InputReader();
     this.#response.output.push(item);
     const events = [this.#event('response.output_item.added', { output_index: part.index, item })];
     if (part.kind === 'tool_call') return events;
@@ -94,14 +121,27 @@ export class ResponseEvents implements CompletionProtocol {
       case 'text':
         return [this.#inPart('response.output_text.delta', part, { delta: by, logprobs })];
       case 'tool_call':
-        return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
+        return this.#growCall(part, by);
     }
   }
 
+  #growCall(part: CompletionPart, by: string): SseEvent[] {
+    if (this.#toolOf(part).type === 'function') {
+      return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
+    }
+    const delta = this.#input.push(by);
+    return delta === '' ? [] : [this.#inItem('response.custom_tool_call_input.delta', part, { delta })];
+  }
+
   #close(part: CompletionPart, status: ItemStatus): SseEvent[] {
-    const { text, logprobs, name } = part;
+    const { text, logprobs } = part;
+    const tool = this.#toolOf(part);
+    const item = toItem(part, tool, { id: this.#idOf(part), status, content: [toContent(part)] });
     const events: SseEvent[] = [];
-    if (part.kind === 'tool_call') {
+    if (item.type === 'custom_tool_call') {
+      events.push(this.#inItem('response.custom_tool_call_input.done', part, { input: item.input }));
+    } else if (part.kind === 'tool_call') {
+      const { name } = tool;
       events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
     } else {
       const isText = part.kind === 'text';
@@ -109,7 +149,6 @@ export class ResponseEvents implements CompletionProtocol {
       events.push(this.#inPart(done, part, isText ? { text, logprobs } : { text }));
       events.push(this.#inPart('response.content_part.done', part, { part: toContent(part) }));
     }
-    const item = toItem(part, this.#idOf(part), status, [toContent(part)]);
     this.#response.output[part.index] = item;
     events.push(this.#event('response.output_item.done', { output_index: part.index, item }));
     return events;
@@ -131,32 +170,13 @@ export class ResponseEvents implements CompletionProtocol {
     return typedEvent({ type, sequence_number: this.#nextNumber++, ...fields });
   }
 
+  /** A model that is not held to the tools may call one that there is not. */
+  #toolOf({ name }: CompletionPart): CalledTool {
+    return this.#tools.get(name) ?? { type: 'function', name, namespace: null };
+  }
+
   #idOf(part: CompletionPart): string {
     return (this.#response.output[part.index] as OutputItem).id;
-  }
-}
-
-type Content = OutputText | { type: 'reasoning_text'; text: string };
-
-function toContent({ kind, text, logprobs }: CompletionPart): Content {
-  if (kind === 'reasoning') return { type: 'reasoning_text', text };
-  return { type: 'output_text', text, annotations: [], logprobs };
-}
-
-function toItem(part: CompletionPart, id: string, status: ItemStatus, content: Content[] = []): OutputItem {
-  switch (part.kind) {
-    case 'reasoning':
-      return {
-        type: 'reasoning',
-        id,
-        status,
-        summary: [],
-        content: content as { type: 'reasoning_text'; text: string }[],
-      };
-    case 'text':
-      return { type: 'message', id, status, role: 'assistant', content: content as OutputText[] };
-    case 'tool_call':
-      return { type: 'function_call', id, status, call_id: part.callId, name: part.name, arguments: part.text };
   }
 }
 

@@ -1,29 +1,43 @@
 /** The body of a responses request → a chat body that asks for the same. */
-import { ChatMessageBuilder, type SourcedPart } from '../chat/chat-message-builder.js';
+import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../chat/chat-message-builder.js';
 import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
-import type { InputItem, InputPart } from '../schemas/response-input.js';
+import type { ClientCall, ClientCallOutput, InputItem, InputPart } from '../schemas/response-input.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
-import { toChatTools } from './tools.js';
+import { toArguments } from './custom-tools.js';
+import { resolveInput, type SourcedItem } from './resolve-input.js';
+import { nameInChat, type ToolTranslation, toChatTools } from './tools.js';
 
-export function toChat(request: ResponsesRequest): ChatTranslation {
+/** A chat body that asks for the same, and what of the request has no effect in it. */
+export interface ResponseTranslation extends ChatTranslation, Pick<ToolTranslation, 'tools' | 'passedOver'> {}
+
+/** `items` are those of the request and what they go on from. */
+export function toChat(
+  request: ResponsesRequest,
+  items: readonly SourcedItem[] = resolveInput(request, null).items,
+): ResponseTranslation {
   const origins = new FieldOrigins();
+  const { fields, tools, passedOver } = toChatTools(request, origins);
   const body = {
     model: request.model,
-    messages: toMessages(request, origins),
-    ...toChatTools(request, origins),
+    messages: toMessages(request, items, origins),
+    ...fields,
     ...toSettings(request, origins),
   } as ChatCompletionRequest;
-  return { body, origins };
+  return { body, origins, tools, passedOver: [...passedOver, ...hostedItems(items)] };
 }
 
-function toMessages(request: ResponsesRequest, origins: FieldOrigins) {
+/** The paths of items that only OpenAI's servers can read. */
+function hostedItems(items: readonly SourcedItem[]): string[] {
+  return [...new Set(items.filter(({ item }) => isHosted(item)).map(({ origin }) => origin))];
+}
+
+function toMessages(request: ResponsesRequest, items: readonly SourcedItem[], origins: FieldOrigins) {
   const builder = new ChatMessageBuilder(origins);
   origins.set('messages', 'input');
   if (request.instructions !== undefined) builder.addInstructions('system', request.instructions, 'instructions');
-  if (typeof request.input === 'string') builder.addUser(request.input, 'input');
-  else for (const [index, item] of request.input.entries()) addItem(builder, item, `input[${index}]`);
+  for (const { item, origin } of items) addItem(builder, item, origin);
   return builder.build('input');
 }
 
@@ -41,12 +55,49 @@ function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): 
       if (text !== '') builder.addReasoning(text, origin);
       break;
     }
-    case 'function_call':
-      builder.addToolCall({ id: item.call_id, name: item.name, arguments: item.arguments }, origin);
+    case 'function_call': {
+      const { call_id: id, arguments: json } = item;
+      builder.addToolCall({ id, name: nameInChat(item), arguments: json }, origin);
+      break;
+    }
+    case 'custom_tool_call':
+      builder.addToolCall({ id: item.call_id, name: nameInChat(item), arguments: toArguments(item.input) }, origin);
       break;
     case 'function_call_output':
+    case 'custom_tool_call_output':
       builder.addToolResult(item.call_id, toContent(item.output, `${origin}.output`), origin);
+      break;
+    case 'local_shell_call':
+    case 'shell_call':
+    case 'apply_patch_call':
+    case 'computer_call':
+      builder.addToolCall(toPastCall(item), origin);
+      break;
+    case 'local_shell_call_output':
+    case 'shell_call_output':
+    case 'apply_patch_call_output':
+    case 'computer_call_output':
+      builder.addToolResult(item.call_id ?? item.id ?? '', toResult(item, `${origin}.output`), origin);
   }
+}
+
+function isHosted(item: InputItem): boolean {
+  return !CONVERSATION_ITEMS.test(item.type);
+}
+
+const CONVERSATION_ITEMS =
+  /^(message|reasoning|(function|custom_tool|local_shell|shell|apply_patch|computer)_call(_output)?)$/;
+
+function toPastCall({ type, call_id: id, action, operation }: ClientCall): PastCall {
+  return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(action ?? operation ?? {}) };
+}
+
+/** What a tool of OpenAI's came to: a text, a screenshot, or values that are shown as JSON. */
+function toResult({ output }: ClientCallOutput, origin: string): string | SourcedPart[] {
+  if (typeof output === 'string') return output;
+  const url = (output as { image_url?: unknown } | null | undefined)?.image_url;
+  if (typeof url !== 'string' || url === '') return output == null ? '' : JSON.stringify(output);
+  return [{ part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.image_url` }];
 }
 
 function toContent(content: string | readonly InputPart[], origin: string): string | SourcedPart[] {

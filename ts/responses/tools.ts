@@ -1,38 +1,101 @@
-/** Functions that the model may call, and which of them it must: from this protocol's form to that of chat bodies. */
+/**
+ * Tools that the model may call, and which of them it must: from this protocol's form to that of chat bodies. Tools that
+ * only OpenAI's own servers run are passed over.
+ */
 import type { FieldOrigins } from '../chat/field-origins.js';
-import { ChasquiError } from '../errors.js';
-import type { ResponsesRequest, ResponseTool, ResponseToolChoice } from '../schemas/responses.js';
+import type { ResponseTool, ResponseToolChoice } from '../schemas/response-tools.js';
+import type { ResponsesRequest } from '../schemas/responses.js';
+import { describeFormat, isPassedOver, parametersOf } from './custom-tools.js';
 
-/** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. */
-export function toChatTools(request: ResponsesRequest, origins: FieldOrigins): Record<string, unknown> {
-  const tools = request.tools ?? [];
-  for (const [index, tool] of tools.entries()) refuseHosted(tool, `tools[${index}]`);
-  const allowed = allowedNames(request.tool_choice);
+/** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
+export interface CalledTool {
+  type: 'function' | 'custom';
+  name: string;
+  namespace: string | null;
+}
+
+export interface ToolTranslation {
+  /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. */
+  fields: Record<string, unknown>;
+  /** By their names in the chat body. */
+  tools: ReadonlyMap<string, CalledTool>;
+  /** The paths of what has no effect. */
+  passedOver: readonly string[];
+}
+
+export function toChatTools(request: ResponsesRequest, origins: FieldOrigins): ToolTranslation {
+  const collected = new ToolCollection(origins, allowedNames(request.tool_choice));
+  for (const [index, tool] of (request.tools ?? []).entries()) collected.add(tool, `tools[${index}]`);
+  const { chatTools, tools, passedOver } = collected;
   const fields: Record<string, unknown> = {};
-  const chatTools: object[] = [];
-  tools.forEach((tool, index) => {
-    if (allowed && !allowed.has(tool.name ?? '')) return;
-    origins.set(`tools[${chatTools.length}]`, `tools[${index}]`);
-    origins.set(`tools[${chatTools.length}].function`, `tools[${index}]`);
-    chatTools.push(toChatTool(tool));
-  });
   if (chatTools.length > 0) fields.tools = chatTools;
-  if (request.tool_choice !== undefined) fields.tool_choice = toChatChoice(request.tool_choice);
+  if (request.tool_choice !== undefined) fields.tool_choice = toChatChoice(request.tool_choice, tools);
   origins.set('tool_choice.function', 'tool_choice');
   if (request.parallel_tool_calls !== undefined) fields.parallel_tool_calls = request.parallel_tool_calls;
-  return fields;
+  return { fields, tools, passedOver };
 }
 
-function refuseHosted({ type }: ResponseTool, origin: string): void {
-  if (type === 'function') return;
-  throw new ChasquiError(
-    'unsupported_parameter',
-    `\`${origin}\` is a \`${type.slice(0, 40)}\` tool, which this server does not run: only \`function\` tools exist here.`,
-    origin,
-  );
+class ToolCollection {
+  readonly chatTools: object[] = [];
+  readonly tools = new Map<string, CalledTool>();
+  readonly passedOver: string[] = [];
+  readonly #origins: FieldOrigins;
+  readonly #allowed: ReadonlySet<string> | null;
+
+  constructor(origins: FieldOrigins, allowed: ReadonlySet<string> | null) {
+    this.#origins = origins;
+    this.#allowed = allowed;
+  }
+
+  add(tool: ResponseTool, origin: string, namespace: string | null = null): void {
+    const { type, name = '' } = tool;
+    if (type === 'namespace' && namespace === null) {
+      const inner = tool.tools ?? [];
+      for (const [index, each] of inner.entries()) this.add(each, `${origin}.tools[${index}]`, name);
+    } else if (type === 'function' || type === 'custom') {
+      if (this.#isAllowed(name, namespace)) this.#addCallable(tool, { type, name, namespace }, origin);
+    } else {
+      this.passedOver.push(origin);
+    }
+  }
+
+  /** The model is shown the allowed tools only. */
+  #isAllowed(name: string, namespace: string | null): boolean {
+    if (this.#allowed === null || this.#allowed.has(name)) return true;
+    return namespace !== null && this.#allowed.has(namespace);
+  }
+
+  #addCallable(tool: ResponseTool, called: CalledTool, origin: string): void {
+    const field = `tools[${this.chatTools.length}]`;
+    this.#origins.set(field, origin);
+    this.#origins.set(`${field}.function`, origin);
+    const name = nameInChat(called);
+    if (!this.tools.has(name)) this.tools.set(name, called);
+    if (called.type === 'function') {
+      this.chatTools.push(toChatFunction(tool, name));
+      return;
+    }
+    const format = tool.format ?? null;
+    if (isPassedOver(format)) this.passedOver.push(`${origin}.format`);
+    this.#origins.set(`${field}.function.parameters.properties.input.pattern`, `${origin}.format`);
+    const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
+    this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(format) } });
+  }
 }
 
-function toChatTool({ name, description, parameters, strict }: ResponseTool): object {
+/** A tool of a namespace has the namespace's name before its own. */
+export function nameInChat({
+  name,
+  namespace = null,
+}: {
+  name: string;
+  namespace?: string | null | undefined;
+}): string {
+  if (namespace === null) return name;
+  return namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`;
+}
+
+function toChatFunction({ description, parameters, strict }: ResponseTool, name: string): object {
   const definition = {
     name,
     ...(description != null && { description }),
@@ -42,14 +105,14 @@ function toChatTool({ name, description, parameters, strict }: ResponseTool): ob
   return { type: 'function', function: definition };
 }
 
-/** The model is shown the allowed tools only. */
 function allowedNames(choice: ResponseToolChoice | undefined): ReadonlySet<string> | null {
   if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return null;
   return new Set(choice.tools.map(({ name }) => name ?? ''));
 }
 
-function toChatChoice(choice: ResponseToolChoice): unknown {
+function toChatChoice(choice: ResponseToolChoice, tools: ReadonlyMap<string, CalledTool>): unknown {
   if (typeof choice === 'string') return choice;
   if (choice.type === 'allowed_tools') return choice.mode;
-  return { type: 'function', function: { name: choice.name } };
+  const [name = choice.name] = [...tools].find(([, tool]) => tool.name === choice.name) ?? [];
+  return { type: 'function', function: { name } };
 }

@@ -43,5 +43,7 @@ export const responseEventSchema = anyOf(
   inPart('response.reasoning_text.done', { text: string }),
   inItem('response.function_call_arguments.delta', { delta: string }),
   inItem('response.function_call_arguments.done', { name: string, arguments: string }),
+  inItem('response.custom_tool_call_input.delta', { delta: string }),
+  inItem('response.custom_tool_call_input.done', { input: string }),
   event(exactly('error'), { code: string, message: string, param: orNull(string), error: failure }),
 );

@@ -16,7 +16,9 @@ import {
   string,
   typed,
 } from './json-schema.js';
-import type { ResponseTextFormat, ResponseTool, ResponseToolChoice } from './responses.js';
+import type { StoredItem } from './response-input.js';
+import type { ResponseTool, ResponseToolChoice } from './response-tools.js';
+import type { ResponseTextFormat } from './responses.js';
 
 const status = oneOf('in_progress', 'completed', 'incomplete');
 const noItems = arrayOf(typed<never>({}));
@@ -48,15 +50,22 @@ export const itemSchema = anyOf(
     summary: noItems,
     content: arrayOf(reasoningText),
   }),
-  objectOf({
-    type: exactly('function_call'),
-    id: string,
-    status,
-    call_id: string,
-    name: string,
-    /** JSON text. */
-    arguments: string,
-  }),
+  objectOf(
+    {
+      type: exactly('function_call'),
+      id: string,
+      status,
+      call_id: string,
+      name: string,
+      /** JSON text. */
+      arguments: string,
+    },
+    { namespace: string },
+  ),
+  objectOf(
+    { type: exactly('custom_tool_call'), id: string, status, call_id: string, name: string, input: string },
+    { namespace: string },
+  ),
 );
 
 const usage = objectOf({
@@ -73,8 +82,9 @@ export const responseSchema = objectOf({
   /** Unix seconds. */
   created_at: integer,
   completed_at: orNull(integer),
-  status: oneOf('in_progress', 'completed', 'incomplete', 'failed'),
-  error: orNull(objectOf({ code: exactly('server_error'), message: string })),
+  status: oneOf('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
+  /** The code is `server_error`, or that of an error which the request has caused. */
+  error: orNull(objectOf({ code: string, message: string })),
   incomplete_details: orNull(objectOf({ reason: exactly('max_output_tokens') })),
   model: string,
   output: arrayOf(itemSchema),
@@ -92,9 +102,23 @@ export const responseSchema = objectOf({
   tool_choice: typed<ResponseToolChoice>({ type: ['string', 'object'] }),
   tools: arrayOf(typed<ResponseTool>({ type: 'object' })),
   truncation: exactly('disabled'),
-  background: exactly(false),
-  store: exactly(false),
-  previous_response_id: nothing,
+  background: boolean,
+  /** Whether it can be asked for again. */
+  store: boolean,
+  previous_response_id: orNull(string),
+});
+
+/** The reply of `DELETE /v1/responses/{id}`. */
+export const deletedResponseSchema = objectOf({ id: string, object: exactly('response'), deleted: exactly(true) });
+
+/** The reply of `GET /v1/responses/{id}/input_items`. */
+export const inputItemListSchema = objectOf({
+  object: exactly('list'),
+  /** As they were sent, each with an id. */
+  data: arrayOf(typed<StoredItem | OutputItem>({ type: 'object', required: ['type', 'id'] })),
+  first_id: orNull(string),
+  last_id: orNull(string),
+  has_more: boolean,
 });
 
 /** The reply of `POST /v1/responses/input_tokens`. */
@@ -105,4 +129,6 @@ export type OutputText = Static<typeof outputText>;
 export type OutputItem = Static<typeof itemSchema>;
 export type ResponseUsage = Static<typeof usage>;
 export type ResponseObject = Static<typeof responseSchema>;
+export type DeletedResponse = Static<typeof deletedResponseSchema>;
+export type InputItemList = Static<typeof inputItemListSchema>;
 export type InputTokens = Static<typeof inputTokensSchema>;

@@ -23,40 +23,8 @@ import {
   string,
 } from './json-schema.js';
 import { inputItem } from './response-input.js';
-import { toolChoiceOf } from './tool.js';
+import { responseTool, responseToolChoice } from './response-tools.js';
 import { functionName, variantsBy } from './variants.js';
-
-const tool = limited(
-  objectOf(
-    {
-      /** All types but `function` are tools that only OpenAI's own servers run. */
-      type: string,
-    },
-    {
-      name: functionName,
-      description: orNull(string),
-      /** A JSON Schema. */
-      parameters: orNull(anyObject),
-      strict: orNull(boolean),
-    },
-  ),
-  {
-    if: { properties: { type: { const: 'function' } } },
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
-    then: { required: ['name'] },
-  },
-);
-
-const toolChoice = toolChoiceOf(
-  variantsBy('type', [
-    objectOf({ type: exactly('function'), name: functionName }),
-    objectOf({
-      type: exactly('allowed_tools'),
-      mode: oneOf('auto', 'required'),
-      tools: limited(arrayOf(objectOf({ type: string }, { name: functionName })), { minItems: 1 }),
-    }),
-  ]),
-);
 
 const format = variantsBy('type', [
   objectOf({ type: exactly('text') }),
@@ -72,14 +40,16 @@ const required = {
   input: field(
     'What the model is to continue: a text, or the items of a conversation.',
     orString(limited(arrayOf(inputItem), { minItems: 1 })),
-    { minLength: 1 },
   ),
 };
 
 const optional = {
   instructions: field('The system message.', string),
-  tools: field('The functions that the model may call.', arrayOf(tool)),
-  tool_choice: field('Whether the model must call a function, and which.', toolChoice),
+  tools: field(
+    'The functions and custom tools that the model may call. Those that only OpenAI runs are passed over.',
+    arrayOf(responseTool),
+  ),
+  tool_choice: field('Whether the model must call a tool, and which.', responseToolChoice),
   parallel_tool_calls: field('Whether a completion may have several calls.', boolean),
   text: field(
     'In `format`: what the completion must be: text, any JSON object, or JSON that follows a schema.',
@@ -106,16 +76,16 @@ const optional = {
   metadata: field('Comes back with the response.', recordOf(limited(string, { maxLength: 512 })), {
     maxProperties: 16,
   }),
-  store: field('Nothing is ever stored.', boolean),
+  store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
   truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),
-  background: field('Must be false.', boolean),
-  previous_response_id: field('Refused, because nothing is stored: send the conversation.', string),
-  conversation: field('Refused for the same reason.', anything),
-  prompt: field('Refused for the same reason.', anything),
+  background: field('Replies at once; the response is computed meanwhile, to be asked for by its id.', boolean, {
+    default: false,
+  }),
+  previous_response_id: field('The stored response that this one goes on from: its items come before `input`.', string),
+  conversation: field('Refused, because conversations are not stored: name the previous response.', anything),
+  prompt: field('Refused, because prompts are not stored: send `instructions` and `input`.', anything),
 };
 
-export type ResponseTool = Static<typeof tool>;
-export type ResponseToolChoice = Static<typeof toolChoice>;
 export type ResponseTextFormat = Static<typeof format>;
 export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
 

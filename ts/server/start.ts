@@ -13,6 +13,7 @@ import type { OtherNames } from '../metrics/other-names.js';
 import { openSpans } from '../metrics/spans.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
+import type { ResponseStore } from '../responses/store/response-store.js';
 import { closeServer } from './close-server.js';
 import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.js';
 
@@ -82,17 +83,23 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const metrics = new Metrics({ names: metricsNames });
   const models = openPool(settings, metrics, !profile.checksModelName);
   const keys = deployment?.auth === 'private' ? await openKeys(deployment) : null;
+  const responses = deployment?.auth === 'private' ? await openResponses(deployment) : null;
   let app: ReturnType<typeof buildApp> | undefined;
   let stopping = false;
   const stop = (): Promise<void> => {
     stopping = true;
-    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys });
+    const stores = [keys, responses];
+    const close = (): void => {
+      for (const store of stores) store?.close();
+    };
+    return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: { close } });
   };
   try {
     app = buildApp(models.pool, profile, {
       drainMs,
       metrics,
       spans: await openSpans(),
+      ...(responses && { responses }),
       ...imageHostsAt(host),
       ...settings.app,
       allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
@@ -132,6 +139,13 @@ async function openKeys({ dataDir, keysFile }: DeploymentSettings): Promise<KeyS
   if (keysFile !== undefined) return new KeyFile(keysFile);
   const { KeyStore } = await import('../keys/key-store.js');
   return KeyStore.open(dataDir);
+}
+
+/** Where keys come as a file, the folder is nobody's: responses are kept in memory then. */
+async function openResponses({ dataDir, keysFile }: DeploymentSettings): Promise<ResponseStore | null> {
+  if (keysFile !== undefined) return null;
+  const { SqliteStore } = await import('../responses/store/sqlite-store.js');
+  return SqliteStore.open(dataDir);
 }
 
 /** The names by which others in the network may call a server that listens at all addresses. */

@@ -12,7 +12,7 @@ import { finishOf } from '../../support/fake-engine.js';
 const test = suite('unit: the events of a response');
 
 function play(deltas: readonly CompletionDelta[], finish = finishOf(10, 5), reasoningTokens: number | null = null) {
-  const events = new ResponseEvents(newResponse({ model: 'm', input: 'x' }, 'm', NEUTRAL_SAMPLING));
+  const events = new ResponseEvents(newResponse({ model: 'm', input: 'x' }, 'm', NEUTRAL_SAMPLING, true));
   const told = [
     ...events.begin(),
     ...deltas.flatMap((delta) => events.add(delta)),
@@ -127,7 +127,7 @@ test('an answer of nothing has a message all the same', () => {
 });
 
 test('a failure closes what is open, then ends the response, then is told', async () => {
-  const events = new ResponseEvents(newResponse({ model: 'm', input: 'x' }, 'm', NEUTRAL_SAMPLING));
+  const events = new ResponseEvents(newResponse({ model: 'm', input: 'x' }, 'm', NEUTRAL_SAMPLING, true));
   const error = { message: 'It broke.', type: 'server_error', param: null, code: 'decode_failed' } as const;
   const told = [...events.begin(), ...events.add({ content: 'Hel' }), ...events.fail({ error })];
   const data = told.map(dataOf);
@@ -152,7 +152,7 @@ test('what of the request matters is repeated', () => {
     reasoning: { effort: 'low' as const },
     store: true,
   };
-  const response = newResponse(request, 'served', NEUTRAL_SAMPLING);
+  const response = newResponse(request, 'served', NEUTRAL_SAMPLING, false);
   const { instructions, temperature, metadata, tools, tool_choice, reasoning } = response;
   assert.equal(
     { instructions, temperature, metadata, tools, tool_choice, reasoning },

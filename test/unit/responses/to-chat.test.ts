@@ -159,11 +159,14 @@ test('settings go by their names in chat bodies', () => {
   });
 });
 
-test('a tool that only OpenAI’s servers run is refused', () => {
-  assert.throws(
-    () => chatOf({ tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] }),
-    (error: ChasquiError) => error.code === 'unsupported_parameter' && error.param === 'tools[1]',
-  );
+test('a tool that only OpenAI’s servers run is passed over', () => {
+  const { body, passedOver } = toChat({
+    model: 'm',
+    input: 'Hi',
+    tools: [{ type: 'web_search' }, { type: 'function', name: 'f' }],
+  });
+  assert.equal(body.tools, [{ type: 'function', function: { name: 'f' } }]);
+  assert.equal(passedOver, ['tools[0]']);
 });
 
 test('what is wrong with the chat body is told by the names of the request', () => {

@@ -48,7 +48,8 @@ async function serve(): Promise<void> {
       socketPath: config.socketPath,
       model: config.options,
       hooks: { onProgress: (fraction) => tellFraction(fraction) },
-      app: { log },
+      // The gateway keeps the keys, so that nothing here would tell whose a response is.
+      app: { log, responses: null },
       shutdownTimeoutMs: config.drainMs,
     });
     const models = await server.load();

@@ -33,6 +33,7 @@ const OF_SOME: readonly ErrorCode[] = [
   'port_in_use',
   'not_found',
   'store_failed',
+  'response_not_found',
   'engine_stalled',
   'invalid_api_key',
   'key_store_failed',

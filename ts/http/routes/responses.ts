@@ -1,123 +1,118 @@
 /**
- * A responses request's way through the server: it becomes a chat body, and its completion a response. Nothing is
- * stored.
+ * A responses request's way through the server: it becomes a chat body, and its completion a response, which is kept.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { unenforcedParts } from '../../chat/check-schema.js';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
-import { renderBody, startCompletion } from '../../chat/start-completion.js';
-import { NEUTRAL_SAMPLING } from '../../engine/job.js';
-import { newResponse } from '../../responses/new-response.js';
-import { refuseUnsupported } from '../../responses/refuse-unsupported.js';
-import { ResponseEvents, responseFailure } from '../../responses/response-events.js';
-import { toChat } from '../../responses/to-chat.js';
+import { renderBody } from '../../chat/start-completion.js';
+import { responseFailure } from '../../responses/response-events.js';
 import { responseEventSchema } from '../../schemas/response-event.js';
-import { type InputTokens, inputTokensSchema, responseSchema } from '../../schemas/response-object.js';
+import {
+  type InputTokens,
+  inputTokensSchema,
+  type ResponseObject,
+  responseSchema,
+} from '../../schemas/response-object.js';
 import { type ResponsesRequest, responsesSchema } from '../../schemas/responses.js';
+import { BackgroundResponses } from '../background-responses.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
+import { OwnResponses } from '../own-responses.js';
+import { nameIgnoredParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
+import { computeLater, ResponseWork } from '../response-work.js';
+import { shuttingDown } from '../running-replies.js';
 import { withModel } from '../with-model.js';
+import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
 
 const URL = '/v1/responses';
 const COUNT_URL = '/v1/responses/input_tokens';
 
+type Request = FastifyRequest<{ Body: ResponsesRequest }>;
+
 export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
+  const background = new BackgroundResponses();
+  app.addHook('preClose', () => background.close(shuttingDown()));
+  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context.responses, background);
+  const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
   const settingsOf = (operation: Operation) => {
     const settings = bodyRoute(context, responsesSchema(profile.parameters), operation);
-    return { ...settings, preValidation: [settings.preValidation, nameMessages], bodyLimit };
-  };
-
-  const translate = (body: ResponsesRequest) => {
-    refuseUnsupported(body);
-    return toChat(body);
+    return { ...settings, preValidation: [settings.preValidation, nameItems], bodyLimit };
   };
 
   const respond = withModel<ResponsesRequest>(
     context,
-    async (request, reply, { engine, signal }) => {
-      const { body } = request;
-      const { body: chat, origins } = translate(body);
-      const events = new ResponseEvents(newResponse(body, engine.model.id, profile.sampling));
-      return origins.guard(chat, async () => {
-        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        nameIgnoredParts(
-          reply,
-          unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part)),
-        );
-        const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
-        const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
-        const encoder = new CompletionEventEncoder(events, rendered.format !== null);
-        if (!body.stream) {
+    async (request, reply, leased) => {
+      const work = workOf(request);
+      const events = work.eventsFor(leased.engine.model.id);
+      return work.guard(async () => {
+        const { streams, parsed, ignored } = await work.start(leased);
+        nameIgnoredParts(reply, ignored);
+        const encoder = new CompletionEventEncoder(events, parsed);
+        if (!request.body.stream) {
           await encoder.collect(streams);
           return events.response;
         }
-        const translate = (thrown: unknown) => origins.translate(thrown, chat);
-        return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+        const { signal } = leased;
+        return replyWithEvents(request, reply, { streams, encoder, signal, translate: work.translate }, options);
       });
     },
     { fail: responseFailure },
   );
-  app.post<{ Body: ResponsesRequest }>(URL, settingsOf(createResponse), respond);
 
-  const count = withModel<ResponsesRequest>(context, async (request, _reply, { engine, signal }) => {
-    const { body: chat, origins } = translate(request.body);
-    return origins.guard(chat, async () => {
-      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+  const respondLater = (request: Request, reply: FastifyReply): ResponseObject => {
+    const work = workOf(request);
+    nameIgnoredParts(reply, work.passedOver);
+    return computeLater(work, background, context);
+  };
+  app.post<{ Body: ResponsesRequest }>(URL, settingsOf(createResponse), async (request, reply) =>
+    request.body.background ? respondLater(request, reply) : respond(request, reply),
+  );
+
+  const count = withModel<ResponsesRequest>(context, async (request, reply, { engine, signal }) => {
+    const work = workOf(request);
+    nameIgnoredParts(reply, work.passedOver);
+    return work.guard(async () => {
+      const rendered = await renderBody(engine, work.chat, { hosts: imageHosts, signal });
       const input_tokens = await engine.countTokens(rendered, { signal });
       return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
     });
   });
   app.post<{ Body: ResponsesRequest }>(COUNT_URL, settingsOf(countInputTokens), count);
+  storedResponsesRoutes(app, ownOf);
 }
 
-/** An input item without a `type` is a message; the schema tells items apart by it. */
-async function nameMessages(request: FastifyRequest): Promise<void> {
+/** An item without a `type` is a message, or refers to one by its id; the schema tells items apart by it. */
+async function nameItems(request: FastifyRequest): Promise<void> {
   const { input } = (request.body ?? {}) as { input?: unknown };
   if (!Array.isArray(input)) return;
   for (const item of input) {
-    if (typeof item === 'object' && item !== null && item.type === undefined && 'role' in item) item.type = 'message';
+    if (typeof item !== 'object' || item === null || item.type != null) continue;
+    if ('role' in item) item.type = 'message';
+    else if ('id' in item) item.type = 'item_reference';
   }
 }
 
 const createResponse: Operation = {
   id: 'createResponse',
   tag: 'Chat',
-  summary: "The same in the words of OpenAI's Responses API, without storage.",
+  summary: "The same in the words of OpenAI's Responses API.",
   requestName: 'ResponseRequest',
-  errors: CONVERSATION_ERRORS,
+  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
   reply: {
     json: { name: 'Response', schema: responseSchema },
     event: { name: 'ResponseEvent', schema: responseEventSchema },
   },
   examples: (model) => {
     const request = { model, input: 'Count from 3 to 6', temperature: 0 };
-    const id = 'msg_0c8d1b7e5f2a4e6b9d3c7a1f8e5b2d40';
-    const content = [{ type: 'output_text', text: '3, 4, 5, 6', annotations: [], logprobs: [] }];
-    const reply = {
-      ...newResponse(request, model, NEUTRAL_SAMPLING),
-      id: 'resp_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10',
-      created_at: 1_790_000_000,
-      completed_at: 1_790_000_001,
-      status: 'completed',
-      output: [{ type: 'message', id, status: 'completed', role: 'assistant', content }],
-      usage: {
-        input_tokens: 20,
-        input_tokens_details: { cached_tokens: 0 },
-        output_tokens: 11,
-        output_tokens_details: { reasoning_tokens: 0 },
-        total_tokens: 31,
-      },
-    };
+    const reply = exampleResponse(model);
     const event = {
       type: 'response.output_text.delta',
       sequence_number: 4,
-      item_id: id,
+      item_id: reply.output[0]?.id,
       output_index: 0,
       content_index: 0,
       delta: '3',
@@ -132,7 +127,7 @@ const countInputTokens: Operation = {
   tag: 'Chat',
   summary: 'How many tokens the prompt of such a request has.',
   requestName: 'InputTokensRequest',
-  errors: CONVERSATION_ERRORS,
+  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
   reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
   examples: (model) => ({
     count: {

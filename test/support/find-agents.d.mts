@@ -1,0 +1,9 @@
+export interface AgentPackage {
+  name: string;
+  version: string;
+}
+export const AGENTS: Readonly<Record<'codex' | 'opencode', AgentPackage>>;
+export const UNSHARE: readonly string[];
+export function agentsFolder(): string;
+export function folderOf(agent: AgentPackage): string;
+export function noAgents(): string | undefined;

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { newResponse } from '../../../ts/responses/new-response.js';
+import { MemoryStore } from '../../../ts/responses/store/memory-store.js';
+import type { ResponseStore, StoredResponse, StoreLimits } from '../../../ts/responses/store/response-store.js';
+import { SqliteStore } from '../../../ts/responses/store/sqlite-store.js';
+
+const LIMITS: StoreLimits = { maxResponses: 100, maxBytes: 1_000_000, maxAgeMs: 1000 };
+
+function stored(id: string, text = 'Hi'): StoredResponse {
+  const response = { ...newResponse({ model: 'm', input: '' }, 'm', NEUTRAL_SAMPLING, true), id };
+  response.output.push({ type: 'message', id: `msg_${id}`, status: 'completed', role: 'assistant', content: [] });
+  return { response, input: [{ type: 'message', id: `in_${id}`, role: 'user', content: text }] };
+}
+
+interface Context {
+  folder: string;
+}
+
+type Open = (folder: string, limits: Partial<StoreLimits>, now: () => number) => ResponseStore;
+
+const kinds: [string, Open][] = [
+  ['memory', (_folder, limits, now) => new MemoryStore({ ...LIMITS, ...limits }, now)],
+  ['a file', (folder, limits, now) => SqliteStore.open(folder, { ...LIMITS, ...limits }, now)],
+];
+
+for (const [kind, open] of kinds) {
+  const test = suite<Context>(`unit: responses in ${kind}`);
+
+  test.before.each((context) => {
+    context.folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  });
+  test.after.each(({ folder }) => rmSync(folder, { recursive: true }));
+
+  /** A store whose clock stands still, but for what `wait` says. */
+  function withClock(folder: string, limits: Partial<StoreLimits> = {}) {
+    let now = 1_000_000;
+    const store = open(folder, limits, () => now);
+    return {
+      store,
+      wait: (ms: number) => {
+        now += ms;
+      },
+    };
+  }
+
+  const idsIn = (store: ResponseStore, owner: string, ...ids: string[]) => ids.filter((id) => store.get(owner, id));
+
+  test('has what was put, and its items, for its owner only', ({ folder }) => {
+    const { store } = withClock(folder);
+    store.put('a', stored('1'));
+    store.put('b', stored('2'));
+    assert.is(store.get('a', '1')?.response.id, '1');
+    assert.is(store.get('b', '1'), null);
+    assert.is(store.get('a', '2'), null);
+    assert.is(store.item('a', 'in_1')?.id, 'in_1');
+    assert.is(store.item('a', 'msg_1')?.type, 'message');
+    assert.is(store.item('b', 'msg_1'), null);
+    assert.is(store.delete('b', '1'), false);
+    assert.is(store.get('a', '1')?.response.id, '1');
+    store.close();
+  });
+
+  test('what is put again replaces what was there', ({ folder }) => {
+    const { store } = withClock(folder);
+    store.put('a', stored('1', 'one'));
+    store.put('a', stored('1', 'two'));
+    assert.equal(store.get('a', '1')?.input, stored('1', 'two').input);
+    assert.is(store.delete('a', '1'), true);
+    assert.is(store.delete('a', '1'), false);
+    assert.is(store.item('a', 'msg_1'), null);
+    store.close();
+  });
+
+  test('forgets after a time', ({ folder }) => {
+    const { store, wait } = withClock(folder);
+    store.put('a', stored('1'));
+    wait(999);
+    store.put('a', stored('2'));
+    assert.equal(idsIn(store, 'a', '1', '2'), ['1', '2']);
+    wait(1);
+    assert.equal(idsIn(store, 'a', '1', '2'), ['2']);
+    assert.is(store.item('a', 'msg_1'), null);
+    assert.is(store.delete('a', '1'), false);
+    store.close();
+  });
+
+  test('the one that was used longest ago makes room, of whoever has most', ({ folder }) => {
+    const { store, wait } = withClock(folder, { maxResponses: 4 });
+    for (const id of ['1', '2', '3']) {
+      wait(1);
+      store.put('a', stored(id));
+    }
+    wait(1);
+    store.put('b', stored('x'));
+    wait(1);
+    store.get('a', '1');
+    store.put('b', stored('y'));
+    assert.equal(
+      [idsIn(store, 'a', '1', '2', '3'), idsIn(store, 'b', 'x', 'y')],
+      [
+        ['1', '3'],
+        ['x', 'y'],
+      ],
+    );
+    store.close();
+  });
+
+  test('is bounded in bytes', ({ folder }) => {
+    const long = 'x'.repeat(100_000);
+    const { store, wait } = withClock(folder, { maxBytes: 700_000 });
+    for (const id of ['1', '2', '3', '4', '5']) {
+      wait(1);
+      store.put('a', stored(id, long));
+    }
+    assert.equal(idsIn(store, 'a', '1', '2', '3', '4', '5'), ['3', '4', '5']);
+    store.close();
+  });
+
+  test('a response larger than all there is room for is not kept, and does no harm', ({ folder }) => {
+    const { store } = withClock(folder, { maxBytes: 10_000 });
+    store.put('a', stored('1', 'x'.repeat(100_000)));
+    assert.is(store.get('a', '1'), null);
+    store.put('a', stored('2'));
+    assert.equal(idsIn(store, 'a', '2'), ['2']);
+    store.close();
+  });
+
+  test.run();
+}
+
+const test = suite<Context>('unit: a file of responses');
+
+test('outlasts the process, for this account’s eyes only, and several may have it open', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  const first = SqliteStore.open(path.join(folder, 'data'));
+  first.put('a', stored('1'));
+  const second = SqliteStore.open(path.join(folder, 'data'));
+  assert.is(second.get('a', '1')?.response.id, '1');
+  second.put('a', stored('2'));
+  assert.is(first.get('a', '2')?.response.id, '2');
+  first.close();
+  second.close();
+  assert.is(statSync(path.join(folder, 'data', 'responses.db')).mode & 0o777, 0o600);
+  assert.is(statSync(path.join(folder, 'data')).mode & 0o777, 0o700);
+  rmSync(folder, { recursive: true });
+});
+
+test('a file that is none is an error with its name', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  writeFileSync(
+    path.join(folder, 'responses.db'),
+    'no database at all, but long enough to be taken for one'.repeat(20),
+  );
+  assert.throws(() => SqliteStore.open(folder), /responses\.db cannot be used/);
+  rmSync(folder, { recursive: true });
+});
+
+test.run();

@@ -1,0 +1,67 @@
+/** What one caller may see of the stored responses: those of requests with the same key. */
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { notFound, nothingStored, type OwnStore } from '../responses/resolve-input.js';
+import type { ResponseStore, StoredResponse } from '../responses/store/response-store.js';
+import type { ResponseObject } from '../schemas/response-object.js';
+import type { BackgroundResponses } from './background-responses.js';
+
+/**
+ * Who sends a request, as far as its key tells. It is not looked at whether the key opens anything: that is decided
+ * before, and a key that nobody checks is as secret as any.
+ */
+function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  const key = headers.authorization ?? headers['x-api-key'] ?? '';
+  return createHash('sha256').update(String(key)).digest('hex');
+}
+
+export class OwnResponses {
+  readonly owner: string;
+  readonly #store: ResponseStore | null;
+  readonly #background: BackgroundResponses;
+
+  constructor(request: Pick<FastifyRequest, 'headers'>, store: ResponseStore | null, background: BackgroundResponses) {
+    this.owner = ownerOf(request);
+    this.#store = store;
+    this.#background = background;
+  }
+
+  /** Null where nothing is stored. */
+  get store(): OwnStore {
+    if (this.#store === null) return null;
+    return { get: (id) => this.#find(id), item: (id) => this.#store?.item(this.owner, id) ?? null };
+  }
+
+  /** Throws `response_not_found`. */
+  get(id: string): StoredResponse {
+    if (this.#store === null) throw nothingStored(null);
+    const found = this.#find(id);
+    if (found === null) throw notFound('response', id, null);
+    return found;
+  }
+
+  put(stored: StoredResponse): void {
+    this.#store?.put(this.owner, stored);
+  }
+
+  /** Ends its computation, too. Throws `response_not_found`. */
+  async delete(id: string): Promise<void> {
+    this.get(id);
+    await this.#background.cancel(this.owner, id);
+    this.#store?.delete(this.owner, id);
+  }
+
+  /** Resolves with what it has become. Throws `response_not_found`. */
+  async cancel(id: string): Promise<ResponseObject> {
+    this.get(id);
+    await this.#background.cancel(this.owner, id);
+    return this.get(id).response;
+  }
+
+  /** One that is being computed is as far as it has come. */
+  #find(id: string): StoredResponse | null {
+    const stored = this.#store?.get(this.owner, id) ?? null;
+    const running = this.#background.get(this.owner, id);
+    return stored && running ? { ...stored, response: running } : stored;
+  }
+}

@@ -1,0 +1,148 @@
+/** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
+import type { FastifyRequest } from 'fastify';
+import { unenforcedParts } from '../chat/check-schema.js';
+import { CompletionEventEncoder } from '../chat/completion-event-encoder.js';
+import { renderBody, startCompletion } from '../chat/start-completion.js';
+import type { TokenStream } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
+import { newResponse } from '../responses/new-response.js';
+import { refusePassedOver, refuseUnsupported } from '../responses/refuse-unsupported.js';
+import { resolveInput } from '../responses/resolve-input.js';
+import { ResponseEvents } from '../responses/response-events.js';
+import { MAX_STORED_INPUT } from '../responses/store/response-store.js';
+import { type ResponseTranslation, toChat } from '../responses/to-chat.js';
+import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
+import type { StoredItem } from '../schemas/response-input.js';
+import type { ResponseObject } from '../schemas/response-object.js';
+import type { ResponsesRequest } from '../schemas/responses.js';
+import type { BackgroundResponses } from './background-responses.js';
+import type { AppContext } from './context.js';
+import { toChasquiError, toErrorBody } from './error-handler.js';
+import { keepMsOf } from './keep-alive.js';
+import type { OwnResponses } from './own-responses.js';
+import { MAX_IGNORED_PARTS } from './read-fields.js';
+import type { Leased } from './with-model.js';
+
+type Request = FastifyRequest<{ Body: ResponsesRequest }>;
+
+interface Started {
+  streams: readonly TokenStream[];
+  /** Whether the completion has a format. */
+  parsed: boolean;
+  /** The paths of what has no effect. */
+  ignored: readonly string[];
+}
+
+export class ResponseWork {
+  readonly request: Request;
+  readonly responses: OwnResponses;
+  /** The items of the request where the response is to be stored, else null. */
+  readonly input: readonly StoredItem[] | null;
+  readonly #context: AppContext;
+  readonly #translation: ResponseTranslation;
+
+  /** Throws what is wrong with the request as far as that can be told without its model. */
+  constructor(request: Request, responses: OwnResponses, context: AppContext) {
+    const { body } = request;
+    refuseUnsupported(body);
+    this.request = request;
+    this.responses = responses;
+    this.#context = context;
+    const { items, own } = resolveInput(body, responses.store);
+    this.#translation = toChat(body, items);
+    if (context.options.strict) refusePassedOver(this.#translation.passedOver);
+    const stores = body.store !== false && responses.store !== null && JSON.stringify(own).length <= MAX_STORED_INPUT;
+    this.input = stores ? own : null;
+  }
+
+  get chat(): ChatCompletionRequest {
+    return this.#translation.body;
+  }
+
+  /** The paths of tools and items that this server can do nothing with. */
+  get passedOver(): readonly string[] {
+    return this.#translation.passedOver;
+  }
+
+  /** Runs `work` and tells its failure in the words of the request. */
+  guard<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#translation.origins.guard(this.chat, work);
+  }
+
+  readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
+
+  /** The events of the response; at its end it is stored. */
+  eventsFor(model: string): ResponseEvents {
+    const { body, log } = this.request;
+    const { input, responses } = this;
+    const ended = (response: ResponseObject): void => {
+      try {
+        if (input !== null) responses.put({ response, input });
+      } catch (error) {
+        // The completion is there, and its reply is worth more than its place in the store.
+        log.error({ err: error }, 'the response could not be stored');
+      }
+    };
+    const response = newResponse(body, model, this.#context.profile.sampling, input !== null);
+    return new ResponseEvents(response, { tools: this.#translation.tools, ended });
+  }
+
+  async start({ engine, signal }: Leased): Promise<Started> {
+    const { profile, options } = this.#context;
+    const { body, record } = this.request;
+    const rendered = await renderBody(engine, this.chat, { hosts: options.imageHosts, signal });
+    const unenforced = unenforcedParts(this.chat, MAX_IGNORED_PARTS);
+    const named = unenforced.map((part) => this.#translation.origins.nameOf(part));
+    const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
+    return {
+      streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),
+      parsed: rendered.format !== null,
+      ignored: [...new Set([...this.passedOver, ...named])],
+    };
+  }
+}
+
+/** Returns the response as it is queued; it is computed meanwhile. Throws `queue_full`. */
+export function computeLater(
+  work: ResponseWork,
+  background: BackgroundResponses,
+  { pool, options }: AppContext,
+): ResponseObject {
+  const { request, responses, input } = work;
+  const { body } = request;
+  if (input === null) throw cannotBeStored();
+  const events = work.eventsFor(body.model);
+  const compute = async (signal: AbortSignal): Promise<void> => {
+    const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
+    try {
+      const { streams, parsed } = await work.start({ engine, signal });
+      await new CompletionEventEncoder(events, parsed).collect(streams);
+    } finally {
+      release();
+    }
+  };
+  const queued: ResponseObject = { ...events.response, status: 'queued' };
+  background.start(
+    responses.owner,
+    () => events.response,
+    async (signal) => {
+      try {
+        await compute(signal);
+      } catch (thrown) {
+        const error = toChasquiError(work.translate(thrown), request, options);
+        if (signal.aborted && error.code === 'request_cancelled') events.cancel();
+        else events.fail(toErrorBody(error));
+      }
+    },
+  );
+  responses.put({ response: queued, input });
+  return queued;
+}
+
+function cannotBeStored(): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    '`background` needs the response to be stored, which this server does not do, or not with so long an input.',
+    'background',
+  );
+}

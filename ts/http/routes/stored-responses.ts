@@ -1,0 +1,158 @@
+/** Stored responses: asked for, deleted and cancelled, each by who sends the key that it was made with. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { NEUTRAL_SAMPLING } from '../../engine/job.js';
+import { ChasquiError } from '../../errors.js';
+import { newResponse } from '../../responses/new-response.js';
+import { chainOf } from '../../responses/resolve-input.js';
+import type { StoredItem } from '../../schemas/response-input.js';
+import type { OutputItem, ResponseObject } from '../../schemas/response-object.js';
+import {
+  type DeletedResponse,
+  deletedResponseSchema,
+  type InputItemList,
+  inputItemListSchema,
+  responseSchema,
+} from '../../schemas/response-object.js';
+import type { Operation } from '../openapi/operation.js';
+import type { OwnResponses } from '../own-responses.js';
+
+type ById = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>;
+
+export function storedResponsesRoutes(
+  app: FastifyInstance,
+  ownOf: (request: Pick<FastifyRequest, 'headers'>) => OwnResponses,
+): void {
+  app.get('/v1/responses/:id', { config: { operation: retrieveResponse } }, async (request: ById) => {
+    const { stream } = request.query;
+    if (stream === 'true') {
+      const message = '`stream` is not supported: the events of a response are not kept.';
+      throw new ChasquiError('unsupported_parameter', message, 'stream');
+    }
+    return ownOf(request).get(request.params.id).response satisfies ResponseObject;
+  });
+
+  app.delete('/v1/responses/:id', { config: { operation: deleteResponse } }, async (request: ById) => {
+    const { id } = request.params;
+    await ownOf(request).delete(id);
+    return { id, object: 'response', deleted: true } satisfies DeletedResponse;
+  });
+
+  app.get('/v1/responses/:id/input_items', { config: { operation: listInputItems } }, async (request: ById) => {
+    const own = ownOf(request);
+    const { input, response } = own.get(request.params.id);
+    const { previous_response_id: previous } = response;
+    const earlier = previous === null || own.store === null ? [] : chainOf(previous, own.store);
+    const items = [...earlier.flatMap((each) => [...each.input, ...each.response.output]), ...input];
+    return toPage(items, request.query);
+  });
+
+  app.post('/v1/responses/:id/cancel', { config: { operation: cancelResponse } }, async (request: ById) => {
+    const own = ownOf(request);
+    const { id } = request.params;
+    if (!own.get(id).response.background) {
+      const message = `The response \`${id.slice(0, 100)}\` is not one in the background: only those are cancelled so.`;
+      throw new ChasquiError('invalid_value', message, 'id');
+    }
+    return own.cancel(id);
+  });
+}
+
+const DEFAULT_PAGE = 20;
+const MAX_PAGE = 100;
+
+function toPage(items: readonly (StoredItem | OutputItem)[], query: Record<string, unknown>): InputItemList {
+  const { order = 'desc', limit = String(DEFAULT_PAGE), after } = query;
+  if (order !== 'asc' && order !== 'desc') throw wrong('order', '"asc" or "desc"');
+  const count = /^\d{1,3}$/.test(String(limit)) ? Number(limit) : 0;
+  if (count < 1 || count > MAX_PAGE) throw wrong('limit', `a whole number from 1 to ${MAX_PAGE}`);
+  const sorted = order === 'asc' ? items : [...items].reverse();
+  const begin = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && begin === 0) throw wrong('after', 'the id of an item of this list');
+  const data = sorted.slice(begin, begin + count);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: begin + count < sorted.length,
+  };
+}
+
+function wrong(name: string, expected: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
+}
+
+const PARAMETERS = { id: 'The id of the response.' };
+const ERRORS = ['response_not_found', 'unsupported_parameter', 'store_failed'] as const;
+const ID = 'resp_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+
+/** A response as it is replied. */
+export function exampleResponse(model: string): ResponseObject {
+  const content = [{ type: 'output_text' as const, text: '3, 4, 5, 6', annotations: [], logprobs: [] }];
+  const id = 'msg_0c8d1b7e5f2a4e6b9d3c7a1f8e5b2d40';
+  return {
+    ...newResponse({ model, input: '', temperature: 0 }, model, NEUTRAL_SAMPLING, true),
+    id: ID,
+    created_at: 1_790_000_000,
+    completed_at: 1_790_000_001,
+    status: 'completed',
+    output: [{ type: 'message', id, status: 'completed', role: 'assistant', content }],
+    usage: {
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 11,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 31,
+    },
+  };
+}
+
+const retrieveResponse: Operation = {
+  id: 'retrieveResponse',
+  tag: 'Chat',
+  summary: 'A stored response.',
+  description:
+    'Responses are kept for 30 days at most, unless `store` is false or newer ones need the room, and are shown to requests with the same key only.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: { json: { name: 'Response', schema: responseSchema } },
+  examples: (model) => ({ stored: { summary: 'A stored response', reply: exampleResponse(model) } }),
+};
+
+const deleteResponse: Operation = {
+  id: 'deleteResponse',
+  tag: 'Chat',
+  summary: 'Deletes a stored response; responses that go on from it cannot be continued any more.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: { json: { name: 'DeletedResponse', schema: deletedResponseSchema } },
+  examples: () => ({
+    deleted: { summary: 'A deleted response', reply: { id: ID, object: 'response', deleted: true } },
+  }),
+};
+
+const listInputItems: Operation = {
+  id: 'listInputItems',
+  tag: 'Chat',
+  summary: 'What a stored response goes on from: its input, and all that came before it.',
+  description:
+    'In the query: `order` (`desc` is the default, or `asc`), `limit` (1 to 100, default 20) and `after` (the id of an item).',
+  parameters: PARAMETERS,
+  errors: [...ERRORS, 'invalid_value'],
+  reply: { json: { name: 'InputItemList', schema: inputItemListSchema } },
+  examples: () => {
+    const id = 'msg_7f3c9a1e5b2d4c6f8a0e1d3b5c7f9a20';
+    const data = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Count from 3 to 6' }], id }];
+    const reply = { object: 'list', data, first_id: id, last_id: id, has_more: false };
+    return { items: { summary: 'The only item', reply } };
+  },
+};
+
+const cancelResponse: Operation = {
+  id: 'cancelResponse',
+  tag: 'Chat',
+  summary: 'Ends the computation of a response in the background.',
+  parameters: PARAMETERS,
+  errors: [...ERRORS, 'invalid_value'],
+  reply: { json: { name: 'Response', schema: responseSchema } },
+};

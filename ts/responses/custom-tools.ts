@@ -1,0 +1,110 @@
+/**
+ * Custom tools take free text. To the template they are functions whose only argument is that text, `input`: from there
+ * to the text itself, and back.
+ */
+import type { CustomFormat } from '../schemas/response-tools.js';
+
+/** The name of the argument. */
+const INPUT = 'input';
+
+/** The arguments of a past call, as JSON text. */
+export function toArguments(input: string): string {
+  return JSON.stringify({ [INPUT]: input });
+}
+
+/** The schema of the arguments. A format that cannot be enforced is told to the model with the tool's description. */
+export function parametersOf(format: CustomFormat | null): object {
+  const pattern = format === null ? null : enforceablePattern(format);
+  const input = { type: 'string', ...(pattern !== null && { pattern }) };
+  return { type: 'object', properties: { [INPUT]: input }, required: [INPUT], additionalProperties: false };
+}
+
+/** What the model is told beside the tool's own description. */
+export function describeFormat(format: CustomFormat | null): string {
+  const text = `\`${INPUT}\` is the tool's whole input, as plain text.`;
+  const { syntax, definition } = format?.grammar ?? format ?? {};
+  return definition === undefined ? text : `${text} It must follow this ${syntax ?? 'lark'} grammar:\n${definition}`;
+}
+
+/** Whether some of what a tool demands of its input is not enforced. */
+export function isPassedOver(format: CustomFormat | null): boolean {
+  return format !== null && format.type === 'grammar' && enforceablePattern(format) === null;
+}
+
+/**
+ * Characters that stand for themselves in a JSON string, and what joins them. The grammar of the arguments is one of JSON
+ * text, so that a pattern whose matches JSON writes in another way (quotes, backslashes, line breaks) cannot be part of it.
+ */
+const PLAIN_PATTERN = /^(?:[^"\\.[\]^$]|\\[-[\](){}.*+?^$|/]|\[(?!\^)(?:[^"\\[\]^\p{Cc}]|\\[-[\](){}.*+?^$|/])+\])*$/u;
+
+function enforceablePattern(format: CustomFormat): string | null {
+  const { syntax, definition } = format.grammar ?? format;
+  if (format.type !== 'grammar' || syntax !== 'regex' || definition === undefined) return null;
+  const inner = definition
+    .replace(/^\^/, '')
+    .replace(/(?<!\\)\$$/, '')
+    .replace(/\[(?:[^\]\\]|\\.)*\]|\\[dw]/g, spelledOut);
+  return PLAIN_PATTERN.test(inner) && !/\p{Cc}/u.test(inner) ? `^(?:${inner})$` : null;
+}
+
+const CLASSES: Readonly<Record<string, string>> = { d: '0-9', w: 'A-Za-z0-9_' };
+
+/** `\d` and `\w`, alone or within brackets. The converter to grammars does not know them. */
+function spelledOut(part: string): string {
+  if (!part.startsWith('[')) return `[${CLASSES[part[1] as string]}]`;
+  return part.replace(/\\([dw])/g, (_, name: string) => CLASSES[name] as string);
+}
+
+/** Reads the text out of the arguments of a call, piece by piece as the model writes them. */
+export class InputReader {
+  /** What has not been read yet: the beginning of an escape, or what stands before the text. */
+  #pending = '';
+  #state: 'before' | 'within' | 'after' = 'before';
+
+  /** The text that the next piece of JSON adds. */
+  push(json: string): string {
+    if (this.#state === 'after') return '';
+    this.#pending += json;
+    if (this.#state === 'before') this.#skipToText();
+    return this.#state === 'within' ? this.#readText() : '';
+  }
+
+  /** All of the text, given all of the arguments; those that are not as they should be are the text themselves. */
+  static whole(json: string): string {
+    try {
+      const value: unknown = JSON.parse(json);
+      const input = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[INPUT] : undefined;
+      return typeof input === 'string' ? input : json;
+    } catch {
+      // It was cut off.
+      return /^\s*\{/.test(json) ? new InputReader().push(json) : json;
+    }
+  }
+
+  #skipToText(): void {
+    const [head] = /^\s*\{\s*"input"\s*:\s*"/.exec(this.#pending) ?? [];
+    if (head === undefined) return;
+    this.#pending = this.#pending.slice(head.length);
+    this.#state = 'within';
+  }
+
+  #readText(): string {
+    // Up to the quote that ends it, or to an escape whose end has not come. Halves of surrogate pairs stay together.
+    const [read = ''] =
+      /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[\da-fA-F]{4}|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(
+        this.#pending,
+      ) ?? [];
+    this.#pending = this.#pending.slice(read.length);
+    if (this.#pending.startsWith('"')) this.#state = 'after';
+    return read === '' ? '' : unescaped(read);
+  }
+}
+
+/** The grammar of the arguments allows valid escapes only; a model without one may write others, and line breaks. */
+function unescaped(json: string): string {
+  try {
+    return JSON.parse(`"${json}"`) as string;
+  } catch {
+    return json;
+  }
+}

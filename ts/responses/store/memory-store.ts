@@ -1,0 +1,107 @@
+/** Stored responses of a server that has no folder for its data: they end with the process. */
+import {
+  itemIdsOf,
+  itemIn,
+  MEMORY_LIMITS,
+  type ResponseStore,
+  type StoredResponse,
+  type StoreLimits,
+} from './response-store.js';
+
+interface Entry {
+  /** Text takes less than objects, and its length is known. */
+  json: string;
+  itemIds: readonly string[];
+  expiresAt: number;
+}
+
+class Owned {
+  bytes = 0;
+  /** Those that were used longest ago first. */
+  readonly entries = new Map<string, Entry>();
+  /** From an item to the response that it is in. */
+  readonly items = new Map<string, string>();
+}
+
+export class MemoryStore implements ResponseStore {
+  readonly #limits: StoreLimits;
+  readonly #now: () => number;
+  readonly #owners = new Map<string, Owned>();
+  #count = 0;
+  #bytes = 0;
+
+  constructor(limits: StoreLimits = MEMORY_LIMITS, now: () => number = Date.now) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  put(owner: string, stored: StoredResponse): void {
+    const { id } = stored.response;
+    this.delete(owner, id);
+    const entry = {
+      json: JSON.stringify(stored),
+      itemIds: itemIdsOf(stored),
+      expiresAt: this.#now() + this.#limits.maxAgeMs,
+    };
+    const owned = this.#owners.get(owner) ?? new Owned();
+    this.#owners.set(owner, owned);
+    owned.entries.set(id, entry);
+    for (const item of entry.itemIds) owned.items.set(item, id);
+    this.#add(owned, entry, 1);
+    this.#makeRoom();
+  }
+
+  get(owner: string, id: string): StoredResponse | null {
+    const owned = this.#owners.get(owner);
+    const entry = owned?.entries.get(id);
+    if (!owned || !entry) return null;
+    if (entry.expiresAt <= this.#now()) {
+      this.delete(owner, id);
+      return null;
+    }
+    owned.entries.delete(id);
+    owned.entries.set(id, entry);
+    return JSON.parse(entry.json) as StoredResponse;
+  }
+
+  item(owner: string, id: string) {
+    const response = this.#owners.get(owner)?.items.get(id);
+    const stored = response === undefined ? null : this.get(owner, response);
+    return stored && itemIn(stored, id);
+  }
+
+  delete(owner: string, id: string): boolean {
+    const owned = this.#owners.get(owner);
+    const entry = owned?.entries.get(id);
+    if (!owned || !entry) return false;
+    owned.entries.delete(id);
+    for (const item of entry.itemIds) if (owned.items.get(item) === id) owned.items.delete(item);
+    this.#add(owned, entry, -1);
+    if (owned.entries.size === 0) this.#owners.delete(owner);
+    return entry.expiresAt > this.#now();
+  }
+
+  close(): void {
+    this.#owners.clear();
+  }
+
+  #add(owned: Owned, { json }: Entry, sign: 1 | -1): void {
+    const bytes = sign * 2 * json.length;
+    owned.bytes += bytes;
+    this.#bytes += bytes;
+    this.#count += sign;
+  }
+
+  #makeRoom(): void {
+    const { maxResponses, maxBytes } = this.#limits;
+    while (this.#count > maxResponses || this.#bytes > maxBytes) {
+      const [owner, owned] = this.#largest();
+      const [id] = owned.entries.keys();
+      this.delete(owner, id as string);
+    }
+  }
+
+  #largest(): [string, Owned] {
+    return [...this.#owners].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one));
+  }
+}

@@ -1,0 +1,144 @@
+/** Stored responses of a server that has a folder for its data: a database there, for this account's eyes only. */
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { ChasquiError } from '../../errors.js';
+import { openSqlite, type Sqlite } from '../../sqlite.js';
+import {
+  DISK_LIMITS,
+  itemIdsOf,
+  itemIn,
+  type ResponseStore,
+  type StoredResponse,
+  type StoreLimits,
+} from './response-store.js';
+
+/** Several processes may have the file open. */
+const BUSY_TIMEOUT_MS = 5000;
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS responses (
+  owner TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, bytes INTEGER NOT NULL,
+  used_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (owner, id));
+CREATE INDEX IF NOT EXISTS responses_by_use ON responses (owner, used_at);
+CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at);
+CREATE TABLE IF NOT EXISTS items (
+  owner TEXT NOT NULL, id TEXT NOT NULL, response TEXT NOT NULL, PRIMARY KEY (owner, id));
+CREATE INDEX IF NOT EXISTS items_by_response ON items (owner, response);
+CREATE TRIGGER IF NOT EXISTS items_end AFTER DELETE ON responses BEGIN
+  DELETE FROM items WHERE owner = old.owner AND response = old.id; END;
+`;
+
+/** Methods throw `store_failed` when the file cannot be read or written. */
+export class SqliteStore implements ResponseStore {
+  readonly #file: string;
+  readonly #database: Sqlite;
+  readonly #limits: StoreLimits;
+  readonly #now: () => number;
+
+  private constructor(file: string, limits: StoreLimits, now: () => number) {
+    this.#file = file;
+    this.#limits = limits;
+    this.#now = now;
+    this.#database = openSqlite(file);
+    this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    this.#database.exec('PRAGMA journal_mode = WAL');
+    // A loss of power may cost the last moment, never the file.
+    this.#database.exec('PRAGMA synchronous = NORMAL');
+    this.#database.exec(SCHEMA);
+  }
+
+  /** Opens `responses.db` in the folder; both are made when they are not there. */
+  static open(folder: string, limits: StoreLimits = DISK_LIMITS, now: () => number = Date.now): SqliteStore {
+    const file = path.join(path.resolve(folder), 'responses.db');
+    return orFail(file, () => {
+      mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+      closeSync(openSync(file, 'a', 0o600));
+      chmodSync(file, 0o600);
+      return new SqliteStore(file, limits, now);
+    });
+  }
+
+  put(owner: string, stored: StoredResponse): void {
+    const { id } = stored.response;
+    const json = JSON.stringify(stored);
+    const now = this.#now();
+    orFail(this.#file, () => {
+      this.#database.exec('BEGIN IMMEDIATE');
+      try {
+        this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
+        const columns = 'INSERT INTO responses (owner, id, json, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)';
+        this.#run(columns, owner, id, json, 2 * json.length, now, now + this.#limits.maxAgeMs);
+        for (const item of itemIdsOf(stored)) {
+          this.#run('INSERT OR REPLACE INTO items (owner, id, response) VALUES (?, ?, ?)', owner, item, id);
+        }
+        this.#makeRoom();
+        this.#database.exec('COMMIT');
+      } catch (error) {
+        this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
+  }
+
+  get(owner: string, id: string): StoredResponse | null {
+    return orFail(this.#file, () => {
+      const sql = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING json';
+      const [row] = this.#rows<{ json: string }>(sql, this.#now(), owner, id, this.#now());
+      return row === undefined ? null : (JSON.parse(row.json) as StoredResponse);
+    });
+  }
+
+  item(owner: string, id: string) {
+    const sql = 'SELECT response FROM items WHERE owner = ? AND id = ?';
+    const [row] = orFail(this.#file, () => this.#rows<{ response: string }>(sql, owner, id));
+    const stored = row === undefined ? null : this.get(owner, row.response);
+    return stored && itemIn(stored, id);
+  }
+
+  delete(owner: string, id: string): boolean {
+    const sql = 'DELETE FROM responses WHERE owner = ? AND id = ? RETURNING expires_at';
+    const [row] = orFail(this.#file, () => this.#rows<{ expires_at: number }>(sql, owner, id));
+    return row !== undefined && row.expires_at > this.#now();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #makeRoom(): void {
+    const { maxResponses, maxBytes } = this.#limits;
+    for (;;) {
+      const owners = this.#rows<{ owner: string; count: number; bytes: number }>(
+        'SELECT owner, count(*) AS count, sum(bytes) AS bytes FROM responses GROUP BY owner ORDER BY bytes DESC',
+      );
+      const sum = (key: 'count' | 'bytes') => owners.reduce((total, row) => total + row[key], 0);
+      if (owners[0] === undefined || (sum('count') <= maxResponses && sum('bytes') <= maxBytes)) return;
+      const { owner } = owners[0];
+      this.#run(
+        'DELETE FROM responses WHERE owner = ? AND id = (SELECT id FROM responses WHERE owner = ? ORDER BY used_at, rowid LIMIT 1)',
+        owner,
+        owner,
+      );
+    }
+  }
+
+  #run(sql: string, ...values: (string | number)[]): void {
+    this.#database.prepare(sql).run(values);
+  }
+
+  #rows<Row>(sql: string, ...values: (string | number)[]): Row[] {
+    return this.#database.prepare(sql).all(values) as Row[];
+  }
+}
+
+function orFail<Result>(file: string, action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ChasquiError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ChasquiError('store_failed', `The responses in ${file} cannot be used: ${reason}.`, null, {
+      cause: error,
+    });
+  }
+}

@@ -62,7 +62,8 @@ export const ERRORS = {
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    meaning: 'A private deployment was called without `Authorization: Key <API_KEY>`, or with a key that is not valid.',
+    meaning:
+      'A private deployment, or a server that asks for keys, was called without one or with one that is not valid.',
   },
   permission_denied: {
     status: 403,
@@ -89,7 +90,7 @@ export const ERRORS = {
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   too_many_images: badRequest('A request has more images than are taken.'),
   invalid_image_url: badRequest('An image is given neither by an http or https address nor by a base64 data URI.'),
-  invalid_image: badRequest('The bytes of an image cannot be read as an image, or are not of the declared type.'),
+  invalid_image: badRequest('The bytes of an image cannot be read as an image.'),
   image_too_large: badRequest('An image has too many bytes or pixels, or those of the request have together.'),
   image_download_failed: badRequest('An image could not be had from its address.'),
   template_failed: badRequest("The model's chat template refused the conversation."),

@@ -6,8 +6,8 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Certificate } from '../../ts/cloud/gateway/certificate.js';
 import { isLoopback, refusePlainPublicListen } from '../../ts/cloud/gateway/public-listen.js';
+import { Certificate } from '../../ts/server/certificate.js';
 import { closeGateways, KEY, startGateway, startRunner, TestDeployment } from '../support/gateway.js';
 import { until } from '../support/until.js';
 

@@ -226,6 +226,9 @@ export class ChasquiError extends Error {
   retryAfterSeconds: number | undefined;
   /** The number of the job's image that the error is about, counted from 0. */
   imageIndex: number | undefined;
+  /** Of a prompt that does not fit: how many tokens it has at least, and how many there is room for. */
+  promptTokens: number | undefined;
+  contextLength: number | undefined;
   /**
    * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Where the server
    * was started it may have another name, such as that of a flag.
@@ -245,9 +248,8 @@ export class ChasquiError extends Error {
   /** The same error for a caller who knows its field by another name, or needs other words. */
   retold(message: string, param: string | null): ChasquiError {
     const error = new ChasquiError(this.code, message, param, { cause: this });
-    error.retryAfterSeconds = this.retryAfterSeconds;
-    error.option = this.option;
-    return error;
+    const { retryAfterSeconds, promptTokens, contextLength, option } = this;
+    return Object.assign(error, { retryAfterSeconds, promptTokens, contextLength, option });
   }
 
   /** Returns the same error with its option called as `names` has it; itself where `names` has no name for it. */

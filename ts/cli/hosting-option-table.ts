@@ -123,6 +123,7 @@ export const HOSTING_OPTIONS = {
   host: {
     type: 'string',
     flag: '--host',
+    excludes: ['socket'],
     placeholder: 'address',
     group: 'Server',
     help: 'address to listen at; 0.0.0.0 for all of this machine',
@@ -134,6 +135,7 @@ export const HOSTING_OPTIONS = {
     max: 65_535,
     flag: '--port',
     short: '-p',
+    excludes: ['socket'],
     // Kubernetes sets CHASQUI_PORT to such an address in every pod beside a service that is called `chasqui`.
     foreign: /^(tcp|udp|sctp):\/\//,
     group: 'Server',

@@ -5,6 +5,7 @@ import { desktop } from '../../ts/profiles/desktop.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { type TestApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
+import { readSse } from '../support/read-sse.js';
 
 const test = suite('http: habits of clients');
 
@@ -243,6 +244,24 @@ test('no generation prompt where there is nothing to continue, and two schemas, 
   const response_format = { type: 'json_object', schema };
   expectError(await chat({ json_schema: schema, response_format }), { ...unsupported, param: 'json_schema' });
   expectError(await chat({ json_schema: schema, grammar: 'root ::= "a"' }), { ...unsupported, param: 'grammar' });
+});
+
+test('timings_per_token: times so far with each chunk, and whole ones at the end', async () => {
+  const timingsOf = async (body: object) =>
+    readSse((await testApp().chat({ stream: true, ...body })).body).events.map(({ timings }) => timings);
+  const [first, hel, ...rest] = await timingsOf({ timings_per_token: true });
+  assert.is(first, undefined, 'the chunk with the role');
+  assert.equal(Object.keys(hel).sort(), ['predicted_ms', 'predicted_n', 'predicted_per_second', 'prompt_ms']);
+  assert.equal(
+    rest.map(({ predicted_n, cache_n }) => [predicted_n, cache_n]),
+    [
+      [4, undefined],
+      [4, undefined],
+      [4, 0],
+    ],
+  );
+  assert.ok((await timingsOf({})).every((timings) => timings === undefined));
+  assert.is((await testApp().chat({ timings_per_token: true })).json().timings.predicted_n, 4);
 });
 
 for (const profile of [runtime, desktop]) {

@@ -1,5 +1,6 @@
 #include "engine.h"
 
+#include "core/length-error.h"
 #include "core/snapshot-points.h"
 #include "llama/thread-priority.h"
 
@@ -109,7 +110,7 @@ PreparedPrompt Engine::tokenize_prompt(const std::string&                       
                                        const std::vector<std::shared_ptr<const ImageSource>>& images) const {
     check_generates();
     const size_t min_tokens = tokenizer_.min_tokens(prompt.size());
-    if (min_tokens >= context_length_) refuse_length("at least " + std::to_string(min_tokens));
+    if (min_tokens >= context_length_) refuse_length(min_tokens, "at least ");
     if (images.empty()) return {tokenizer_.tokenize(prompt, true, true), nullptr};
     if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
     return vision_->prepare(prompt, images);
@@ -133,7 +134,7 @@ void Engine::check_prompt(const Job& job) const {
     for (size_t at = 0; at < job.prompt.size(); ++at) {
         if (!job.media || job.media->chunk_at(at) == nullptr) check_token(job.prompt[at], "The prompt");
     }
-    if (job.prompt.size() >= context_length_) refuse_length(std::to_string(job.prompt.size()));
+    if (job.prompt.size() >= context_length_) refuse_length(job.prompt.size());
     if (!job.media || !job.media->is_indivisible) return;
     for (const ImageChunk& chunk : job.media->chunks) {
         if (chunk.n_tokens <= decoder_.n_ubatch()) continue;
@@ -144,11 +145,12 @@ void Engine::check_prompt(const Job& job) const {
     }
 }
 
-void Engine::refuse_length(const std::string& n_tokens) const {
-    throw Error(ErrorCode::context_length_exceeded,
-                "The prompt has " + n_tokens + " tokens, but the context holds " + std::to_string(context_length_) +
-                    " for prompt and completion together. Shorten the prompt or load the model with a larger " +
-                    "`contextSize`.");
+void Engine::refuse_length(size_t n_tokens, const char* qualifier) const {
+    throw LengthError("The prompt has " + (qualifier + std::to_string(n_tokens)) + " tokens, but the context holds " +
+                          std::to_string(context_length_) +
+                          " for prompt and completion together. Shorten the prompt or load the model with a larger " +
+                          "`contextSize`.",
+                      n_tokens, context_length_);
 }
 
 void Engine::submit(Job job) {

@@ -171,7 +171,7 @@ private:
     std::string_view  piece(const Job& job, TokenId token) const;
     void              check_token(TokenId token, const char* where) const;
     void              check_prompt(const Job& job) const;
-    [[noreturn]] void refuse_length(const std::string& n_tokens) const;
+    [[noreturn]] void refuse_length(size_t n_tokens, const char* qualifier = "") const;
 
     void handle(Command command);
     void handle(const EncodeResult& result);

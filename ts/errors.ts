@@ -62,7 +62,8 @@ export const ERRORS = {
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    meaning: 'A private deployment was called without `Authorization: Key <API_KEY>`, or with a key that is not valid.',
+    meaning:
+      'A private deployment, or a server that asks for keys, was called without one or with one that is not valid.',
   },
   permission_denied: {
     status: 403,
@@ -92,7 +93,7 @@ export const ERRORS = {
   image_not_supported: badRequest('An image was sent to a model that takes text only.'),
   too_many_images: badRequest('A request has more images than are taken.'),
   invalid_image_url: badRequest('An image is given neither by an http or https address nor by a base64 data URI.'),
-  invalid_image: badRequest('The bytes of an image cannot be read as an image, or are not of the declared type.'),
+  invalid_image: badRequest('The bytes of an image cannot be read as an image.'),
   image_too_large: badRequest('An image has too many bytes or pixels, or those of the request have together.'),
   image_download_failed: badRequest('An image could not be had from its address.'),
   template_failed: badRequest("The model's chat template refused the conversation."),
@@ -230,6 +231,9 @@ export class ChasquiError extends Error {
   retryAfterSeconds: number | undefined;
   /** The number of the job's image that the error is about, counted from 0. */
   imageIndex: number | undefined;
+  /** Of a prompt that does not fit: how many tokens it has at least, and how many there is room for. */
+  promptTokens: number | undefined;
+  contextLength: number | undefined;
   /**
    * The option of the server that the message names in backticks, as the code calls it (`imageHosts`). Where the server
    * was started it may have another name, such as that of a flag.
@@ -249,9 +253,8 @@ export class ChasquiError extends Error {
   /** The same error for a caller who knows its field by another name, or needs other words. */
   retold(message: string, param: string | null): ChasquiError {
     const error = new ChasquiError(this.code, message, param, { cause: this });
-    error.retryAfterSeconds = this.retryAfterSeconds;
-    error.option = this.option;
-    return error;
+    const { retryAfterSeconds, promptTokens, contextLength, option } = this;
+    return Object.assign(error, { retryAfterSeconds, promptTokens, contextLength, option });
   }
 
   /** Returns the same error with its option called as `names` has it; itself where `names` has no name for it. */

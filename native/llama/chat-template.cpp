@@ -40,7 +40,8 @@ common_chat_templates_inputs inputs_of(const common_json& request, const Templat
         inputs.chat_template_kwargs[name] = value.dump();
         if (name == "enable_thinking" && value.is_boolean()) inputs.enable_thinking = value.get<bool>();
     }
-    if (!inputs.messages.empty() && inputs.messages.back().role == "assistant") {
+    const bool ends_with_assistant = !inputs.messages.empty() && inputs.messages.back().role == "assistant";
+    if (ends_with_assistant && request.value("continue_final_message", true)) {
         inputs.continue_final_message = COMMON_CHAT_CONTINUATION_AUTO;
         inputs.add_generation_prompt  = false;
     }

@@ -1,5 +1,7 @@
 #include "error.h"
 
+#include "../core/length-error.h"
+
 #include <new>
 
 namespace chasqui {
@@ -7,6 +9,8 @@ namespace chasqui {
 CaughtError CaughtError::current() {
     try {
         throw;
+    } catch (const LengthError& error) {
+        return {error.code(), error.what(), std::nullopt, error.n_prompt(), error.n_context()};
     } catch (const Error& error) {
         return {error.code(), error.what(), error.image()};
     } catch (const std::bad_alloc&) {
@@ -21,6 +25,8 @@ CaughtError CaughtError::current() {
 Napi::Error to_js_error(Napi::Env env, const CaughtError& error) {
     Napi::Error result = Napi::Error::New(env, error.message);
     if (error.image) result.Set("imageIndex", Napi::Number::New(env, static_cast<double>(*error.image)));
+    if (error.n_prompt) result.Set("promptTokens", Napi::Number::New(env, static_cast<double>(*error.n_prompt)));
+    if (error.n_context) result.Set("contextLength", Napi::Number::New(env, static_cast<double>(*error.n_context)));
     if (error.code) result.Set("code", Napi::String::New(env, to_string(*error.code)));
     return result;
 }

@@ -16,6 +16,8 @@ struct CaughtError {
     std::optional<ErrorCode> code;
     std::string              message;
     std::optional<size_t>    image = std::nullopt;  // which of the job's images it is about
+    // Of a prompt that does not fit.
+    std::optional<size_t> n_prompt = std::nullopt, n_context = std::nullopt;
 
     static CaughtError current();
 };

@@ -49,7 +49,7 @@ export class ReplyCheck {
   #responsesOf({ method, url }: RecordedReply): Responses | undefined {
     const { paths, servers } = this.#document;
     const base = servers[0]?.url === '/' ? '' : (servers[0]?.url ?? '');
-    const path = url.split('?')[0] as string;
+    const path = (url.split('?')[0] as string).replace(/\/{2,}/g, '/');
     if (!path.startsWith(base)) return undefined;
     const below = path.slice(base.length).replace(/(.)\/$/, '$1') || '/';
     // An id may hold slashes: `/chats/{id}` fits what `/chats/{id}/messages` fits.

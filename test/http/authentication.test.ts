@@ -2,6 +2,8 @@ import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AppOptions } from '../../ts/http/context.js';
+import { SharedKeys } from '../../ts/keys/shared-keys.js';
+import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
 import { chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';
@@ -134,5 +136,55 @@ function post(url: string, length: number, body: Buffer | null): Promise<string>
     socket.on('close', () => resolve(reply));
   });
 }
+
+const OWN: Profile = { ...runtime, authentication: 'bearer' };
+const keys = new SharedKeys(['first', 'second']);
+const ASKING: AppOptions = { access: (key) => keys.admits(key) };
+
+const OPENED: Record<string, string>[] = [
+  { authorization: 'Bearer first' },
+  { authorization: 'bearer second' },
+  { 'x-api-key': 'second' },
+  { 'x-api-key': 'first', authorization: 'Basic x' },
+];
+
+for (const headers of OPENED) {
+  test(`a local server that asks for keys is opened by ${JSON.stringify(headers)}`, async () => {
+    const { app } = testApp({}, ASKING, OWN);
+    assert.is((await app.inject({ url: '/v1/models', headers })).statusCode, 200);
+  });
+}
+
+const NOT_OPENED: [headers: Record<string, string>, says: RegExp][] = [
+  [{}, /has no API key/],
+  [{ authorization: 'Key first' }, /has no API key/],
+  [{ authorization: 'Bearer' }, /has no API key/],
+  [{ authorization: 'Bearer first x' }, /has no API key/],
+  [{ authorization: 'Bearer firs' }, /is not one of this server/],
+  [{ 'x-api-key': 'First' }, /is not one of this server/],
+  [{ 'x-api-key': '' }, /is not one of this server/],
+];
+
+for (const [headers, says] of NOT_OPENED) {
+  test(`but not by ${JSON.stringify(headers)}`, async () => {
+    const { post, app, engine } = testApp({}, ASKING, OWN);
+    const reply = await post('{ no JSON', headers);
+    expectError(reply, { ...UNAUTHORIZED, says });
+    assert.match(reply.json().error.message, 'as `Authorization: Bearer <API_KEY>` or as `X-Api-Key: <API_KEY>`');
+    assert.is(reply.headers['www-authenticate'], 'Bearer');
+    expectError(await app.inject({ url: '/nowhere', headers }), UNAUTHORIZED);
+    assert.is((await app.inject({ url: '/health/x', headers })).statusCode, 401);
+    assert.is((await app.inject({ url: '/live', headers })).statusCode, 200);
+    assert.is(engine.jobs.length, 0);
+  });
+}
+
+test('its document says so, and that of others does not', async () => {
+  const headers = { authorization: 'Bearer first' };
+  const document = (await testApp({}, ASKING, OWN).app.inject({ url: '/openapi.json', headers })).json();
+  assert.equal(document.security, [{ bearer: [] }, { apiKey: [] }]);
+  assert.equal(Object.keys(document.components.securitySchemes), ['bearer', 'apiKey']);
+  assert.is((await testApp().app.inject('/openapi.json')).json().security, undefined);
+});
 
 test.run();

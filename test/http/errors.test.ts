@@ -92,7 +92,6 @@ const UNKNOWN: [method: 'GET' | 'POST', path: string, says: RegExp][] = [
   ['POST', '/chat/completions', /mean `\/v1\/chat\/completions`\?.*must end in `\/v1`/],
   ['POST', '/v1/v1/chat/completions?x=1', /mean `\/v1\/chat\/completions`\?.*already ends in `\/v1`/],
   ['GET', '/models', /mean `\/v1\/models`\?/],
-  ['GET', '//v1/models', /mean `\/v1\/models`\?$/],
   ['GET', '/v1/v1/models/org/name', /mean `\/v1\/models\/org\/name`\?/],
 ];
 

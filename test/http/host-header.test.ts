@@ -18,6 +18,8 @@ const OWN = [
   '[::1]:8080',
   '192.168.1.7',
   'localhost.',
+  'host.docker.internal:8080',
+  'gpu.corp.internal.',
 ];
 const FOREIGN = [
   'evil.example',
@@ -25,6 +27,9 @@ const FOREIGN = [
   'localhost.evil.example',
   'evillocalhost',
   '127.0.0.1.evil.example',
+  'internal',
+  '.internal',
+  'host.internal.evil.example',
   'x',
   '[::1',
   'a b',
@@ -60,6 +65,17 @@ test('further names can be allowed, or any', async () => {
   assert.is(await status(['gpu.example'], 'GPU.example:8080'), 200);
   assert.is(await status(['gpu.example'], 'other.example'), 403);
   assert.is(await status(['*'], 'other.example'), 200);
+});
+
+test('names without a dot are taken where the server is open to others', async () => {
+  const status = async (host: string) => {
+    const { app } = testApp({}, { allowsDotlessHosts: true });
+    return (await app.inject({ url: '/health', headers: { host } })).statusCode;
+  };
+  for (const host of ['chasqui:8080', 'my_gpu-1', 'x']) assert.is(await status(host), 200, host);
+  for (const host of ['evil.example', '[::1', 'a b', 'x.', 'chasqui.evil.example']) {
+    assert.is(await status(host), host === 'x.' ? 200 : 403, host);
+  }
 });
 
 test('serverless lies behind whatever name its host has', async () => {

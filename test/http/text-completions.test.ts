@@ -31,7 +31,7 @@ test('a whole reply has the published shape and nothing else', async () => {
   assert.equal(engine.conversations, [], 'no template is asked');
 });
 
-test('a stream has chunks of the same shape, one for each wake, and the usage when it is asked for', async () => {
+test('a stream has chunks of the same shape, one for each wake, the end of its own, and the usage when it is asked for', async () => {
   const { send } = testApp();
   const reply = await send(URL, body({ stream: true, stream_options: { include_usage: true } }));
   assert.is(reply.headers['content-type'], 'text/event-stream; charset=utf-8');
@@ -41,13 +41,14 @@ test('a stream has chunks of the same shape, one for each wake, and the usage wh
     events.map(({ object, choices }) => ({ object, choices })),
     [
       { object: 'text_completion', choices: [{ index: 0, text: 'Hel', logprobs: null, finish_reason: null }] },
-      { object: 'text_completion', choices: [{ index: 0, text: 'lo!', logprobs: null, finish_reason: 'stop' }] },
+      { object: 'text_completion', choices: [{ index: 0, text: 'lo!', logprobs: null, finish_reason: null }] },
+      { object: 'text_completion', choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'stop' }] },
       { object: 'text_completion', choices: [] },
     ],
   );
   assert.equal(
     events.map(({ usage }) => usage?.total_tokens ?? null),
-    [null, null, 8],
+    [null, null, null, 8],
   );
 });
 
@@ -132,6 +133,37 @@ test('sampling, limits and stop strings mean what they mean in a chat', async ()
   assert.is(job?.sampling.repeatPenalty, 1.2);
   assert.is(job?.maxTokens, 7);
   assert.equal(job?.stop, ['x']);
+});
+
+test('a grammar is obeyed, and times are reported where they are asked for', async () => {
+  const { send, engine } = testApp();
+  const plain = (await send(URL, body({ grammar: 'root ::= "a"', timings: true }))).json();
+  assert.is(engine.jobs[0]?.grammar?.gbnf, 'root ::= "a"');
+  assert.is(plain.timings.predicted_n, 4);
+  const { events } = readSse((await send(URL, body({ stream: true, timings_per_token: true }))).body);
+  assert.equal(
+    events.map(({ timings }) => [timings.predicted_n, 'cache_n' in timings]),
+    [
+      [1, false],
+      [4, false],
+      [4, true],
+    ],
+  );
+  const without = readSse((await send(URL, body({ stream: true }))).body);
+  assert.ok(without.events.every((event) => !('timings' in event)));
+});
+
+test('unknown parts of fields are named, or refused where that is asked for', async () => {
+  const fields = body({ stream_options: { include_obfuscation: true } });
+  const reply = await testApp().send(URL, fields);
+  assert.is(reply.headers['x-chasqui-ignored'], 'stream_options.include_obfuscation');
+  const strict = await testApp({}, { strict: true }).send(URL, fields);
+  expectError(strict, { status: 400, code: 'unknown_parameter', param: 'stream_options.include_obfuscation' });
+});
+
+test('a prompt that is too long says so in numbers', async () => {
+  const { error } = (await testApp().send(URL, body({ prompt: 'x'.repeat(5000) }))).json();
+  assert.equal([error.n_prompt_tokens, error.n_ctx], [5000, 4096]);
 });
 
 test('a field of chats alone is ignored and named', async () => {

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ChasquiError } from '../../ts/errors.js';
 import { type GenerateRequest, loadModel, type Model, type Token } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
 
@@ -139,6 +140,31 @@ test('a trailing assistant message is continued', async () => {
     { role: 'assistant', content: '3, 4,' },
   ]);
   assert.ok(prompt.endsWith('3, 4,'), prompt);
+});
+
+test('unless a new message is asked for', async () => {
+  const messages = [
+    { role: 'user', content: 'Count from 3 to 9.' },
+    { role: 'assistant', content: '3, 4,' },
+  ] as const;
+  const { prompt: alone } = await model.render(messages.slice(0, 1));
+  const { prompt } = await model.render(messages, { continueFinalMessage: false });
+  const [, beginning = ''] = /(<\S+>\s*\w+\s*)$/.exec(alone) ?? [];
+  assert.ok(beginning !== '' && prompt.endsWith(beginning) && prompt.includes('3, 4,'), prompt);
+});
+
+test('a prompt that does not fit is told with both numbers', async () => {
+  const { contextLength } = model.model;
+  for (const prompt of [Array<number>(contextLength).fill(5), 'word '.repeat(100_000)]) {
+    const error = await tokensOf({ prompt }).then(
+      () => assert.unreachable(),
+      (thrown: ChasquiError) => thrown,
+    );
+    assert.is(error.code, 'context_length_exceeded');
+    assert.is(error.contextLength, contextLength);
+    const least = Number(error.promptTokens);
+    assert.ok(least >= contextLength && error.message.includes(` ${least} tokens, but`), error.message);
+  }
 });
 
 test.run();

@@ -19,7 +19,8 @@ export function expectError(
   assert.match(String(reply.headers['x-request-id']), /^req_[0-9a-f]{32}$/);
   const { error, ...rest } = JSON.parse(reply.body);
   assert.equal(rest, {});
-  assert.equal(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
+  const lengths = 'n_ctx' in error ? ['n_ctx', 'n_prompt_tokens'] : [];
+  assert.equal(Object.keys(error).sort(), ['code', 'message', ...lengths, 'param', 'type']);
   assert.equal({ type: error.type, param: error.param, code: error.code }, { type, param, code }, error.message);
   assert.match(error.message, says);
 }

@@ -160,10 +160,12 @@ export class FakeEngine implements Engine {
   /** One token per character of the prompt. */
   #refusal(job: Job): ChasquiError | undefined {
     if (job.prompt.length < this.model.contextLength) return undefined;
-    return new ChasquiError(
+    const { contextLength } = this.model;
+    const error = new ChasquiError(
       'context_length_exceeded',
-      `The prompt is ${job.prompt.length} tokens long, but the context holds ${this.model.contextLength}.`,
+      `The prompt is ${job.prompt.length} tokens long, but the context holds ${contextLength}.`,
     );
+    return Object.assign(error, { promptTokens: job.prompt.length, contextLength });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes over the
- * rest: where a request says `strict`, that is an error, otherwise the reply names it.
+ * rest, and the reply names that. Where a request says `strict`, it is an error, unless OpenAI has the keyword there.
  */
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
@@ -51,10 +51,13 @@ function limitMembers(schema: object, param: string): void {
   }
 }
 
-/** The parts of lenient schemas that no grammar enforces: at most `max`, and one more as a sign that there are more. */
+/**
+ * The parts of schemas that no grammar enforces: at most `max`, and one more as a sign that there are more. Of a strict
+ * schema that has passed the check, only such are left that `strict` allows.
+ */
 export function unenforcedParts(body: ChatCompletionRequest, max: number): string[] {
   const found: string[] = [];
-  for (const [schema, path] of lenientSchemas(body)) {
+  for (const [schema, path] of schemasOf(body)) {
     for (const part of unenforced(schema, path)) {
       found.push(part);
       if (found.length > max) return found;
@@ -63,12 +66,14 @@ export function unenforcedParts(body: ChatCompletionRequest, max: number): strin
   return found;
 }
 
-function* lenientSchemas({ tools, tool_choice, response_format }: ChatCompletionRequest): Generator<[object, string]> {
-  const { schema, strict } = response_format?.json_schema ?? {};
-  if (schema && !strict) yield [schema, 'response_format.json_schema.schema'];
-  if (tool_choice === 'none') return;
+function* schemasOf(body: ChatCompletionRequest): Generator<[object, string]> {
+  const { tools, tool_choice: choice, response_format: format, json_schema: schema } = body;
+  if (format?.json_schema?.schema) yield [format.json_schema.schema, 'response_format.json_schema.schema'];
+  if (format?.schema) yield [format.schema, 'response_format.schema'];
+  if (schema) yield [schema, 'json_schema'];
+  if (choice === 'none') return;
   for (const [index, { function: tool }] of (tools ?? []).entries()) {
-    if (tool.parameters && !tool.strict) yield [tool.parameters, `tools[${index}].function.parameters`];
+    if (tool.parameters) yield [tool.parameters, `tools[${index}].function.parameters`];
   }
 }
 

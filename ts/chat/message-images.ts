@@ -2,7 +2,7 @@
 import { ChasquiError } from '../errors.js';
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadedImage, type LoadImagesOptions, loadImages } from '../images/load-images.js';
-import type { ContentPart, Message } from '../schemas/message.js';
+import type { Message, MessagePart } from '../schemas/message.js';
 
 /** Loads the images of all image parts, in order. Rejects as `loadImages` does; `param` is the part's path. */
 export async function loadMessageImages(
@@ -22,7 +22,7 @@ export function nameFailedImage(thrown: unknown, messages: readonly Message[]): 
 }
 
 function sourcesIn(messages: readonly Message[]): ImageSource[] {
-  return imageSources(messages, (part: ContentPart, path) =>
+  return imageSources<MessagePart>(messages, (part, path) =>
     part.type === 'image_url' ? { from: part.image_url.url, param: `${path}.image_url.url` } : null,
   );
 }

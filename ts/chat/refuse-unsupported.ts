@@ -5,6 +5,7 @@
 import type { ModelInfo } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
+import { callsOf } from './past-calls.js';
 
 /**
  * Messages and the tool calls in them. The template runs for each, and each takes some tokens even when it is empty, so
@@ -24,8 +25,8 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
     throw unsupported('functions', 'Function calls by `functions` are not supported: offer them as `tools`.');
   }
   body.messages.forEach((message, index) => {
-    if (message.role !== 'assistant' || (message.tool_calls ?? []).length === 0) return;
-    const path = `messages[${index}].tool_calls`;
+    if (message.role !== 'assistant' || callsOf(message).length === 0) return;
+    const path = `messages[${index}].${message.tool_calls?.length ? 'tool_calls' : 'function_call'}`;
     if (!model.takesTools) {
       throw unsupported(
         path,
@@ -36,11 +37,32 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
       throw unsupported(path, 'A message that ends with a tool call cannot be continued: add the result of the call.');
     }
   });
-  refuseTwoAssistantMessages(body);
+  if (body.messages.at(-1)?.role === 'assistant') {
+    if (body.continue_final_message !== false) refuseTwoAssistantMessages(body);
+  } else {
+    refuseContinuing(body);
+  }
+}
+
+/** Only a message of the assistant's can be continued. */
+function refuseContinuing(body: ChatCompletionRequest): void {
+  if (body.continue_final_message) {
+    throw new ChasquiError(
+      'invalid_value',
+      "`continue_final_message` needs a last message of the assistant's: add the beginning of the completion.",
+      'continue_final_message',
+    );
+  }
+  if (body.add_generation_prompt === false) {
+    throw unsupported(
+      'add_generation_prompt',
+      "`add_generation_prompt` cannot be false here: a completion goes on with a message of the assistant's only.",
+    );
+  }
 }
 
 function refuseTooMany({ messages, tools = [] }: ChatCompletionRequest): void {
-  const calls = messages.map((message) => (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0));
+  const calls = messages.map((message) => (message.role === 'assistant' ? callsOf(message).length : 0));
   const count = calls.reduce((sum, each) => sum + each, messages.length);
   if (count > MAX_MESSAGES) throw tooMany('messages', `${count} messages and calls`, MAX_MESSAGES);
   if (tools.length > MAX_TOOLS) throw tooMany('tools', `${tools.length} tools`, MAX_TOOLS);

@@ -11,18 +11,18 @@ import { limitDepth } from './json-depth.js';
 export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): RenderOptions {
   const options: RenderOptions = {};
   const schemas = new SchemaCheck();
-  const tools = readTools(body.tools ?? [], schemas);
-  const choice = readToolChoice(body, tools);
+  const { tools, choice } = readToolChoice(body, readTools(body.tools ?? [], schemas));
   const mayCall = tools.length > 0 && choice !== 'none';
   if (mayCall && !model.takesTools) throw noTools(model.id);
   if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
   if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
 
-  const jsonSchema = readResponseFormat(body.response_format, schemas);
-  if (body.grammar !== undefined) refuseBeside(body, 'grammar', mayCall, jsonSchema !== null);
+  const jsonSchema = readSchema(body, schemas);
+  if (body.grammar !== undefined) refuseBeside(body, mayCall, jsonSchema !== null);
   // Where a tool must be called, the completion has no content that the format could apply to.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
 
+  if (body.continue_final_message === false) options.continueFinalMessage = false;
   const templateKwargs = toTemplateKwargs(body);
   if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
   return options;
@@ -46,15 +46,26 @@ function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
   });
 }
 
-function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest, tools: readonly ChatTool[]) {
+interface ToolUse {
+  /** Those that the model is told of. */
+  tools: readonly ChatTool[];
+  choice: NonNullable<RenderOptions['toolChoice']>;
+}
+
+function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest, tools: readonly ChatTool[]): ToolUse {
   if (typeof choice === 'object') {
-    const { name } = choice.function;
-    if (tools.some((tool) => tool.name === name)) return { name };
-    throw new ChasquiError(
-      'invalid_value',
-      `\`tool_choice\` names \`${name}\`, which is none of \`tools\`.`,
-      'tool_choice',
-    );
+    const named = choice.type === 'function' ? [choice] : choice.allowed_tools.tools;
+    const names = new Set(named.map((each) => each.function.name));
+    for (const name of names) {
+      if (tools.some((tool) => tool.name === name)) continue;
+      throw new ChasquiError(
+        'invalid_value',
+        `\`tool_choice\` names \`${name}\`, which is none of \`tools\`.`,
+        'tool_choice',
+      );
+    }
+    if (choice.type === 'function') return { tools, choice: { name: choice.function.name } };
+    return { tools: tools.filter(({ name }) => names.has(name)), choice: choice.allowed_tools.mode };
   }
   if (choice === 'required' && tools.length === 0) {
     throw new ChasquiError(
@@ -63,28 +74,45 @@ function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest,
       'tool_choice',
     );
   }
-  return choice;
+  return { tools, choice };
 }
 
 const ANY_OBJECT = { type: 'object' };
 
+/** The schema of `response_format`, or the one that llama.cpp's clients send beside it. */
+function readSchema(body: ChatCompletionRequest, schemas: SchemaCheck): object | null {
+  const ofFormat = readResponseFormat(body.response_format, schemas);
+  if (body.json_schema === undefined) return ofFormat;
+  if (ofFormat !== null) throw notTogether('json_schema', 'response_format');
+  return orAnyObject(body.json_schema, 'json_schema', false, schemas);
+}
+
 function readResponseFormat(format: ResponseFormat | undefined, schemas: SchemaCheck): object | null {
   if (format === undefined || format.type === 'text') return null;
-  if (format.type === 'json_object') return ANY_OBJECT;
   const path = 'response_format.json_schema';
+  if (format.type === 'json_object' || (format.schema && !format.json_schema)) {
+    return orAnyObject(format.schema, 'response_format.schema', false, schemas);
+  }
   if (!format.json_schema) {
     throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${path}\`.`, path);
   }
   const { schema, strict } = format.json_schema;
+  return orAnyObject(schema, `${path}.schema`, strict ?? false, schemas);
+}
+
+function orAnyObject(schema: object | null | undefined, path: string, strict: boolean, schemas: SchemaCheck): object {
   if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
-  schemas.check(schema, `${path}.schema`, strict ?? false);
+  schemas.check(schema, path, strict);
   return schema;
 }
 
-function refuseBeside(body: ChatCompletionRequest, param: 'grammar', mayCall: boolean, hasSchema: boolean): void {
-  const other = mayCall ? 'tools' : hasSchema ? 'response_format' : null;
-  if (other === null || body[param] === undefined) return;
-  throw new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
+function refuseBeside({ json_schema: schema }: ChatCompletionRequest, mayCall: boolean, hasSchema: boolean): void {
+  if (mayCall) throw notTogether('grammar', 'tools');
+  if (hasSchema) throw notTogether('grammar', schema === undefined ? 'response_format' : 'json_schema');
+}
+
+function notTogether(param: string, other: string): ChasquiError {
+  return new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
 }
 
 /** Variables that llama.cpp sets for every template, from fields that have been checked. */

@@ -11,8 +11,9 @@ import type {
 } from '../engine/engine.js';
 import type { ImageInput } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
-import type { AssistantMessage, ContentPart, Message, TextPart } from '../schemas/message.js';
+import type { AssistantMessage, ImagePart, Message, MessagePart, TextPart } from '../schemas/message.js';
 import { limitTextDepth } from './json-depth.js';
+import { callsOf } from './past-calls.js';
 
 /**
  * `images` are those of all image parts, in their order. An error about a grammar gets the name of a field here: native
@@ -39,7 +40,7 @@ export async function renderPrompt(
 export function refuseImages(model: ModelInfo, messages: readonly Message[]): void {
   if (model.vision) return;
   messages.forEach(({ content }, index) => {
-    const at = Array.isArray(content) ? content.findIndex((part) => part.type !== 'text') : -1;
+    const at = Array.isArray(content) ? content.findIndex((part) => part.type === 'image_url') : -1;
     if (at < 0) return;
     const path = `messages[${index}].content[${at}].image_url.url`;
     throw new ChasquiError(
@@ -51,7 +52,9 @@ export function refuseImages(model: ModelInfo, messages: readonly Message[]): vo
 }
 
 function toChatMessage(message: Message, index: number, images: Iterator<ImageInput>): ChatMessage {
-  const chatMessage: ChatMessage = { role: message.role, content: toContent(message.content ?? '', images) };
+  const refusal = message.role === 'assistant' ? message.refusal : null;
+  const content = toContent(message.content ?? refusal ?? '', images);
+  const chatMessage: ChatMessage = { role: message.role === 'function' ? 'tool' : message.role, content };
   if ('name' in message && message.name) chatMessage.name = message.name;
   if ('tool_call_id' in message && message.tool_call_id) chatMessage.toolCallId = message.tool_call_id;
   if (message.role === 'assistant') Object.assign(chatMessage, toReasoningAndCalls(message, index));
@@ -59,7 +62,7 @@ function toChatMessage(message: Message, index: number, images: Iterator<ImageIn
 }
 
 function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
-  const calls = message.tool_calls ?? [];
+  const calls = callsOf(message);
   return {
     ...(message.reasoning_content && { reasoning: message.reasoning_content }),
     ...(calls.length > 0 && {
@@ -71,10 +74,13 @@ function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<Cha
   };
 }
 
-function toContent(content: string | readonly ContentPart[], images: Iterator<ImageInput>): ChatMessage['content'] {
+function toContent(content: string | readonly MessagePart[], images: Iterator<ImageInput>): ChatMessage['content'] {
   if (typeof content === 'string') return content;
-  if (content.every(isText)) return content.map(({ text }) => text).join('\n');
-  return content.map((part): ChatPart => {
+  const parts = content.map((part): TextPart | ImagePart =>
+    part.type === 'refusal' ? { type: 'text', text: part.refusal } : part,
+  );
+  if (parts.every(isText)) return parts.map(({ text }) => text).join('\n');
+  return parts.map((part): ChatPart => {
     if (part.type === 'text') return part;
     const next = images.next();
     if (next.done) throw new Error('A conversation has more image parts than there are images.');
@@ -82,6 +88,6 @@ function toContent(content: string | readonly ContentPart[], images: Iterator<Im
   });
 }
 
-function isText(part: ContentPart): part is TextPart {
+function isText(part: TextPart | ImagePart): part is TextPart {
   return part.type === 'text';
 }

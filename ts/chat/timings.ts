@@ -1,6 +1,6 @@
 /** The engine's timings → llama.cpp's words for them. */
 import type { Finish } from '../engine/engine.js';
-import type { TimingsReport } from '../schemas/chat-response.js';
+import type { TimingsReport, TimingsSoFar } from '../schemas/chat-response.js';
 
 export function toTimings(finish: Finish): TimingsReport {
   const { queuedMs, promptMs, predictedMs } = finish.timings;
@@ -21,6 +21,30 @@ export function toTimings(finish: Finish): TimingsReport {
     report.draft_n_accepted = finish.acceptedTokens;
   }
   return report;
+}
+
+/** The times of one completion while it is computed, by the server's own clock: the engine tells its times at the end. */
+export class RunningTimings {
+  readonly #began = performance.now();
+  #first: number | null = null;
+  #tokens = 0;
+
+  /** To be called when tokens arrive. */
+  add(tokens: number): void {
+    this.#first ??= performance.now();
+    this.#tokens += tokens;
+  }
+
+  soFar(): TimingsSoFar {
+    const now = performance.now();
+    const first = this.#first ?? now;
+    return {
+      prompt_ms: first - this.#began,
+      predicted_n: this.#tokens,
+      predicted_ms: now - first,
+      predicted_per_second: perSecond(this.#tokens - 1, now - first),
+    };
+  }
 }
 
 function perSecond(count: number, ms: number): number | null {

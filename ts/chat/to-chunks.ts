@@ -6,7 +6,7 @@ import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
-import { toTimings } from './timings.js';
+import { RunningTimings, toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
 /** The contract: every chunk has a `delta.content`, a string or null. */
@@ -19,6 +19,8 @@ export interface ChunkOptions {
   parsed?: boolean | undefined;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
+  /** Reports them with each chunk, as far as they are known; default false. */
+  timingsPerToken?: boolean | undefined;
 }
 
 export class ChunkEncoder {
@@ -28,17 +30,21 @@ export class ChunkEncoder {
   readonly #tail: string;
   readonly #includeUsage: boolean;
   readonly #timings: boolean;
+  /** One for each choice; none where they are not reported. */
+  readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
   readonly #started: boolean[];
   readonly #firstDelta: string;
 
-  constructor(head: CompletionHead, { includeUsage, choices, parsed = false, timings = false }: ChunkOptions) {
+  constructor(head: CompletionHead, options: ChunkOptions) {
+    const { includeUsage, choices, parsed = false, timings = false, timingsPerToken = false } = options;
     const { id, created, model, system_fingerprint } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;
-    this.#timings = timings;
+    this.#timings = timings || timingsPerToken;
+    this.#running = Array.from({ length: timingsPerToken ? choices : 0 }, () => new RunningTimings());
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#started = this.#readers.map(() => false);
     // Whether a completion with a format has any content is not known yet.
@@ -56,8 +62,10 @@ export class ChunkEncoder {
       this.#started[index] = true;
       chunks.push(this.#choice(index, this.#firstDelta, 'null', 'null'));
     }
+    this.#running[index]?.add(tokens.length);
+    const timings = toField(this.#running[index]?.soFar());
     for (const delta of reader.read(tokens)) {
-      chunks.push(this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null'));
+      chunks.push(this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null', timings));
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
@@ -69,7 +77,7 @@ export class ChunkEncoder {
   }
 
   #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
-    const timings = this.#timings ? `,"timings":${JSON.stringify(toTimings(reader.finish))}` : '';
+    const timings = this.#timings ? toField(toTimings(reader.finish)) : '';
     const reason = `"${reader.finishReason}"`;
     chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
     if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
@@ -86,6 +94,11 @@ export class ChunkEncoder {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
     return `${this.#head}[${choice}]${timings}${this.#tail}`;
   }
+}
+
+/** The timings as a further field of a chunk. */
+function toField(timings: object | undefined): string {
+  return timings === undefined ? '' : `,"timings":${JSON.stringify(timings)}`;
 }
 
 /** Nearly all deltas are content. */

@@ -22,6 +22,9 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
   return completeJob(options, profile.sampling);
 }
 
+/** What users of other servers send for a limit or a seed that they do not set. */
+const UNSET = -1;
+
 /** The engine counts tokens in 32 bits; no context is that long. */
 const MAX_TOKENS = 2 ** 31 - 1;
 
@@ -38,7 +41,7 @@ const MIN_MAGNITUDE = 1e-6;
  */
 export const SAMPLING_FIELDS = {
   temperature: ['temperature', toTemperature],
-  top_k: ['topK', (count) => Math.min(count, MAX_TOKENS)],
+  top_k: ['topK', (count) => Math.min(Math.max(count, 0), MAX_TOKENS)],
   top_p: ['topP', (share) => share],
   min_p: ['minP', (share) => share],
   repeat_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
@@ -57,7 +60,7 @@ function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
     if (value !== undefined) sampling[setting] = toSetting(value);
   }
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
-  if (body.seed !== undefined) sampling.seed = foldSeed(body.seed);
+  if (body.seed !== undefined && body.seed !== UNSET) sampling.seed = foldSeed(body.seed);
   return sampling;
 }
 
@@ -74,12 +77,13 @@ function toTemperature(temperature: number): number {
 }
 
 function toMaxTokens(body: ChatCompletionRequest): number | null {
-  const limit = body.max_completion_tokens ?? body.max_tokens;
+  const limits = [body.max_completion_tokens, body.max_tokens, body.n_predict];
+  const limit = limits.find((each) => each !== undefined && each !== UNSET);
   return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
 }
 
 function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {
-  return typeof stop === 'string' ? [stop] : (stop ?? []);
+  return [stop ?? []].flat().filter((text) => text !== '');
 }
 
 /** Both halves of a 64-bit seed count, and a 32-bit one stays as it is. */

@@ -17,6 +17,11 @@ const ENFORCED = words(
 /** Only the first of these that a schema has is enforced. A `type` beside it mostly repeats what it says. */
 const ALONE = ['$ref', 'oneOf', 'anyOf'];
 const FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'uuid'];
+/** What OpenAI's strict schemas may have beside what is enforced here. */
+const ALLOWED_STRICTLY = words(
+  'pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems',
+);
+const FORMATS_ALLOWED_STRICTLY: readonly unknown[] = ['duration', 'email', 'hostname', 'ipv4', 'ipv6', ...FORMATS];
 const BOUNDS = words('minimum maximum exclusiveMinimum exclusiveMaximum');
 const COUNTS = words('minItems maxItems minLength maxLength');
 const MAPS_OF_SCHEMAS = words('properties $defs definitions');
@@ -31,7 +36,8 @@ const MAX_REFERENCES = 64;
 
 /**
  * Yields the paths of those parts, each with `path` before it. This is a generator because most callers want the first
- * few only. The schema `true`, which demands nothing, is yielded only with `strict`.
+ * few only. With `strict`, it yields those that OpenAI's strict schemas do not have, and also the schema `true`, which
+ * demands nothing.
  */
 export function* unenforced(root: object, path: string, strict = false): Generator<string> {
   const todo: [schema: unknown, at: string][] = [[root, path]];
@@ -39,7 +45,10 @@ export function* unenforced(root: object, path: string, strict = false): Generat
     const [schema, at] = next;
     if (schema === false || (strict && schema === true)) yield at;
     if (!isObject(schema)) continue;
-    for (const keyword of Object.keys(schema)) if (!isEnforced(keyword, schema, root)) yield `${at}.${keyword}`;
+    for (const keyword of Object.keys(schema)) {
+      if (isEnforced(keyword, schema, root) || (strict && isAllowedStrictly(keyword, schema))) continue;
+      yield `${at}.${keyword}`;
+    }
     for (const child of [...childrenOf(schema, at)].reverse()) todo.push(child);
   }
 }
@@ -66,6 +75,11 @@ function isEnforced(keyword: string, schema: Schema, root: object): boolean {
     default:
       return true;
   }
+}
+
+function isAllowedStrictly(keyword: string, schema: Schema): boolean {
+  if (keyword === 'format') return FORMATS_ALLOWED_STRICTLY.includes(schema.format);
+  return ALLOWED_STRICTLY.has(keyword);
 }
 
 function isOnlyInteger(type: unknown): boolean {

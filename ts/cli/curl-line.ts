@@ -1,9 +1,9 @@
 /** Where a server can be reached, and a command that tries it when pasted into a shell. */
 
 /** A server that listens at all addresses is reached at this machine's own. */
-export function baseUrl(host: string, port: number): string {
+export function baseUrl(host: string, port: number, scheme = 'http'): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** What a model is first asked for. */
@@ -13,18 +13,27 @@ const REQUESTS = {
   rerank: { path: '/v1/rerank', body: { query: 'Who greets?', documents: ['Hello!', 'Goodbye!'] } },
 };
 
+export interface CurlSettings {
+  /** The word before the key, for servers that ask for one; default none. */
+  scheme?: 'Key' | 'Bearer' | null | undefined;
+  asks?: keyof typeof REQUESTS;
+  /** The Unix socket that the server listens on; default none. */
+  socket?: string | undefined;
+}
+
 export function curlLine(
   base: string,
   model: string,
   platform: NodeJS.Platform,
-  { needsKey = false, asks = 'chat' }: { needsKey?: boolean; asks?: keyof typeof REQUESTS } = {},
+  { scheme = null, asks = 'chat', socket }: CurlSettings = {},
 ): string {
   const { path, body: fields } = REQUESTS[asks];
   const body = JSON.stringify({ model, ...fields });
   const quote = platform === 'win32' ? quoteForCmd : quoteForShell;
   const url = base.includes('[') ? quote(`${base}${path}`) : `${base}${path}`;
-  const key = needsKey ? `-H ${quote('Authorization: Key <API_KEY>')} ` : '';
-  return `curl ${url} ${key}-H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
+  const key = scheme === null ? '' : `-H ${quote(`Authorization: ${scheme} <API_KEY>`)} `;
+  const through = socket === undefined ? '' : `--unix-socket ${quote(socket)} `;
+  return `curl ${through}${url} ${key}-H ${quote('Content-Type: application/json')} -d ${quote(body)}`;
 }
 
 /** Between single quotes a shell leaves everything as it is; a single quote itself must stand outside them. */

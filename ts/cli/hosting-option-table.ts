@@ -123,6 +123,7 @@ export const HOSTING_OPTIONS = {
   host: {
     type: 'string',
     flag: '--host',
+    excludes: ['socket'],
     placeholder: 'address',
     group: 'Server',
     help: 'address to listen at; 0.0.0.0 for all of this machine',
@@ -134,11 +135,53 @@ export const HOSTING_OPTIONS = {
     max: 65_535,
     flag: '--port',
     short: '-p',
+    excludes: ['socket'],
     // Kubernetes sets CHASQUI_PORT to such an address in every pod beside a service that is called `chasqui`.
     foreign: /^(tcp|udp|sctp):\/\//,
     group: 'Server',
     help: 'port to listen at; 0 for any free one',
     otherwise: `${runtime.port}, or ${desktop.port} in desktop mode`,
+  },
+  socket: {
+    type: 'path',
+    flag: '--socket',
+    excludes: ['host', 'port'],
+    group: 'Server',
+    help: 'Unix socket to listen on in place of an address, for this account alone; the same as --host unix:<path>',
+    otherwise: 'none',
+  },
+  apiKey: {
+    type: 'names',
+    flag: '--api-key',
+    placeholder: 'keys',
+    group: 'Server',
+    help:
+      'keys that open the server, each as Authorization: Bearer or as X-Api-Key; separated by commas, or given several ' +
+      'times; other accounts of this machine can see a command line, but not CHASQUI_API_KEY',
+    otherwise: 'none is asked for',
+  },
+  apiKeyFile: {
+    type: 'path',
+    flag: '--api-key-file',
+    group: 'Server',
+    help: 'file of such keys, one on each line; read at the start',
+    otherwise: 'none',
+  },
+  tlsCert: {
+    type: 'path',
+    flag: '--tls-cert',
+    aliases: ['--ssl-cert-file'],
+    group: 'Server',
+    help: 'certificate to serve https with, in PEM with those between it and its root; changes count within seconds',
+    otherwise: 'none, and http is served',
+  },
+  tlsKey: {
+    type: 'path',
+    flag: '--tls-key',
+    aliases: ['--ssl-key-file'],
+    group: 'Server',
+    help: "file of the certificate's key",
+    otherwise: 'none',
   },
   dataDir: {
     type: 'path',

@@ -1,10 +1,12 @@
 /** From the options that say how a server is hosted to its profile and its settings. */
 import type { RestartEvent } from '../engine/child/supervised-engine.js';
 import { ChasquiError } from '../errors.js';
+import { SharedKeys } from '../keys/shared-keys.js';
 import { desktop } from '../profiles/desktop.js';
 import type { Profile } from '../profiles/profile.js';
 import { runtime } from '../profiles/runtime.js';
 import { serverless } from '../profiles/serverless.js';
+import { Certificate } from '../server/certificate.js';
 import type { ModelsSettings } from '../server/open-pool.js';
 import type { DeploymentSettings, StartSettings } from '../server/start.js';
 import { dataDir } from './data-dir.js';
@@ -16,18 +18,39 @@ import { watchingSettings } from './watching-settings.js';
 const PROFILES = { runtime, desktop, serverless };
 const MIB = 2 ** 20;
 
-export function profileOf({ mode = HOSTING_OPTIONS.mode.default, maxPriority }: HostingOptions): Profile {
-  const profile = PROFILES[mode];
+export function profileOf(options: HostingOptions): Profile {
+  const { mode = HOSTING_OPTIONS.mode.default, maxPriority } = options;
+  const profile: Profile = asksForKeys(options) ? { ...PROFILES[mode], authentication: 'bearer' } : PROFILES[mode];
   return maxPriority === undefined ? profile : { ...profile, maxPriority };
 }
 
+function asksForKeys({ apiKey, apiKeyFile, mode }: HostingOptions): boolean {
+  const asks = apiKey !== undefined || apiKeyFile !== undefined;
+  if (asks && mode === 'serverless') {
+    throw new ChasquiError(
+      'invalid_options',
+      '`apiKey` and `apiKeyFile` are for the local modes; the keys of an app are made by chasqui keys',
+    );
+  }
+  return asks;
+}
+
+/** The Unix socket to listen on. llama-server takes one for its address, if that ends in .sock. */
+export function socketOf({ socket, host }: HostingOptions): string | undefined {
+  if (socket !== undefined || host === undefined) return socket;
+  if (host.startsWith('unix:')) return host.slice('unix:'.length);
+  return host.endsWith('.sock') ? host : undefined;
+}
+
 export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'models' | 'model'> {
+  const socketPath = socketOf(options);
   const { host, port, bodyLimit, corsOrigins, allowedHosts, allowPrivateImageHosts } = options;
   const { strict = HOSTING_OPTIONS.strict.default, stallTimeout = HOSTING_OPTIONS.stallTimeout.default } = options;
   const { engine = HOSTING_OPTIONS.engine.default, stepTimeout = HOSTING_OPTIONS.stepTimeout.default } = options;
   const { settings, log } = watchingSettings(options);
   return {
-    ...(host !== undefined && { host }),
+    ...(socketPath !== undefined ? { socketPath } : host !== undefined && { host }),
+    ...toSecrets(options),
     ...(port !== undefined && { port }),
     ...settings,
     ...toDeployment(options),
@@ -61,6 +84,18 @@ export function modelsSettings(options: HostingOptions): Omit<ModelsSettings, 'p
     ttlMs: ttl * 1000,
     ...(options.pin && { pins: toList(options.pin) }),
     onFailure: (id, error) => console.error(`chasqui: ${id} was not loaded: ${explainFailure(error)}`),
+  };
+}
+
+function toSecrets(options: HostingOptions): Pick<StartSettings, 'access' | 'certificate'> {
+  const { apiKey, apiKeyFile, tlsCert, tlsKey } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
+  }
+  const keys = asksForKeys(options) ? new SharedKeys(apiKey === undefined ? [] : toList(apiKey), apiKeyFile) : null;
+  return {
+    ...(keys && { access: (key: string) => keys.admits(key) }),
+    ...(tlsCert && tlsKey && { certificate: new Certificate(tlsCert, tlsKey) }),
   };
 }
 

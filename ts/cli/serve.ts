@@ -11,12 +11,12 @@ import type { Profile } from '../profiles/profile.js';
 import type { ModelPreset } from '../server/model-specs.js';
 import { type Server, type StartSettings, start } from '../server/start.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
-import { baseUrl, curlLine } from './curl-line.js';
+import { baseUrl, type CurlSettings, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { DEMO_MODEL } from './demo-model.js';
 import { explainStart, type Tried } from './explain-start.js';
 import { fetchHubModel, findLocally } from './fetch-hub-model.js';
-import { hostingSettings, modelsSettings, profileOf } from './hosting.js';
+import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
 import { hubContext } from './hub-context.js';
 import { readModelsPreset } from './models-preset.js';
@@ -113,7 +113,7 @@ async function findHubModel(name: string, given: string | undefined): Promise<Fo
     if (local === undefined)
       throw new ChasquiError('model_file_invalid', `${name} was downloaded, and cannot be read.`);
     // Others in its folder may have projectors, too, so it is said whose is whose.
-    return { paths: [local.path], alias: local.id, mmproj: local.projector };
+    return { paths: [local.path], alias: [local.id], mmproj: local.projector };
   } finally {
     await hub.client.close();
   }
@@ -156,21 +156,29 @@ function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSett
   };
 }
 
-function announce(server: Server, models: readonly ModelEntry[], profile: Profile, { auth }: HostingOptions): void {
+function announce(server: Server, models: readonly ModelEntry[], profile: Profile, options: HostingOptions): void {
   const { host, port, basePath } = server;
-  const needsKey = profile.authentication === 'key' && auth !== 'public';
-  const base = `${baseUrl(host, port)}${basePath}`;
+  const scheme = schemeOf(profile, options);
+  const socket = socketOf(options);
+  const transport = options.tlsCert === undefined ? 'http' : 'https';
+  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
   const first = models.find(({ engine }) => engine !== null) ?? models[0];
   const info = first?.engine?.model;
-  console.log(`Serving ${namesOf(models)} at ${base}/v1`);
+  console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
   if (info !== undefined && info.placement.devices.length > 0) {
     const { devices, gpuLayers, layers } = info.placement;
     console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
   const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
-  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { needsKey, asks })}\n`);
-  if (needsKey) console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
+  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
+  if (scheme === 'Key') console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
+  if (scheme === 'Bearer') console.log('Put one of the keys in place of <API_KEY>.');
+}
+
+function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {
+  if (authentication === 'key') return auth === 'public' ? null : 'Key';
+  return authentication === 'bearer' ? 'Bearer' : null;
 }
 
 const MAX_NAMES = 5;

@@ -198,7 +198,7 @@ export class Instances {
     const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
     this.#instances.set(id, instance);
     const { engine, metrics } = this.#settings;
-    const source = toSource({ id, file: model.path, model: { ...options, alias: id }, engine }, metrics);
+    const source = toSource({ id, file: model.path, model: { ...options, alias: [id] }, engine }, metrics);
     const keep = this.#settings.keepOf(model.id);
     const own = given === undefined ? keep : { ttlMs: given, pin: false };
     this.pool.add({ ...source, ...own, open: (hooks) => openInstance(source, instance, hooks) });

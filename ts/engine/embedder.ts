@@ -135,11 +135,12 @@ export class Embedder {
     const most = this.#model.embeddingContextLength;
     if (length >= 0 && length <= most) return;
     const has = length < 0 ? `at least ${-length}` : `${length}`;
-    throw new ChasquiError(
+    const error = new ChasquiError(
       'context_length_exceeded',
       `\`${param}\` has ${has} tokens, but this model takes at most ${most} at a time. Split or shorten it.`,
       param,
     );
+    throw Object.assign(error, { promptTokens: Math.abs(length), contextLength: most });
   }
 
   #notCapable(why: string): ChasquiError {

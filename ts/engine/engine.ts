@@ -84,6 +84,8 @@ export interface RenderOptions {
   parallelToolCalls?: boolean;
   /** What the answer must be, unless it calls a tool. */
   jsonSchema?: object;
+  /** False: the completion is a new message, also after one of the assistant's, which is continued otherwise. */
+  continueFinalMessage?: boolean;
   /** Variables of the template. */
   templateKwargs?: Readonly<Record<string, unknown>>;
 }

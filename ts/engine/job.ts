@@ -47,7 +47,7 @@ export interface Job {
   images: readonly ImageInput[];
   /** `null`: until the end of text or of the context. */
   maxTokens: number | null;
-  /** Generation ends before the first of these that would appear in the text; at most 16 non-empty strings. */
+  /** Generation ends before the first of these that would appear in the text; none is empty. */
   stop: readonly string[];
   sampling: SamplingSettings;
   /** Higher ones are served first; waiting ten seconds is worth one level. */

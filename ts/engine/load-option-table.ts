@@ -12,12 +12,12 @@ export const DRAFT_MAX_WITH_MODEL = 8;
 
 export const LOAD_OPTIONS = {
   alias: {
-    type: 'string',
+    type: 'names',
     flag: '--alias',
     short: '-a',
-    placeholder: 'name',
+    placeholder: 'names',
     group: 'Model',
-    help: "the model's name in requests",
+    help: "the model's name in requests, and others that it also goes by; separated by commas, or given several times",
     otherwise: "the file's name without .gguf",
   },
   /** `null`: none, whatever lies beside the model. */

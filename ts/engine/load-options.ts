@@ -17,8 +17,13 @@ export interface LoadHooks {
 }
 
 /** The name by which requests ask for a model, also before it is loaded. */
-export function modelIdOf(path: string, { alias }: LoadOptions): string {
-  return alias ?? basename(path).replace(/\.gguf$/i, '');
+export function modelIdOf(path: string, options: LoadOptions): string {
+  return aliasesOf(options)[0] ?? basename(path).replace(/\.gguf$/i, '');
+}
+
+/** All names that a model is given; the first is the one that replies have. */
+export function aliasesOf({ alias = [] }: Pick<LoadOptions, 'alias'>): readonly string[] {
+  return typeof alias === 'string' ? alias.split(',') : alias;
 }
 
 /** Users of the library may give both in one object. What `hooks` has goes before what `given` has. */

@@ -11,9 +11,9 @@ export async function catalogued<T>(promise: Promise<T>): Promise<T> {
 }
 
 export function withCatalogueCode(error: unknown): unknown {
-  const { code, imageIndex } = error as Partial<NativeFailure>;
+  const { code, imageIndex, promptTokens, contextLength } = error as Partial<NativeFailure>;
   if (error instanceof ChasquiError || code === undefined || !(code in ERRORS)) return error;
   const catalogued = new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
-  catalogued.imageIndex = imageIndex;
+  Object.assign(catalogued, { imageIndex, promptTokens, contextLength });
   return catalogued;
 }

@@ -10,13 +10,14 @@ export function toRenderRequest(
   marker: string,
   images: ImageInput[],
 ): string {
-  const { tools, toolChoice, parallelToolCalls, jsonSchema, templateKwargs } = options;
+  const { tools, toolChoice, parallelToolCalls, jsonSchema, continueFinalMessage, templateKwargs } = options;
   return JSON.stringify({
     messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
     tools: tools?.map(toWireTool),
     tool_choice: toolChoice,
     parallel_tool_calls: parallelToolCalls,
     json_schema: jsonSchema,
+    continue_final_message: continueFinalMessage,
     chat_template_kwargs: templateKwargs,
   });
 }

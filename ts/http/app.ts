@@ -77,11 +77,11 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   const onError = errorHandler(context.options);
   const exchanges = new OpenExchanges();
   const app: FastifyInstance = Fastify({
+    ...transportOf(options),
     ...logSettings(context.log),
     // This is the limit of routes that do not set their own.
     bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
     genReqId: requestIdOf,
-    http: HTTP_SETTINGS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges),
     frameworkErrors: onError,
@@ -91,7 +91,8 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     pluginTimeout: 0,
     // Fastify's own reply would not have our envelope; a hook of the guards refuses requests instead.
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true },
+    // Clients join a base URL that ends in a slash with a path that begins with one.
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
   app.setErrorHandler(onError);
   observeRequests(app, context);
@@ -116,9 +117,15 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   return app;
 }
 
+/** What `https` makes differs in nothing that is used here from what `http` makes. */
+function transportOf({ tls }: AppOptions): { http: typeof HTTP_SETTINGS } {
+  if (tls === undefined) return { http: HTTP_SETTINGS };
+  return { https: { ...HTTP_SETTINGS, ...tls } } as object as { http: typeof HTTP_SETTINGS };
+}
+
 /**
- * A gateway on this machine has named the request already, and its name is in the gateway's reply. Only a gateway comes
- * through a Unix socket, which has no addresses.
+ * A gateway on this machine has named the request already, and its name is in the gateway's reply. It comes through a Unix
+ * socket, which has no addresses, as does nobody whom the machine's owner has not let in.
  */
 function requestIdOf({ socket, headers }: { socket?: Socket; headers: IncomingMessage['headers'] }): string {
   const given = headers['x-request-id'];

@@ -35,6 +35,8 @@ export interface AppOptions {
    * Maps an option as errors name it (`imageHosts`) to its name where the server was started; default: the same name.
    */
   optionNames?: Readonly<Record<string, string>>;
+  /** A certificate and its key, in PEM, to be reached by https alone; default: by http. */
+  tls?: { cert: Buffer; key: Buffer };
   /** The organisation and the app that the base path consists of, in modes that have one. */
   deployment?: Deployment;
   /** In modes that ask for a key: `public` for everybody, or the check that a key must pass. There is no default. */
@@ -43,6 +45,8 @@ export interface AppOptions {
   corsOrigins?: readonly string[];
   /** Names in the Host header that are accepted beside `localhost` and addresses, or `*` for any; default none. */
   allowedHosts?: readonly string[];
+  /** Whether any name without a dot is accepted there, which no page on the internet can have; default false. */
+  allowsDotlessHosts?: boolean;
   /** Default: an object of the application's own. */
   metrics?: Metrics;
   /** Reports requests to OpenTelemetry; default none. */

@@ -23,8 +23,16 @@ export function toErrorBody(error: ChasquiError): ErrorBody {
   const row: CatalogueRow = ERRORS[error.code];
   const param = fieldOfError(error);
   const shownParam = param === null ? null : shorten(param, MAX_PARAM_LENGTH);
+  const { code, promptTokens, contextLength } = error;
   return {
-    error: { message: shorten(error.message, MAX_MESSAGE_LENGTH), type: row.type, param: shownParam, code: error.code },
+    error: {
+      message: shorten(error.message, MAX_MESSAGE_LENGTH),
+      type: row.type,
+      param: shownParam,
+      code,
+      ...(promptTokens !== undefined && { n_prompt_tokens: promptTokens }),
+      ...(contextLength !== undefined && { n_ctx: contextLength }),
+    },
   };
 }
 

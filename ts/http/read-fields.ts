@@ -4,6 +4,8 @@ import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { isParameter } from '../schemas/chat-completion.js';
+import type { JsonSchema } from '../schemas/json-schema.js';
+import { unknownParts } from '../schemas/unknown-parts.js';
 import { emptyBody } from './body/json-body.js';
 
 /**
@@ -29,11 +31,27 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
 export const MAX_IGNORED_PARTS = 16;
 const MAX_PART_LENGTH = 96;
 
+/**
+ * After validation: names what is within fields and not known there, in the same header, or refuses it. `schema` is that of
+ * the body.
+ */
+export function readParts(schema: JsonSchema, { mode }: Profile, strict: boolean) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const found: string[] = [];
+    for (const part of unknownParts(request.body, schema)) {
+      if (strict) throw unknownPart(part, mode);
+      if (found.push(part) > MAX_IGNORED_PARTS) break;
+    }
+    nameIgnoredParts(reply, found);
+  };
+}
+
 /** Adds ignored parts of fields to the header, beside the ignored fields. */
 export function nameIgnoredParts(reply: FastifyReply, parts: readonly string[]): void {
   if (parts.length === 0) return;
   const shown: string[] = [reply.getHeader(IGNORED_HEADER) ?? []].flat().map(String);
-  let length = 0;
+  if (shown[0]?.endsWith('...')) return;
+  let length = shown[0]?.length ?? 0;
   for (const [index, part] of parts.entries()) {
     const encoded = encodeURIComponent(wellFormed(part.slice(0, MAX_PART_LENGTH)));
     length += encoded.length;
@@ -68,6 +86,11 @@ function toHeader(names: readonly string[], profile: Profile, parameters: readon
 /** Half of a surrogate pair cannot be percent-encoded. */
 function wellFormed(text: string): string {
   return Buffer.from(text, 'utf8').toString('utf8');
+}
+
+function unknownPart(part: string, mode: Profile['mode']): ChasquiError {
+  const shown = part.slice(0, MAX_PART_LENGTH);
+  return new ChasquiError('unknown_parameter', `\`${shown}\` is not a field that ${mode} mode knows.`, shown);
 }
 
 function unknownParameter(name: string, profile: Profile, parameters: readonly string[]): ChasquiError {

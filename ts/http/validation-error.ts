@@ -58,7 +58,8 @@ function variantNames(schema: ErrorObject['parentSchema'], tag: string): string[
   return variants.flatMap(({ properties }) => properties[tag]?.enum ?? [properties[tag]?.const ?? '']);
 }
 
-function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
+function toExpectation(found: ErrorObject): string {
+  const { keyword, params, parentSchema } = found;
   switch (keyword) {
     case 'type':
       return `must be ${listOf([params.type].flat().map(withArticle), String)}`;
@@ -69,6 +70,8 @@ function toExpectation({ keyword, params, parentSchema }: ErrorObject): string {
       return `must be greater than ${params.limit}`;
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`;
+    case 'not':
+      return `must not be ${JSON.stringify((found.schema as { const?: unknown }).const)}`;
     case 'minLength':
       return 'must not be an empty string';
     case 'maxLength':

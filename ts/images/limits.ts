@@ -1,7 +1,7 @@
 /** Limits of images. They are checked before any part of an image is decoded. */
 
 /** Images in one request, those of earlier turns included. */
-export const MAX_IMAGES = 16;
+export const MAX_IMAGES = 100;
 
 export const MIB = 1024 * 1024;
 /** Bytes of one image's file ... */
@@ -12,8 +12,8 @@ export const MAX_TOTAL_FILE_BYTES = 64 * MIB;
 /** Pixels, by the file's header: what the largest phones take, and 150 MB when decoded. */
 export const MAX_PIXELS = 50_000_000;
 export const MAX_SIDE = 16_384;
-/** Pixels of all images of one request together. */
-export const MAX_TOTAL_PIXELS = 200_000_000;
+/** Pixels of all images of one request together: as many as a hundred screens of 1920 x 1080 have, and some more. */
+export const MAX_TOTAL_PIXELS = 250_000_000;
 
 /** The time from the first request to an address until the last byte of the image, redirects included. */
 export const FETCH_TIMEOUT_MS = 10_000;

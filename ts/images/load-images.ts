@@ -39,13 +39,13 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
   for (const [index, { from, param }] of sources.entries()) {
     await named(param, async () => {
       if (typeof from === 'string' && !isDataUri(from)) downloads.push({ index, param, url: parseAddress(from) });
-      else files[index] = total.add(typeof from === 'string' ? parseDataUri(from) : undeclared(from));
+      else files[index] = total.add(typeof from === 'string' ? parseDataUri(from) : from);
     });
   }
   await downloadAll(downloads, options.signal, (download, signal) =>
     named(download.param, async () => {
       const bytes = await fetchImage(download.url, { ...options, signal });
-      files[download.index] = total.add(undeclared(bytes));
+      files[download.index] = total.add(bytes);
     }),
   );
   const images: LoadedImage[] = [];
@@ -99,12 +99,12 @@ class Total {
   #bytes = 0;
   #pixels = 0;
 
-  add({ bytes, mediaType }: { bytes: Uint8Array; mediaType: string | null }): ValidFile {
+  add(bytes: Uint8Array): ValidFile {
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_TOTAL_FILE_BYTES) {
       throw tooLargeTogether(`more than ${MAX_TOTAL_FILE_BYTES / MIB} MiB`);
     }
-    const { type, width, height } = validateImage(bytes, mediaType);
+    const { type, width, height } = validateImage(bytes);
     this.#pixels += width * height;
     if (this.#pixels > MAX_TOTAL_PIXELS) {
       throw tooLargeTogether(`more than ${MAX_TOTAL_PIXELS / 1e6} million pixels`);
@@ -115,10 +115,6 @@ class Total {
 
 function tooLargeTogether(what: string): ImageError {
   return new ImageError('image_too_large', `brings the images of this request to ${what} together: send smaller ones.`);
-}
-
-function undeclared(bytes: Uint8Array): { bytes: Uint8Array; mediaType: null } {
-  return { bytes, mediaType: null };
 }
 
 function refuseTooMany(sources: readonly ImageSource[]): void {

@@ -23,24 +23,12 @@ const FORMATS: readonly Format[] = [
   { type: 'image/webp', matches: isWebp, readSize: readWebpSize },
 ];
 
-/** Other names that are in use for the same formats. */
-const ALIASES: Readonly<Record<string, ImageType>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'image/x-ms-bmp': 'image/bmp',
-  'image/x-bmp': 'image/bmp',
-};
-
 export interface ValidImage extends ImageSize {
   type: ImageType;
 }
 
-/**
- * `declaredType` is the type that a data URI declares, which must be the file's; null where none is declared.
- * @throws {ImageError} `invalid_image`, `image_too_large`
- */
-export function validateImage(bytes: Uint8Array, declaredType: string | null): ValidImage {
+/** @throws {ImageError} `invalid_image`, `image_too_large` */
+export function validateImage(bytes: Uint8Array): ValidImage {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length > MAX_FILE_BYTES) {
     throw new ImageError('image_too_large', `is larger than ${MAX_FILE_BYTES / MIB} MiB: send a smaller one.`);
@@ -48,9 +36,6 @@ export function validateImage(bytes: Uint8Array, declaredType: string | null): V
   const format = FORMATS.find(({ matches }) => matches(file));
   if (format === undefined) {
     throw new ImageError('invalid_image', 'is no PNG, JPEG, WebP, GIF or BMP file: send one of these.');
-  }
-  if (declaredType !== null && (ALIASES[declaredType] ?? declaredType) !== format.type) {
-    throw new ImageError('invalid_image', `is declared as another type than it is, which is ${format.type}.`);
   }
   const size = readSize(format, file);
   checkSize(size);

@@ -1,16 +1,9 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
 
+import type { NativeFailure } from './failure.js';
 import type { NativeStats } from './stats.js';
 
-export type { NativeStats } from './stats.js';
-
-/** The failures that native code reports, as plain objects on the way out and as `Error.code` when thrown. */
-export interface NativeFailure {
-  code: string;
-  message: string;
-  /** Which of the job's images the error is about, counted from 0. */
-  imageIndex?: number;
-}
+export type { NativeFailure, NativeStats };
 
 /** A file's bytes, or pixels of three bytes each. */
 export type NativeImage = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };

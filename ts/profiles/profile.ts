@@ -9,8 +9,11 @@ export interface Profile {
   port: number;
   /** The part of all paths before `/v1`; organisation and app are given when the server starts. */
   basePath: '' | '/<org_id>/<app_id>';
-  /** Whether a request must come with `Authorization: Key <API_KEY>`, unless the deployment is a public one. */
-  authentication: 'none' | 'key';
+  /**
+   * Whether a request must come with `Authorization: Key <API_KEY>`, unless the deployment is a public one, or with
+   * `Authorization: Bearer <API_KEY>`, which a local server may be told to ask for.
+   */
+  authentication: 'none' | 'key' | 'bearer';
   /** Whether a request must name the model that is served; if not, any name is accepted. */
   checksModelName: boolean;
   /** Whether a body must come as `application/json`; if not, any body is read as JSON. */

@@ -1,5 +1,6 @@
 /** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
 import type { ErrorCode, ErrorType } from '../errors.js';
+import { lengthFields } from './error.js';
 import {
   anyOf,
   anything,
@@ -85,7 +86,7 @@ export const tokenCountSchema = objectOf({ input_tokens: integer });
 /** The schema of failures that have one of these codes. */
 export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
   const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
-  return objectOf({ type: exactly('error'), error: objectOf(error) });
+  return objectOf({ type: exactly('error'), error: objectOf(error, lengthFields) });
 }
 
 export type CompletionBlock = Static<typeof block>;

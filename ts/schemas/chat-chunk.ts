@@ -1,6 +1,6 @@
 /** One event of a streamed chat completion. */
-import { choiceLogprobs, timings, usage } from './chat-response.js';
-import { arrayOf, exactly, integer, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
+import { choiceLogprobs, timings, timingsSoFar, usage } from './chat-response.js';
+import { anyOf, arrayOf, exactly, integer, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
 
 /** The first delta of a call has its id and name; the later ones continue its arguments. */
 const toolCallDelta = objectOf(
@@ -40,8 +40,11 @@ export const chatChunkSchema = objectOf(
   {
     /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last. */
     usage: orNull(usage),
-    /** Present only when `timings` asked for it, in the chunk that ends a choice. */
-    timings,
+    /**
+     * Whole ones when `timings` asked for them, in the chunk that ends a choice; those so far when `timings_per_token` did,
+     * in the chunks before it.
+     */
+    timings: anyOf(timings, timingsSoFar),
   },
 );
 

@@ -29,7 +29,7 @@ import { modelUseFields } from './model-use.js';
 import { toolChoiceSchema, toolSchema } from './tool.js';
 import { jsonSchema } from './variants.js';
 
-export const MAX_STOP_STRINGS = 16;
+export const MAX_STOP_STRINGS = 64;
 /** In characters. Text is held back for as long as it may become a stop string. */
 export const MAX_STOP_STRING_LENGTH = 1000;
 export const MAX_CHOICES = 128;
@@ -44,7 +44,10 @@ export const MAX_ADAPTERS = 64;
 export const MAX_ADAPTER_SCALE = 100;
 
 const share = { minimum: 0, maximum: 1 };
-export const stopString = limited(string, { minLength: 1, maxLength: MAX_STOP_STRING_LENGTH });
+/** An empty one ends nothing and is passed over. */
+export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH });
+/** Users of other servers send -1 for no limit. */
+const tokenLimit = limited(integer, { minimum: -1, not: { const: 0 } });
 
 export const model = field('The id of a model that is served; see `GET /v1/models`.', string);
 export const stream = field('Sends the completion as server-sent events while it is computed.', boolean, {
@@ -63,7 +66,7 @@ const requestedAdapter = objectOf(
 
 /** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
 export const completionFields = {
-  top_k: field('Chooses among this many most probable tokens; 0 is all.', integer, { minimum: 0 }),
+  top_k: field('Chooses among this many most probable tokens; 0 or -1 is all.', integer, { minimum: -1 }),
   min_p: field('Leaves out tokens less probable than this share of the most probable one; 0 is off.', number, share),
   repetition_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, {
     exclusiveMinimum: 0,
@@ -77,12 +80,12 @@ export const completionFields = {
     maxProperties: MAX_LOGIT_BIASES,
   }),
   stop: field(
-    'Texts that end the completion and are not part of it.',
+    'Texts that end the completion and are not part of it; empty ones are passed over.',
     orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
-    { minLength: 1, maxLength: MAX_STOP_STRING_LENGTH },
+    { maxLength: MAX_STOP_STRING_LENGTH },
   ),
   seed: field(
-    'The same seed and request give the same completion, as far as the hardware computes the same.',
+    'The same seed and request give the same completion, as far as the hardware computes the same; -1 is none.',
     integer,
     { minimum: -(2 ** 63), maximum: 2 ** 64 },
   ),
@@ -107,6 +110,7 @@ export const conversationFields = {
   chat_template_kwargs: field("Variables of the model's chat template, as in llama.cpp.", anyObject, {
     maxProperties: MAX_TEMPLATE_VARIABLES,
     properties: { enable_thinking: boolean },
+    additionalProperties: true,
   }),
 };
 
@@ -120,17 +124,28 @@ export const openAiFields = {
   temperature,
   top_p: topP,
   max_tokens: field(
-    'The most tokens of a completion; without it, a completion ends by itself or with the context.',
-    integer,
-    { minimum: 1 },
+    'The most tokens of a completion; without it, or with -1, a completion ends by itself or with the context.',
+    tokenLimit,
   ),
+  n_predict: field("llama.cpp's name of `max_tokens`, which goes before it.", tokenLimit),
+  timings: field('Reports times and rates with the completion.', boolean, { default: false }),
+  timings_per_token: field('Reports them with each chunk of a stream, as far as they are known.', boolean, {
+    default: false,
+  }),
   n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
 };
 
 const responseFormat = objectOf(
   { type: oneOf('text', 'json_object', 'json_schema') },
   {
-    json_schema: orNull(objectOf({}, { name: orNull(string), schema: orNull(jsonSchema), strict: orNull(boolean) })),
+    json_schema: orNull(
+      objectOf(
+        {},
+        { name: orNull(string), description: orNull(string), schema: orNull(jsonSchema), strict: orNull(boolean) },
+      ),
+    ),
+    /** Where llama.cpp and others have it. */
+    schema: orNull(jsonSchema),
   },
 );
 
@@ -139,7 +154,7 @@ const required = { model, messages };
 const optional = {
   ...openAiFields,
   ...completionFields,
-  max_completion_tokens: field('The newer name of `max_tokens`, which goes before it.', integer, { minimum: 1 }),
+  max_completion_tokens: field('The newer name of `max_tokens`, which goes before it.', tokenLimit),
   logprobs: field('Reports how probable the tokens of the completion were.', boolean),
   top_logprobs: field('How many alternatives to report with each token.', integer, {
     minimum: 0,
@@ -155,13 +170,18 @@ const optional = {
     toolChoiceSchema,
   ),
   parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
+  json_schema: field("llama.cpp's short form of a `response_format` with this schema.", jsonSchema),
   functions: field('The old form of `tools`; refused.', typed<unknown[]>({ type: 'array' })),
   ...conversationFields,
+  continue_final_message: field(
+    "False begins a new message where the last one is the assistant's, which is continued otherwise.",
+    boolean,
+  ),
+  add_generation_prompt: field("False only where the last message is the assistant's and continued.", boolean),
   reasoning_effort: field(
     'How long the model should reason, where its template knows that; `none` turns reasoning off.',
     oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
   ),
-  timings: field('Reports times and rates with the completion.', boolean, { default: false }),
 };
 
 const fields = { ...required, ...optional };

@@ -74,6 +74,15 @@ export const timings = objectOf(
   },
 );
 
+/** What is known before the end of a completion, as the server sees it. */
+export const timingsSoFar = objectOf({
+  /** The time until the first token arrived. */
+  prompt_ms: number,
+  predicted_n: integer,
+  predicted_ms: number,
+  predicted_per_second: orNull(number),
+});
+
 const choice = objectOf({
   index: integer,
   message: objectOf(
@@ -111,4 +120,5 @@ export type LogprobEntry = Static<typeof logprobEntry>;
 export type Usage = Static<typeof usage>;
 export type ToolCallReply = Static<typeof toolCall>;
 export type TimingsReport = Static<typeof timings>;
+export type TimingsSoFar = Static<typeof timingsSoFar>;
 export type ChatCompletion = Static<typeof chatCompletionReplySchema>;

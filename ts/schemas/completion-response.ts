@@ -1,6 +1,7 @@
 /** The reply of `POST /v1/completions`: whole, or in chunks of the same shape. */
-import { usage } from './chat-response.js';
+import { timings, timingsSoFar, usage } from './chat-response.js';
 import {
+  anyOf,
   arrayOf,
   exactly,
   integer,
@@ -42,9 +43,13 @@ const head = {
   choices: arrayOf(choice),
 };
 
-export const completionReplySchema = objectOf({ ...head, usage });
-/** With `usage` only if `stream_options.include_usage` asked for it: null in all but the last. */
-export const completionChunkSchema = objectOf(head, { usage: orNull(usage) });
+/** With `timings` only if they were asked for. */
+export const completionReplySchema = objectOf({ ...head, usage }, { timings });
+/**
+ * With `usage` only if `stream_options.include_usage` asked for it: null in all but the last. Whole timings come with the
+ * end of a choice.
+ */
+export const completionChunkSchema = objectOf(head, { usage: orNull(usage), timings: anyOf(timings, timingsSoFar) });
 
 export type LegacyLogprobs = Static<typeof logprobs>;
 export type Completion = Static<typeof completionChunkSchema>;

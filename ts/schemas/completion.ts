@@ -1,5 +1,5 @@
 /** The body of `POST /v1/completions`: a text is continued as it is, without a chat template. */
-import { completionFields, MAX_CHOICES, model, openAiFields } from './chat-completion.js';
+import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from './chat-completion.js';
 import { boolean, field, integer, objectOf, pickFields, type StaticFields, string } from './json-schema.js';
 import { textInputs } from './text-input.js';
 
@@ -11,7 +11,7 @@ const required = {
 };
 
 /** Fields that mean the same as in a chat. */
-const shared = { ...openAiFields, ...completionFields };
+const shared = { ...openAiFields, ...completionFields, grammar: conversationFields.grammar };
 
 const own = {
   suffix: field('What comes after the gap that is to be filled, where the model can.', string),

@@ -1,8 +1,23 @@
 /** One message of a conversation, as it comes in a request. */
-import { arrayOf, exactly, field, limited, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
+import {
+  anything,
+  arrayOf,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from './json-schema.js';
 import { textOrParts, variantsBy } from './variants.js';
 
 const textPart = objectOf({ type: exactly('text'), text: string });
+
+/** What an assistant said instead of a completion; the model reads it as text. */
+const refusalPart = objectOf({ type: exactly('refusal'), refusal: string });
 
 const imageUrl = objectOf(
   { url: limited(string, { minLength: 1 }) },
@@ -14,16 +29,19 @@ const imageUrl = objectOf(
 
 const imagePart = objectOf({ type: exactly('image_url'), image_url: imageUrl });
 
+const calledFunction = objectOf({
+  name: limited(string, { minLength: 1 }),
+  /** A JSON object, as text. */
+  arguments: string,
+});
+
 const toolCall = objectOf(
+  { type: oneOf('function'), function: calledFunction },
   {
-    type: oneOf('function'),
-    function: objectOf({
-      name: limited(string, { minLength: 1 }),
-      /** A JSON object, as text. */
-      arguments: string,
-    }),
+    id: orNull(string),
+    /** Of a call that a client put together from a stream. */
+    index: orNull(integer),
   },
-  { id: orNull(string) },
 );
 
 const notEmpty = { minItems: 1 };
@@ -38,16 +56,31 @@ const userMessage = objectOf(
 const assistantMessage = objectOf(
   { role: exactly('assistant') },
   {
-    content: orNull(textContent),
+    content: orNull(textOrParts([textPart, refusalPart], notEmpty)),
+    /** Read in place of a content that is absent. */
+    refusal: orNull(string),
     name,
     /** The model's reasoning before this message, as an earlier completion reported it. */
     reasoning_content: orNull(string),
     tool_calls: orNull(arrayOf(toolCall)),
+    /** The old form of one call. */
+    function_call: orNull(calledFunction),
+    /** Sources that another server found; they are not for the model. */
+    annotations: orNull(arrayOf(anything)),
   },
 );
-const toolMessage = objectOf({ role: exactly('tool'), content: textContent }, { tool_call_id: orNull(string) });
+const toolMessage = objectOf(
+  { role: exactly('tool'), content: orNull(textContent) },
+  { tool_call_id: orNull(string), name },
+);
+/** The old form of a tool's message, after an assistant's with `function_call`. */
+const functionMessage = objectOf({
+  role: exactly('function'),
+  name: limited(string, { minLength: 1 }),
+  content: orNull(textContent),
+});
 
-const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage]);
+const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
 
 export const messages = field(
   "The conversation so far, texts and images, the oldest message first. If the last message is the assistant's, it is continued.",
@@ -56,7 +89,10 @@ export const messages = field(
 
 export type TextPart = Static<typeof textPart>;
 export type ImagePart = Static<typeof imagePart>;
+export type RefusalPart = Static<typeof refusalPart>;
+/** What another protocol's content becomes. */
 export type ContentPart = TextPart | ImagePart;
+export type MessagePart = ContentPart | RefusalPart;
 export type ToolCall = Static<typeof toolCall>;
 export type AssistantMessage = Static<typeof assistantMessage>;
 export type Message = Static<typeof message>;

@@ -1,7 +1,10 @@
 /** The tools that a request offers to the model, and which of them it must use. */
 import {
+  arrayOf,
   boolean,
+  exactly,
   type JsonSchema,
+  limited,
   objectOf,
   oneOf,
   orNull,
@@ -10,7 +13,7 @@ import {
   string,
   typed,
 } from './json-schema.js';
-import { functionName, jsonSchema } from './variants.js';
+import { functionName, jsonSchema, variantsBy } from './variants.js';
 
 export const toolSchema = objectOf({
   type: oneOf('function'),
@@ -37,8 +40,17 @@ export function toolChoiceOf<T>(named: Schema<T>): Schema<(typeof CHOICES)[numbe
   return typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: CHOICES }, else: object });
 }
 
-export const toolChoiceSchema = toolChoiceOf(
-  objectOf({ type: oneOf('function'), function: objectOf({ name: string }) }),
-);
+const namedFunction = objectOf({ type: exactly('function'), function: objectOf({ name: string }) });
+
+/** Chooses among some of the tools; the model is told of these alone. */
+const allowedTools = objectOf({
+  type: exactly('allowed_tools'),
+  allowed_tools: objectOf({
+    mode: oneOf('auto', 'required'),
+    tools: limited(arrayOf(namedFunction), { minItems: 1 }),
+  }),
+});
+
+export const toolChoiceSchema = toolChoiceOf(variantsBy('type', [namedFunction, allowedTools]));
 
 export type ToolChoice = Static<typeof toolChoiceSchema>;

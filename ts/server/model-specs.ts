@@ -1,7 +1,7 @@
 /** From the settings of a server to the models that it has: which files, under which names, with which options. */
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { type LoadOptions, modelIdOf } from '../engine/load-options.js';
+import { aliasesOf, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
 
 /** A model with options of its own. */
@@ -73,7 +73,7 @@ export function modelSpecs(files: ModelFiles, options: LoadOptions): ModelSpec[]
       options: { ...own, ...common, ...preset?.options },
       id,
       file,
-      aliases: [],
+      aliases: [...new Set(aliasesOf(options).slice(1))].filter((name) => name !== id),
       atStart: atStart || (preset?.atStart ?? false),
     };
     byFile.set(realPath(file), spec);

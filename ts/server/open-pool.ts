@@ -125,7 +125,7 @@ export function toSource(
     adapters: readAdapterFiles(model.lora),
     ...(ttlMs !== undefined && { ttlMs }),
     open: async (hooks) => {
-      const engine = await openEngine(id, file, { ...settings, model: { ...model, alias: id } }, metrics, hooks);
+      const engine = await openEngine(id, file, { ...settings, model: { ...model, alias: [id] } }, metrics, hooks);
       return { engine, measure: () => measure(engine, estimatedBytes) };
     },
   };
@@ -147,7 +147,7 @@ function refuseForSeveral({ models, model = {}, engine = {} }: PoolSettings): vo
     throw new ChasquiError('invalid_options', 'Several models compute in processes of their own: leave `engine` out.');
   }
   if (isSingleModel(models)) return;
-  const name = (['alias', 'mmproj'] as const).find((each) => typeof model[each] === 'string');
+  const name = (['alias', 'mmproj'] as const).find((each) => model[each] !== undefined && model[each] !== null);
   if (name !== undefined) throw new ChasquiError('invalid_options', `\`${name}\` is for a single model: leave it out.`);
 }
 

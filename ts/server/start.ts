@@ -1,11 +1,13 @@
 /** Starts a server from a profile and a model's path, and stops it. */
-import { chmodSync } from 'node:fs';
+import type https from 'node:https';
 import type net from 'node:net';
 import os from 'node:os';
 import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
+import type { KeyCheck } from '../http/guards/authentication.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
+import { ANY_HOST } from '../http/guards/host-header.js';
 import { KeyFile } from '../keys/key-file.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -14,7 +16,9 @@ import { openSpans } from '../metrics/spans.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ResponseStore } from '../responses/store/response-store.js';
+import type { Certificate } from './certificate.js';
 import { closeServer } from './close-server.js';
+import { listenOnSocket } from './listen-on-socket.js';
 import { type EngineSettings, type ModelsSettings, openPool } from './open-pool.js';
 
 export interface StartSettings {
@@ -25,6 +29,10 @@ export interface StartSettings {
   port?: number;
   /** A Unix socket to listen on in place of host and port, for this account alone. */
   socketPath?: string;
+  /** To be reached by https; default: by http. */
+  certificate?: Certificate;
+  /** In local modes that ask for keys: which ones open the server. */
+  access?: KeyCheck;
   model?: LoadOptions;
   hooks?: Pick<LoadHooks, 'onProgress'>;
   engine?: EngineSettings;
@@ -78,7 +86,13 @@ const AFTER_DRAINING_MS = 10_000;
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
   const host = settings.host ?? profile.host;
   const port = settings.port ?? profile.port;
-  const { deployment, metricsNames = [], shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS } = settings;
+  const {
+    deployment,
+    socketPath,
+    certificate,
+    metricsNames = [],
+    shutdownTimeoutMs: drainMs = SHUTDOWN_TIMEOUT_MS,
+  } = settings;
   const basePath = basePathOf(profile, deployment);
   const metrics = new Metrics({ names: metricsNames });
   const models = openPool(settings, metrics, !profile.checksModelName);
@@ -100,16 +114,20 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
       metrics,
       spans: await openSpans(),
       ...(responses && { responses }),
-      ...imageHostsAt(host),
+      ...(certificate && { tls: certificate.read() }),
+      ...(settings.access && { access: settings.access }),
+      ...reachAt(host),
       ...settings.app,
-      allowedHosts: [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
+      // No page of a browser gets at a Unix socket.
+      allowedHosts: socketPath ? [ANY_HOST] : [...ownNames(host), ...(settings.app?.allowedHosts ?? [])],
       ...(deployment && {
         deployment,
         access: keys ? (key) => keys.admits(key, deployment.org, deployment.app) : 'public',
       }),
     });
-    await app.listen(settings.socketPath === undefined ? { host, port } : { path: settings.socketPath });
-    if (settings.socketPath !== undefined) chmodSync(settings.socketPath, 0o600);
+    if (certificate) renewCertificate(app.server as https.Server, certificate);
+    if (socketPath === undefined) await app.listen({ host, port });
+    else await listenOnSocket(app, socketPath);
   } catch (error) {
     await stop();
     throw error;
@@ -134,6 +152,11 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   };
 }
 
+function renewCertificate(server: https.Server, certificate: Certificate): void {
+  const stopWatching = certificate.watch((contents) => server.setSecureContext(contents));
+  server.once('close', stopWatching);
+}
+
 /** Imported only when needed: libsql has a native part, and the other modes should start on platforms without one. */
 async function openKeys({ dataDir, keysFile }: DeploymentSettings): Promise<KeyStore | KeyFile> {
   if (keysFile !== undefined) return new KeyFile(keysFile);
@@ -153,7 +176,11 @@ function ownNames(host: string): string[] {
   return host === '0.0.0.0' || host === '::' ? [os.hostname(), `${os.hostname()}.local`] : [host];
 }
 
-/** A server that others can reach must not fetch images from this machine's own services for them. */
-function imageHostsAt(host: string): Pick<AppOptions, 'imageHosts'> {
-  return ['localhost', '127.0.0.1', '::1'].includes(host) ? {} : { imageHosts: 'public' };
+/**
+ * A server that others can reach must not fetch images from this machine's own services for them. And they call it by names
+ * that it cannot know, such as that of its service in a Compose file.
+ */
+function reachAt(host: string): Pick<AppOptions, 'imageHosts' | 'allowsDotlessHosts'> {
+  const isOpen = !['localhost', '127.0.0.1', '::1'].includes(host);
+  return isOpen ? { imageHosts: 'public', allowsDotlessHosts: true } : {};
 }

@@ -1,10 +1,11 @@
 /** Running completions → their reply, whole or in chunks. */
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import type { CompletionHead } from '../chat/completion-head.js';
+import { RunningTimings, toTimings } from '../chat/timings.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
-import type { Usage } from '../schemas/chat-response.js';
+import type { TimingsReport, TimingsSoFar, Usage } from '../schemas/chat-response.js';
 import type { Completion } from '../schemas/completion-response.js';
 import { characterCount, LogprobColumns } from './legacy-logprobs.js';
 import type { RunningCompletions } from './submit-completions.js';
@@ -13,47 +14,61 @@ interface ChoiceState {
   /** Text that has not gone out yet. */
   text: string;
   logprobs: LogprobColumns;
+  running: RunningTimings;
   finish: Finish | null;
 }
 
 interface EncoderOptions {
   includeUsage: boolean;
   withTopLogprobs: boolean;
+  /** Reports the times of a completion with its end; default false. */
+  timings?: boolean;
+  /** Reports them with each chunk as well, as far as they are known; default false. */
+  timingsPerToken?: boolean;
 }
 
 export class CompletionEncoder {
   readonly #head: CompletionHead;
-  readonly #includeUsage: boolean;
+  readonly #options: EncoderOptions;
   readonly #choicesPerPrompt: number;
   readonly #choices: ChoiceState[];
 
   constructor(head: CompletionHead, running: RunningCompletions, options: EncoderOptions) {
     this.#head = head;
-    this.#includeUsage = options.includeUsage;
+    this.#options = options;
     this.#choicesPerPrompt = running.choicesPerPrompt;
     this.#choices = running.beginnings.map((text) => ({
       text,
       logprobs: new LogprobColumns({ withTop: options.withTopLogprobs, offset: characterCount(text) }),
+      running: new RunningTimings(),
       finish: null,
     }));
   }
 
   /**
-   * The chunks that a choice's tokens make, as JSON: one with their text, and after the last choice's end the usage.
+   * The chunks that a choice's tokens make, as JSON: one with their text; one that ends the choice and has no text, because
+   * some clients read texts only as long as there is no `finish_reason`; after the last choice's end the usage.
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     this.add({ index, tokens });
     const state = this.#choices[index] as ChoiceState;
     const chunks: string[] = [];
-    if (state.text !== '' || state.finish) chunks.push(this.#chunk([this.#take(index)], null));
-    if (state.finish && this.#includeUsage && this.#choices.every(({ finish }) => finish)) {
-      chunks.push(this.#chunk([], this.#usage()));
+    if (state.text !== '') {
+      const soFar = this.#options.timingsPerToken ? state.running.soFar() : undefined;
+      chunks.push(this.#chunk([this.#take(index, null)], null, soFar));
+    }
+    if (state.finish) {
+      chunks.push(this.#chunk([this.#take(index, state.finish)], null, this.#timingsOf(state.finish)));
+      if (this.#choices.every(({ finish }) => finish) && this.#options.includeUsage) {
+        chunks.push(this.#chunk([], this.#usage()));
+      }
     }
     return chunks;
   }
 
   add({ index, tokens }: ChoiceBatch): void {
     const state = this.#choices[index] as ChoiceState;
+    state.running.add(tokens.length);
     for (const token of tokens) {
       state.text += token.text;
       state.logprobs.add(token);
@@ -70,20 +85,27 @@ export class CompletionEncoder {
 
   whole(): Completion {
     this.assertFinished();
-    const choices = this.#choices.map((_, index) => this.#take(index));
-    return { ...this.#head, object: 'text_completion', choices, usage: this.#usage() };
+    const choices = this.#choices.map(({ finish }, index) => this.#take(index, finish));
+    const timings = this.#timingsOf(this.#choices[0]?.finish);
+    const reply = { ...this.#head, object: 'text_completion' as const, choices, usage: this.#usage() };
+    return timings === undefined ? reply : { ...reply, timings };
   }
 
-  #take(index: number): Completion['choices'][number] {
+  #timingsOf(finish: Finish | null | undefined): TimingsReport | undefined {
+    const { timings = false, timingsPerToken = false } = this.#options;
+    return finish && (timings || timingsPerToken) ? toTimings(finish) : undefined;
+  }
+
+  #take(index: number, finish: Finish | null): Completion['choices'][number] {
     const state = this.#choices[index] as ChoiceState;
     const { text } = state;
     state.text = '';
-    return { index, text, logprobs: state.logprobs.take(), finish_reason: state.finish?.reason ?? null };
+    return { index, text, logprobs: state.logprobs.take(), finish_reason: finish?.reason ?? null };
   }
 
-  #chunk(choices: Completion['choices'], usage: Usage | null): string {
+  #chunk(choices: Completion['choices'], usage: Usage | null, timings?: TimingsReport | TimingsSoFar): string {
     const chunk: Completion = { ...this.#head, object: 'text_completion', choices };
-    return JSON.stringify(this.#includeUsage ? { ...chunk, usage } : chunk);
+    return JSON.stringify({ ...chunk, ...(this.#options.includeUsage && { usage }), ...(timings && { timings }) });
   }
 
   /** Choices of one prompt share it, so that it counts once; those of another have their own. */

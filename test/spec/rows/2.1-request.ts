@@ -95,8 +95,8 @@ export const requestRows: Row[] = [
     },
   },
   samplingRow('top_p', 'topP', { unset: 1, sent: 0.5, impossible: 1.1 }),
-  samplingRow('top_k', 'topK', { modes: ['desktop'], unset: 40, sent: 7, impossible: -1 }),
-  samplingRow('top_k', 'topK', { modes: RUNTIME, unset: 50, sent: 7, impossible: -1 }),
+  samplingRow('top_k', 'topK', { modes: ['desktop'], unset: 40, sent: 7, impossible: -2 }),
+  samplingRow('top_k', 'topK', { modes: RUNTIME, unset: 50, sent: 7, impossible: -2 }),
   {
     row: '2.1 max_tokens',
     says: 'integer, optional, no default',

@@ -77,19 +77,30 @@ test('a schema of any shape and length is gone through', () => {
   ]);
 });
 
-test('of a request: only what is not strict, and no more than asked for', () => {
+test('strictly: what OpenAI has no such keyword for', () => {
+  const strictly = (schema: object) => [...unenforced(schema, '$', true)];
+  assert.equal(strictly({ type: 'number', minimum: 1, exclusiveMaximum: 2, multipleOf: 0.5 }), []);
+  assert.equal(strictly({ type: 'array', items: { type: 'string', pattern: 'a' }, maxItems: 5000 }), []);
+  assert.equal(strictly({ anyOf: [{ format: 'ipv6' }, { format: 'uri' }] }), ['$.anyOf[1].format']);
+  assert.equal(strictly({ properties: { pattern: true, minimum: { not: {} } } }), [
+    '$.properties.pattern',
+    '$.properties.minimum.not',
+  ]);
+});
+
+test('of a request: all schemas, and no more parts than asked for', () => {
   const schema = { not: {}, if: {}, contains: {} };
-  const tool = (strict?: boolean) => ({
-    type: 'function' as const,
-    function: { name: 'f', parameters: schema, strict: strict ?? null },
-  });
+  const tool = { type: 'function' as const, function: { name: 'f', parameters: schema } };
   const body = { model: 'm', messages: [] };
   assert.equal(unenforcedParts(body, 5), []);
-  assert.equal(unenforcedParts({ ...body, tools: [tool(true), tool()] }, 1), [
+  assert.equal(unenforcedParts({ ...body, tools: [tool, tool] }, 3), [
+    ...['not', 'if', 'contains'].map((keyword) => `tools[0].function.parameters.${keyword}`),
     'tools[1].function.parameters.not',
-    'tools[1].function.parameters.if',
   ]);
-  assert.equal(unenforcedParts({ ...body, tools: [tool()], tool_choice: 'none' }, 5), []);
+  assert.equal(unenforcedParts({ ...body, tools: [tool], tool_choice: 'none' }, 5), []);
+  assert.equal(unenforcedParts({ ...body, json_schema: { not: {} } }, 5), ['json_schema.not']);
+  const ofObject = { type: 'json_object' as const, schema: { not: {} } };
+  assert.equal(unenforcedParts({ ...body, response_format: ofObject }, 5), ['response_format.schema.not']);
   const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
   assert.is(unenforcedParts({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
 });

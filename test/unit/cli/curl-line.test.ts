@@ -21,7 +21,7 @@ test('a plain one reads well', () => {
 });
 
 test('one for a private deployment has the header that it takes', () => {
-  const line = curlLine('http://x/acme/chat', 'demo', 'linux', { needsKey: true });
+  const line = curlLine('http://x/acme/chat', 'demo', 'linux', { scheme: 'Key' });
   assert.match(line, "curl http://x/acme/chat/v1/chat/completions -H 'Authorization: Key <API_KEY>' -H 'Content-Type");
 });
 

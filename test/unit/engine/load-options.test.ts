@@ -9,7 +9,7 @@ const test = suite('unit: load options');
 
 /** Values that each option refuses, beside those that no option takes. */
 const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[] } = {
-  alias: ['', 3],
+  alias: ['', 3, [], ['a', '']],
   mmproj: ['', false],
   lora: ['a.gguf', [], [''], [3], null],
   chatTemplate: ['', null],

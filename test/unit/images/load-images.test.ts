@@ -83,22 +83,34 @@ test('the picture at fault is named, and what needs no download is told first', 
   assert.equal([error.param, error.code], ['images[1]', 'image_download_failed']);
 });
 
-test('sixteen, and not one more', async () => {
+test('a hundred, and not one more', async () => {
   const png = await pictureUri('png');
-  assert.is((await load(Array(16).fill(png))).length, 16);
-  const error = await errorOf(load(Array(17).fill(png)));
-  assert.equal([error.code, error.param], ['too_many_images', 'images[16]']);
-  assert.match(error.message, /17 images, but at most 16/);
+  assert.is((await load(Array(100).fill(png))).length, 100);
+  const error = await errorOf(load(Array(101).fill(png)));
+  assert.equal([error.code, error.param], ['too_many_images', 'images[100]']);
+  assert.match(error.message, /101 images, but at most 100/);
+});
+
+test('a hundred screens', async () => {
+  const screen = Buffer.concat([PNG_SIGNATURE, pngHeader(1920, 1080)]);
+  assert.is((await load(Array(100).fill(screen))).length, 100);
+});
+
+test('bytes decide what an image is, not its label', async () => {
+  const png = await picture('png');
+  for (const label of ['image/jpeg', 'application/octet-stream', 'text/plain', 'image/avif']) {
+    assert.equal(Buffer.from((await load([dataUri(png, label)]))[0]?.bytes ?? []), png, label);
+  }
 });
 
 test('not too much together', async () => {
   const heavy = Buffer.concat([await picture('png'), Buffer.alloc(17_000_000)]);
   assert.equal((await errorOf(load(Array(4).fill(heavy)))).param, 'images[3]');
   const large = Buffer.concat([PNG_SIGNATURE, pngHeader(7000, 7000)]);
-  assert.is((await load(Array(4).fill(large))).length, 4);
-  const error = await errorOf(load(Array(5).fill(large)));
-  assert.equal([error.code, error.param], ['image_too_large', 'images[4]']);
-  assert.match(error.message, /more than 200 million pixels together/);
+  assert.is((await load(Array(5).fill(large))).length, 5);
+  const error = await errorOf(load(Array(6).fill(large)));
+  assert.equal([error.code, error.param], ['image_too_large', 'images[5]']);
+  assert.match(error.message, /more than 250 million pixels together/);
 });
 
 test('the first failure ends the other downloads', async ({ server }) => {

@@ -11,7 +11,7 @@ const test = suite('unit: WebP as PNG');
 /** Only what these tests make: RGB, filtered by Sub. */
 function decodePng(file: Uint8Array): Pixels {
   const png = Buffer.from(file);
-  const { width, height } = validateImage(file, 'image/png');
+  const { width, height } = validateImage(file);
   const stride = 1 + width * 3;
   const rows = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)));
   const rgb = new Uint8Array(width * height * 3);

@@ -1,9 +1,9 @@
 /** `chasqui cloud`: a cloud on this machine. */
 import { Command } from 'commander';
-import { Certificate } from '../../cloud/gateway/certificate.js';
 import { type Cloud, startCloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
 import { hubSettings } from '../../hub/hub-settings.js';
+import { Certificate } from '../../server/certificate.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { dataDir } from '../data-dir.js';
 import { addTableOptions, givenOptions } from '../table-options.js';

@@ -5,6 +5,7 @@ import type { Deployed } from '../../cloud/apps/control.js';
 import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import { canonicalJson, type Json } from '../../cloud/script/canonical-json.js';
 import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js';
+import { modelIdOf } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
 import { showProgress } from '../progress.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
@@ -85,7 +86,7 @@ async function filesOf(
       const there = await cloud.upload(path, mark.sha256);
       files[there] = mark;
       sent = { ...sent, [field]: `file:${there}` };
-      if (field === 'model') sent = { alias: app.manifest.options.alias ?? null, ...sent };
+      if (field === 'model') sent = { alias: modelIdOf('', app.manifest.options) || null, ...sent };
     }
   }
   return { options: sent, files };

@@ -6,6 +6,7 @@ import type { LogCursor } from '../../cloud/apps/control.js';
 import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import { readScript } from '../../cloud/script/read-script.js';
 import { type Cloud, startCloud } from '../../cloud/start.js';
+import { modelIdOf } from '../../engine/load-options.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { curlLine } from '../curl-line.js';
@@ -70,7 +71,7 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
     announce(
       cloud,
       name,
-      { key: isPrivate ? key : null, model: app.manifest.options.alias ?? '' },
+      { key: isPrivate ? key : null, model: modelIdOf('', app.manifest.options) },
       given.json ?? false,
     );
     await follow(cloud, name, given.json ?? false);
@@ -91,7 +92,7 @@ function announce(
     printJson({ app: name, org: cloud.org, url, key, model });
     return;
   }
-  const curl = curlLine(url, model, process.platform, { needsKey: key !== null });
+  const curl = curlLine(url, model, process.platform, { scheme: key === null ? null : 'Key' });
   console.log(`${name}, until Ctrl-C:\n\n  address  ${url}`);
   console.log(key === null ? '  public   no key is needed' : `  key      ${key}`);
   console.log(`\n  ${key === null ? curl : curl.replace('<API_KEY>', key)}\n`);

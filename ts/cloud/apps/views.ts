@@ -1,4 +1,5 @@
 /** How apps and runners are shown: by the API, the command line and the dashboard. */
+import { modelIdOf } from '../../engine/load-options.js';
 import { lookAt } from '../runners/ask-runner.js';
 import type { AppRow, AppStore, RevisionRow } from './app-store.js';
 import type { LiveApp } from './live-app.js';
@@ -67,7 +68,7 @@ export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
     progress: app.progress,
     url,
     auth: app.auth,
-    model: app.manifest?.options.alias ?? null,
+    model: (app.manifest && modelIdOf('', app.manifest.options)) || null,
     revision: app.revision,
     ready,
     demand: app.demand,

@@ -9,8 +9,8 @@ import {
   REQUEST_TIMEOUT_MS,
   replyToBrokenHttp,
 } from '../../http/connections.js';
+import type { Certificate } from '../../server/certificate.js';
 import { isOwn } from './app-address.js';
-import type { Certificate } from './certificate.js';
 import type { Gateway } from './gateway.js';
 import { IdleConnections } from './idle-connections.js';
 

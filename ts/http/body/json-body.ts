@@ -54,14 +54,14 @@ function checkValue(root: unknown, imageLists: readonly string[]): void {
   }
 }
 
-/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI. */
+/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI, whatever its type says. */
 function isImage(parent: object, key: string, value: string): boolean {
   if (key === 'data') return 'type' in parent && parent.type === 'base64';
   return (key === 'url' || key === 'image_url') && isImageUri(value);
 }
 
 function isImageUri(value: unknown): boolean {
-  return typeof value === 'string' && /^data:image\//i.test(value);
+  return typeof value === 'string' && /^data:[^,\s]{0,200};base64,/i.test(value);
 }
 
 function hasOwn(value: unknown, key: string): boolean {

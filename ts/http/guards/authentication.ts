@@ -1,29 +1,65 @@
-/** A private deployment may be used with the header `Authorization: Key <API_KEY>` and a key that is valid now. */
+/**
+ * A private deployment may be used with the header `Authorization: Key <API_KEY>` and a key that is valid now. A server of
+ * an operator's own that asks for keys takes what clients send by themselves: `Authorization: Bearer <API_KEY>`, or
+ * `X-Api-Key: <API_KEY>`.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import type { Profile } from '../../profiles/profile.js';
 
 /**
- * Whether a key opens this deployment at this moment. It is called for every request, so revoking a key acts at once.
+ * Whether a key opens this server at this moment. It is called for every request, so revoking a key acts at once.
  */
 export type KeyCheck = (key: string) => boolean;
 
-/** A client without a key gets its 401 before any of its body is read. `openUrls` are the routes that need none. */
-export function requireApiKey(app: FastifyInstance, opens: KeyCheck, openUrls: readonly string[]): void {
+export interface KeyRule {
+  scheme: Exclude<Profile['authentication'], 'none'>;
+  opens: KeyCheck;
+  /** The routes that need no key. */
+  openUrls: readonly string[];
+}
+
+/** A client without a key gets its 401 before any of its body is read. */
+export function requireApiKey(app: FastifyInstance, { scheme, opens, openUrls }: KeyRule): void {
+  const { problemWith, advice, name } = SCHEMES[scheme];
   app.addHook('onRequest', async (request, reply) => {
     if (openUrls.includes(request.routeOptions.url ?? '')) return;
-    const problem = problemWith(request.headers.authorization, opens);
+    const problem = problemWith(request, opens);
     if (problem === null) return;
-    reply.header('www-authenticate', 'Key');
+    reply.header('www-authenticate', name);
     if (hasMuchToSend(request)) reply.header('connection', 'close');
-    throw new ChasquiError('invalid_api_key', `${problem} ${ADVICE}`);
+    throw new ChasquiError('invalid_api_key', `${problem} ${advice}`);
   });
 }
 
-const ADVICE =
-  'This deployment is private: every request must carry the header `Authorization: Key <API_KEY>`, with one space, ' +
-  'where the key is the `<id>:<secret>` that `chasqui keys create` showed.';
+interface Scheme {
+  name: string;
+  advice: string;
+  problemWith(request: FastifyRequest, opens: KeyCheck): string | null;
+}
 
-function problemWith(authorization: string | undefined, opens: KeyCheck): string | null {
+const SCHEMES: Readonly<Record<KeyRule['scheme'], Scheme>> = {
+  key: {
+    name: 'Key',
+    advice:
+      'This deployment is private: every request must carry the header `Authorization: Key <API_KEY>`, with one space, ' +
+      'where the key is the `<id>:<secret>` that `chasqui keys create` showed.',
+    problemWith: ({ headers }, opens) => problemWithKey(headers.authorization, opens),
+  },
+  bearer: {
+    name: 'Bearer',
+    advice: 'Send one of the keys of this server as `Authorization: Bearer <API_KEY>` or as `X-Api-Key: <API_KEY>`.',
+    problemWith: ({ headers }, opens) => {
+      // Anthropic's clients send the second.
+      const given = [/^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1], headers['x-api-key']];
+      const keys = given.filter((key) => typeof key === 'string');
+      if (keys.length === 0) return 'The request has no API key.';
+      return keys.some((key) => opens(key)) ? null : 'The API key is not one of this server.';
+    },
+  },
+};
+
+function problemWithKey(authorization: string | undefined, opens: KeyCheck): string | null {
   if (authorization === undefined) return 'The request has no Authorization header.';
   const [, key] = /^Key (\S+)$/.exec(authorization) ?? [];
   if (key === undefined) return problemWithForm(authorization);

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { AppContext, AppOptions } from '../context.js';
 import { shuttingDown } from '../running-replies.js';
-import { requireApiKey } from './authentication.js';
+import { type KeyRule, requireApiKey } from './authentication.js';
 import { allowOrigins } from './cors.js';
 import { Endpoints } from './endpoints.js';
 import { checkHostHeader } from './host-header.js';
@@ -34,11 +34,13 @@ export function guardRequests(
   });
   options.guard?.(app);
   allowOrigins(app, options.corsOrigins ?? profile.corsOrigins);
-  if (profile.checksHostHeader) checkHostHeader(app, options.allowedHosts ?? []);
+  if (profile.checksHostHeader) {
+    checkHostHeader(app, { names: options.allowedHosts ?? [], withoutDots: options.allowsDotlessHosts ?? false });
+  }
   app.addHook('onRequest', async ({ routeOptions }) => {
     if (running.draining && !routeOptions.config.repliesWhileStopping) throw shuttingDown();
   });
-  if (profile.authentication === 'key') guardAccess(app, options.access, openUrls);
+  if (profile.authentication !== 'none') guardAccess(app, profile.authentication, options.access, openUrls);
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw endpoints.unknownUrl(request);
   });
@@ -48,8 +50,13 @@ export function guardRequests(
   return endpoints;
 }
 
-function guardAccess(app: FastifyInstance, access: AppOptions['access'], openUrls: readonly string[]): void {
+function guardAccess(
+  app: FastifyInstance,
+  scheme: KeyRule['scheme'],
+  access: AppOptions['access'],
+  openUrls: readonly string[],
+): void {
   if (access === undefined)
     throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
-  if (access !== 'public') requireApiKey(app, access, openUrls);
+  if (access !== 'public') requireApiKey(app, { scheme, opens: access, openUrls });
 }

@@ -52,7 +52,7 @@ export function toDocument(endpoints: readonly Endpoint[], settings: DocumentSet
     tags: tags.map((name) => ({ name })),
     paths,
     components: { schemas, ...securitySchemes(profile) },
-    ...(profile.authentication === 'key' && { security: [{ key: [] }] }),
+    ...securityOf(profile),
   };
 }
 
@@ -61,8 +61,18 @@ function byTag(endpoints: readonly Endpoint[]): Endpoint[] {
   return TAGS.flatMap((tag) => endpoints.filter(({ operation }) => operation.tag === tag));
 }
 
+/** One of the schemes is enough. */
+function securityOf({ authentication }: Profile): { security?: JsonSchema[] } {
+  if (authentication === 'none') return {};
+  return { security: authentication === 'key' ? [{ key: [] }] : [{ bearer: [] }, { apiKey: [] }] };
+}
+
 function securitySchemes({ authentication }: Profile): object {
   if (authentication === 'none') return {};
+  if (authentication === 'bearer') {
+    const bearer = { type: 'http', scheme: 'bearer', description: "One of the server's keys." };
+    return { securitySchemes: { bearer, apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } };
+  }
   const description = '`Key <id>:<secret>`, with one space. Public deployments need none.';
   return { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'Authorization', description } } };
 }

@@ -102,7 +102,9 @@ export function failuresOf(operation: Operation, profile: Profile, hasBody: bool
 
 function codesOf({ errors = [] }: Operation, profile: Profile, hasBody: boolean): ErrorCode[] {
   const codes: ErrorCode[] = [...OF_REQUESTS, ...errors];
-  if (profile.authentication === 'key') codes.push('invalid_api_key', 'key_store_failed');
+  // A local server may be told to ask for keys, too.
+  codes.push('invalid_api_key');
+  if (profile.authentication === 'key') codes.push('key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
   if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');
   if (hasBody) codes.push(...OF_BODIES);

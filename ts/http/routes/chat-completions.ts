@@ -12,7 +12,7 @@ import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { AppContext } from '../context.js';
 import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields } from '../read-fields.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
 import { withModel } from '../with-model.js';
@@ -24,6 +24,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
   const { bodyLimit, imageHosts } = options;
   const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
   const preValidation = readFields(profile, options.strict);
+  const preHandler = readParts(schema.body, profile, options.strict);
 
   const complete = withModel<ChatCompletionRequest>(
     context,
@@ -35,13 +36,15 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
       const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
       const parsed = rendered.format !== null;
       const head = newCompletionHead(engine.model.id);
-      const { logprobs, timings } = body;
+      const { logprobs, timings, timings_per_token: timingsPerToken } = body;
       const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
       try {
-        if (!body.stream) return await toCompletion(head, streams, { parsed, logprobs, timings });
+        if (!body.stream)
+          return await toCompletion(head, streams, { parsed, logprobs, timings: timings || timingsPerToken });
 
         const includeUsage = body.stream_options?.include_usage ?? false;
-        const chunks = new ChunkEncoder(head, { includeUsage, choices: streams.length, parsed, timings });
+        const choices = streams.length;
+        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timingsPerToken });
         const encoder = dataEvents(chunks);
         return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {
@@ -50,7 +53,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     },
     { fail: dataFailure },
   );
-  const settings = { schema, config: { operation }, preValidation, bodyLimit };
+  const settings = { schema, config: { operation }, preValidation, preHandler, bodyLimit };
   app.post<{ Body: ChatCompletionRequest }>(URL, settings, complete);
 }
 

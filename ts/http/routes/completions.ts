@@ -9,6 +9,7 @@ import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { MODEL_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
+import { readParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
 import { withModel } from '../with-model.js';
@@ -17,7 +18,9 @@ const URL = '/v1/completions';
 
 export function completionsRoute(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
-  const settings = bodyRoute(context, completionSchema(profile.parameters), operation);
+  const schema = completionSchema(profile.parameters);
+  const preHandler = readParts(schema, profile, options.strict);
+  const settings = { ...bodyRoute(context, schema, operation), preHandler };
 
   const complete = withModel<CompletionRequest>(
     context,
@@ -32,6 +35,8 @@ export function completionsRoute(app: FastifyInstance, context: AppContext): voi
         const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
           includeUsage: body.stream_options?.include_usage ?? false,
           withTopLogprobs: (body.logprobs ?? 0) > 0,
+          timings: body.timings ?? false,
+          timingsPerToken: body.timings_per_token ?? false,
         });
         if (!body.stream) return await toWholeCompletion(encoder, completions);
         const events = { streams, encoder: dataEvents(encoder), signal, translate: aboutPrompt };

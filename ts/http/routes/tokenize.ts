@@ -17,7 +17,7 @@ import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../openapi/failures.js';
 import type { Operation } from '../openapi/operation.js';
-import { readFields } from '../read-fields.js';
+import { readFields, readParts } from '../read-fields.js';
 import { withModel } from '../with-model.js';
 
 export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void {
@@ -36,10 +36,12 @@ export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void 
     detokenize,
   );
 
+  const chatSchema = chatCompletionSchema(profile.parameters);
   const settings = {
-    schema: { body: { ...chatCompletionSchema(profile.parameters), required: ['messages'] } },
+    schema: { body: { ...chatSchema, required: ['messages'] } },
     config: { operation: applyTemplateOperation },
     preValidation: readFields(profile, options.strict),
+    preHandler: readParts(chatSchema, profile, options.strict),
     bodyLimit: options.bodyLimit,
   };
   type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };

@@ -1,7 +1,7 @@
-/** The certificate of the gateway's own TLS: two files, which are read again when they change. */
+/** The certificate of a server's own TLS: two files, which are read again when they change. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError } from '../errors.js';
 
 export interface CertificateContents {
   cert: Buffer;

@@ -1,0 +1,277 @@
+// What clients of other servers send out of habit. Each was refused, or dropped without a word, at some time.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { desktop } from '../../ts/profiles/desktop.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { type TestApp, testApp } from '../support/build-app.js';
+import { expectError } from '../support/expect-error.js';
+import { readSse } from '../support/read-sse.js';
+
+const test = suite('http: habits of clients');
+
+const user = { role: 'user', content: 'Hi' };
+const tool = (name: string) => ({ type: 'function', function: { name } });
+const tools = [tool('look'), tool('say'), tool('walk')];
+const schema = { type: 'object', properties: { a: { type: 'integer' } } };
+
+type Check = (test: TestApp) => void;
+
+const job = ({ engine }: TestApp) => engine.jobs[0];
+const rendered = ({ engine }: TestApp) => engine.renderOptions[0];
+const read = ({ engine }: TestApp) => engine.conversations[0];
+
+const TAKEN: [name: string, body: Record<string, unknown>, check: Check][] = [
+  ['max_tokens: -1', { max_tokens: -1 }, (t) => assert.is(job(t)?.maxTokens, null)],
+  ['max_completion_tokens: -1', { max_completion_tokens: -1 }, (t) => assert.is(job(t)?.maxTokens, null)],
+  [
+    'max_completion_tokens: -1 beside max_tokens',
+    { max_completion_tokens: -1, max_tokens: 7 },
+    (t) => assert.is(job(t)?.maxTokens, 7),
+  ],
+  ['n_predict', { n_predict: 5 }, (t) => assert.is(job(t)?.maxTokens, 5)],
+  ['n_predict: -1', { n_predict: -1 }, (t) => assert.is(job(t)?.maxTokens, null)],
+  ['top_k: -1', { top_k: -1 }, (t) => assert.is(job(t)?.sampling.topK, 0)],
+  ['seed: -1', { seed: -1 }, (t) => assert.is(job(t)?.sampling.seed, null)],
+  ['an empty stop', { stop: '' }, (t) => assert.equal(job(t)?.stop, [])],
+  ['an empty stop among others', { stop: ['', 'a', ''] }, (t) => assert.equal(job(t)?.stop, ['a'])],
+  [
+    '64 stops',
+    { stop: Array.from({ length: 64 }, (_, index) => `s${index}`) },
+    (t) => assert.is(job(t)?.stop.length, 64),
+  ],
+  [
+    'tool_choice allowed_tools',
+    {
+      tools,
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: [tool('walk'), tool('look')] },
+      },
+    },
+    (t) => {
+      assert.equal(
+        rendered(t)?.tools?.map(({ name }) => name),
+        ['look', 'walk'],
+      );
+      assert.is(rendered(t)?.toolChoice, 'required');
+    },
+  ],
+  [
+    'role function',
+    {
+      messages: [
+        user,
+        { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{}' } },
+        { role: 'function', name: 'look', content: 'A door.' },
+      ],
+    },
+    (t) => {
+      assert.equal(read(t)?.[1]?.toolCalls, [{ name: 'look', arguments: '{}' }]);
+      assert.equal(read(t)?.[2], { role: 'tool', content: 'A door.', name: 'look' });
+    },
+  ],
+  [
+    'refusal parts',
+    {
+      messages: [
+        user,
+        { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }], refusal: null },
+        user,
+        { role: 'assistant', content: null, refusal: 'Never.' },
+        user,
+      ],
+    },
+    (t) => {
+      assert.is(read(t)?.[1]?.content, 'No.');
+      assert.is(read(t)?.[3]?.content, 'Never.');
+    },
+  ],
+  [
+    'content: null of a tool',
+    {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'c', index: 0, ...tool('look'), function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: null },
+      ],
+    },
+    (t) => assert.equal(read(t)?.[2], { role: 'tool', content: '', toolCallId: 'c' }),
+  ],
+  [
+    'json_object with schema',
+    { response_format: { type: 'json_object', schema } },
+    (t) => assert.equal(rendered(t)?.jsonSchema, schema),
+  ],
+  [
+    'json_schema with its schema beside it',
+    { response_format: { type: 'json_schema', schema } },
+    (t) => assert.equal(rendered(t)?.jsonSchema, schema),
+  ],
+  ['top-level json_schema', { json_schema: schema }, (t) => assert.equal(rendered(t)?.jsonSchema, schema)],
+  [
+    'continue_final_message',
+    {
+      messages: [user, { role: 'assistant', content: 'Well' }],
+      continue_final_message: true,
+      add_generation_prompt: false,
+    },
+    (t) => assert.is(rendered(t)?.continueFinalMessage, undefined),
+  ],
+  [
+    'continue_final_message: false',
+    { messages: [user, { role: 'assistant', content: 'Well' }], continue_final_message: false },
+    (t) => assert.is(rendered(t)?.continueFinalMessage, false),
+  ],
+  [
+    'add_generation_prompt: true',
+    { add_generation_prompt: true, continue_final_message: false },
+    (t) => assert.is(job(t)?.prompt, '<user>Hi'),
+  ],
+];
+
+for (const [name, body, check] of TAKEN) {
+  test(`taken: ${name}`, async () => {
+    const app = testApp({}, { strict: true });
+    const reply = await app.chat(body);
+    assert.is(reply.statusCode, 200, reply.body);
+    assert.is(reply.headers['x-chasqui-ignored'], undefined);
+    check(app);
+  });
+}
+
+const STRICT_SCHEMAS: [name: string, of: object, ignored: string | null][] = [
+  ['a bound of a number', { type: 'number', minimum: 0 }, 'minimum'],
+  ['a nullable number with a bound', { type: ['number', 'null'], maximum: 5 }, 'maximum'],
+  ['a nullable integer with a bound', { type: ['integer', 'null'], minimum: 5 }, null],
+  ['multipleOf', { type: 'integer', multipleOf: 5 }, 'multipleOf'],
+  ['a format', { type: 'string', format: 'email' }, 'format'],
+  ['a nullable format', { type: ['string', 'null'], format: 'ipv4' }, 'format'],
+  ['a format that a grammar has', { type: 'string', format: 'date-time' }, null],
+];
+
+for (const [name, of, ignored] of STRICT_SCHEMAS) {
+  test(`strict schemas may have ${name}`, async () => {
+    const strict = { name: 'x', strict: true, schema: { type: 'object', properties: { a: of } } };
+    const { chat, engine } = testApp();
+    const reply = await chat({ response_format: { type: 'json_schema', json_schema: strict } });
+    assert.is(reply.statusCode, 200, reply.body);
+    const named = ignored === null ? undefined : `response_format.json_schema.schema.properties.a.${ignored}`;
+    assert.is(reply.headers['x-chasqui-ignored'], named);
+    assert.equal(engine.renderOptions[0]?.jsonSchema, strict.schema);
+    const called = await chat({
+      tools: [{ type: 'function', function: { name: 'f', strict: true, parameters: strict.schema } }],
+    });
+    assert.is(called.statusCode, 200, called.body);
+    assert.is(called.headers['x-chasqui-ignored'] === undefined, ignored === null);
+  });
+}
+
+const NAMED: [name: string, body: Record<string, unknown>, header: string][] = [
+  ['within stream_options', { stream_options: { include_obfuscation: false } }, 'stream_options.include_obfuscation'],
+  ['within a message', { messages: [{ ...user, colour: 'red', cache: null }] }, 'messages%5B0%5D.colour'],
+  [
+    'within a part',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }] },
+    'messages%5B0%5D.content%5B0%5D.cache_control',
+  ],
+  ['beside an unknown field', { x: 1, messages: [user, { ...user, y: 1 }] }, 'x, messages%5B1%5D.y'],
+  ['within a tool', { tools: [{ ...tool('a'), cached: true }] }, 'tools%5B0%5D.cached'],
+];
+
+for (const [name, body, header] of NAMED) {
+  test(`named, and refused where that is asked for: ${name}`, async () => {
+    const reply = await testApp().chat(body);
+    assert.is(reply.statusCode, 200, reply.body);
+    assert.is(reply.headers['x-chasqui-ignored'], header);
+    const strict = await testApp({}, { strict: true }).chat(body);
+    const param = decodeURIComponent(header.split(', ')[0] ?? '');
+    expectError(strict, { status: 400, code: 'unknown_parameter', param });
+  });
+}
+
+test('what is open stays open: variables of the template, schemas, arguments', async () => {
+  const { chat } = testApp({}, { strict: true });
+  const parameters = { type: 'object', properties: { anything: { colour: 1 } } };
+  const reply = await chat({
+    chat_template_kwargs: { enable_thinking: false, mine: { deep: 1 } },
+    tools: [{ type: 'function', function: { name: 'f', parameters } }],
+    tool_choice: tool('f'),
+    logit_bias: { 5: 1 },
+  });
+  assert.is(reply.statusCode, 200, reply.body);
+});
+
+test('as many unknown parts are named as a header holds', async () => {
+  const messages = Array.from({ length: 500 }, () => ({ ...user, ['x'.repeat(80)]: 1 }));
+  const reply = await testApp().chat({ messages, ...Object.fromEntries(messages.map((_, index) => [`f${index}`, 1])) });
+  assert.is(reply.statusCode, 200);
+  const header = String(reply.headers['x-chasqui-ignored']);
+  assert.ok(header.length < 8000 && header.endsWith('...'), header);
+});
+
+const REFUSED: [name: string, body: Record<string, unknown>, param: string, says: RegExp][] = [
+  ['max_tokens 0', { max_tokens: 0 }, 'max_tokens', /must not be 0, but got 0/],
+  ['max_tokens -2', { max_tokens: -2 }, 'max_tokens', /at least -1/],
+  ['65 stops', { stop: Array(65).fill('x') }, 'stop', /at most 64 items/],
+  [
+    'allowed tools that are none',
+    { tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tool('fly')] } } },
+    'tool_choice',
+    /names `fly`/,
+  ],
+  [
+    'no allowed tools',
+    { tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } } },
+    'tool_choice.allowed_tools.tools',
+    /empty array/,
+  ],
+  ['nothing to continue', { continue_final_message: true }, 'continue_final_message', /last message/],
+];
+
+for (const [name, body, param, says] of REFUSED) {
+  test(`refused: ${name}`, async () => {
+    expectError(await testApp().chat(body), { status: 400, code: 'invalid_value', param, says });
+  });
+}
+
+test('no generation prompt where there is nothing to continue, and two schemas, are refused', async () => {
+  const { chat } = testApp();
+  const unsupported = { status: 400, code: 'unsupported_parameter' };
+  expectError(await chat({ add_generation_prompt: false }), { ...unsupported, param: 'add_generation_prompt' });
+  const response_format = { type: 'json_object', schema };
+  expectError(await chat({ json_schema: schema, response_format }), { ...unsupported, param: 'json_schema' });
+  expectError(await chat({ json_schema: schema, grammar: 'root ::= "a"' }), { ...unsupported, param: 'grammar' });
+});
+
+test('timings_per_token: times so far with each chunk, and whole ones at the end', async () => {
+  const timingsOf = async (body: object) =>
+    readSse((await testApp().chat({ stream: true, ...body })).body).events.map(({ timings }) => timings);
+  const [first, hel, ...rest] = await timingsOf({ timings_per_token: true });
+  assert.is(first, undefined, 'the chunk with the role');
+  assert.equal(Object.keys(hel).sort(), ['predicted_ms', 'predicted_n', 'predicted_per_second', 'prompt_ms']);
+  assert.equal(
+    rest.map(({ predicted_n, cache_n }) => [predicted_n, cache_n]),
+    [
+      [4, undefined],
+      [4, undefined],
+      [4, 0],
+    ],
+  );
+  assert.ok((await timingsOf({})).every((timings) => timings === undefined));
+  assert.is((await testApp().chat({ timings_per_token: true })).json().timings.predicted_n, 4);
+});
+
+for (const profile of [runtime, desktop]) {
+  test(`${profile.mode}: slashes may be doubled`, async () => {
+    const { app, send } = testApp({}, {}, profile);
+    assert.is((await app.inject('//v1/models')).statusCode, 200);
+    assert.is((await app.inject('/v1//models/fake')).statusCode, 200);
+    const reply = await send('//v1//chat/completions', { model: 'fake', messages: [user] });
+    assert.is(reply.statusCode, 200, reply.body);
+  });
+}
+
+test.run();

@@ -6,7 +6,6 @@ import {
   arrayOf,
   exactly,
   integer,
-  nothing,
   objectOf,
   oneOf,
   orNull,
@@ -16,7 +15,7 @@ import {
 } from './json-schema.js';
 
 const block = anyOf(
-  objectOf({ type: exactly('text'), text: string, citations: nothing }),
+  objectOf({ type: exactly('text'), text: string }),
   objectOf({
     type: exactly('thinking'),
     thinking: string,

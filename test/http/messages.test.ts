@@ -232,7 +232,7 @@ test('a prompt that is too long is told in Anthropic’s words, whole and stream
     const reply = await ask({ stream });
     const { error } = reply.json();
     assert.equal([reply.statusCode, error.type], [400, 'invalid_request_error']);
-    assert.is(error.message, 'prompt is too long: 5034 tokens > 4095 maximum. Shorten it.');
+    assert.is(error.message, 'prompt is too long: 5034 tokens > 4095 maximum');
   }
 });
 

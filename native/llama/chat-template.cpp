@@ -3,6 +3,7 @@
 #include "../core/error-code.h"
 #include "gbnf.h"
 #include "json-shape.h"
+#include "past-arguments.h"
 #include "schema-grammar.h"
 
 #include <chat-auto-parser.h>
@@ -98,12 +99,16 @@ void check_shape(const std::string& json) {
 }
 
 // Templates get the arguments of calls as parsed JSON.
-void check_arguments(const common_json& messages) {
-    for (const common_json& message : messages) {
+void prepare_arguments(common_json& messages) {
+    for (common_json& message : messages) {
         if (!message.contains("tool_calls")) continue;
-        for (const common_json& call : message.at("tool_calls")) {
-            const common_json arguments = call.at("function").value("arguments", common_json());
-            if (arguments.is_string()) check_shape(arguments.get<std::string>());
+        for (common_json& call : message.at("tool_calls")) {
+            common_json&      function  = call.at("function");
+            const common_json arguments = function.value("arguments", common_json());
+            if (!arguments.is_string()) continue;
+            const std::string text = arguments.get<std::string>();
+            check_shape(text);
+            function["arguments"] = to_argument_object(text);
         }
     }
 }
@@ -195,8 +200,8 @@ void ChatTemplate::analyse() {
 RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
     try {
         check_shape(request_json);
-        const common_json request = common_json::parse(request_json);
-        check_arguments(request.at("messages"));
+        common_json request = common_json::parse(request_json);
+        prepare_arguments(request.at("messages"));
         common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
         const std::string            only_tool = read_tool_choice(request, inputs);
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();

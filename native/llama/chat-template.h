@@ -46,7 +46,8 @@ public:
     explicit ChatTemplate(const std::string& source);
 
     // `request_json`: an object with
-    //   messages              in OpenAI's format; a trailing assistant message is continued
+    //   messages              in OpenAI's format; a trailing assistant message is continued. Arguments of past calls
+    //                         that are no JSON object are made one (past-arguments.h)
     //   tools                 in OpenAI's format (none)
     //   tool_choice           "auto", "none", "required", or the name of the function to call as {"name": ...} ("auto")
     //   parallel_tool_calls   (if the template supports them)

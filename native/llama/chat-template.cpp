@@ -2,7 +2,9 @@
 
 #include "../core/error-code.h"
 #include "gbnf.h"
+#include "generic-tools.h"
 #include "json-shape.h"
+#include "past-arguments.h"
 #include "schema-grammar.h"
 
 #include <chat-auto-parser.h>
@@ -59,8 +61,10 @@ std::string read_tool_choice(const common_json& request, common_chat_templates_i
     return {};
 }
 
-// Whether tool calls have a form that a grammar can enforce; some templates have one without mentioning tools.
-bool can_call_tools(const common_chat_templates* templates) {
+// Whether tool calls have a form that a grammar can enforce; some templates have one without mentioning tools. `apply`
+// is called with a conversation that demands a call.
+template <typename Apply>
+bool can_call_tools(const Apply& apply) {
     common_chat_templates_inputs inputs;
     common_chat_msg              message;
     message.role       = "user";
@@ -69,7 +73,7 @@ bool can_call_tools(const common_chat_templates* templates) {
     inputs.tools       = {{"look", "Looks.", R"({"type":"object","properties":{"at":{"type":"string"}}})"}};
     inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     try {
-        return !common_chat_templates_apply(templates, inputs).grammar.empty();
+        return !apply(inputs).grammar.empty();
     } catch (const std::exception&) {
         return false;
     }
@@ -99,12 +103,16 @@ void check_shape(const std::string& json) {
 }
 
 // Templates get the arguments of calls as parsed JSON.
-void check_arguments(const common_json& messages) {
-    for (const common_json& message : messages) {
+void prepare_arguments(common_json& messages) {
+    for (common_json& message : messages) {
         if (!message.contains("tool_calls")) continue;
-        for (const common_json& call : message.at("tool_calls")) {
-            const common_json arguments = call.at("function").value("arguments", common_json());
-            if (arguments.is_string()) check_shape(arguments.get<std::string>());
+        for (common_json& call : message.at("tool_calls")) {
+            common_json&      function  = call.at("function");
+            const common_json arguments = function.value("arguments", common_json());
+            if (!arguments.is_string()) continue;
+            const std::string text = arguments.get<std::string>();
+            check_shape(text);
+            function["arguments"] = to_argument_object(text);
         }
     }
 }
@@ -145,6 +153,8 @@ GrammarSettings schema_grammar_of(const common_chat_params& params, const std::s
 
 }  // namespace
 
+ChatTemplate::~ChatTemplate() = default;
+
 void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
 
 ChatTemplate::ChatTemplate(const Model& model, const std::string& override) {
@@ -173,8 +183,9 @@ void ChatTemplate::analyse() {
         const auto found = caps.find(name);
         return found != caps.end() && found->second;
     };
-    capabilities_.tools               = can_call_tools(templates_.get());
+    capabilities_.tools               = can_call_tools([&](const auto& inputs) { return apply(inputs); });
     capabilities_.parallel_tool_calls = has("supports_parallel_tool_calls");
+    if (!capabilities_.tools) use_generic_tools();
     capabilities_.reasoning           = common_chat_templates_support_enable_thinking(templates_.get());
 
     const std::string             source = common_chat_templates_source(templates_.get());
@@ -193,15 +204,39 @@ void ChatTemplate::analyse() {
     }
 }
 
+void ChatTemplate::use_generic_tools() {
+    try {
+        generic_tools_ = std::make_unique<GenericTools>(common_chat_templates_source(templates_.get()));
+    } catch (const std::exception&) {
+        return;  // rendering a request will report the error
+    }
+    const bool can_call = can_call_tools([&](common_chat_templates_inputs inputs) {
+        GenericTools::tell(inputs);
+        return apply(inputs);
+    });
+    if (!can_call) generic_tools_.reset();
+    capabilities_.tools = capabilities_.generic_tools = can_call;
+    capabilities_.parallel_tool_calls                 = capabilities_.parallel_tool_calls || can_call;
+}
+
+common_chat_params ChatTemplate::apply(const common_chat_templates_inputs& inputs) const {
+    if (generic_tools_) return generic_tools_->apply(templates_.get(), inputs);
+    return common_chat_templates_apply(templates_.get(), inputs);
+}
+
 RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
     try {
         check_shape(request_json);
-        const common_json request = common_json::parse(request_json);
-        check_arguments(request.at("messages"));
+        common_json request = common_json::parse(request_json);
+        prepare_arguments(request.at("messages"));
         common_chat_templates_inputs inputs    = inputs_of(request, capabilities_);
         const std::string            only_tool = read_tool_choice(request, inputs);
         if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED) inputs.json_schema.clear();
         check_schemas(inputs);
+        if (generic_tools_) {
+            GenericTools::tell(inputs);
+            if (inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE) inputs.tools.clear();
+        }
         const bool calls_tools = !inputs.tools.empty() && inputs.tool_choice != COMMON_CHAT_TOOL_CHOICE_NONE;
         const bool continues   = inputs.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
         const bool     is_plain = is_plain_ && !calls_tools && !continues;
@@ -219,7 +254,7 @@ RenderedPrompt ChatTemplate::render(const std::string& request_json) const {
 RenderedPrompt ChatTemplate::render_plain(common_chat_templates_inputs inputs) const {
     RenderedPrompt rendered;
     inputs.force_pure_content = true;
-    rendered.text             = common_chat_templates_apply(templates_.get(), inputs).prompt;
+    rendered.text             = apply(inputs).prompt;
     rendered.additional_stops = plain_stops_;
     if (!inputs.json_schema.empty()) {
         rendered.grammar.emplace().gbnf = json_schema_to_grammar(common_json::parse(inputs.json_schema));
@@ -233,9 +268,9 @@ GrammarSettings ChatTemplate::call_or_schema(common_chat_templates_inputs inputs
     common_chat_templates_inputs calling = inputs;
     calling.json_schema.clear();
     calling.tool_choice           = COMMON_CHAT_TOOL_CHOICE_REQUIRED;
-    const common_chat_params call = common_chat_templates_apply(templates_.get(), calling);
+    const common_chat_params call = apply(calling);
     inputs.tools.clear();
-    const common_chat_params format = common_chat_templates_apply(templates_.get(), inputs);
+    const common_chat_params format = apply(inputs);
 
     GrammarSettings grammar = grammar_of(call);
     std::string     calls   = without_preamble(call.grammar);
@@ -252,13 +287,13 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
         rendered.grammar = call_or_schema(inputs);
         inputs.json_schema.clear();
     }
-    common_chat_params params = common_chat_templates_apply(templates_.get(), inputs);
+    common_chat_params params = apply(inputs);
     rendered.text             = params.prompt;
     if (!only_tool.empty()) {
         inputs.tools.erase(std::remove_if(inputs.tools.begin(), inputs.tools.end(),
                                           [&](const common_chat_tool& tool) { return tool.name != only_tool; }),
                            inputs.tools.end());
-        params = common_chat_templates_apply(templates_.get(), inputs);
+        params = apply(inputs);
     }
     const bool must_call = !inputs.tools.empty() && inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED;
     if (must_call && params.grammar.empty()) {

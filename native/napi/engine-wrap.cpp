@@ -211,6 +211,7 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("vectorLength", model.embedding_length());
     result.Set("embeddingContextLength", engine.embedder().context_length());
     result.Set("takesTools", Napi::Boolean::New(env, engine.chat_template().capabilities().tools));
+    result.Set("genericTools", Napi::Boolean::New(env, engine.chat_template().capabilities().generic_tools));
     result.Set("placement", offload_report_to_js(env, model));
     result.Set("reasons", Napi::Boolean::New(env, engine.chat_template().capabilities().reasoning));
     return result;

@@ -222,7 +222,7 @@ function testIn(mode: Mode): void {
   test('is told in its own words that a prompt is too long', async ({ client }) => {
     const messages = [{ role: 'user' as const, content: 'word '.repeat(3000) }];
     const failure = await client.messages.create({ ...counting, messages }).catch((thrown) => thrown);
-    assert.match(String(failure.message), /prompt is too long: \d{4,} tokens > 1023 maximum\./);
+    assert.match(String(failure.apiMessage), /^prompt is too long: \d{4,} tokens > 1023 maximum$/);
   });
 
   test('gets typed errors', async ({ client }) => {

@@ -45,7 +45,7 @@ test('a whole message has the published fields', async () => {
     type: 'message',
     role: 'assistant',
     model: 'fake',
-    content: [{ type: 'text', text: 'Hello!', citations: null }],
+    content: [{ type: 'text', text: 'Hello!' }],
     stop_reason: 'end_turn',
     stop_sequence: null,
     usage: { input_tokens: 25, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 4 },
@@ -93,7 +93,7 @@ test('thinking, text and tool use are blocks of their own, whole and streamed', 
   const id = whole.content[2]?.id;
   assert.equal(whole.content, [
     { type: 'thinking', thinking: 'Hm.', signature: '' },
-    { type: 'text', text: 'I look.', citations: null },
+    { type: 'text', text: 'I look.' },
     { type: 'tool_use', id, name: 'weather', input: { city: 'Cuzco' }, caller: { type: 'direct' } },
   ]);
   assert.is(whole.stop_reason, 'tool_use');
@@ -232,7 +232,7 @@ test('a prompt that is too long is told in Anthropic’s words, whole and stream
     const reply = await ask({ stream });
     const { error } = reply.json();
     assert.equal([reply.statusCode, error.type], [400, 'invalid_request_error']);
-    assert.is(error.message, 'prompt is too long: 5034 tokens > 4095 maximum. Shorten it.');
+    assert.is(error.message, 'prompt is too long: 5034 tokens > 4095 maximum');
   }
 });
 

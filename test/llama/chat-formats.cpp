@@ -102,17 +102,13 @@ const Test plain("chat: where completions are their text there is no format, and
     expect_equal(json.text, prompt.text);
 });
 
-const Test errors("chat: schemas that cannot be enforced are named, and tools where there are none", [] {
+const Test errors("chat: schemas that cannot be enforced are named", [] {
     const ChatTemplate chat(source_of("Qwen-Qwen2.5-7B-Instruct"));
     const auto         broken = expect_throws<Error>([&] {
         chat.render("{" + kQuestion + R"(,"json_schema": {"type": "object", "properties": {"a": {"type": "wrong"}}}})");
     });
     expect(broken.code() == ErrorCode::invalid_grammar, "invalid_grammar");
     expect(std::string(broken.what()).find("properties/a") != std::string::npos, "the place in the schema");
-    const ChatTemplate without(source_of("google-gemma-2-2b-it"));
-    const auto         refused = expect_throws<Error>(
-        [&] { without.render("{" + kQuestion + "," + kTools + R"(,"tool_choice": "required"})"); });
-    expect(refused.code() == ErrorCode::unsupported_parameter, "unsupported_parameter");
 });
 
 }  // namespace

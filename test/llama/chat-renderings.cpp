@@ -26,6 +26,8 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool has_own_tools(const ChatTemplate& chat) { return chat.capabilities().tools && !chat.capabilities().generic_tools; }
+
 // A template as we render it, and as llama.cpp renders it by itself.
 class Pair {
 public:
@@ -33,6 +35,8 @@ public:
         : ours_(source_of(name)), theirs_(common_chat_templates_init(nullptr, source_of(name))) {}
 
     const ChatTemplate& ours() const { return ours_; }
+    // The others have a general form for tools, which is tested in generic-tools.cpp.
+    bool has_tools() const { return has_own_tools(ours_); }
     bool has(const char* capability) const { return common_chat_templates_get_caps(theirs_.get()).at(capability); }
 
     // Empty when the template refuses.
@@ -85,7 +89,7 @@ const Test conversations("chat: every template renders system, tools, calls and 
     size_t n_with_tools = 0;
     for (const std::string& name : template_names()) {
         const Pair pair(name);
-        const bool with_tools = pair.ours().capabilities().tools;
+        const bool with_tools = pair.has_tools();
         const auto text       = pair.render(kConversation, with_tools);
         expect(text == pair.render_alone(kConversation, with_tools), name + " to be rendered as llama.cpp does");
         // Gemma 2's template reports that it supports neither system messages nor tools.
@@ -107,7 +111,7 @@ const Test choices("chat: every template with tools renders the same where a cal
                        common_log_pause(common_log_main());
                        for (const std::string& name : template_names()) {
                            const ChatTemplate chat(source_of(name));
-                           if (!chat.capabilities().tools) continue;
+                           if (!has_own_tools(chat)) continue;
                            const std::string    body    = "{\"messages\": [" + kQuestion + "]," + kTools;
                            const RenderedPrompt offered = chat.render(body + "}");
                            const RenderedPrompt forced =
@@ -196,7 +200,7 @@ const Test round_trips("chat: a call that a template writes is read again, whole
     size_t n_read = 0;
     for (const std::string& name : template_names()) {
         const Pair pair(name);
-        if (!pair.ours().capabilities().tools || is_one_of(name, kWriteNone)) continue;
+        if (!pair.has_tools() || is_one_of(name, kWriteNone)) continue;
         bool is_read = false;
         // Some templates open reasoning in the prompt, but write none for a message without reasoning.
         for (const char* reasoning : {"", R"("reasoning_content": "Hm.", )"}) {
@@ -235,7 +239,7 @@ const Test runs("chat: while content or reasoning goes on, nothing is parsed aga
     for (const std::string& name : template_names()) {
         const ChatTemplate chat(source_of(name));
         for (const bool with_tools : {false, true}) {
-            if (with_tools && !chat.capabilities().tools) continue;
+            if (with_tools && !has_own_tools(chat)) continue;
             const RenderedPrompt prompt =
                 chat.render("{\"messages\": [" + kQuestion + "]" + (with_tools ? std::string(",") + kTools : "") + "}");
             if (!prompt.format) continue;
@@ -312,7 +316,7 @@ const Test formats("chat: with every template a schema is obeyed, beside tools t
                        common_log_pause(common_log_main());
                        for (const std::string& name : template_names()) {
                            const Pair pair(name);
-                           if (!pair.ours().capabilities().tools) continue;
+                           if (!pair.has_tools()) continue;
                            const std::string    body      = "{\"messages\": [" + kQuestion + "],";
                            const RenderedPrompt formatted = pair.ours().render(body + kSchema + "}");
                            const RenderedPrompt either    = pair.ours().render(body + kTools + "," + kSchema + "}");

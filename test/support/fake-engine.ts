@@ -221,5 +221,6 @@ const MODEL: ModelInfo = {
   embeddingContextLength: 16,
   placement: { devices: [], gpuLayers: 0, layers: 2 },
   takesTools: true,
+  genericTools: false,
   reasons: false,
 };

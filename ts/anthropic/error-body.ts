@@ -14,15 +14,12 @@ const TOO_LONG =
   /^The prompt has (?:at least )?(\d+) tokens, but the context holds (\d+) for prompt and completion together/;
 
 /**
- * Clients look for these words of Anthropic's, and for the two numbers, to know that they have to shorten their
+ * Clients look for these words of Anthropic's, and some for nothing beside them, to know that they have to shorten their
  * conversation. A prompt has to leave room for one token.
  */
 function toAnthropicMessage({ code, message }: ErrorBody['error']): string {
-  if (code !== 'context_length_exceeded') return message;
-  return message.replace(
-    TOO_LONG,
-    (_, tokens, context) => `prompt is too long: ${tokens} tokens > ${Number(context) - 1} maximum`,
-  );
+  const [, tokens, context] = (code === 'context_length_exceeded' && TOO_LONG.exec(message)) || [];
+  return tokens ? `prompt is too long: ${tokens} tokens > ${Number(context) - 1} maximum` : message;
 }
 
 function toAnthropicType({ type, code }: ErrorBody['error']): string {

@@ -130,7 +130,7 @@ function toBlock({ kind, text, callId, name }: CompletionPart): CompletionBlock 
     case 'reasoning':
       return { type: 'thinking', thinking: text, signature: '' };
     case 'text':
-      return { type: 'text', text, citations: null };
+      return { type: 'text', text };
     case 'tool_call':
       return { type: 'tool_use', id: callId, name, input: parseInput(text), caller: { type: 'direct' } };
   }

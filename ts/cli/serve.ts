@@ -170,6 +170,9 @@ function announce(server: Server, models: readonly ModelEntry[], profile: Profil
     console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
+    console.log(`The chat template of ${id} has no form for tools: they are offered in a general one.`);
+  }
   const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
   console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
   if (scheme === 'Key') console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');

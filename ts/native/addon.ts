@@ -88,8 +88,9 @@ export interface NativeModelInfo {
   /** The longest text that can be embedded or ranked. */
   embeddingContextLength: number;
   placement: NativePlacement;
-  /** Whether the template has a form for tools and their calls. */
+  /** Whether tools can be offered, and whether in a general form, because the template has none of its own. */
   takesTools: boolean;
+  genericTools: boolean;
   /** Whether the template tells reasoning from answers. */
   reasons: boolean;
 }
@@ -211,10 +212,7 @@ export type OnEvents = (records: Int32Array, count: number, text: string, extras
 /** The tokens of several texts, one after another, as far as they could be taken. */
 export interface NativeTokenLists {
   tokens: Int32Array;
-  /**
-   * Of each text. The last one's tokens are not there when they are too many; when the length is negative, there are at
-   * least as many.
-   */
+  /** Of each text. Negative for a last one that has too many to be there: it has at least as many. */
   lengths: Int32Array;
 }
 

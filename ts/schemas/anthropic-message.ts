@@ -7,7 +7,6 @@ import {
   arrayOf,
   exactly,
   integer,
-  nothing,
   objectOf,
   oneOf,
   orNull,
@@ -17,7 +16,7 @@ import {
 } from './json-schema.js';
 
 const block = anyOf(
-  objectOf({ type: exactly('text'), text: string, citations: nothing }),
+  objectOf({ type: exactly('text'), text: string }),
   objectOf({
     type: exactly('thinking'),
     thinking: string,

@@ -56,7 +56,7 @@ test('the whole message is what the client makes of the events', async () => {
   assert.equal(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(events.message)));
   assert.equal(events.message.content, [
     { type: 'thinking', thinking: 'They want the weather.', signature: '' },
-    { type: 'text', text: 'Let me look.', citations: null },
+    { type: 'text', text: 'Let me look.' },
     { type: 'tool_use', id: 'call_a', name: 'weather', input: { city: 'Cuzco' }, caller: { type: 'direct' } },
     { type: 'tool_use', id: 'call_b', name: 'clock', input: {}, caller: { type: 'direct' } },
   ]);

@@ -103,7 +103,7 @@ const createMessage: Operation = {
           type: 'message',
           role: 'assistant',
           model,
-          content: [{ type: 'text', text: '3, 4, 5, 6', citations: null }],
+          content: [{ type: 'text', text: '3, 4, 5, 6' }],
           stop_reason: 'end_turn',
           stop_sequence: null,
           usage: {

@@ -1,0 +1,131 @@
+#include "generic-tools.h"
+
+#include <json-schema-to-grammar.h>
+#include <json.h>
+
+#include <utility>
+#include <vector>
+
+namespace chasqui {
+
+namespace {
+
+constexpr const char* kCallStart = "<tool_call>";
+constexpr const char* kCallEnd   = "</tool_call>";
+
+std::string describe(const std::vector<common_chat_tool>& tools) {
+    std::string text =
+        "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+        "You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n";
+    for (const common_json& tool : common_chat_tools_to_json_oaicompat(tools)) text += tool.dump() + "\n";
+    return text +
+           "</tools>\n\nFor each function call, return a json object with function name and arguments within "
+           "<tool_call></tool_call> XML tags:\n<tool_call>\n"
+           "{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>";
+}
+
+std::string write_calls(const common_chat_msg& message) {
+    std::string text = message.content;
+    for (const common_chat_tool_call& call : message.tool_calls) {
+        if (!text.empty()) text += "\n";
+        text += std::string(kCallStart) + "\n{\"name\": " + common_json::make(call.name).dump() +
+                ", \"arguments\": " + call.arguments + "}\n" + kCallEnd;
+    }
+    return text;
+}
+
+// Many templates demand that user and assistant take turns, so that results become one message of the user together
+// with what the user says before or after them.
+std::vector<common_chat_msg> tell_messages(std::vector<common_chat_msg> messages) {
+    std::vector<common_chat_msg> told;
+    bool                         ends_with_result = false;
+    for (common_chat_msg& message : messages) {
+        const bool is_result = message.role == "tool";
+        if (is_result) {
+            common_chat_msg user;
+            user.role    = "user";
+            user.content = "<tool_response>\n" + message.content + "\n</tool_response>";
+            message      = std::move(user);
+        } else if (!message.tool_calls.empty()) {
+            message.content = write_calls(message);
+            message.tool_calls.clear();
+        }
+        const bool joins = !told.empty() && told.back().role == "user" && message.role == "user" &&
+                           (is_result || ends_with_result);
+        if (joins) {
+            told.back().content += "\n" + message.content;
+        } else {
+            told.push_back(std::move(message));
+        }
+        ends_with_result = is_result;
+    }
+    return told;
+}
+
+void add_instructions(std::vector<common_chat_msg>& messages, const std::string& text) {
+    const bool has_any = !messages.empty() && (messages[0].role == "system" || messages[0].role == "developer");
+    if (has_any) {
+        messages[0].content += (messages[0].content.empty() ? "" : "\n\n") + text;
+        return;
+    }
+    common_chat_msg system;
+    system.role    = "system";
+    system.content = text;
+    messages.insert(messages.begin(), std::move(system));
+}
+
+autoparser::generation_params parser_params(const common_chat_templates_inputs& inputs) {
+    autoparser::generation_params params;
+    params.tools               = common_chat_tools_to_json_oaicompat(inputs.tools);
+    params.tool_choice         = inputs.tool_choice;
+    params.parallel_tool_calls = inputs.parallel_tool_calls;
+    params.reasoning_format    = inputs.reasoning_format;
+    params.enable_thinking     = inputs.enable_thinking;
+    return params;
+}
+
+}  // namespace
+
+GenericTools::GenericTools(const std::string& source) : template_(source, "", "") {
+    analysis_.analyze_template(template_);
+    analysis_.jinja_caps.supports_tool_calls = true;
+
+    autoparser::tool_format_analysis format;
+    format.mode            = autoparser::tool_format::JSON_NATIVE;
+    format.per_call_start  = kCallStart;
+    format.per_call_end    = kCallEnd;
+    analysis_.tools.format = std::move(format);
+}
+
+void GenericTools::tell(common_chat_templates_inputs& inputs) {
+    inputs.messages = tell_messages(std::move(inputs.messages));
+    if (!inputs.tools.empty()) add_instructions(inputs.messages, describe(inputs.tools));
+}
+
+common_chat_params GenericTools::apply(const common_chat_templates*        templates,
+                                       const common_chat_templates_inputs& inputs) const {
+    common_chat_templates_inputs without = inputs;
+    without.tools.clear();
+    common_chat_params params = common_chat_templates_apply(templates, without);
+    if (inputs.tools.empty()) return params;
+
+    // The parser begins with the end of the prompt as it is where nothing is continued.
+    std::string prompt_end = params.generation_prompt;
+    if (without.continue_final_message != COMMON_CHAT_CONTINUATION_NONE) {
+        without.continue_final_message = COMMON_CHAT_CONTINUATION_NONE;
+        without.add_generation_prompt  = true;
+        without.messages.pop_back();
+        prompt_end = common_chat_templates_apply(templates, without).generation_prompt;
+    }
+    const common_peg_arena parser = analysis_.build_parser(parser_params(inputs), prompt_end);
+    params.format                 = COMMON_CHAT_FORMAT_PEG_NATIVE;
+    params.parser                 = parser.save();
+    params.grammar_lazy           = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_AUTO;
+    params.grammar                = build_grammar(
+        [&](const common_grammar_builder& builder) { parser.build_grammar(builder, params.grammar_lazy); });
+    params.grammar_triggers = {{COMMON_GRAMMAR_TRIGGER_TYPE_WORD, kCallStart}};
+    params.preserved_tokens.insert(params.preserved_tokens.end(), {kCallStart, kCallEnd});
+    return params;
+}
+
+}  // namespace chasqui

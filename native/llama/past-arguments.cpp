@@ -1,0 +1,107 @@
+#include "past-arguments.h"
+
+#include <json.h>
+
+#include <vector>
+
+namespace chasqui {
+
+namespace {
+
+// Far deeper than arguments of practical use; the closing brackets are as many.
+constexpr size_t kMaxDepth = 512;
+
+bool is_object(const std::string& text) {
+    const common_json value = common_json::parse_no_throw(text);
+    return !value.is_discarded() && value.is_object();
+}
+
+// Reads the beginning of a JSON text: what is open at its end, and where its last whole value ended.
+class CutText {
+public:
+    explicit CutText(const std::string& text) : text_(text) {
+        for (size_t at = 0; at < text_.size() && is_beginning_; ++at) read(at);
+    }
+
+    // What the whole text may have been, the fullest first; it remains to be seen whether they are JSON.
+    std::vector<std::string> completions() const {
+        if (!is_beginning_ || open_.empty()) return {};
+        const std::string closing(open_.rbegin(), open_.rend());
+        return {with_closed_string() + closing, text_.substr(0, values_end_) + closing};
+    }
+
+private:
+    void read(size_t at) {
+        const char c = text_[at];
+        if (in_string_) {
+            if (at < escape_end_) return;
+            if (c == '\\') escape_end_ = at + (at + 1 < text_.size() && text_[at + 1] == 'u' ? 6 : 2);
+            if (c != '"') return;
+            in_string_ = false;
+            if (!is_key_) values_end_ = at + 1;
+            return;
+        }
+        switch (c) {
+            case '"':
+                in_string_ = true;
+                is_key_    = expects_key_;
+                break;
+            case '{':
+            case '[': open(c == '{' ? '}' : ']', at); break;
+            case '}':
+            case ']': close(c, at); break;
+            case ':': expects_key_ = false; break;
+            case ',':
+                expects_key_ = !open_.empty() && open_.back() == '}';
+                values_end_  = at;
+                break;
+            default: break;
+        }
+    }
+
+    void open(char closing, size_t at) {
+        open_ += closing;
+        expects_key_  = closing == '}';
+        values_end_   = at + 1;
+        is_beginning_ = open_.size() <= kMaxDepth;
+    }
+
+    void close(char closing, size_t at) {
+        is_beginning_ = !open_.empty() && open_.back() == closing;
+        if (!is_beginning_) return;
+        open_.pop_back();
+        expects_key_ = false;
+        values_end_  = at + 1;
+    }
+
+    std::string with_closed_string() const {
+        if (!in_string_) return text_;
+        // An escape that is not all there goes.
+        const size_t escape = text_.rfind('\\');
+        const bool   is_cut = escape_end_ > text_.size() && escape != std::string::npos;
+        return text_.substr(0, is_cut ? escape : text_.size()) + '"';
+    }
+
+    const std::string& text_;
+    std::string        open_;            // the brackets that would close what is open, the innermost last
+    size_t             values_end_ = 0;  // where text may end without losing anything but what is incomplete
+    size_t             escape_end_ = 0;
+    bool               in_string_ = false, is_key_ = false, expects_key_ = false;
+    bool               is_beginning_ = true;  // of any JSON text
+};
+
+}  // namespace
+
+std::string to_argument_object(const std::string& text) {
+    if (is_object(text)) return text;
+    const size_t begin = text.find_first_not_of(" \n\r\t");
+    if (begin == std::string::npos || text.compare(begin, std::string::npos, "null") == 0) return "{}";
+    for (const std::string& whole : CutText(text).completions()) {
+        if (is_object(whole)) return whole;
+    }
+    common_json object  = common_json::object();
+    object["arguments"] = text;
+    return object.dump();
+}
+
+}  // namespace chasqui

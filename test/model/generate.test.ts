@@ -109,7 +109,7 @@ test('any text survives tokenizing: what is sent is what the model sees', async 
 test('a prompt longer than the context is refused with both numbers', async () => {
   for (const prompt of [Array(256).fill(50), 'word '.repeat(5000), 'x'.repeat(10_000_000)]) {
     await tokensOf({ prompt }).then(
-      () => assert.unreachable(),
+      () => assert.unreachable() as never,
       (error) => {
         assert.is(error.code, 'context_length_exceeded');
         assert.match(error.message, /\d+ tokens.* 256 /);
@@ -121,7 +121,7 @@ test('a prompt longer than the context is refused with both numbers', async () =
 test('jobs that make no sense are invalid_job', async () => {
   for (const prompt of [[], [-1], [model.model.vocabularySize]]) {
     await tokensOf({ prompt }).then(
-      () => assert.unreachable(),
+      () => assert.unreachable() as never,
       (error) => assert.is(error.code, 'invalid_job'),
     );
   }
@@ -157,7 +157,7 @@ test('a prompt that does not fit is told with both numbers', async () => {
   const { contextLength } = model.model;
   for (const prompt of [Array<number>(contextLength).fill(5), 'word '.repeat(100_000)]) {
     const error = await tokensOf({ prompt }).then(
-      () => assert.unreachable(),
+      () => assert.unreachable() as never,
       (thrown: ChasquiError) => thrown,
     );
     assert.is(error.code, 'context_length_exceeded');

@@ -105,9 +105,9 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Of streams whose events have names, and of those whose events have none. */
+/** Of streams whose events have names, of those whose events have none, and of those that consist of lines. */
 function eventsIn(stream: string): unknown[] {
-  return [...stream.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
+  return [...stream.matchAll(/^(?:data: | *)(\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
 }
 
 function assertAmong(events: unknown[], shown: unknown, what: string): void {

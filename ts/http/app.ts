@@ -36,6 +36,9 @@ import { messagesRoutes } from './routes/messages.js';
 import { METRICS_URL, metricsRoute } from './routes/metrics.js';
 import { modelEventsRoute } from './routes/model-events.js';
 import { modelsRoutes } from './routes/models.js';
+import { ollamaCompletionRoutes } from './routes/ollama-completions.js';
+import { ollamaEmbeddingRoutes } from './routes/ollama-embeddings.js';
+import { ollamaModelRoutes } from './routes/ollama-models.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
@@ -60,6 +63,9 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   probeRoutes,
   metricsRoute,
 ];
+
+/** In modes that have the endpoints of other programs for a person's own machine. */
+const LOCAL_ROUTES: typeof ROUTES = [ollamaCompletionRoutes, ollamaEmbeddingRoutes, ollamaModelRoutes];
 
 /** Load balancers, orchestrators and scrapers have no key. */
 const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];
@@ -108,6 +114,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   app.register(
     async (scope) => {
       for (const route of ROUTES) route(scope, context);
+      if (profile.hasLocalEndpoints) for (const route of LOCAL_ROUTES) route(scope, context);
     },
     { prefix: basePath },
   );

@@ -57,6 +57,11 @@ export function validateImage(bytes: Uint8Array, declaredType: string | null): V
   return { type: format.type, ...size };
 }
 
+/** What a file is by its first bytes; `null`: no image. */
+export function imageTypeOf(beginning: Buffer): ImageType | null {
+  return FORMATS.find(({ matches }) => matches(beginning))?.type ?? null;
+}
+
 function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
   try {
     return readSize(file);

@@ -32,6 +32,7 @@ import { completionsRoute } from './routes/completions.js';
 import { documentationRoutes } from './routes/documentation.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
+import { lmStudioRoutes } from './routes/lmstudio.js';
 import { messagesRoutes } from './routes/messages.js';
 import { METRICS_URL, metricsRoute } from './routes/metrics.js';
 import { modelEventsRoute } from './routes/model-events.js';
@@ -65,7 +66,7 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 ];
 
 /** In modes that have the endpoints of other programs for a person's own machine. */
-const LOCAL_ROUTES: typeof ROUTES = [ollamaCompletionRoutes, ollamaEmbeddingRoutes, ollamaModelRoutes];
+const LOCAL_ROUTES: typeof ROUTES = [ollamaCompletionRoutes, ollamaEmbeddingRoutes, ollamaModelRoutes, lmStudioRoutes];
 
 /** Load balancers, orchestrators and scrapers have no key. */
 const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];

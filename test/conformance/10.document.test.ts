@@ -49,7 +49,8 @@ for (const mode of ['runtime', 'desktop'] as const) {
 }
 
 /** What the local modes have of other programs that serve models on a person's machine. */
-const LOCAL = /^[A-Z]+ \/api\//;
+const LOCAL =
+  /^[A-Z]+ (\/api\/|\/(completion|infill|props|slots|lora-adapters|rerank|v1\/chat\/completions\/input_tokens)$)/;
 
 test('has the same endpoints in every mode, and those of other programs in the local ones', async () => {
   const [runtime = [], desktop = [], serverless = []] = await Promise.all(

@@ -32,6 +32,9 @@ import { completionsRoute } from './routes/completions.js';
 import { documentationRoutes } from './routes/documentation.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
+import { nativeCompletionRoutes } from './routes/llamaserver-completions.js';
+import { nativeStateRoutes } from './routes/llamaserver-state.js';
+import { nativeTextRoutes } from './routes/llamaserver-texts.js';
 import { lmStudioRoutes } from './routes/lmstudio.js';
 import { messagesRoutes } from './routes/messages.js';
 import { METRICS_URL, metricsRoute } from './routes/metrics.js';
@@ -66,7 +69,15 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
 ];
 
 /** In modes that have the endpoints of other programs for a person's own machine. */
-const LOCAL_ROUTES: typeof ROUTES = [ollamaCompletionRoutes, ollamaEmbeddingRoutes, ollamaModelRoutes, lmStudioRoutes];
+const LOCAL_ROUTES: typeof ROUTES = [
+  ollamaCompletionRoutes,
+  ollamaEmbeddingRoutes,
+  ollamaModelRoutes,
+  lmStudioRoutes,
+  nativeCompletionRoutes,
+  nativeStateRoutes,
+  nativeTextRoutes,
+];
 
 /** Load balancers, orchestrators and scrapers have no key. */
 const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];

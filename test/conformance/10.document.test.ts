@@ -48,9 +48,20 @@ for (const mode of ['runtime', 'desktop'] as const) {
   });
 }
 
-test('has the same endpoints in every mode', async () => {
-  const [one, ...others] = await Promise.all(MODES.map(async (mode) => endpointsOf(await documentOf(mode))));
-  for (const other of others) assert.equal(other, one);
+/** What the local modes have of other programs that serve models on a person's machine. */
+const LOCAL =
+  /^[A-Z]+ (\/api\/|\/(completion|infill|props|slots|lora-adapters|rerank|v1\/chat\/completions\/input_tokens)$)/;
+
+test('has the same endpoints in every mode, and those of other programs in the local ones', async () => {
+  const [runtime = [], desktop = [], serverless = []] = await Promise.all(
+    MODES.map(async (mode) => endpointsOf(await documentOf(mode))),
+  );
+  assert.equal(desktop, runtime);
+  assert.equal(
+    serverless,
+    runtime.filter((endpoint) => !LOCAL.test(endpoint)),
+  );
+  assert.ok(serverless.length < runtime.length);
 });
 
 test('shows the defaults and the parameters of its mode', async () => {

@@ -1,8 +1,10 @@
 // The examples of the OpenAPI document, replayed against a real server.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Job } from '../../ts/engine/job.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { testApp } from '../support/build-app.js';
+import { finishOf } from '../support/fake-engine.js';
 import { readJson } from '../support/read-json.js';
 import { type RunningServer, startServer } from '../support/start-server.js';
 
@@ -64,8 +66,8 @@ test('every endpoint with a body has an example, and each is answered as its rep
   for (const { method, path, requests, replies } of operations()) {
     if (method === 'POST' && !path.endsWith('/cancel')) assert.ok(Object.keys(requests ?? {}).length > 0, path);
     for (const [name, { value }] of Object.entries(requests ?? {})) {
-      // The demo model does not rank: for that there is only the engine that tests are made with.
-      const reply = path === '/v1/rerank' ? await sendToRanker(value) : await send(method, path, value);
+      // The demo model neither ranks nor fills gaps: for that there is only the engine that tests are made with.
+      const reply = NOT_DEMO.includes(path) ? await sendToFake(path, value) : await send(method, path, value);
       const text = await reply.text();
       assert.is(reply.status, 200, `${method} ${path}, ${name}: ${text}`);
       const shown = replies[(reply.headers.get('content-type') ?? '').split(';')[0] as string]?.[name]?.value;
@@ -102,11 +104,15 @@ async function firstEventOf(reply: Response): Promise<string> {
   return text;
 }
 
-async function sendToRanker(body: object): Promise<Response> {
-  const { app } = testApp({ model: { pooling: 'rank' } });
+const NOT_DEMO = ['/v1/rerank', '/rerank', '/infill'];
+
+async function sendToFake(url: string, body: object): Promise<Response> {
+  const timings = { queuedMs: 1, promptMs: 1, predictedMs: 1 };
+  const batches = (job: Job) => [[{ text: 'x', finish: finishOf(job.prompt.length, 2, { timings }) }]];
+  const { app } = testApp({ batches, model: { pooling: url.endsWith('rerank') ? 'rank' : 'mean' } });
   const headers = { 'content-type': 'application/json' };
   const payload = JSON.stringify({ ...body, model: 'fake' });
-  const reply = await app.inject({ method: 'POST', url: '/v1/rerank', headers, payload });
+  const reply = await app.inject({ method: 'POST', url, headers, payload });
   return new Response(reply.body, { status: reply.statusCode, headers });
 }
 
@@ -118,9 +124,9 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Of streams whose events have names, and of those whose events have none. */
+/** Of streams whose events have names, of those whose events have none, and of those that consist of lines. */
 function eventsIn(stream: string): unknown[] {
-  return [...stream.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
+  return [...stream.matchAll(/^(?:data: | *)(\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
 }
 
 function assertAmong(events: unknown[], shown: unknown, what: string): void {

@@ -42,6 +42,7 @@ export class ReplyCheck {
     const content = response.content?.[type];
     if (!content) return `${type} is not documented for status ${reply.status}`;
     if (type === 'text/event-stream') return this.#problemWithStream(reply, content.schema, responses);
+    if (type === 'application/x-ndjson') return this.#problemWithLines(reply, content.schema, responses);
     if (type !== 'application/json' || !reply.complete) return null;
     return this.#problem(content.schema, JSON.parse(reply.body));
   }
@@ -80,6 +81,19 @@ export class ReplyCheck {
       const event = JSON.parse(data);
       const problem = this.#problem(schema, event);
       if (problem && !(event.error && this.#isFailure(event, responses))) return `${problem}, in the event ${data}`;
+    }
+    return null;
+  }
+
+  #problemWithLines({ body, complete }: RecordedReply, schema: Schema, responses: Responses): string | null {
+    const lines = body.split('\n');
+    const rest = lines.pop();
+    if (complete && rest?.trim() !== '') return `the last line is not complete: ${rest}`;
+    for (const line of lines) {
+      this.events += 1;
+      const value = JSON.parse(line);
+      const problem = this.#problem(schema, value);
+      if (problem && !(value.error && this.#isFailure(value, responses))) return `${problem}, in the line ${line}`;
     }
     return null;
   }

@@ -17,6 +17,7 @@ const floors = [
   ['desktop', 'cloud'],
   ['server'],
   ['http'],
+  ['ollama', 'lmstudio', 'llamaserver'],
   ['text', 'responses', 'anthropic'],
   ['chat'],
   ['profiles'],

@@ -32,10 +32,17 @@ import { completionsRoute } from './routes/completions.js';
 import { documentationRoutes } from './routes/documentation.js';
 import { embeddingsRoute } from './routes/embeddings.js';
 import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
+import { nativeCompletionRoutes } from './routes/llamaserver-completions.js';
+import { nativeStateRoutes } from './routes/llamaserver-state.js';
+import { nativeTextRoutes } from './routes/llamaserver-texts.js';
+import { lmStudioRoutes } from './routes/lmstudio.js';
 import { messagesRoutes } from './routes/messages.js';
 import { METRICS_URL, metricsRoute } from './routes/metrics.js';
 import { modelEventsRoute } from './routes/model-events.js';
 import { modelsRoutes } from './routes/models.js';
+import { ollamaCompletionRoutes } from './routes/ollama-completions.js';
+import { ollamaEmbeddingRoutes } from './routes/ollama-embeddings.js';
+import { ollamaModelRoutes } from './routes/ollama-models.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
@@ -59,6 +66,17 @@ const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] =
   healthRoute,
   probeRoutes,
   metricsRoute,
+];
+
+/** In modes that have the endpoints of other programs for a person's own machine. */
+const LOCAL_ROUTES: typeof ROUTES = [
+  ollamaCompletionRoutes,
+  ollamaEmbeddingRoutes,
+  ollamaModelRoutes,
+  lmStudioRoutes,
+  nativeCompletionRoutes,
+  nativeStateRoutes,
+  nativeTextRoutes,
 ];
 
 /** Load balancers, orchestrators and scrapers have no key. */
@@ -109,6 +127,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   app.register(
     async (scope) => {
       for (const route of ROUTES) route(scope, context);
+      if (profile.hasLocalEndpoints) for (const route of LOCAL_ROUTES) route(scope, context);
     },
     { prefix: basePath },
   );

@@ -1,16 +1,19 @@
 /** What a stream is sent while its model is being loaded: comments, which clients pass over and proxies do not. */
 import type { FastifyReply } from 'fastify';
+import type { Framing } from './framing.js';
 import { beginEvents } from './sse.js';
 
 export class LoadingComments {
   readonly #reply: FastifyReply;
+  readonly #framing: Framing;
   readonly #timer: NodeJS.Timeout;
   #fraction = 0;
   #begun = false;
 
   /** The reply begins with the first comment, which is sent after `everyMs`. */
-  constructor(reply: FastifyReply, everyMs: number) {
+  constructor(reply: FastifyReply, everyMs: number, framing: Framing) {
     this.#reply = reply;
+    this.#framing = framing;
     this.#timer = setInterval(() => this.#comment(), everyMs);
   }
 
@@ -29,8 +32,8 @@ export class LoadingComments {
 
   #comment(): void {
     const { raw } = this.#reply;
-    if (!this.#begun) beginEvents(this.#reply);
+    if (!this.#begun) beginEvents(this.#reply, this.#framing);
     this.#begun = true;
-    if (!raw.writableNeedDrain) raw.write(`: loading ${Math.floor(this.#fraction * 100)} %\n\n`);
+    if (!raw.writableNeedDrain) raw.write(this.#framing.loading(Math.floor(this.#fraction * 100)));
   }
 }

@@ -27,6 +27,22 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
   };
 }
 
+/** The same for the fields of an object in the body, of which each endpoint that has one takes these. */
+export function readInnerFields(profile: Profile, strict: boolean, field: string, parameters: readonly string[]) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const inner = isObject(request.body) ? request.body[field] : undefined;
+    if (!isObject(request.body) || !isObject(inner)) return;
+    const { body, ignored } = pickSupported(inner, parameters);
+    request.body = { ...request.body, [field]: body };
+    if (ignored[0] === undefined) return;
+    if (strict) throw unknownParameter(ignored[0], profile, parameters, `${field}.`);
+    nameIgnoredParts(
+      reply,
+      ignored.map((name) => `${field}.${name}`),
+    );
+  };
+}
+
 /** How many ignored parts of fields are named, and how much of each name, because these names are long. */
 export const MAX_IGNORED_PARTS = 16;
 const MAX_PART_LENGTH = 96;
@@ -93,8 +109,8 @@ function unknownPart(part: string, mode: Profile['mode']): ChasquiError {
   return new ChasquiError('unknown_parameter', `\`${shown}\` is not a field that ${mode} mode knows.`, shown);
 }
 
-function unknownParameter(name: string, profile: Profile, parameters: readonly string[]): ChasquiError {
-  const shown = name.slice(0, MAX_NAME_LENGTH);
+function unknownParameter(name: string, profile: Profile, parameters: readonly string[], within = ''): ChasquiError {
+  const shown = within + name.slice(0, MAX_NAME_LENGTH);
   const nearest = nearestParameter(name, parameters);
   const advice = nearest ? ` Did you mean \`${nearest}\`?` : '';
   return new ChasquiError(

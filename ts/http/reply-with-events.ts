@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenStream } from '../engine/engine.js';
 import type { AppContext } from './context.js';
 import { toChasquiError } from './error-handler.js';
+import type { Framing } from './framing.js';
 import { type EventEncoder, sendEvents } from './sse.js';
 
 export interface StreamedCompletion {
@@ -12,6 +13,8 @@ export interface StreamedCompletion {
   signal: AbortSignal;
   /** What was thrown → the same in the words of the request. */
   translate(thrown: unknown): unknown;
+  /** Default: server-sent events. */
+  framing?: Framing;
 }
 
 /**
@@ -21,10 +24,10 @@ export interface StreamedCompletion {
 export async function replyWithEvents(
   request: FastifyRequest,
   reply: FastifyReply,
-  { streams, encoder, signal, translate }: StreamedCompletion,
+  { streams, encoder, signal, translate, framing }: StreamedCompletion,
   options: AppContext['options'],
 ): Promise<void> {
   const { keepAliveMs, stallTimeoutMs } = options;
   const toError = (thrown: unknown) => toChasquiError(translate(thrown), request, options);
-  await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError });
+  await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError, framing });
 }

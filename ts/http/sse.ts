@@ -1,4 +1,4 @@
-/** A reply as server-sent events. All events of one wake of the engine are sent by one write. */
+/** A reply as a stream of events. All events of one wake of the engine are sent by one write. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
@@ -9,6 +9,7 @@ import type { ChasquiError } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
 import { ChunkedBody } from './chunked-body.js';
 import { toErrorBody } from './error-handler.js';
+import { type Framing, serverSentEvents } from './framing.js';
 import { reportUsageAtEnd } from './report-usage.js';
 
 /** Makes the events of a completion. */
@@ -49,25 +50,19 @@ export interface EventOptions {
   stallTimeoutMs: number;
   /** What was thrown → what the caller is told. */
   toError(thrown: unknown): ChasquiError;
+  /** Default: server-sent events. */
+  framing?: Framing | undefined;
 }
 
 /** Sends the headers of a reply of events; whatever comes after them is the caller's. */
-export function beginEvents(reply: FastifyReply): void {
+export function beginEvents(reply: FastifyReply, { contentType }: Framing = serverSentEvents): void {
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': contentType,
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
   });
-}
-
-export function toFrames(events: readonly SseEvent[]): string {
-  let frames = '';
-  for (const event of events) {
-    frames += typeof event === 'string' ? `data: ${event}\n\n` : `event: ${event.name}\ndata: ${event.data}\n\n`;
-  }
-  return frames;
 }
 
 /**
@@ -96,6 +91,7 @@ class EventWriter {
   readonly #reply: FastifyReply;
   readonly #body: ChunkedBody;
   readonly #options: EventOptions;
+  readonly #framing: Framing;
   readonly #keepAlive: NodeJS.Timeout;
   #begun: boolean;
   #draining: Promise<void> | null = null;
@@ -106,8 +102,9 @@ class EventWriter {
     this.#begun = reply.raw.headersSent;
     this.#body = new ChunkedBody(reply.raw);
     this.#options = options;
+    this.#framing = options.framing ?? serverSentEvents;
     this.#keepAlive = setTimeout(() => {
-      if (!this.#body.needsDrain) this.#send(': keep-alive\n\n');
+      if (!this.#body.needsDrain) this.#send(this.#framing.keepAlive);
       this.#keepAlive.refresh();
     }, options.keepAliveMs);
   }
@@ -120,7 +117,7 @@ class EventWriter {
   write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
     this.#keepAlive.refresh();
-    return this.#send(toFrames(events));
+    return this.#send(this.#framing.frame(events));
   }
 
   /**
@@ -164,6 +161,6 @@ class EventWriter {
 
   #begin(): void {
     this.#begun = true;
-    beginEvents(this.#reply);
+    beginEvents(this.#reply, this.#framing);
   }
 }

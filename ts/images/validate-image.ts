@@ -42,6 +42,11 @@ export function validateImage(bytes: Uint8Array): ValidImage {
   return { type: format.type, ...size };
 }
 
+/** What a file is by its first bytes; `null`: no image. */
+export function imageTypeOf(beginning: Buffer): ImageType | null {
+  return FORMATS.find(({ matches }) => matches(beginning))?.type ?? null;
+}
+
 function readSize({ type, readSize }: Format, file: Buffer): ImageSize {
   try {
     return readSize(file);

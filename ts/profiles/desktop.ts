@@ -31,5 +31,6 @@ export const desktop: Profile = {
   bodyLimit: 64 * 2 ** 20,
   corsOrigins: ['local'],
   checksHostHeader: true,
+  hasLocalEndpoints: true,
   allowsLoopbackImageHosts: true,
 };

@@ -38,6 +38,8 @@ export interface Profile {
    * (DNS rebinding), and is then of the same origin as a server that takes any name.
    */
   checksHostHeader: boolean;
+  /** Whether it has the endpoints of other programs that serve models on a person's machine, beside OpenAI's. */
+  hasLocalEndpoints: boolean;
   /** Whether images may be fetched from servers of this machine. */
   allowsLoopbackImageHosts: boolean;
 }

@@ -24,5 +24,6 @@ export const serverless: Profile = {
   bodyLimit: 32 * 2 ** 20,
   corsOrigins: [],
   checksHostHeader: false,
+  hasLocalEndpoints: false,
   allowsLoopbackImageHosts: false,
 };

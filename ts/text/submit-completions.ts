@@ -19,6 +19,8 @@ export interface RunningCompletions {
   choicesPerPrompt: number;
   /** What each stream's text begins with: its prompt if that is to be echoed, else nothing. */
   beginnings: string[];
+  /** What all of them are computed by; each has a prompt and a seed of its own. */
+  job: Job;
 }
 
 export async function submitCompletions(
@@ -45,6 +47,7 @@ export async function submitCompletions(
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,
     beginnings: echoes.flatMap((echo) => Array<string>(n).fill(echo)),
+    job,
   };
 }
 

@@ -1,6 +1,7 @@
 /** How streams of events end: as their protocol has it, or with a failure, as the clients of that protocol read it. */
 import { messageFailure } from '../../anthropic/message-events.js';
-import { dataFailure, toFrames } from '../../http/sse.js';
+import { toFrames } from '../../http/framing.js';
+import { dataFailure } from '../../http/sse.js';
 import { responseFailure } from '../../responses/response-events.js';
 import type { ErrorBody } from '../../schemas/error.js';
 

@@ -3,7 +3,7 @@ import { ChasquiError } from '../../errors.js';
 import { checkShape } from './check-shape.js';
 import { MAX_TEXT_BYTES } from './limits.js';
 
-/** `imageLists`: keys of lists whose data URIs count as images. */
+/** `imageLists`: keys of lists whose images, as data URIs or in base64, do not count as text. */
 export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = []): unknown {
   if (bytes.length === 0) throw emptyBody();
   checkShape(bytes);
@@ -35,7 +35,7 @@ function checkValue(root: unknown, imageLists: readonly string[]): void {
   let text = 0;
   const pending: unknown[] = [root];
   const look = (child: unknown, key: string, parent: object): void => {
-    if (Array.isArray(child) && imageLists.includes(key)) pending.push(child.filter((item) => !isImageUri(item)));
+    if (Array.isArray(child) && imageLists.includes(key)) pending.push(child.filter((item) => !isImageFile(item)));
     else if (typeof child === 'string') text += isImage(parent, key, child) ? 0 : child.length;
     else if (typeof child === 'object' && child !== null) pending.push(child);
   };
@@ -62,6 +62,14 @@ function isImage(parent: object, key: string, value: string): boolean {
 
 function isImageUri(value: unknown): boolean {
   return typeof value === 'string' && /^data:[^,\s]{0,200};base64,/i.test(value);
+}
+
+/** How the files of images begin in base64: PNG, JPEG, GIF, WebP, BMP. */
+const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
+
+/** A data URI, or the file in base64 alone. */
+function isImageFile(value: unknown): boolean {
+  return isImageUri(value) || (typeof value === 'string' && IMAGE_BASE64.test(value));
 }
 
 function hasOwn(value: unknown, key: string): boolean {

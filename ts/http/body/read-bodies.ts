@@ -8,7 +8,7 @@ import { readBody } from './read-body.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Keys of lists in the route's body whose data URIs are images: they count as such, not as text. */
+    /** Keys of lists in the route's body that hold images, as data URIs or in base64: these count as such, not as text. */
     imageLists?: readonly string[];
   }
 }

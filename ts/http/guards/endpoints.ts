@@ -47,6 +47,7 @@ export class Endpoints {
   unknownUrl(request: FastifyRequest): ChasquiError {
     const path = request.url.split('?', 1)[0] ?? '';
     const shown = path.length > MAX_SHOWN_LENGTH ? `${path.slice(0, MAX_SHOWN_LENGTH)}…` : path;
+    if (AUDIO.test(path)) return noAudio(request.method, shown);
     const meant = this.#meantBy(path);
     const advice = meant ? `Did you mean \`${meant}\`?${this.#adviceFor(path, meant)}` : `There are ${this.#list()}.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
@@ -87,6 +88,16 @@ export class Endpoints {
   #list(): string {
     return [this.#shown.slice(0, -1).join(', '), this.#shown.at(-1)].join(' and ');
   }
+}
+
+/** OpenAI's endpoints for speech. */
+const AUDIO = /\/audio\/(speech|transcriptions|translations)$/;
+
+function noAudio(method: string, path: string): ChasquiError {
+  return new ChasquiError(
+    'unknown_url',
+    `There is no \`${method} ${path}\` here: this server takes texts and images, and neither hears nor speaks.`,
+  );
 }
 
 const MAX_SHOWN_LENGTH = 200;

@@ -92,6 +92,7 @@ function toOperation(
   const request = body && name({ name: requestName, schema: describeBody(body, profile) });
   const content = {
     ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
+    ...(reply.line && { 'application/x-ndjson': { schema: name(reply.line), ...replies(examples, true) } }),
     ...(reply.event && { 'text/event-stream': { schema: name(reply.event), ...replies(examples, true) } }),
     ...(reply.text && { [reply.text]: { schema: { type: 'string' } } }),
   };

@@ -30,13 +30,15 @@ export interface Operation {
 }
 
 /** The document lists operations by their tags, in this order. */
-export const TAGS = ['Chat', 'Text', 'Models', 'Server'] as const;
+export const TAGS = ['Chat', 'Text', 'Models', 'Ollama', 'LM Studio', 'llama-server', 'Server'] as const;
 export type Tag = (typeof TAGS)[number];
 
 export interface Reply {
   json?: NamedSchema;
   /** What one event of a stream holds. */
   event?: NamedSchema;
+  /** What one line of a stream of JSON texts holds. */
+  line?: NamedSchema;
   text?: 'text/plain' | 'text/html';
 }
 

@@ -9,6 +9,7 @@ import { toCompletion } from '../../chat/to-completion.js';
 import { chatChunkSchema } from '../../schemas/chat-chunk.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
+import type { ExtendedEndpoint } from '../completion-extension.js';
 import type { AppContext } from '../context.js';
 import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
@@ -19,10 +20,14 @@ import { withModel } from '../with-model.js';
 
 const URL = '/v1/chat/completions';
 
-export function chatCompletionsRoute(app: FastifyInstance, context: AppContext): void {
+/** With `extended`, another endpoint that does the same and says more in its replies. */
+export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
-  const schema = { body: chatCompletionSchema(profile.parameters), response: { 200: chatCompletionReplySchema } };
+  const schema = {
+    body: chatCompletionSchema(profile.parameters),
+    response: { 200: extended?.schema ?? chatCompletionReplySchema },
+  };
   const preValidation = readFields(profile, options.strict);
   const preHandler = readParts(schema.body, profile, options.strict);
 
@@ -33,19 +38,27 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
       const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
       nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
       const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
-      const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+      const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+      const extension = extended?.extension(engine.model);
+      const streams = extension?.follow(followed) ?? followed;
       const parsed = rendered.format !== null;
       const head = newCompletionHead(engine.model.id);
       const { logprobs, timings, timings_per_token: timingsPerToken } = body;
       const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
       try {
-        if (!body.stream)
-          return await toCompletion(head, streams, { parsed, logprobs, timings: timings || timingsPerToken });
+        if (!body.stream) {
+          const completion = await toCompletion(head, streams, {
+            parsed,
+            logprobs,
+            timings: timings || timingsPerToken,
+          });
+          return extension?.extend(completion) ?? completion;
+        }
 
         const includeUsage = body.stream_options?.include_usage ?? false;
         const choices = streams.length;
         const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timingsPerToken });
-        const encoder = dataEvents(chunks);
+        const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks);
         return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {
         throw translate(thrown);
@@ -53,11 +66,17 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext):
     },
     { fail: dataFailure },
   );
-  const settings = { schema, config: { operation }, preValidation, preHandler, bodyLimit };
-  app.post<{ Body: ChatCompletionRequest }>(URL, settings, complete);
+  const settings = {
+    schema,
+    config: { operation: extended?.operation ?? chatCompletionsOperation },
+    preValidation,
+    preHandler,
+    bodyLimit,
+  };
+  app.post<{ Body: ChatCompletionRequest }>(extended?.url ?? URL, settings, complete);
 }
 
-const operation: Operation = {
+export const chatCompletionsOperation: Operation = {
   id: 'createChatCompletion',
   tag: 'Chat',
   summary: 'Continues a conversation, whole or as a stream.',

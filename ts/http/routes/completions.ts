@@ -6,6 +6,7 @@ import { completionChunkSchema, completionReplySchema } from '../../schemas/comp
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
 import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
 import { bodyRoute } from '../body-route.js';
+import type { ExtendedEndpoint } from '../completion-extension.js';
 import type { AppContext } from '../context.js';
 import { MODEL_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
@@ -16,11 +17,12 @@ import { withModel } from '../with-model.js';
 
 const URL = '/v1/completions';
 
-export function completionsRoute(app: FastifyInstance, context: AppContext): void {
+/** With `extended`, another endpoint that does the same and says more in its replies. */
+export function completionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
   const schema = completionSchema(profile.parameters);
   const preHandler = readParts(schema, profile, options.strict);
-  const settings = { ...bodyRoute(context, schema, operation), preHandler };
+  const settings = { ...bodyRoute(context, schema, extended?.operation ?? completionsOperation), preHandler };
 
   const complete = withModel<CompletionRequest>(
     context,
@@ -30,7 +32,9 @@ export function completionsRoute(app: FastifyInstance, context: AppContext): voi
         const started = await submitCompletions(engine, body, profile, signal);
         const { choicesPerPrompt } = started;
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;
-        const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
+        const followed = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
+        const extension = extended?.extension(engine.model);
+        const streams = extension?.follow(followed) ?? followed;
         const completions = { ...started, streams };
         const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
           includeUsage: body.stream_options?.include_usage ?? false,
@@ -38,8 +42,16 @@ export function completionsRoute(app: FastifyInstance, context: AppContext): voi
           timings: body.timings ?? false,
           timingsPerToken: body.timings_per_token ?? false,
         });
-        if (!body.stream) return await toWholeCompletion(encoder, completions);
-        const events = { streams, encoder: dataEvents(encoder), signal, translate: aboutPrompt };
+        if (!body.stream) {
+          const completion = await toWholeCompletion(encoder, completions);
+          return extension?.extend(completion) ?? completion;
+        }
+        const events = {
+          streams,
+          encoder: dataEvents(extension?.extendChunks(encoder) ?? encoder),
+          signal,
+          translate: aboutPrompt,
+        };
         return await replyWithEvents(request, reply, events, options);
       } catch (thrown) {
         throw aboutPrompt(thrown);
@@ -47,10 +59,10 @@ export function completionsRoute(app: FastifyInstance, context: AppContext): voi
     },
     { fail: dataFailure },
   );
-  app.post<{ Body: CompletionRequest }>(URL, settings, complete);
+  app.post<{ Body: CompletionRequest }>(extended?.url ?? URL, settings, complete);
 }
 
-const operation: Operation = {
+export const completionsOperation: Operation = {
   id: 'createCompletion',
   tag: 'Text',
   summary: 'Continues a text as it is, without a chat template.',

@@ -11,16 +11,22 @@ import { withModel } from '../with-model.js';
 
 const URL = '/v1/embeddings';
 
-export function embeddingsRoute(app: FastifyInstance, context: AppContext): void {
+/** At `url` as well, which is documented by `described`. */
+export function embeddingsRoute(
+  app: FastifyInstance,
+  context: AppContext,
+  url = URL,
+  described = embeddingsOperation,
+): void {
   const embed = withModel<EmbeddingsRequest>(context, async ({ body, record }, reply, { engine, signal }) => {
     const { data, ...rest } = await toEmbeddings(engine, body, signal);
     record.readTexts(engine.model.id, rest.usage.prompt_tokens);
     return reply.type('application/json; charset=utf-8').send(await jsonInSlices(rest, 'data', data));
   });
-  app.post<{ Body: EmbeddingsRequest }>(URL, bodyRoute(context, embeddingsSchema, operation), embed);
+  app.post<{ Body: EmbeddingsRequest }>(url, bodyRoute(context, embeddingsSchema, described), embed);
 }
 
-const operation: Operation = {
+export const embeddingsOperation: Operation = {
   id: 'createEmbeddings',
   tag: 'Text',
   summary: 'Embeddings of texts.',

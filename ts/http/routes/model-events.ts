@@ -5,8 +5,9 @@ import { toModelEvent } from '../../models/model-events.js';
 import type { ModelEvent } from '../../models/pool.js';
 import { type ModelRemoveEvent, type ModelStatusEvent, modelEventSchema } from '../../schemas/models.js';
 import type { AppContext } from '../context.js';
+import { toFrames } from '../framing.js';
 import type { Operation } from '../openapi/operation.js';
-import { beginEvents, toFrames } from '../sse.js';
+import { beginEvents } from '../sse.js';
 
 export const MODEL_EVENTS_URL = '/models/sse';
 

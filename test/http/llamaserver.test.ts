@@ -1,0 +1,324 @@
+// llama-server's own endpoints around an engine that answers by a script: what reaches it, and what its clients get.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Token } from '../../ts/engine/engine.js';
+import { closeApps, type TestApp, testApp } from '../support/build-app.js';
+import { finishOf } from '../support/fake-engine.js';
+import { readSse } from '../support/read-sse.js';
+
+const test = suite('http: llama-server');
+test.after.each(closeApps);
+
+function complete({ send }: TestApp, body: Record<string, unknown> = {}) {
+  return send('/completion', { prompt: 'Hi', ...body });
+}
+
+const timings = { queuedMs: 1, promptMs: 10, predictedMs: 20 };
+/** Two tokens, the first in two halves. */
+const batches = (): Partial<Token>[][] => [
+  [{ id: 7, text: '' }],
+  [{ id: 8, text: 'Hey\n' }],
+  [{ id: 9, text: 'you', finish: finishOf(5, 3, { cachedTokens: 3, timings, reason: 'length' }) }],
+];
+
+test('a reply has llama-server’s fields', async () => {
+  const app = testApp({ batches });
+  const reply = (await complete(app, { n_predict: 3, temperature: 0, return_tokens: true })).json();
+  const { timings: measured, generation_settings: settings, ...rest } = reply;
+  assert.equal(rest, {
+    index: 0,
+    content: 'Hey\nyou',
+    tokens: [7, 8, 9],
+    id_slot: -1,
+    stop: true,
+    model: 'fake',
+    tokens_predicted: 3,
+    tokens_evaluated: 5,
+    prompt: 'Hi',
+    has_new_line: true,
+    truncated: false,
+    stop_type: 'limit',
+    stopping_word: '',
+    tokens_cached: 3,
+  });
+  const { prompt_n, cache_n, prompt_per_token_ms, predicted_n, predicted_ms } = measured;
+  assert.equal([prompt_n, cache_n, prompt_per_token_ms, predicted_n, predicted_ms], [2, 3, 5, 3, 20]);
+  const { seed, temperature, top_k, repeat_last_n, n_predict, max_tokens } = settings;
+  assert.equal([seed, temperature, top_k, repeat_last_n, n_predict, max_tokens], [4294967295, 0, 50, 64, 3, 3]);
+  assert.equal((await complete(app)).json().tokens, []);
+});
+
+test('it says what ended it', async () => {
+  const endOf = async (finish: Parameters<typeof finishOf>[2]) => {
+    const app = testApp({ batches: () => [[{ text: 'x', finish: finishOf(1, 1, finish) }]] });
+    const { stop_type, stopping_word } = (await complete(app, { stop: ['END'] })).json();
+    return [stop_type, stopping_word];
+  };
+  assert.equal(await endOf({}), ['eos', '']);
+  assert.equal(await endOf({ stopString: 'END' }), ['word', 'END']);
+  assert.equal(await endOf({ reason: 'length' }), ['limit', '']);
+});
+
+test('a stream has an event for each token with text, then one with everything', async () => {
+  const app = testApp({ batches });
+  const { events, done } = readSse((await complete(app, { stream: true })).body);
+  assert.not.ok(done);
+  const told = events as unknown as Record<string, unknown>[];
+  assert.equal(
+    told.map(({ content, tokens, stop, tokens_predicted, tokens_evaluated }) => [
+      content,
+      tokens,
+      stop,
+      tokens_predicted,
+      tokens_evaluated,
+    ]),
+    [
+      ['Hey\n', [7, 8], false, 2, 2],
+      ['you', [9], false, 3, 5],
+      ['', [], true, 3, 5],
+    ],
+  );
+  assert.equal([told.at(-1)?.stop_type, told.at(-1)?.prompt], ['limit', 'Hi']);
+  assert.not.ok('timings' in (told[0] ?? {}));
+});
+
+test('probabilities come with ids, in streams token by token', async () => {
+  const entry = (id: number, logprob: number) => ({ id, bytes: Buffer.from('x'), logprob });
+  const logprobs = { ...entry(4, -0.5), top: [entry(4, -0.5), entry(5, Number.NEGATIVE_INFINITY)] };
+  const app = testApp({
+    batches: () => [
+      [
+        { id: 4, text: 'x', logprobs },
+        { id: 2, text: '', logprobs },
+      ],
+    ],
+  });
+  const shown = { token: 'x', bytes: [120] };
+  const expected = {
+    id: 4,
+    ...shown,
+    logprob: -0.5,
+    top_logprobs: [
+      { id: 4, ...shown, logprob: -0.5 },
+      { id: 5, ...shown, logprob: -9999 },
+    ],
+  };
+  assert.equal((await complete(app, { n_probs: 2 })).json().completion_probabilities, [expected]);
+  assert.is(app.engine.jobs[0]?.topLogprobs, 2);
+  const [first] = readSse((await complete(app, { n_probs: 2, stream: true })).body).events;
+  assert.equal((first as unknown as { completion_probabilities: unknown }).completion_probabilities, [expected]);
+  assert.not.ok('completion_probabilities' in (await complete(testApp(), { n_probs: 0 })).json());
+});
+
+test('prompts come as texts, tokens, both in one list, or several of these', async () => {
+  const prompts: [unknown, unknown[]][] = [
+    ['ab', ['ab']],
+    [[97, 98], [[97, 98]]],
+    [[97, 'b', 99], [[97, 98, 99]]],
+    [{ prompt_string: 'ab' }, ['ab']],
+    [
+      ['ab', 'c'],
+      ['ab', 'c'],
+    ],
+    [
+      [[97], 'b', { prompt_string: 'c' }],
+      [[97], [98], [99]],
+    ],
+  ];
+  for (const [prompt, expected] of prompts) {
+    const app = testApp();
+    const reply = await complete(app, { prompt });
+    assert.is(reply.statusCode, 200, reply.body);
+    assert.equal(
+      app.engine.jobs.map((job) => job.prompt),
+      expected,
+    );
+    assert.is(Array.isArray(reply.json()), expected.length > 1);
+    const texts = [reply.json()].flat().map((each: { prompt: string }) => each.prompt);
+    assert.is(
+      texts.join(''),
+      expected.map((each) => (typeof each === 'string' ? each : Buffer.from(each as number[]))).join(''),
+    );
+  }
+});
+
+test('a prompt that is none is refused, and what is wrong is named', async () => {
+  const wrong: [Record<string, unknown>, string][] = [
+    [{ prompt: [] }, 'prompt'],
+    [{ prompt: 3 }, 'prompt'],
+    [{ prompt: {} }, 'prompt.prompt_string'],
+    [{ prompt: [[97], 98] }, 'prompt[1]'],
+    [{ prompt: [999] }, 'prompt'],
+    [{ prompt: ['a', [999]] }, 'prompt[1]'],
+    [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
+    [{ prompt: 'x'.repeat(5000) }, 'prompt'],
+    [{ json_schema: { type: 'object' } }, 'json_schema'],
+    [{ post_sampling_probs: true, n_probs: 2 }, 'post_sampling_probs'],
+    [{ n_probs: 21 }, 'n_probs'],
+    [{ n_predict: -2 }, 'n_predict'],
+    [{ logit_bias: [['a', true]] }, 'logit_bias[0]'],
+    [{ logit_bias: [[1.5, 1]] }, 'logit_bias[0]'],
+    [{ logit_bias: [[1]] }, 'logit_bias[0]'],
+  ];
+  for (const [body, param] of wrong) {
+    const reply = await complete(testApp(), body);
+    assert.is(reply.statusCode, 400, reply.body);
+    assert.match(reply.json().error.param, param);
+  }
+});
+
+test('samplers of all names are obeyed, and unknown fields named', async () => {
+  const app = testApp();
+  const reply = await complete(app, {
+    repeat_penalty: 1.5,
+    seed: 3,
+    grammar: 'root ::= "a"',
+    ignore_eos: true,
+    id_slot: 1,
+  });
+  assert.is(reply.headers['x-chasqui-ignored'], 'id_slot');
+  const [job] = app.engine.jobs;
+  assert.equal([job?.sampling.repeatPenalty, job?.sampling.seed, job?.ignoreEos], [1.5, 3, true]);
+  assert.is(job?.grammar?.gbnf, 'root ::= "a"');
+  const { generation_settings: settings } = reply.json();
+  assert.equal([settings.repeat_penalty, settings.seed, settings.grammar], [1.5, 3, 'root ::= "a"']);
+});
+
+test('biases are for tokens, by their numbers and by texts', async () => {
+  const app = testApp();
+  await complete(app, {
+    logit_bias: [
+      [5, -1],
+      ['ab', false],
+      ['7', 2],
+    ],
+  });
+  await complete(app, { logit_bias: { 5: -1, ab: false } });
+  const ban = -1e6;
+  assert.equal(app.engine.jobs[0]?.sampling.logitBias, { 5: -1, 97: ban, 98: ban, 7: 2 });
+  assert.equal(app.engine.jobs[1]?.sampling.logitBias, { 5: -1, 97: ban, 98: ban });
+});
+
+test('n_predict: 0 only reads the prompt', async () => {
+  const app = testApp();
+  const { content, tokens_predicted, stop_type } = (await complete(app, { n_predict: 0, return_tokens: true })).json();
+  assert.equal([content, tokens_predicted, stop_type], ['', 0, 'eos']);
+  assert.is(app.engine.jobs[0]?.maxTokens, 1);
+  assert.is(readSse((await complete(app, { n_predict: 0, stream: true })).body).events.length, 1);
+  await complete(app, { n_predict: -1 });
+  assert.is(app.engine.jobs[2]?.maxTokens, null);
+});
+
+test('only those fields are sent that are asked for', async () => {
+  const response_fields = ['content', 'generation_settings/n_predict', 'nothing', '__proto__/x'];
+  const reply = (await complete(testApp(), { n_predict: 3, response_fields })).json();
+  assert.equal(reply, { content: 'Hello!', 'generation_settings/n_predict': 3 });
+});
+
+const gap = { input_prefix: 'pre', input_suffix: 'suf' };
+
+test('a gap is filled', async () => {
+  const app = testApp();
+  const reply = (await app.send('/infill', { ...gap, prompt: 'x' })).json();
+  assert.is(reply.content, 'Hello!');
+  assert.equal(app.engine.jobs[0]?.prompt, [...Buffer.from('<pre>prex<suf>suf<mid>')]);
+  const refused = await testApp({ model: { infills: false } }).send('/infill', gap);
+  assert.equal([refused.statusCode, refused.json().error.code], [400, 'model_not_capable']);
+});
+
+test('other texts stand before it, as many of their tokens as there is room for', async () => {
+  const app = testApp();
+  const input_extra = [{ filename: 'a.h', text: 'one' }, { text: 'two' }];
+  await app.send('/infill', { ...gap, input_extra });
+  const snippet = '\n\n--- snippet ---\n\n';
+  const fill = '<pre>pre<suf>suf<mid>';
+  const textOf = (index: number) => Buffer.from(app.engine.jobs[index]?.prompt as number[]).toString();
+  assert.is(textOf(0), `${snippet}one${snippet}two${fill}`);
+  await app.send('/infill', { ...gap, n_predict: 10, input_extra: [{ text: `${'a'.repeat(5000)}b` }] });
+  assert.is(textOf(1).length, 4096 - 10 - 1);
+  assert.ok(textOf(1).endsWith(`ab${fill}`));
+  for (const wrong of [{}, { filename: 'a' }, { filename: 1, text: 'a' }]) {
+    assert.is((await app.send('/infill', { ...gap, input_extra: [wrong] })).statusCode, 400);
+  }
+});
+
+test('a model that has tokens for files gets them', async () => {
+  const app = testApp();
+  const { tokenize } = app.engine;
+  const names: Record<string, number> = { '<|file_sep|>': 1, '<|repo_name|>': 2 };
+  app.engine.tokenize = async (text, ...rest) => {
+    return text in names ? Int32Array.of(names[text] as number) : tokenize.call(app.engine, text, ...rest);
+  };
+  await app.send('/infill', { ...gap, input_extra: [{ filename: 'a.h', text: 'one' }] });
+  const text = '\x02myproject\n\x01a.h\none\x01filename\n<pre>pre<suf>suf<mid>';
+  assert.is(Buffer.from(app.engine.jobs[0]?.prompt as number[]).toString(), text);
+});
+
+test('props say how a model is served, and not where its file lies', async () => {
+  const { app } = testApp({ model: { parallel: 2 } });
+  const props = (await app.inject('/props')).json();
+  assert.equal([props.total_slots, props.model_alias, props.model_path], [2, 'fake', 'fake.gguf']);
+  assert.equal(props.modalities, { vision: false, audio: false, video: false });
+  const { n_ctx, params } = props.default_generation_settings;
+  assert.equal([n_ctx, params.temperature, params.top_k, params.n_predict], [4096, 1, 50, -1]);
+  assert.is((await app.inject('/props?model=fake')).statusCode, 200);
+  assert.is((await app.inject('/props?model=other')).json().error.code, 'model_not_found');
+});
+
+test('slots say how many are taken, and nothing of what is computed', async () => {
+  const test = testApp({ manual: true, model: { parallel: 2 } });
+  const running = complete(test, { prompt: 'a secret' });
+  while (test.engine.running.size === 0) await new Promise(setImmediate);
+  const reply = await test.app.inject('/slots');
+  assert.equal(
+    reply.json().map(({ is_processing }: { is_processing: boolean }) => is_processing),
+    [true, false],
+  );
+  assert.not.match(reply.body, 'secret');
+  test.engine.step();
+  test.engine.step();
+  await running;
+  assert.not.ok((await test.app.inject('/slots')).json()[0].is_processing);
+});
+
+test('adapters are listed by their places', async () => {
+  const adapters = [{ name: 'style', scale: 0.5 }];
+  const { app } = testApp({ model: { adapters } });
+  assert.equal((await app.inject('/lora-adapters')).json(), [{ id: 0, name: 'style', scale: 0.5 }]);
+  assert.equal((await testApp().app.inject('/lora-adapters')).json(), []);
+});
+
+test('a chat’s prompt is counted', async () => {
+  const { send } = testApp();
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const reply = await send('/v1/chat/completions/input_tokens', { model: 'fake', messages });
+  assert.equal(reply.json(), { object: 'response.input_tokens', input_tokens: '<user>Hi'.length });
+  assert.is((await send('/v1/chat/completions/input_tokens', { model: 'fake' })).json().error.param, 'messages');
+});
+
+test('texts are ranked in the form of Text Embeddings Inference, documents in llama-server’s', async () => {
+  const { send } = testApp({ model: { pooling: 'rank' } });
+  const texts = ['a', 'abc'];
+  const sigmoid = (score: number) => 1 / (1 + Math.exp(-score));
+  assert.equal((await send('/rerank', { query: 'q', texts })).json(), [
+    { index: 1, score: sigmoid(3) },
+    { index: 0, score: sigmoid(1) },
+  ]);
+  const raw = await send('/rerank', { query: 'q', texts, raw_scores: true, return_text: true, top_n: 1 });
+  assert.equal(raw.json(), [{ index: 1, score: 3, text: 'abc' }]);
+  assert.is((await send('/rerank', { query: 'q', documents: texts })).json().results[0].relevance_score, 3);
+  assert.is((await send('/rerank', { query: 'q' })).json().error.param, 'texts');
+  assert.is((await send('/rerank', { query: 'q', texts: [] })).statusCode, 400);
+});
+
+test('sound is refused in words, and never as a failure of the server', async () => {
+  const { app } = testApp();
+  for (const name of ['transcriptions', 'translations', 'speech']) {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const reply = await app.inject({ method: 'POST', url: `/v1/audio/${name}`, headers, payload: '--x--' });
+    assert.equal([reply.statusCode, reply.json().error.code], [404, 'unknown_url']);
+    assert.match(reply.json().error.message, /neither hears nor speaks/);
+  }
+});
+
+test.run();

@@ -1,0 +1,27 @@
+/** An endpoint that completes as one of OpenAI's does, and adds fields of its own. */
+import type { ChoiceBatch } from '../chat/choices.js';
+import type { ModelInfo, TokenStream } from '../engine/engine.js';
+import type { JsonSchema } from '../schemas/json-schema.js';
+import type { Operation } from './openapi/operation.js';
+
+/** Makes the chunks of a stream, as JSON. */
+export interface Chunks {
+  encode(batch: ChoiceBatch): string[];
+  assertFinished(): void;
+}
+
+/** Of one request. */
+export interface CompletionExtension {
+  /** Returns the same streams, whose tokens it sees. */
+  follow(streams: readonly TokenStream[]): TokenStream[];
+  extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
+  extendChunks(chunks: Chunks): Chunks;
+}
+
+export interface ExtendedEndpoint {
+  url: string;
+  operation: Operation;
+  /** Of the whole reply. */
+  schema: JsonSchema;
+  extension(model: ModelInfo): CompletionExtension;
+}

@@ -1,0 +1,95 @@
+/** The length of a chat's prompt, and rankings of texts, as llama-server has them. */
+import type { FastifyInstance } from 'fastify';
+import { renderBody } from '../../chat/start-completion.js';
+import { ChasquiError } from '../../errors.js';
+import { toTextRanking } from '../../llamaserver/to-text-ranking.js';
+import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import { anyOf } from '../../schemas/json-schema.js';
+import { textRankReplySchema } from '../../schemas/llamaserver-reply.js';
+import { type TextRankRequest, textRankSchema } from '../../schemas/llamaserver-request.js';
+import { rerankReplySchema } from '../../schemas/rerank.js';
+import { type InputTokens, inputTokensSchema } from '../../schemas/response-object.js';
+import { toRanking } from '../../text/to-ranking.js';
+import { bodyRoute } from '../body-route.js';
+import type { AppContext } from '../context.js';
+import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../openapi/failures.js';
+import type { Operation } from '../openapi/operation.js';
+import { readFields } from '../read-fields.js';
+import { withModel } from '../with-model.js';
+
+export function nativeTextRoutes(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
+  const count = withModel<ChatCompletionRequest>(context, async ({ body }, _reply, { engine, signal }) => {
+    const rendered = await renderBody(engine, body, { hosts: options.imageHosts, signal });
+    const input_tokens = await engine.countTokens(rendered, { signal });
+    return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
+  });
+  const settings = {
+    schema: { body: chatCompletionSchema(profile.parameters) },
+    config: { operation: countOperation },
+    preValidation: readFields(profile, options.strict),
+    bodyLimit: options.bodyLimit,
+  };
+  app.post<{ Body: ChatCompletionRequest }>('/v1/chat/completions/input_tokens', settings, count);
+
+  const rank = withModel<TextRankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
+    const { query, texts, documents = texts, top_n } = body;
+    if (documents === undefined) throw noTexts();
+    const ranking = await renamingTexts(texts !== undefined, () =>
+      toRanking(engine, { query, documents, ...(top_n !== undefined && { top_n }) }, signal),
+    );
+    record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
+    return texts === undefined ? ranking : toTextRanking(ranking, body);
+  });
+  app.post<{ Body: TextRankRequest }>('/rerank', bodyRoute(context, textRankSchema, rankOperation), rank);
+}
+
+function noTexts(): ChasquiError {
+  return new ChasquiError('missing_required_parameter', 'Missing required parameter: `texts`.', 'texts');
+}
+
+/** The engine names what is too long as `documents[0]`. */
+async function renamingTexts<Result>(named: boolean, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!named || !(error instanceof ChasquiError) || !error.param?.startsWith('documents')) throw error;
+    const rename = (text: string): string => text.replaceAll('documents[', 'texts[');
+    throw error.retold(rename(error.message), rename(error.param));
+  }
+}
+
+const countOperation: Operation = {
+  id: 'countChatTokens',
+  tag: 'llama-server',
+  summary: 'How many tokens the prompt of such a request has, as in llama-server.',
+  requestName: 'ChatCompletionRequest',
+  errors: CONVERSATION_ERRORS,
+  reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
+  examples: (model) => ({
+    count: {
+      summary: 'A short prompt',
+      request: { model, messages: [{ role: 'user', content: 'Count from 3 to 6' }] },
+      reply: { object: 'response.input_tokens', input_tokens: 20 },
+    },
+  }),
+};
+
+const rankOperation: Operation = {
+  id: 'rankTexts',
+  tag: 'llama-server',
+  summary: 'Texts in the order of how relevant they are to a query, as in Text Embeddings Inference.',
+  description: 'With `documents` in place of `texts`, the reply is that of `/v1/rerank`, as in llama-server.',
+  errors: MODEL_ERRORS,
+  reply: { json: { name: 'TextRanking', schema: anyOf(textRankReplySchema, rerankReplySchema) } },
+  examples: (model) => ({
+    two: {
+      summary: 'Two texts',
+      request: { model, query: 'Where do llamas live?', texts: ['Bread is baked.', 'Llamas live in the Andes.'] },
+      reply: [
+        { index: 1, score: 0.99 },
+        { index: 0, score: 0.01 },
+      ],
+    },
+  }),
+};

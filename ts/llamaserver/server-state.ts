@@ -1,0 +1,42 @@
+/** What llama-server tells of a model that it serves. */
+import { basename } from 'node:path';
+import type { EngineStats, ModelInfo } from '../engine/engine.js';
+import { completeJob } from '../engine/job.js';
+import { quantisationOf } from '../models/model-words.js';
+import type { Profile } from '../profiles/profile.js';
+import type { AdapterList, Props, Slots } from '../schemas/llamaserver-reply.js';
+import { VERSION } from '../version.js';
+import { toGenerationSettings } from './generation-settings.js';
+
+export function toProps(model: ModelInfo, { sampling }: Pick<Profile, 'sampling'>): Props {
+  return {
+    default_generation_settings: {
+      n_ctx: model.contextLength,
+      params: toGenerationSettings(completeJob({ prompt: '' }, sampling), { stream: false }),
+    },
+    total_slots: model.parallel,
+    model_alias: model.id,
+    model_path: basename(model.path),
+    model_ftype: quantisationOf(model),
+    modalities: { vision: model.vision, audio: false, video: false },
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    build_info: `chasqui-${VERSION}`,
+    is_sleeping: false,
+  };
+}
+
+/** A sequence has no place of its own, so that only how many are taken means something. */
+export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineStats): Slots {
+  return Array.from({ length: parallel }, (_, id) => ({
+    id,
+    n_ctx: contextLength,
+    speculative: stats.draftedTokens > 0,
+    is_processing: id < stats.active,
+  }));
+}
+
+export function toAdapterList({ adapters = [] }: ModelInfo): AdapterList {
+  return adapters.map(({ name, scale }, id) => ({ id, name, scale }));
+}

@@ -1,0 +1,58 @@
+/** What a request of llama-server's says about how to complete → the body of a completion of texts. */
+import type { Engine, OnBehalf } from '../engine/engine.js';
+import { ChasquiError } from '../errors.js';
+import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
+import type { CompletionRequest } from '../schemas/completion.js';
+import type { NativeSettings } from '../schemas/llamaserver-request.js';
+import { toLogitBias } from './to-logit-bias.js';
+
+/** Beside the fields of that body, it may have a grammar. */
+type TextRequest = CompletionRequest & Pick<ChatCompletionRequest, 'grammar'>;
+
+export async function toCompletionRequest(
+  engine: Engine,
+  settings: NativeSettings,
+  prompt: string[] | number[][],
+  on: OnBehalf,
+): Promise<TextRequest> {
+  refuseUnsupported(settings);
+  const {
+    n_predict: limit = settings.max_tokens,
+    max_tokens: _limit,
+    n_probs: alternatives,
+    logit_bias: biases,
+    grammar,
+    return_tokens: _tokens,
+    response_fields: _fields,
+    post_sampling_probs: _probs,
+    json_schema: _schema,
+    ...shared
+  } = settings;
+  return {
+    ...shared,
+    model: engine.model.id,
+    prompt: prompt.length === 1 && typeof prompt[0] === 'object' ? prompt[0] : prompt,
+    ...(limit !== undefined && limit >= 0 && { max_tokens: Math.max(limit, 1) }),
+    ...(alternatives && { logprobs: alternatives }),
+    ...(grammar && { grammar }),
+    ...(biases && { logit_bias: await toLogitBias(engine, biases, on) }),
+  };
+}
+
+/** Whether the prompt is only to be read: one token is computed then, and not shown. */
+export function onlyReads({ n_predict: limit, max_tokens: other }: NativeSettings): boolean {
+  return (limit ?? other) === 0;
+}
+
+function refuseUnsupported({ post_sampling_probs: probs, json_schema: schema }: NativeSettings): void {
+  if (probs) {
+    throw unsupported('post_sampling_probs', 'probabilities are known before sampling only: leave it out');
+  }
+  if (schema !== undefined) {
+    throw unsupported('json_schema', 'send a `grammar`, or the schema as `response_format` to `/v1/chat/completions`');
+  }
+}
+
+function unsupported(param: string, why: string): ChasquiError {
+  return new ChasquiError('unsupported_parameter', `\`${param}\` is not supported here: ${why}.`, param);
+}

@@ -1,0 +1,116 @@
+/** The replies of llama-server's own endpoints. */
+import { timings } from './chat-response.js';
+import {
+  anyOf,
+  arrayOf,
+  boolean,
+  exactly,
+  integer,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+  typed,
+} from './json-schema.js';
+
+const tokenFields = { id: integer, token: string, bytes: arrayOf(integer), logprob: number };
+
+const probabilities = arrayOf(objectOf({ ...tokenFields, top_logprobs: arrayOf(objectOf(tokenFields)) }));
+
+/** What the engine was told, under llama.cpp's names. */
+const settings = typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });
+
+const nativeTimings = typed<object>({
+  ...timings,
+  properties: {
+    ...timings.properties,
+    prompt_per_token_ms: orNull(number),
+    predicted_per_token_ms: orNull(number),
+  },
+});
+
+/** Of each event of a stream, and of a reply that is sent whole. */
+const piece = {
+  index: integer,
+  content: string,
+  tokens: arrayOf(integer),
+  /** Always -1: a sequence has no place that a later request could ask for. */
+  id_slot: integer,
+  tokens_predicted: integer,
+  tokens_evaluated: integer,
+  completion_probabilities: probabilities,
+};
+
+const ending = {
+  model: string,
+  generation_settings: settings,
+  prompt: string,
+  has_new_line: boolean,
+  /** Prompts are never shortened: one that does not fit is refused. */
+  truncated: exactly(false),
+  stop_type: oneOf('eos', 'limit', 'word'),
+  stopping_word: string,
+  /** The prompt's tokens that were found in the cache. */
+  tokens_cached: integer,
+  timings: nativeTimings,
+};
+
+export const nativePieceSchema = objectOf(
+  {
+    index: integer,
+    content: string,
+    tokens: arrayOf(integer),
+    stop: boolean,
+    id_slot: integer,
+    tokens_predicted: integer,
+    tokens_evaluated: integer,
+  },
+  { completion_probabilities: probabilities, ...ending },
+);
+
+/** With `response_fields`, any choice of these fields, and paths of fields within them. */
+const chosen = typed<Record<string, unknown>>({
+  type: 'object',
+  properties: { ...piece, stop: boolean, ...ending },
+  additionalProperties: true,
+});
+
+/** Several prompts or choices have a list of replies. */
+export const nativeReplySchema = anyOf(chosen, arrayOf(chosen));
+
+export const propsSchema = objectOf({
+  /** What holds where a request does not say. */
+  default_generation_settings: objectOf({ n_ctx: integer, params: settings }),
+  total_slots: integer,
+  model_alias: string,
+  /** The name of the file, without its folder. */
+  model_path: string,
+  model_ftype: string,
+  modalities: objectOf({ vision: boolean, audio: boolean, video: boolean }),
+  endpoint_slots: boolean,
+  endpoint_props: boolean,
+  endpoint_metrics: boolean,
+  build_info: string,
+  is_sleeping: boolean,
+});
+
+/** As many of them are marked as sequences are being computed. What is computed there is not shown. */
+export const slotsSchema = arrayOf(
+  objectOf({ id: integer, n_ctx: integer, speculative: boolean, is_processing: boolean }),
+);
+
+/** `scale` is what holds where a request names the adapter without one. */
+export const adapterListSchema = arrayOf(objectOf({ id: integer, name: string, scale: number }));
+
+/** In their order, the most relevant first. */
+export const textRankReplySchema = arrayOf(objectOf({ index: integer, score: number }, { text: string }));
+
+export type NativePiece = Static<typeof nativePieceSchema>;
+export type NativeEnding = { [Name in keyof typeof ending]: Static<(typeof ending)[Name]> };
+export type TokenProbability = Static<typeof probabilities>[number];
+export type Props = Static<typeof propsSchema>;
+export type Slots = Static<typeof slotsSchema>;
+export type AdapterList = Static<typeof adapterListSchema>;
+export type TextRankReply = Static<typeof textRankReplySchema>;

@@ -7,6 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCli } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { writeHollowDecoder } from '../support/random-model.js';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-start-'));
 const test = suite('cli: errors at start');
@@ -46,16 +47,20 @@ test('a folder, and a file that is not there: which models there are', async () 
 });
 
 test('no memory: which context would fit', async () => {
-  const args = ['--model', demoModelPath, '--ctx-size', '2000000000', '--parallel', '256'];
+  const shape = { width: 1024, hidden: 2048, layers: 24 };
+  const file = writeHollowDecoder(path.join(folder, 'large.gguf'), shape);
+  const args = ['--model', file, '--ctx-size', '32768', '--parallel', '256'];
   const { code, stderr } = await runCli(['serve', '--port', '0', ...args]);
   assert.is(code, 1);
-  const found =
-    /With 256 × 2000000000 tokens of context it takes (\d+) TB, and [\d.]+ GB are free\. --ctx-size (\d+) fits/.exec(
-      stderr,
-    );
-  assert.ok(found, stderr);
-  const started = await runCli(['serve', '--port', '0', '--model', demoModelPath, '--ctx-size', found[2] ?? '']);
-  assert.not.match(started.stderr, /takes/);
+  const says =
+    /With 256 × 32768 tokens of context it takes (\d+) GB, and ([\d.]+) GB are free\. --ctx-size (\d+) fits\.$/m;
+  const [, needed, free, fitting] = (says.exec(stderr) ?? []).map(Number);
+  assert.ok(needed && free && fitting, stderr);
+  // Keys and values of two bytes a number.
+  const cellBytes = 2 * 2 * shape.width * shape.layers;
+  assert.ok(needed * 1e9 > 32768 * 256 * cellBytes);
+  assert.ok(fitting * 256 * cellBytes < free * 1e9);
+  assert.is(fitting % 256, 0);
 });
 
 test.run();

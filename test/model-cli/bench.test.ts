@@ -1,10 +1,10 @@
 // `chasqui bench` with the demo model.
-import fs from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { JsonTest } from '../../ts/cli/bench/report.js';
 import { runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { isAlive, untilEngineOf } from '../support/engine-process.js';
 import { until } from '../support/until.js';
 
 const test = suite('model-cli: bench');
@@ -84,23 +84,13 @@ test('Ctrl-C ends it, with what was measured until then', async () => {
 });
 
 test('Ctrl-C while it computes ends the engine as well', async () => {
-  const args = ['bench', '--streams', '4', '-d', '0', '-p', '64', '-n', '100000', '-r', '1', '--json'];
+  const args = ['bench', '--streams', '4', '-d', '0', '-p', '64', '-n', '1000', '-r', '1000', '--json'];
   const child = startChild('ts/cli.ts', args);
-  await until(() => engineOf(child.process.pid) !== undefined, 'it has an engine', 60_000);
-  const engine = engineOf(child.process.pid) as number;
+  const engine = await untilEngineOf(child.process.pid as number);
   child.process.kill('SIGINT');
   assert.equal(await child.exited, { code: 130, signal: null }, child.output.stderr);
-  await until(() => !fs.existsSync(`/proc/${engine}`), 'its engine has ended', 10_000);
+  await until(() => !isAlive(engine), 'its engine has ended', 10_000);
 });
-
-function engineOf(pid: number | undefined): number | undefined {
-  try {
-    const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
-    return children.map(Number).find((each) => /child.main/.test(fs.readFileSync(`/proc/${each}/cmdline`, 'utf8')));
-  } catch {
-    return undefined;
-  }
-}
 
 const REFUSED: [args: string[], says: RegExp][] = [
   [['--streams', '0'], /--streams.*whole numbers from 1 to 256/],

@@ -70,8 +70,7 @@ export async function measureRow(
   const first = decodeMs || (await timed(() => run(1, newTokens + 1)));
   const decode = await repeat(streams * newTokens, runsIn(patience, first), async () => {
     // The step that computes the prompt gives the first token, as it does in llama-bench.
-    const times = await run(1, newTokens + 1);
-    return Math.max(...times.map((each) => each.lastTokenMs)) - Math.min(...times.map((each) => each.firstTokenMs));
+    return decodeTime(await run(1, newTokens + 1));
   });
   pace.newTokensPerMs = decode.mean / 1000;
   return { ...measured, decode };
@@ -105,13 +104,20 @@ async function warmUp(
   return { ms: 0, problem: `${found} of ${depth} tokens could be kept: this model does not go back in its context` };
 }
 
+/** From the first token of all to the last, and no less than any stream took for its own. */
+function decodeTime(times: readonly StreamTimes[]): number {
+  const first = Math.min(...times.map(({ firstTokenMs }) => firstTokenMs));
+  const last = Math.max(...times.map(({ lastTokenMs }) => lastTokenMs));
+  return Math.max(last - first, ...times.map(({ decodeMs }) => decodeMs));
+}
+
 function lastFirstToken(times: readonly StreamTimes[]): number {
   return Math.max(...times.map(({ firstTokenMs }) => firstTokenMs));
 }
 
 /** 0 where no earlier row tells. */
 function expected(tokens: number, tokensPerMs: number | undefined): number {
-  return tokensPerMs === undefined ? 0 : tokens / tokensPerMs;
+  return tokensPerMs ? tokens / tokensPerMs : 0;
 }
 
 function runsIn({ repetitions, maxTimeMs }: Patience, eachMs: number): number {

@@ -6,6 +6,8 @@ import { completeJob } from '../../engine/job.js';
 export interface StreamTimes {
   firstTokenMs: number;
   lastTokenMs: number;
+  /** From the first token to the last, as the engine itself timed it: several may arrive together. */
+  decodeMs: number;
   /** Of the prompt's tokens, how many did not have to be computed. */
   cachedTokens: number;
 }
@@ -28,12 +30,14 @@ async function runStream(
   maxTokens: number,
   { start, signal }: { start: number; signal: AbortSignal },
 ): Promise<StreamTimes> {
-  const times: StreamTimes = { firstTokenMs: 0, lastTokenMs: 0, cachedTokens: 0 };
+  const times: StreamTimes = { firstTokenMs: 0, lastTokenMs: 0, decodeMs: 0, cachedTokens: 0 };
   const job = completeJob({ prompt, maxTokens, ignoreEos: true, temperature: 0 });
   await engine.submit(job, { signal }).forEachBatch((tokens) => {
     times.lastTokenMs = performance.now() - start;
     times.firstTokenMs ||= times.lastTokenMs;
-    times.cachedTokens = tokens.at(-1)?.finish?.cachedTokens ?? 0;
+    const finish = tokens.at(-1)?.finish;
+    times.cachedTokens = finish?.cachedTokens ?? 0;
+    times.decodeMs = finish?.timings.predictedMs ?? 0;
   });
   return times;
 }

@@ -148,7 +148,7 @@ const wrong: [object, string, string][] = [
   [{ thinking: { type: 'sometimes' } }, 'thinking.type', 'invalid_value'],
   [{ tool_choice: { type: 'tool' } }, 'tool_choice.name', 'missing_required_parameter'],
   [{ tool_choice: 'auto' }, 'tool_choice', 'invalid_type'],
-  [{ stop_sequences: [''] }, 'stop_sequences[0]', 'invalid_value'],
+  [{ stop_sequences: ['x'.repeat(1001)] }, 'stop_sequences[0]', 'invalid_value'],
   [{ temperature: '1' }, 'temperature', 'invalid_type'],
   [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema', 'missing_required_parameter'],
 ];
@@ -225,9 +225,9 @@ test('a strict server refuses tools that it cannot run', async () => {
 });
 
 test('a prompt that is too long is told in Anthropic’s words, whole and streamed', async () => {
-  const message =
-    'The prompt has at least 5034 tokens, but the context holds 4096 for prompt and completion together. Shorten it.';
-  const { ask } = messages({ failAt: 0, failWith: new ChasquiError('context_length_exceeded', message) });
+  const failWith = new ChasquiError('context_length_exceeded', 'The prompt does not fit.');
+  Object.assign(failWith, { promptTokens: 5034, contextLength: 4096 });
+  const { ask } = messages({ failAt: 0, failWith });
   for (const stream of [false, true]) {
     const reply = await ask({ stream });
     const { error } = reply.json();

@@ -2,7 +2,7 @@ export interface AgentPackage {
   name: string;
   version: string;
 }
-export const AGENTS: Readonly<Record<'codex' | 'opencode', AgentPackage>>;
+export const AGENTS: Readonly<Record<'codex' | 'claudeCode' | 'opencode', AgentPackage>>;
 export const UNSHARE: readonly string[];
 export function agentsFolder(): string;
 export function folderOf(agent: AgentPackage): string;

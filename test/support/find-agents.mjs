@@ -9,6 +9,7 @@ import process from 'node:process';
 /** Their packages, at versions that were tried, and the program in each. */
 export const AGENTS = {
   codex: { name: '@openai/codex', version: '0.169.0' },
+  claudeCode: { name: '@anthropic-ai/claude-code-linux-x64', version: '2.1.330' },
   opencode: { name: 'opencode-ai', version: '1.18.33' },
 };
 

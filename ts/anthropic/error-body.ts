@@ -10,16 +10,13 @@ export function toAnthropicError({ error }: ErrorBody): AnthropicErrorBody {
   return { type: 'error', error: { ...error, message: toAnthropicMessage(error), type: toAnthropicType(error) } };
 }
 
-const TOO_LONG =
-  /^The prompt has (?:at least )?(\d+) tokens, but the context holds (\d+) for prompt and completion together/;
-
 /**
  * Clients look for these words of Anthropic's, and some for nothing beside them, to know that they have to shorten their
  * conversation. A prompt has to leave room for one token.
  */
-function toAnthropicMessage({ code, message }: ErrorBody['error']): string {
-  const [, tokens, context] = (code === 'context_length_exceeded' && TOO_LONG.exec(message)) || [];
-  return tokens ? `prompt is too long: ${tokens} tokens > ${Number(context) - 1} maximum` : message;
+function toAnthropicMessage({ message, n_prompt_tokens: tokens, n_ctx: context }: ErrorBody['error']): string {
+  if (tokens === undefined || context === undefined) return message;
+  return `prompt is too long: ${tokens} tokens > ${context - 1} maximum`;
 }
 
 function toAnthropicType({ type, code }: ErrorBody['error']): string {

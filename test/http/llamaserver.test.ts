@@ -46,6 +46,7 @@ test('a reply has llama-server’s fields', async () => {
   const { seed, temperature, top_k, repeat_last_n, n_predict, max_tokens } = settings;
   assert.equal([seed, temperature, top_k, repeat_last_n, n_predict, max_tokens], [4294967295, 0, 50, 64, 3, 3]);
   assert.equal((await complete(app)).json().tokens, []);
+  assert.is((await complete(testApp())).json().has_new_line, false);
 });
 
 test('it says what ended it', async () => {
@@ -148,8 +149,10 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
     [{ prompt: 3 }, 'prompt'],
     [{ prompt: {} }, 'prompt.prompt_string'],
     [{ prompt: [[97], 98] }, 'prompt[1]'],
-    [{ prompt: [999] }, 'prompt'],
-    [{ prompt: ['a', [999]] }, 'prompt[1]'],
+    [{ prompt: [999] }, 'prompt[0]'],
+    [{ prompt: ['a', [999]] }, 'prompt[1][0]'],
+    [{ prompt: Array(129).fill('a') }, 'prompt'],
+    [{ prompt: [1, ...Array(1025).fill('a')] }, 'prompt'],
     [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
     [{ prompt: 'x'.repeat(5000) }, 'prompt'],
     [{ json_schema: { type: 'object' } }, 'json_schema'],
@@ -163,7 +166,7 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
   for (const [body, param] of wrong) {
     const reply = await complete(testApp(), body);
     assert.is(reply.statusCode, 400, reply.body);
-    assert.match(reply.json().error.param, param);
+    assert.is(reply.json().error.param, param);
   }
 });
 
@@ -234,7 +237,7 @@ test('other texts stand before it, as many of their tokens as there is room for'
   const fill = '<pre>pre<suf>suf<mid>';
   const textOf = (index: number) => Buffer.from(app.engine.jobs[index]?.prompt as number[]).toString();
   assert.is(textOf(0), `${snippet}one${snippet}two${fill}`);
-  await app.send('/infill', { ...gap, n_predict: 10, input_extra: [{ text: `${'a'.repeat(5000)}b` }] });
+  await app.send('/infill', { ...gap, n_predict: 10, input_extra: [{ text: `${'a'.repeat(500_000)}b` }] });
   assert.is(textOf(1).length, 4096 - 10 - 1);
   assert.ok(textOf(1).endsWith(`ab${fill}`));
   for (const wrong of [{}, { filename: 'a' }, { filename: 1, text: 'a' }]) {

@@ -167,6 +167,7 @@ function slowPool(engine: Engine) {
 const STREAMS: [url: string, body: object][] = [
   [CHAT_PATH, { model: 'fake', stream: true, ...MESSAGES }],
   ['/v1/completions', { model: 'fake', stream: true, prompt: 'Hi' }],
+  ['/completion', { stream: true, prompt: 'Hi' }],
   ['/v1/responses', { model: 'fake', stream: true, input: 'Hi' }],
   ['/v1/messages', { model: 'fake', stream: true, max_tokens: 5, ...MESSAGES }],
 ];
@@ -203,6 +204,28 @@ for (const [url, payload] of STREAMS) {
     assert.match(body, /"code":"engine_failed"/);
   });
 }
+
+test('streams of lines, which have no comments, are kept alive by spaces meanwhile', async () => {
+  const bodies = [{ model: 'fake', ...MESSAGES }, { model: 'fake' }];
+  for (const payload of bodies) {
+    for (const fails of [false, true]) {
+      const slow = slowPool(new FakeEngine());
+      const app = buildApp(slow.pool, runtime, { keepAliveMs: 10 });
+      const streamed = app.inject({ method: 'POST', url: '/api/chat', payload });
+      await until(() => slow.asked, 'the model is asked for');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (fails) slow.refuse(new ChasquiError('engine_failed', 'The model `fake` could not be loaded.'));
+      else slow.admit();
+      const { statusCode, headers, body } = await streamed;
+      assert.equal([statusCode, headers['content-type']], [200, 'application/x-ndjson']);
+      assert.match(body, /^ +\{/);
+      const lines = body.trimEnd().split('\n');
+      const last = JSON.parse(lines.at(-1) ?? '');
+      if (fails) assert.equal([last, lines.length], [{ error: 'The model `fake` could not be loaded.' }, 1]);
+      else assert.is(last.done, true);
+    }
+  }
+});
 
 test('what goes wrong after the comments is an event too; without a stream there are no comments', async () => {
   const engine = new FakeEngine({ failAt: 0, failWith: new ChasquiError('queue_full', 'Too many wait.') });

@@ -41,14 +41,14 @@ async function extraTokens(engine: Engine, extra: readonly ExtraText[], on: OnBe
     findToken(engine, REPOSITORIES, on),
     findToken(engine, SEPARATORS, on),
   ]);
-  const tokens: number[] = [];
-  if (repository !== null) tokens.push(repository, ...(await plain(REPOSITORY_NAME)));
+  const parts: number[][] = [];
+  if (repository !== null) parts.push([repository], await plain(REPOSITORY_NAME));
   for (const { filename = 'tmp', text } of extra) {
     const head = separator === null ? await plain(SNIPPET) : [separator, ...(await plain(`${filename}\n`))];
-    tokens.push(...head, ...(await plain(text)));
+    parts.push(head, await plain(text));
   }
-  if (separator !== null) tokens.push(separator, ...(await plain(FILE_NAME)));
-  return tokens;
+  if (separator !== null) parts.push([separator], await plain(FILE_NAME));
+  return parts.flat();
 }
 
 /** The token that has one of these names; `null` if the model has none of them. */

@@ -2,7 +2,11 @@
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine, OnBehalf, TextInput } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
+import { MAX_CHOICES } from '../schemas/chat-completion.js';
 import type { NativeCompletionRequest, PromptObject, PromptPart } from '../schemas/llamaserver-request.js';
+
+/** Each is tokenized by itself. */
+const MAX_TEXTS = 1024;
 
 type Item = PromptPart | PromptObject | PromptPart[];
 
@@ -12,8 +16,11 @@ export async function toPrompts(
   field: NativeCompletionRequest['prompt'],
   on: OnBehalf,
 ): Promise<string[] | number[][]> {
+  const items = split(field);
+  if (items.length > MAX_CHOICES) throw tooMany('prompt', `${MAX_CHOICES} prompts`);
+  const isList = items === field;
   const prompts = await Promise.all(
-    split(field).map((item, index) => toPrompt(engine, item, nameOf(field, index), on)),
+    items.map((item, index) => toPrompt(engine, item, isList ? `prompt[${index}]` : 'prompt', on)),
   );
   if (prompts.every((prompt) => typeof prompt === 'string')) return prompts as string[];
   return Promise.all(
@@ -32,10 +39,6 @@ function isPart(item: Item): item is PromptPart {
   return typeof item === 'number' || typeof item === 'string';
 }
 
-function nameOf(field: NativeCompletionRequest['prompt'], index: number): string {
-  return Array.isArray(field) && split(field) === field ? `prompt[${index}]` : 'prompt';
-}
-
 async function toPrompt(engine: Engine, item: Item, name: string, on: OnBehalf): Promise<TextInput> {
   if (typeof item === 'string') return item;
   if (typeof item === 'number') {
@@ -47,10 +50,17 @@ async function toPrompt(engine: Engine, item: Item, name: string, on: OnBehalf):
   }
   const tokens = item.filter((part): part is number => typeof part === 'number');
   checkTokens(tokens, name, engine.model.vocabularySize);
-  const parts = item.map(async (part, at) =>
-    typeof part === 'number' ? [part] : tokenize(engine, part, at === 0, on),
-  );
-  return (await Promise.all(parts)).flat();
+  if (tokens.length === item.length) return tokens;
+  if (item.length - tokens.length > MAX_TEXTS) throw tooMany(name, `${MAX_TEXTS} texts among its tokens`);
+  const parts: number[][] = [];
+  for (const [at, part] of item.entries()) {
+    parts.push(typeof part === 'number' ? [part] : await tokenize(engine, part, at === 0, on));
+  }
+  return parts.flat();
+}
+
+function tooMany(name: string, limit: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${name}\` must have at most ${limit}.`, name);
 }
 
 /** A message of a chat may show images; a text cannot, because what stands for them in it is a secret of the model. */

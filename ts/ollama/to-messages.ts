@@ -82,25 +82,34 @@ function toAssistantMessage({ content, thinking, tool_calls: sent }: AssistantMe
 
 /** Calls have ids in templates and often none in Ollama's messages, where results follow them by name or in order. */
 class OpenCalls {
-  #open: { id: string; name: string }[] = [];
+  /** The name of each, by its id, in order. */
+  readonly #names = new Map<string, string>();
+  readonly #ids = new Map<string, Set<string>>();
   #count = 0;
 
   open(name: string, given: string | null | undefined): string {
     this.#count += 1;
     const id = given || `call_${this.#count}`;
-    this.#open.push({ id, name });
+    this.#names.set(id, name);
+    this.#ids.set(name, (this.#ids.get(name) ?? new Set()).add(id));
     return id;
   }
 
   /** The call that a message is the result of; null if there is none. */
   idFor({ tool_call_id: given, tool_name: toolName, name = toolName }: ToolMessage): string | null {
-    const at = given
-      ? this.#open.findIndex(({ id }) => id === given)
-      : Math.max(
-          this.#open.findIndex((call) => call.name === name),
-          0,
-        );
-    const [call] = at < 0 ? [] : this.#open.splice(at, 1);
-    return call?.id ?? given ?? null;
+    const id = given || first(this.#ids.get(name ?? '')) || first(this.#names.keys()) || null;
+    if (id !== null) this.#close(id);
+    return id;
   }
+
+  #close(id: string): void {
+    const name = this.#names.get(id);
+    if (name !== undefined) this.#ids.get(name)?.delete(id);
+    this.#names.delete(id);
+  }
+}
+
+function first(ids: Iterable<string> = []): string | undefined {
+  const [id] = ids;
+  return id;
 }

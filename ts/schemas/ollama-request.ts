@@ -10,6 +10,7 @@ import {
   temperature,
   topP,
 } from './chat-completion.js';
+import { MAX_EMBEDDING_INPUTS } from './embeddings.js';
 import {
   anything,
   arrayOf,
@@ -164,7 +165,7 @@ const embedding = {
 export const ollamaEmbedSchema = objectOf(
   {
     model,
-    input: field('One text or several.', orString(arrayOf(string))),
+    input: field('One text or several.', orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS }))),
   },
   {
     truncate: field('Whether a text that is too long is shortened; if not, it is refused.', boolean, { default: true }),

@@ -19,6 +19,7 @@ import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
 import { measure } from './apps/measure.js';
+import { removeOldWeights } from './apps/old-weights.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
@@ -128,9 +129,11 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
   const store = new AppStore(database);
   const secrets = new SecretStore(database, places.cloud);
   const hub = new HubWeights(settings.hub, places.downloads);
+  const models = settings.modelsFolder ?? places.models;
   const supervisor = new Supervisor({
     store,
-    weights: new WeightStore(settings.modelsFolder ?? places.models, demoModel, hub),
+    weights: new WeightStore(models, demoModel, hub),
+    makeRoom: () => removeOldWeights(store, { models, uploads: places.uploads }),
     secrets: (org, names) => secrets.read(org, names),
     command,
     runFolder: places.run,

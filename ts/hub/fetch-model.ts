@@ -20,8 +20,7 @@ export interface FetchModelOptions {
  * @throws {ChasquiError} `model_fetch_failed`; or the signal's reason.
  */
 export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
-  const name = fileName(url);
-  const file = path.join(folder, createHash('sha256').update(url).digest('hex').slice(0, 16), name);
+  const file = fetchedFileOf(url, folder);
   if (fs.existsSync(file)) return file;
   const part = `${file}.${randomUUID()}.part`;
   try {
@@ -35,6 +34,11 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
   } finally {
     if (fs.existsSync(part)) fs.rmSync(part);
   }
+}
+
+/** Where the file lies once it has been fetched. @throws {ChasquiError} `model_fetch_failed` for what names no model */
+export function fetchedFileOf(url: string, folder: string): string {
+  return path.join(folder, createHash('sha256').update(url).digest('hex').slice(0, 16), fileName(url));
 }
 
 function fileName(url: string): string {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../../errors.js';
+import { isFullDisk } from '../apps/old-weights.js';
 
 export class ModelUploads {
   constructor(private readonly folder: string) {}
@@ -34,6 +35,9 @@ export class ModelUploads {
       }
       fs.renameSync(part, file);
       return file;
+    } catch (error) {
+      if (!isFullDisk(error)) throw error;
+      throw new ChasquiError('no_space', 'The disk of the cloud is full: the model could not be received.');
     } finally {
       fs.rmSync(part, { force: true });
     }

@@ -32,7 +32,9 @@ export class HubWeights {
     try {
       const { path, error } = await downloads.ended(job.id);
       if (path !== null) return path;
-      throw new ChasquiError('model_fetch_failed', error?.message ?? `The download of ${name} was stopped.`);
+      throw new ChasquiError('model_fetch_failed', error?.message ?? `The download of ${name} was stopped.`, null, {
+        cause: error,
+      });
     } finally {
       stop();
     }

@@ -10,10 +10,11 @@ import { type Manifest, toManifest } from '../script/manifest.js';
 import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
 import { gib } from './decide.js';
 import type { LiveApp, Rollout, Startable } from './live-app.js';
+import { isFullDisk } from './old-weights.js';
 import type { SupervisorParts } from './supervisor-parts.js';
 import type { FileMarks, Weights } from './weights.js';
 
-type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'onEvent'>;
+type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' | 'onEvent'>;
 
 /** So many crashes of a new revision, within the time that crashes are remembered, and the app goes back. */
 const MAX_CRASHES = 3;
@@ -181,8 +182,15 @@ export class Rollouts {
     const marks = JSON.parse(row?.files ?? '{}') as FileMarks;
     const isToken = manifest.secrets.includes(HUB_TOKEN);
     const token = (isToken ? this.parts.secrets(app.org, [HUB_TOKEN])[HUB_TOKEN] : undefined) ?? null;
-    const weights = await this.parts.weights.fetch(manifest, marks, token, (what, fraction) => {
-      onProgress(`${what} ${Math.floor(fraction * 100)} %`);
+    const fetch = () =>
+      this.parts.weights.fetch(manifest, marks, token, (what, fraction) => {
+        onProgress(`${what} ${Math.floor(fraction * 100)} %`);
+      });
+    const weights = await fetch().catch((error: unknown) => {
+      const freed = isFullDisk(error) ? this.parts.makeRoom() : 0;
+      if (freed === 0) throw error;
+      this.parts.onEvent?.(`the disk was full: weights of earlier revisions were removed, ${gib(freed)}`);
+      return fetch();
     });
     const bytes = manifest.memoryBytes ?? estimateOf(weights, manifest);
     if (bytes > totalmem()) {

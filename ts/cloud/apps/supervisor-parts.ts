@@ -8,6 +8,8 @@ export interface SupervisorParts {
   readonly weights: WeightStore;
   /** The values of an organisation's secrets that have these names. */
   secrets(org: string, names: readonly string[]): Readonly<Record<string, string>>;
+  /** Called when the disk is full. Returns how many bytes it made free. */
+  makeRoom(): number;
   readonly command: RunnerCommand;
   /** Where runners have their sockets; short, because the paths of sockets are. */
   readonly runFolder: string;

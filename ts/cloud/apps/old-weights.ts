@@ -1,0 +1,73 @@
+/**
+ * Weights that only revisions have which nobody is likely to go back to: what is removed when the disk is full. Files of a
+ * hub are in a folder that other programs share, and stay.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { fetchedFileOf } from '../../hub/fetch-model.js';
+import { toManifest } from '../script/manifest.js';
+import type { AppStore, RevisionRow } from './app-store.js';
+
+/** So many revisions of each app keep their weights. */
+const KEPT_REVISIONS = 3;
+/** A model that was sent is deployed a moment later. */
+const SENT_MS = 3_600_000;
+
+export interface WeightFolders {
+  /** What the cloud fetched by itself. */
+  readonly models: string;
+  /** What was sent by those who deploy from elsewhere. */
+  readonly uploads: string;
+}
+
+/** Returns how many bytes that made free. */
+export function removeOldWeights(store: AppStore, folders: WeightFolders): number {
+  const kept = new Set<string>();
+  const old = new Set(sentLongAgo(folders.uploads));
+  for (const app of store.apps()) {
+    const revisions = store.revisions(app.id);
+    revisions.forEach((row, index) => {
+      const isKept = index >= revisions.length - KEPT_REVISIONS || row.number === app.active || isInUse(row);
+      for (const file of filesOf(row, folders)) (isKept ? kept : old).add(file);
+    });
+  }
+  let freed = 0;
+  for (const file of old) {
+    if (!kept.has(file)) freed += remove(file);
+  }
+  return freed;
+}
+
+/** Whether an error, or what caused it, says that a disk is full. */
+export function isFullDisk(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
+  return ['ENOSPC', 'EDQUOT', 'no_space'].includes(code ?? '') || (cause !== undefined && isFullDisk(cause));
+}
+
+function isInUse({ state }: RevisionRow): boolean {
+  return state !== 'RETIRED' && state !== 'FAILED';
+}
+
+/** Those that the cloud may remove: no file that somebody deployed from where it lies. */
+function filesOf({ options, app }: RevisionRow, { models, uploads }: WeightFolders): string[] {
+  const { model, mmproj, draftModel } = toManifest(JSON.parse(options), app);
+  return [model, mmproj, draftModel].flatMap((reference) => {
+    if (reference?.kind === 'url') return [fetchedFileOf(reference.url, models)];
+    return reference?.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
+  });
+}
+
+function sentLongAgo(uploads: string): string[] {
+  const names = fs.existsSync(uploads) ? fs.readdirSync(uploads) : [];
+  const files = names.map((name) => path.join(uploads, name));
+  return files.filter((file) => {
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    return stat !== undefined && Date.now() - stat.mtimeMs > SENT_MS;
+  });
+}
+
+function remove(file: string): number {
+  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  fs.rmSync(file, { force: true });
+  return size;
+}

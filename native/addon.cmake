@@ -3,6 +3,9 @@ add_library(engine STATIC ${engine_sources})
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
+if(NOT MSVC)
+  set_source_files_properties(native/llama/stb-image.cpp PROPERTIES COMPILE_OPTIONS -w) # not our code
+endif()
 
 file(GLOB addon_sources CONFIGURE_DEPENDS native/napi/*.cpp native/addon.cpp)
 add_library(addon SHARED ${addon_sources} ${CMAKE_JS_SRC})
@@ -17,7 +20,9 @@ target_link_libraries(addon PRIVATE engine ${CMAKE_JS_LIB})
 set_warnings(addon)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(exports "${CMAKE_CURRENT_SOURCE_DIR}/native/exports.map")
-  target_link_options(addon PRIVATE "LINKER:--version-script=${exports}" LINKER:--gc-sections)
+  target_link_options(addon PRIVATE "LINKER:--version-script=${exports}" LINKER:--gc-sections
+    # A function that nobody has must fail the load, and not its first call.
+    LINKER:-z,now)
   set_target_properties(addon PROPERTIES LINK_DEPENDS "${exports}")
 elseif(APPLE)
   target_link_options(addon PRIVATE LINKER:-dead_strip

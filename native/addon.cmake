@@ -36,6 +36,15 @@ if(CHASQUI_BENCH)
   add_executable(bare-loop EXCLUDE_FROM_ALL ${bench_sources})
   target_link_libraries(bare-loop PRIVATE llama llama-common)
   set_warnings(bare-loop)
+
+  # The name is one that chasqui takes for a module of a GPU; the folder keeps it from being found unless it is asked for.
+  add_library(slow-device MODULE EXCLUDE_FROM_ALL bench/overlap/slow-device.cpp)
+  target_include_directories(slow-device SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/ggml/src")
+  target_compile_definitions(slow-device PRIVATE GGML_BACKEND_DL GGML_BACKEND_BUILD GGML_BACKEND_SHARED)
+  target_link_libraries(slow-device PRIVATE ggml ggml-base)
+  set_target_properties(slow-device PROPERTIES PREFIX lib OUTPUT_NAME ggml-vulkan-slow
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/slow-device")
+  set_warnings(slow-device)
 endif()
 
 # Comparisons with llama.cpp's own code, built when test/llama runs.

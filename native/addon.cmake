@@ -3,6 +3,9 @@ add_library(engine STATIC ${engine_sources})
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
+if(NOT MSVC)
+  set_source_files_properties(native/llama/stb-image.cpp PROPERTIES COMPILE_OPTIONS -w) # not our code
+endif()
 
 file(GLOB addon_sources CONFIGURE_DEPENDS native/napi/*.cpp native/addon.cpp)
 add_library(addon SHARED ${addon_sources} ${CMAKE_JS_SRC})
@@ -17,7 +20,9 @@ target_link_libraries(addon PRIVATE engine ${CMAKE_JS_LIB})
 set_warnings(addon)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(exports "${CMAKE_CURRENT_SOURCE_DIR}/native/exports.map")
-  target_link_options(addon PRIVATE "LINKER:--version-script=${exports}" LINKER:--gc-sections)
+  target_link_options(addon PRIVATE "LINKER:--version-script=${exports}" LINKER:--gc-sections
+    # A function that nobody has must fail the load, and not its first call.
+    LINKER:-z,now)
   set_target_properties(addon PROPERTIES LINK_DEPENDS "${exports}")
 elseif(APPLE)
   target_link_options(addon PRIVATE LINKER:-dead_strip
@@ -31,6 +36,15 @@ if(CHASQUI_BENCH)
   add_executable(bare-loop EXCLUDE_FROM_ALL ${bench_sources})
   target_link_libraries(bare-loop PRIVATE llama llama-common)
   set_warnings(bare-loop)
+
+  # The name is one that chasqui takes for a module of a GPU; the folder keeps it from being found unless it is asked for.
+  add_library(slow-device MODULE EXCLUDE_FROM_ALL bench/overlap/slow-device.cpp)
+  target_include_directories(slow-device SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/ggml/src")
+  target_compile_definitions(slow-device PRIVATE GGML_BACKEND_DL GGML_BACKEND_BUILD GGML_BACKEND_SHARED)
+  target_link_libraries(slow-device PRIVATE ggml ggml-base)
+  set_target_properties(slow-device PROPERTIES PREFIX lib OUTPUT_NAME ggml-vulkan-slow
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/slow-device")
+  set_warnings(slow-device)
 endif()
 
 # Comparisons with llama.cpp's own code, built when test/llama runs.

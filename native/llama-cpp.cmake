@@ -102,3 +102,50 @@ set(LLAMA_BUILD_NUMBER 0)
 
 add_subdirectory("${CHASQUI_LLAMA_DIR}" llama.cpp EXCLUDE_FROM_ALL)
 set_target_properties(ggml ggml-base llama llama-common mtmd PROPERTIES SYSTEM ON)
+
+# A first build compiles what the addon calls, and that in few large pieces.
+
+# Leaves sources of a target out. What is missing of them shows when chasqui.node loads, which native/addon.cmake sees to.
+function(leave_out target folder)
+  foreach(name IN LISTS ARGN)
+    set_source_files_properties("${folder}/${name}" TARGET_DIRECTORY ${target} PROPERTIES HEADER_FILE_ONLY ON)
+  endforeach()
+endfunction()
+
+# Compiles sources of a target `size` at a time, so that headers which all of them include are read once, and templates are
+# instantiated once. CMake's own unity builds name files by absolute paths, with which two checkouts share no cache.
+function(compile_together target folder size)
+  list(LENGTH ARGN count)
+  set(first 0)
+  while(first LESS count)
+    list(SUBLIST ARGN ${first} ${size} names)
+    list(TRANSFORM names REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+    list(JOIN includes "" text)
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/together/${target}-${first}.cpp")
+    file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)
+    target_sources(${target} PRIVATE "${file}")
+    math(EXPR first "${first} + ${size}")
+  endwhile()
+  target_include_directories(${target} PRIVATE "${folder}")
+  leave_out(${target} "${folder}" ${ARGN})
+endfunction()
+
+# Arguments and presets, downloads with their HTTP client, a console, statistics: llama-server and the tools need them.
+set(common "${CHASQUI_LLAMA_DIR}/common")
+leave_out(llama-common "${common}"
+  arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp preset.cpp subproc.cpp)
+foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+  get_target_property(libraries llama-common ${property})
+  list(REMOVE_ITEM libraries cpp-httplib "$<LINK_ONLY:cpp-httplib>")
+  set_target_properties(llama-common PROPERTIES ${property} "${libraries}")
+endforeach()
+# Files of sound and video; native/llama/image-file.cpp reads those of images.
+leave_out(mtmd "${CHASQUI_LLAMA_DIR}/tools/mtmd" mtmd-helper.cpp mtmd-helper-gen.cpp)
+
+file(GLOB parsers RELATIVE "${common}" CONFIGURE_DEPENDS "${common}/parsers/*.cpp")
+compile_together(llama-common "${common}" 8 ${parsers})
+file(GLOB vision_models RELATIVE "${CHASQUI_LLAMA_DIR}/tools/mtmd" CONFIGURE_DEPENDS "${CHASQUI_LLAMA_DIR}/tools/mtmd/models/*.cpp")
+compile_together(mtmd "${CHASQUI_LLAMA_DIR}/tools/mtmd" 12 ${vision_models})
+set_target_properties(llama PROPERTIES UNITY_BUILD OFF)
+file(GLOB text_models RELATIVE "${CHASQUI_LLAMA_DIR}/src" CONFIGURE_DEPENDS "${CHASQUI_LLAMA_DIR}/src/models/*.cpp")
+compile_together(llama "${CHASQUI_LLAMA_DIR}/src" 16 ${text_models})

@@ -3,7 +3,7 @@
 #include <ggml.h>
 #include <llama.h>
 #include <log.h>
-#include <mtmd-helper.h>
+#include <mtmd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -34,7 +34,7 @@ void on_log(ggml_log_level level, const char* text, void*) {
 void capture_log(bool verbose) {
     g_verbose = verbose;
     llama_log_set(on_log, nullptr);
-    mtmd_helper_log_set(on_log, nullptr);
+    mtmd_log_set(on_log, nullptr);
     // llama-common has its own logger, with a thread that writes to standard error.
     common_log_pause(common_log_main());
 }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { clearLine, SetupError, showProgress } from '../../vendor/progress.mjs';
+import { BuildProgress, stepsOf } from './build-progress.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 
@@ -13,6 +14,8 @@ const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 export async function runCmakeJs(args, { directory, jobs, title }) {
   const script = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
   const logFile = path.join(directory, 'build.log');
+  const targets = args.filter((_, at) => args[at - 1] === '--target');
+  const progress = new BuildProgress(args[0] === 'build' ? stepsOf(directory, targets) : []);
   const options = ['--out', directory, ...(jobs ? ['--parallel', jobs] : []), '--log-level', 'warn'];
   const child = spawn(process.execPath, [script, ...args, ...options], {
     cwd: root,
@@ -24,8 +27,8 @@ export async function runCmakeJs(args, { directory, jobs, title }) {
     forEachLine(stream, (line) => {
       log.write(`${line}\n`);
       tail = keepTail(tail, line);
-      const progress = describe(line);
-      if (progress) showProgress(`${title} ${progress}`);
+      const text = progress.add(line);
+      if (text) showProgress(`${title}: ${text}`);
     });
   }
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
@@ -52,12 +55,6 @@ function keepTail(tail, line) {
   const failed = tail.findIndex((kept) => kept.startsWith('FAILED:'));
   if (failed >= 0 && tail.length - failed > 60) return tail;
   return [...tail, line].slice(failed >= 0 ? failed : -40);
-}
-
-function describe(line) {
-  const ninja = /^\[(\d+)\/(\d+)\] (?!Re-checking).*?([^/\s]+?)(?:\.o|\.obj)?$/.exec(line);
-  if (ninja) return `[${ninja[1]}/${ninja[2]}] ${ninja[3]}`;
-  return /^\[ *\d+%\]/.exec(line)?.[0];
 }
 
 /** @throws {SetupError} that says what is to be installed. */

@@ -2,10 +2,6 @@
 #include "core/error-code.h"
 #include "llama/image-file.h"
 
-// As mtmd-helper.cpp does.
-#define STB_IMAGE_IMPLEMENTATION
-#include <stb/stb_image.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

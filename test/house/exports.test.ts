@@ -30,6 +30,17 @@ if (process.platform === 'linux') {
     });
     assert.equal(stdout.trim().split('\n').sort(), ['napi_register_module_v1', 'node_api_module_get_api_version_v1']);
   });
+
+  // Sources of llama.cpp that the addon calls nothing of are not compiled; the linker does not say when one is missed.
+  test('the addon finds all functions of llama.cpp in itself and in ggml', () => {
+    const args = ['--dynamic', '--undefined-only', '--format=just-symbols', '--demangle', library];
+    const missing = spawnSync('nm', args, { encoding: 'utf8' }).stdout.trim().split('\n');
+    assert.ok(missing.includes('napi_create_function'));
+    assert.equal(
+      missing.filter((name) => /^_?(llama|common|mtmd|clip|stbi)_|^(jinja|json|httplib|nlohmann)\b/.test(name)),
+      [],
+    );
+  });
 }
 
 test.run();

@@ -38,7 +38,7 @@ test('a whole reply comes through as the runner gave it, and says which runner t
   assert.is(reply.headers.get('x-chasqui-ignored'), 'temprature;did-you-mean=temperature');
   assert.is(reply.headers.get('x-chasqui-usage'), null);
   await until(() => gateway.usage.length === 1, 'the use is counted');
-  const { ms, at, ...use } = gateway.usage[0] as (typeof gateway.usage)[number];
+  const { ms, at, waitedMs, firstByteMs, ...use } = gateway.usage[0] as (typeof gateway.usage)[number];
   assert.equal(use, {
     keyId: 'k1',
     org: 'acme',
@@ -49,6 +49,8 @@ test('a whole reply comes through as the runner gave it, and says which runner t
     status: 200,
   });
   assert.ok(ms >= 0 && Math.abs(Date.now() - at) < 60_000);
+  assert.is(waitedMs, 0);
+  assert.ok(firstByteMs !== null && firstByteMs > 0);
   assert.equal(app.demand, { running: 0, queued: 0 });
 });
 

@@ -190,10 +190,10 @@ test('a reply in single bytes is read as one in a piece is', async () => {
 test('an event that comes in two parts comes through whole', async () => {
   const runner = await startRawRunner((socket) => {
     socket.write(EVENTS + chunk('data: 1\n\ndata: {"b"'));
-    setTimeout(() => socket.end(`${chunk(':2}\n\n')}0\r\n\r\n`), 20);
+    setTimeout(() => socket.end(`${chunk(':2}\n\ndata: [DONE]\n\n')}0\r\n\r\n`), 20);
   });
   const gateway = await startGateway([new TestDeployment('acme', 'chat').run(runner.socketPath)]);
-  assert.is(await (await postChat(gateway, { stream: true })).text(), 'data: 1\n\ndata: {"b":2}\n\n');
+  assert.is(await (await postChat(gateway, { stream: true })).text(), 'data: 1\n\ndata: {"b":2}\n\ndata: [DONE]\n\n');
 });
 
 test('a reply whose end is that of the connection comes through', async () => {

@@ -10,7 +10,7 @@ import type { GatewayOptions } from '../../ts/cloud/gateway/context.js';
 import type { Demand, DeployedApp, RunnerAddress } from '../../ts/cloud/gateway/directory.js';
 import { createFrontServer, type FrontOptions } from '../../ts/cloud/gateway/front-server.js';
 import { Gateway } from '../../ts/cloud/gateway/gateway.js';
-import type { RequestUsage } from '../../ts/cloud/gateway/usage.js';
+import type { TimedUsage } from '../../ts/cloud/gateway/usage.js';
 import { buildApp } from '../../ts/http/app.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { newId } from '../../ts/new-id.js';
@@ -93,7 +93,7 @@ export interface TestGateway {
   gateway: Gateway;
   /** Valid keys by their text. */
   keys: Map<string, CloudKey>;
-  usage: RequestUsage[];
+  usage: TimedUsage[];
   /** What went wrong in the gateway itself. */
   errors: unknown[];
 }
@@ -114,7 +114,7 @@ export async function startGateway(
   front: Partial<FrontOptions> = {},
 ): Promise<TestGateway> {
   const keys = new Map([[KEY, cloudKey()]]);
-  const usage: RequestUsage[] = [];
+  const usage: TimedUsage[] = [];
   const errors: unknown[] = [];
   const gateway = new Gateway(
     {

@@ -76,7 +76,7 @@ bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& 
     const auto    share   = std::chrono::duration_cast<Clock::duration>(Milliseconds(sampling_share_ms_));
     Sampler&      sampler = *sequence.sampler;
     const auto    started = Clock::now();
-    if (sampler.is_constrained()) sampler.deadline().set(started + share);
+    if (sampler.may_be_slow()) sampler.deadline().set(started + share);
     try {
         const TokenId           token = sampler.sample(logits, n_vocab);
         std::optional<Logprobs> logprobs;
@@ -86,7 +86,7 @@ bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& 
         sampler.deadline().lift();
         sampler.accept(token);
         const double took = Milliseconds(Clock::now() - started).count();
-        if (sampler.is_constrained()) sequence.sampling_pace.observe(took, sampling_share_ms_);
+        if (sampler.may_be_slow()) sequence.sampling_pace.observe(took, sampling_share_ms_);
         outcome.sampled_tokens.push_back(accept(sequence, token, std::move(logprobs)));
         return true;
     } catch (const ConstraintTimeout&) {

@@ -35,12 +35,14 @@ DraftOptions draft_options(const EngineOptions& options) {
                 "`draftModel` drafts several tokens at a time, which `deterministic` excludes. Leave out one of them.");
 }
 
-// The embedder gets a context as long as a sequence's, and as many threads.
+// The embedder gets as many threads as the decoder.
 EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decoder) {
     EmbedderOptions embedder = options.embedder;
-    embedder.context_length  = options.decoder.context_length;
     embedder.n_batch         = options.decoder.n_ubatch;
     embedder.threads         = options.decoder.threads;
+    // Cells are few here, and models that only encode have none.
+    embedder.context.flash_attention = options.decoder.context.flash_attention;
+    embedder.context.rope            = options.decoder.context.rope;
     embedder.has_memory      = decoder.has_memory();
     return embedder;
 }
@@ -66,6 +68,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
     : model_(path, options.offload, progress),
       adapters_(model_, options.adapters),
       tokenizer_(model_),
+      breakers_(tokenizer_),
       chat_template_(model_, options.chat_template),
       grammars_(model_.vocab()),
       vision_(load_vision(model_, options.vision, progress)),
@@ -160,6 +163,8 @@ void Engine::submit(Job job) {
         if (use.adapter >= adapters_.size()) throw Error(ErrorCode::invalid_job, "The model has no such adapter.");
     }
     for (const LogitBias& each : job.sampling.logit_bias) check_token(each.token, "logit_bias");
+    DrySettings& dry = job.sampling.dry;
+    if (Repetitions::is_on(dry)) dry.breakers = breakers_.find(dry.breaker_texts);
     if (job.ignore_eos) {
         for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});

@@ -12,6 +12,7 @@
 #include "core/slow-sampler.h"
 #include "core/worker-pool.h"
 #include "llama/adapters.h"
+#include "llama/breakers.h"
 #include "llama/chat-template.h"
 #include "llama/decoder.h"
 #include "llama/drafter.h"
@@ -46,6 +47,7 @@ struct EngineOptions {
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
+    std::string     numa;           // see use_numa()
     std::string     chat_template;  // replaces the model's own unless empty
     std::vector<std::string> adapters;  // files, which jobs name by their place in this list
 };
@@ -185,6 +187,7 @@ private:
     Model                   model_;
     Adapters                adapters_;
     Tokenizer               tokenizer_;
+    BreakerFinder           breakers_;
     ChatTemplate            chat_template_;
     GrammarCompiler         grammars_;
     std::unique_ptr<Vision> vision_;

@@ -23,6 +23,27 @@ struct LogitBias {
     float   bias;
 };
 
+// The members of the chain of samplers, in the order in which they are applied unless a job says otherwise.
+enum class SamplerKind : uint8_t { penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, xtc, temperature };
+
+// Where repetitions end for the sampler `dry`: at texts such as a line break, as tokens write them.
+struct Breakers {
+    std::vector<bool> complete;  // by token: whether it holds such a text by itself
+    // Of tokens that end with the first part of such a text: the tokens that write the rest of it.
+    std::unordered_map<TokenId, std::vector<std::vector<TokenId>>> tails;
+};
+
+// Penalises tokens that would go on with a repetition of earlier text: DRY, "don't repeat yourself".
+struct DrySettings {
+    float   multiplier     = 0.0f;  // 0: off
+    float   base           = 1.75f;
+    int32_t allowed_length = 2;
+    int32_t last_n         = 64;  // how much of the text is looked at; -1: all
+
+    std::vector<std::string>        breaker_texts;  // none of them empty
+    std::shared_ptr<const Breakers> breakers;       // the same, once submitted; nullptr: none
+};
+
 // How the next token is chosen; `ts/engine/job.ts` documents each field.
 struct SamplingSettings {
     float    temperature       = 1.0f;
@@ -35,7 +56,20 @@ struct SamplingSettings {
     float    frequency_penalty = 0.0f;
     uint32_t seed              = 0;
 
-    std::vector<LogitBias> logit_bias;
+    // Those of sampler-chain.h.
+    float       typical_p         = 1.0f;
+    float       top_n_sigma       = -1.0f;
+    float       xtc_probability   = 0.0f;
+    float       xtc_threshold     = 0.1f;
+    float       dynatemp_range    = 0.0f;
+    float       dynatemp_exponent = 1.0f;
+    int32_t     mirostat          = 0;  // 1 or 2: that version, which takes the place of all samplers but temperature
+    float       mirostat_tau      = 5.0f;
+    float       mirostat_eta      = 0.1f;
+    DrySettings dry;
+
+    std::vector<SamplerKind> samplers;  // empty: all, in their usual order
+    std::vector<LogitBias>   logit_bias;
 };
 
 // One generation. Its fields are checked before it is submitted; the scheduler and the sequence rely on that.

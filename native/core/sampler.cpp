@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace chasqui {
@@ -27,22 +28,12 @@ float largest(const float* logits, int32_t n_vocab) {
 
 }  // namespace
 
-void RecentTokens::add(TokenId token) {
-    if (capacity_ == 0) return;
-    ++counts_[token];
-    order_.push_back(token);
-    if (capacity_ < 0 || order_.size() <= static_cast<size_t>(capacity_)) return;
-    const auto oldest = counts_.find(order_.front());
-    if (--oldest->second == 0) counts_.erase(oldest);
-    order_.pop_front();
-}
-
 Sampler::Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint)
     : settings_(settings),
-      has_penalties_(settings.repeat_penalty != 1.0f || settings.presence_penalty != 0.0f ||
-                     settings.frequency_penalty != 0.0f),
+      has_penalties_(!SamplerChain::is_needed(settings) && has_penalties(settings)),
       recent_(has_penalties_ ? settings.repeat_last_n : 0),
       random_(settings.seed),
+      chain_(SamplerChain::is_needed(settings) ? std::make_unique<SamplerChain>(settings) : nullptr),
       constraint_(std::move(constraint)) {
     if (constraint_) constraint_->set_deadline(&deadline_);
 }
@@ -51,8 +42,13 @@ Sampler::~Sampler() {
     if (constraint_) constraint_->set_deadline(nullptr);
 }
 
-void Sampler::accept(TokenId token) {
+void Sampler::remember_token(TokenId token) {
     recent_.add(token);
+    if (chain_) chain_->accept(token);
+}
+
+void Sampler::accept(TokenId token) {
+    remember_token(token);
     if (constraint_) constraint_->accept(token);
 }
 
@@ -63,16 +59,21 @@ TokenId Sampler::sample(float* logits, int32_t n_vocab) {
         restore(logits);
         return token;
     }
-    const std::mt19937 random = random_;
+    const std::mt19937                       random = random_;
+    const std::optional<SamplerChain::State> before = chain_ ? std::optional(chain_->state()) : std::nullopt;
     try {
         adjust(logits, n_vocab);
         TokenId token = choose(logits, n_vocab);
-        if (!constraint_->allows(token)) token = choose_allowed(logits, n_vocab);
+        if (!constraint_->allows(token)) {
+            if (before) chain_->forget_choice(*before);
+            token = choose_allowed(logits, n_vocab);
+        }
         restore(logits);
         return token;
     } catch (...) {
         restore(logits);
         random_ = random;
+        if (before) chain_->restore(*before);
         throw;
     }
 }
@@ -80,7 +81,7 @@ TokenId Sampler::sample(float* logits, int32_t n_vocab) {
 // Chooses among the tokens that the constraint allows. It checks as few tokens as possible, because the whole
 // vocabulary takes it milliseconds.
 TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
-    if ((settings_.top_k > 0 || is_greedy()) && collect_allowed_of_largest(logits, n_vocab)) {
+    if (!chain_ && (settings_.top_k > 0 || is_greedy()) && collect_allowed_of_largest(logits, n_vocab)) {
         if (is_greedy()) return candidates_.front().id;
         keep_top_p();
         keep_min_p();
@@ -128,10 +129,7 @@ void Sampler::penalise(float* logits, int32_t n_vocab) {
     for (const auto& [token, count] : recent_.counts()) {
         if (token < 0 || token >= n_vocab) continue;
         remember(token, logits);
-        float& logit = logits[token];
-        // Dividing a negative logit would make the token more likely.
-        logit = logit <= 0 ? logit * settings_.repeat_penalty : logit / settings_.repeat_penalty;
-        logit -= static_cast<float>(count) * settings_.frequency_penalty + settings_.presence_penalty;
+        logits[token] = penalised(settings_, logits[token], count);
     }
 }
 
@@ -142,6 +140,7 @@ void Sampler::restore(float* logits) {
 }
 
 TokenId Sampler::choose(const float* logits, int32_t n_vocab) {
+    if (chain_) return chain_->choose(logits, n_vocab);
     if (is_greedy()) return argmax(logits, n_vocab);
     const bool all = (settings_.top_k <= 0 || settings_.top_k >= n_vocab) && settings_.top_p >= 1.0f &&
                      settings_.min_p <= 0.0f;

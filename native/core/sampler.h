@@ -3,34 +3,22 @@
 
 #include "event.h"
 #include "job.h"
+#include "recent-tokens.h"
+#include "sampler-chain.h"
 #include "token-constraint.h"
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <random>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace chasqui {
 
-// Counts the tokens that the penalties apply to: the last `repeat_last_n`, those of the prompt included.
-class RecentTokens {
-public:
-    explicit RecentTokens(int32_t capacity) : capacity_(capacity) {}  // 0: none, -1: all
-    void                                        add(TokenId token);
-    const std::unordered_map<TokenId, int32_t>& counts() const { return counts_; }
-
-private:
-    int32_t                              capacity_;
-    std::deque<TokenId>                  order_;
-    std::unordered_map<TokenId, int32_t> counts_;
-};
-
 // Chooses the next token from one row of logits. The settings mean the same as in llama.cpp and are applied in its
 // order (logit_bias, penalties, top_k, top_p, min_p, temperature). Tokens that cannot be chosen are neither copied nor
-// sorted: greedy sampling is one pass, and top_k selects before it sorts.
+// sorted: greedy sampling is one pass, and top_k selects before it sorts. A job that asks for another sampler, or for
+// another order, is left to a SamplerChain.
 //
 // A constraint applies before top_k, but is expensive. So a token is drawn without it first, and only if the constraint
 // refuses that token are the others checked and a second one drawn. llama.cpp's samplers do the same, so that equal
@@ -42,11 +30,12 @@ public:
     Sampler(const Sampler&)            = delete;
     Sampler& operator=(const Sampler&) = delete;
 
-    bool is_constrained() const { return constraint_ != nullptr; }
+    // Whether a token may take longer than a step can wait for.
+    bool may_be_slow() const { return constraint_ != nullptr || chain_ != nullptr; }
     // When the constraint breaks off; any thread may change it. Without a constraint, sampling takes a bounded time.
     Deadline& deadline() { return deadline_; }
     // A token of the prompt, to which the constraint does not apply.
-    void accept_prompt(TokenId token) { recent_.add(token); }
+    void accept_prompt(TokenId token) { remember_token(token); }
     // The sampled token becomes part of the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
@@ -55,11 +44,7 @@ public:
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:
-    struct Candidate {
-        TokenId id;
-        float   logit;
-    };
-
+    void remember_token(TokenId token);
     void adjust(float* logits, int32_t n_vocab);
     void penalise(float* logits, int32_t n_vocab);
     void restore(float* logits);
@@ -81,6 +66,8 @@ private:
     bool                   has_penalties_;
     RecentTokens           recent_;
     std::mt19937           random_;
+
+    std::unique_ptr<SamplerChain> chain_;  // nullptr for nearly all jobs
 
     Deadline                         deadline_;
     std::shared_ptr<TokenConstraint> constraint_;

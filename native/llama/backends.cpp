@@ -7,6 +7,8 @@
 #include <llama.h>
 
 #include <mutex>
+#include <string>
+#include <utility>
 
 namespace chasqui {
 
@@ -24,6 +26,25 @@ void load_backends(const std::vector<std::string>& modules, bool verbose) {
     }
     llama_backend_init();
     loaded = true;
+}
+
+void use_numa(const std::string& strategy) {
+    static std::mutex mutex;
+    static bool       used = false;
+
+    constexpr std::pair<const char*, ggml_numa_strategy> kStrategies[] = {
+        {"distribute", GGML_NUMA_STRATEGY_DISTRIBUTE},
+        {"isolate", GGML_NUMA_STRATEGY_ISOLATE},
+        {"numactl", GGML_NUMA_STRATEGY_NUMACTL}};
+    if (strategy.empty()) return;
+    for (const auto& [name, value] : kStrategies) {
+        if (strategy != name) continue;
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!used) llama_numa_init(value);
+        used = true;
+        return;
+    }
+    throw Error(ErrorCode::invalid_options, "There is no NUMA strategy `" + strategy + "`.");
 }
 
 }  // namespace chasqui

@@ -16,8 +16,9 @@ namespace chasqui {
 
 // `trained_length`: the context length that the model was trained with. Throws `invalid_options`.
 llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options);
-// `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens.
-llama_context_params draft_context_params(size_t n_slots, uint32_t context_length);
+// `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens. Throws
+// `invalid_options`.
+llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings);
 // `device`: to encode images on; nullptr: the CPU.
 mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
 

@@ -88,7 +88,8 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
     params.n_ubatch        = std::max(options.n_ubatch, options.n_slots);
     params.n_outputs_max   = options.n_slots + options.n_draft_outputs;
     params.n_threads       = threads;
-    params.n_threads_batch = threads;
+    params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : threads;
+    options.context.apply(params);
     return params;
 }
 
@@ -108,14 +109,16 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     take_last_errors();
     context_.reset(llama_init_from_model(model.handle(), params));
     if (!context_) {
+        const std::string said = take_last_errors();
+        refuse_settings(options.context, said);
         throw Error(ErrorCode::out_of_memory, "llama.cpp could not set up a context of " +
-                                                  std::to_string(params.n_ctx) + " cells: " + take_last_errors() +
+                                                  std::to_string(params.n_ctx) + " cells: " + said +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
     truncation_ = truncation_of(model.handle());
     n_embd_     = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
     generates_  = has_memory() && model.is_causal();
-    create_threadpool(params.n_threads);
+    create_threadpool(std::max(params.n_threads, params.n_threads_batch));
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
     if (generates_) measure_snapshots(first_token(model.vocab()));
@@ -151,17 +154,18 @@ void Decoder::warm_up(TokenId token, bool choose_threads) {
         }
         return fastest;
     };
-    const int32_t all     = threads();
+    const int32_t all     = decode_threads();
+    const int32_t batch   = threads();
     int32_t       chosen  = all;
     double        fastest = fastest_of(3);
     for (int32_t fewer = all / 2; choose_threads && fewer >= 1 && fastest < kSmallStepMs; fewer /= 2) {
-        llama_set_n_threads(context_.get(), fewer, all);
+        llama_set_n_threads(context_.get(), fewer, batch);
         const double milliseconds = fastest_of(5);
         if (milliseconds > kClearlyFaster * fastest) break;
         fastest = milliseconds;
         chosen  = fewer;
     }
-    llama_set_n_threads(context_.get(), chosen, all);
+    llama_set_n_threads(context_.get(), chosen, batch);
 }
 
 // Every token adds as much to a snapshot as the second one does; what remains does not depend on the number of tokens.

@@ -6,6 +6,7 @@
 
 #include "../core/scheduler.h"
 #include "adapters.h"
+#include "context-settings.h"
 #include "model.h"
 #include "snapshot-buffer.h"
 
@@ -27,7 +28,9 @@ struct DecoderOptions {
     uint32_t n_batch         = 2048;
     uint32_t n_ubatch        = 512;
     int32_t  threads         = 0;  // 0: one per physical core, or fewer if the model is so small that they are slower
+    int32_t  threads_batch   = 0;  // for steps of many tokens; 0: as many as `threads`
     uint32_t n_draft_outputs = 0;  // rows of logits in addition to one per sequence
+    ContextSettings context;
 };
 
 // Computes plans and moves KV cells; the only caller of llama_decode, for this context, and of the KV memory functions.

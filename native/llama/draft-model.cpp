@@ -89,7 +89,7 @@ double probability_of_largest(const float* logits, int32_t n_vocab, TokenId larg
 
 }  // namespace
 
-llama_context_params draft_context_params(size_t n_slots, uint32_t context_length) {
+llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings) {
     llama_context_params params = llama_context_default_params();
     params.n_seq_max            = static_cast<uint32_t>(n_slots);
     params.n_ctx                = context_length * params.n_seq_max;
@@ -98,6 +98,7 @@ llama_context_params draft_context_params(size_t n_slots, uint32_t context_lengt
     params.n_batch              = static_cast<uint32_t>(kMaxCatchUpTokens * n_slots);
     params.n_ubatch             = params.n_batch;
     params.n_outputs_max        = params.n_seq_max;
+    settings.apply(params);
     return params;
 }
 
@@ -121,7 +122,7 @@ DraftModel::~DraftModel() {
 }
 
 void DraftModel::create_context(size_t n_slots, const Decoder& decoder) {
-    llama_context_params params = draft_context_params(n_slots, decoder.context_length());
+    llama_context_params params = draft_context_params(n_slots, decoder.context_length(), options_.context);
     params.n_threads            = decoder.decode_threads();
     params.n_threads_batch      = decoder.threads();
     params.abort_callback       = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
@@ -129,8 +130,10 @@ void DraftModel::create_context(size_t n_slots, const Decoder& decoder) {
     take_last_errors();
     context_.reset(llama_init_from_model(model_.handle(), params));
     if (!context_) {
-        throw Error(ErrorCode::out_of_memory, "llama.cpp could not set up a context for the draft model: " +
-                                                  take_last_errors() + ". A smaller context needs less memory.");
+        const std::string said = take_last_errors();
+        refuse_settings(options_.context, said);
+        throw Error(ErrorCode::out_of_memory, "llama.cpp could not set up a context for the draft model: " + said +
+                                                  ". A smaller context needs less memory.");
     }
     llama_attach_threadpool(context_.get(), decoder.threadpool(), nullptr);
 }

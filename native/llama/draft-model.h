@@ -17,6 +17,7 @@ struct DraftOptions {
     size_t      n_max = 0;     // tokens to draft at a time; 0: none
     size_t      n_min = 0;     // the draft model's drafts that are shorter than this are dropped
     float       p_min = 0.0f;  // the draft model stops at a token that is less probable than this
+    ContextSettings context;   // of the draft model; RoPE is as its own file says
 };
 
 // A small model with the vocabulary of a large one; it drafts how sequences go on. It has KV cells of its own. They are

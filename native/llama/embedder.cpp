@@ -90,6 +90,7 @@ Embedder::Embedder(const Model& model, const EmbedderOptions& options)
       context_length_(choose_context_length(model, options.context_length)),
       n_batch_(std::max(kMaxSlots, options.n_batch)),
       n_slots_(model.has_recurrent_state() ? kMaxRecurrentSlots : kMaxSlots),
+      context_settings_(options.context),
       threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
       queue_(limits()) {}
 
@@ -195,6 +196,7 @@ void Embedder::create_context() {
     params.n_threads_batch     = threads_;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
     params.abort_callback_data = &aborted_;
+    context_settings_.apply(params);
     take_last_errors();
     context_.reset(llama_init_from_model(model_.handle(), params));
     if (!context_) {

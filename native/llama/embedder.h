@@ -3,6 +3,7 @@
 
 #include "../core/embed-queue.h"
 #include "../core/mailbox.h"
+#include "context-settings.h"
 #include "model.h"
 
 #include <atomic>
@@ -33,6 +34,7 @@ struct EmbedderOptions {
     uint32_t               n_batch        = 512;
     int32_t                threads        = 0;      // 0: one per physical core
     bool                   has_memory     = false;  // the model keeps KV cells
+    ContextSettings        context;
 };
 
 // Computes embeddings of texts in a context and on a thread of its own, so that embeddings and completions do not wait
@@ -90,6 +92,7 @@ private:
     const bool     is_indivisible_;  // an input must be computed in one step
     const uint32_t context_length_;
     const uint32_t n_batch_, n_slots_;
+    const ContextSettings context_settings_;
     const int32_t  threads_;
     EmbedQueue     queue_;
     bool           closing_ = false;

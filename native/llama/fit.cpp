@@ -54,7 +54,7 @@ Bytes measure_draft_model(const FitRequest& request, const Offload& offload, uin
     const Offload      all(offload.for_draft_model());
     llama_model_params model = llama_model_default_params();
     all.apply(model);
-    const llama_context_params      context = draft_context_params(request.n_draft_slots, context_length);
+    const llama_context_params      context = draft_context_params(request.n_draft_slots, context_length, request.draft.context);
     std::vector<ggml_backend_dev_t> devices;
     uint32_t                        n_layers, trained_length, n_experts;
     const auto measured = common_get_device_memory_data(request.draft.model_path.c_str(), &model, &context, devices,

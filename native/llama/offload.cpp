@@ -2,11 +2,13 @@
 
 #include "../core/error-code.h"
 
+#include <common.h>
 #include <ggml-backend.h>
 #include <llama.h>
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 
 namespace chasqui {
 
@@ -97,6 +99,31 @@ enum llama_split_mode to_llama(OffloadOptions::Split split) {
     return LLAMA_SPLIT_MODE_LAYER;
 }
 
+enum llama_load_mode load_mode(const FileOptions& file) {
+    if (file.mlock) return file.mmap ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MLOCK;
+    return file.mmap ? LLAMA_LOAD_MODE_AUTO : LLAMA_LOAD_MODE_NONE;
+}
+
+std::vector<llama_model_kv_override> read_metadata(const std::vector<std::string>& entries) {
+    std::vector<llama_model_kv_override> metadata;
+    for (const std::string& entry : entries) {
+        if (string_parse_kv_override(entry.c_str(), metadata)) continue;
+        refuse("`" + entry + "` does not override metadata: write key=int:1, key=float:0.5, key=bool:true or key=str:text.");
+    }
+    metadata.emplace_back();
+    metadata.back().key[0] = 0;
+    return metadata;
+}
+
+// llama.cpp would throw while it loads.
+void check_pattern(const std::string& pattern) {
+    try {
+        const std::regex parsed(pattern);
+    } catch (const std::regex_error& error) {
+        refuse("`" + pattern + "` is no regular expression for names of weights: " + error.what() + ".");
+    }
+}
+
 ggml_backend_buffer_type_t storage_of(const std::string& device) {
     if (device.empty()) return ggml_backend_cpu_buffer_type();
     return ggml_backend_dev_buffer_type(find_devices({device}).front());
@@ -108,6 +135,7 @@ struct Offload::Arrays {
     Devices                                       devices;       // ends in nullptr
     std::vector<float>                            tensor_split;  // as many as llama.cpp reads
     std::vector<llama_model_tensor_buft_override> overrides;     // ends in nullptr
+    std::vector<llama_model_kv_override>          metadata;      // ends in an empty key
 };
 
 Offload::Offload(const OffloadOptions& options) : options_(options), arrays_(std::make_unique<Arrays>()) {
@@ -123,9 +151,11 @@ Offload::Offload(const OffloadOptions& options) : options_(options), arrays_(std
     arrays_->tensor_split = options.tensor_split;
     arrays_->tensor_split.resize(std::max(llama_max_devices(), devices_.size()));
     for (const OffloadOptions::Override& each : options_.overrides) {
+        check_pattern(each.tensors);
         arrays_->overrides.push_back({each.tensors.c_str(), storage_of(each.device)});
     }
     arrays_->overrides.push_back({nullptr, nullptr});
+    arrays_->metadata = read_metadata(options_.file.metadata);
 }
 
 Offload::~Offload() = default;
@@ -137,12 +167,17 @@ void Offload::apply(llama_model_params& params) const {
     params.main_gpu     = 0;  // with Split::none the device is the only one in the list
     // A single device needs no split, and with one given fitting would not set any.
     if (devices_.size() > 1 && !options_.tensor_split.empty()) params.tensor_split = arrays_->tensor_split.data();
+    params.load_mode       = load_mode(options_.file);
+    params.use_extra_bufts = options_.file.repack;
+    if (!options_.file.metadata.empty()) params.kv_overrides = arrays_->metadata.data();
     if (!options_.overrides.empty()) params.tensor_buft_overrides = arrays_->overrides.data();
 }
 
 OffloadOptions Offload::for_draft_model() const {
     OffloadOptions options;
     options.devices = device_names();
+    options.file    = options_.file;
+    options.file.metadata.clear();
     return options;
 }
 

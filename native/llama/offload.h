@@ -12,6 +12,15 @@ struct llama_model_params;
 
 namespace chasqui {
 
+// How a model's file is read.
+struct FileOptions {
+    bool mmap   = true;   // the file is mapped into memory where the devices allow that
+    bool mlock  = false;  // and may not be swapped out
+    bool repack = true;   // weights are stored anew as the CPU computes fastest with them
+    // Values that go before those in the file, as llama.cpp writes them: key=type:value.
+    std::vector<std::string> metadata;
+};
+
 // Which devices a model's weights are on. By default all of them are on all GPUs.
 struct OffloadOptions {
     enum class Split { none, layer, row };
@@ -27,6 +36,7 @@ struct OffloadOptions {
     std::optional<int32_t>                  main_gpu;  // index of the device that Split::none uses; absent: the first
     std::vector<float>                      tensor_split;  // each device's share; empty: by its free memory
     std::vector<Override>                   overrides;
+    FileOptions                             file;
 };
 
 // The devices that the options name, and the parameters with which llama.cpp uses them.

@@ -3,9 +3,12 @@
 #include "images-from-js.h"
 #include "offload-values.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace chasqui {
 
@@ -60,6 +63,49 @@ std::vector<LogitBias> logit_bias_from_js(const Napi::Object& from) {
     return result;
 }
 
+constexpr std::pair<SamplerKind, const char*> kSamplers[] = {
+    {SamplerKind::penalties, "penalties"}, {SamplerKind::dry, "dry"},
+    {SamplerKind::top_n_sigma, "top_n_sigma"}, {SamplerKind::top_k, "top_k"},
+    {SamplerKind::typical_p, "typ_p"},     {SamplerKind::top_p, "top_p"},
+    {SamplerKind::min_p, "min_p"},         {SamplerKind::xtc, "xtc"},
+    {SamplerKind::temperature, "temperature"}};
+
+std::vector<SamplerKind> samplers_from_js(const Napi::Object& from) {
+    std::vector<SamplerKind> samplers;
+    for (const std::string& name : strings_from_js(from, "samplers")) {
+        const auto is_it = [&](const auto& each) { return name == each.second; };
+        const auto found = std::find_if(std::begin(kSamplers), std::end(kSamplers), is_it);
+        if (found == std::end(kSamplers)) throw Napi::TypeError::New(from.Env(), "samplers must be known ones.");
+        samplers.push_back(found->first);
+    }
+    return samplers;
+}
+
+DrySettings dry_from_js(const Napi::Object& from) {
+    DrySettings dry;
+    dry.multiplier     = float_field(from, "dryMultiplier");
+    dry.base           = float_field(from, "dryBase");
+    dry.allowed_length = integer_field<int32_t>(from, "dryAllowedLength");
+    dry.last_n         = integer_field<int32_t>(from, "dryPenaltyLastN");
+    dry.breaker_texts  = strings_from_js(from, "drySequenceBreakers");
+    if (dry.allowed_length < 0) throw Napi::TypeError::New(from.Env(), "dryAllowedLength must not be negative.");
+    return dry;
+}
+
+void read_further_samplers(const Napi::Object& from, SamplingSettings& sampling) {
+    sampling.typical_p         = float_field(from, "typicalP");
+    sampling.top_n_sigma       = float_field(from, "topNSigma");
+    sampling.xtc_probability   = float_field(from, "xtcProbability");
+    sampling.xtc_threshold     = float_field(from, "xtcThreshold");
+    sampling.dynatemp_range    = float_field(from, "dynatempRange");
+    sampling.dynatemp_exponent = float_field(from, "dynatempExponent");
+    sampling.mirostat          = integer_field<int32_t>(from, "mirostat");
+    sampling.mirostat_tau      = float_field(from, "mirostatTau");
+    sampling.mirostat_eta      = float_field(from, "mirostatEta");
+    sampling.dry               = dry_from_js(from);
+    sampling.samplers          = samplers_from_js(from);
+}
+
 SamplingSettings sampling_from_js(const Napi::Object& from) {
     SamplingSettings sampling;
     sampling.temperature       = float_field(from, "temperature");
@@ -72,6 +118,7 @@ SamplingSettings sampling_from_js(const Napi::Object& from) {
     sampling.frequency_penalty = float_field(from, "frequencyPenalty");
     sampling.seed              = integer_field<uint32_t>(from, "seed");
     sampling.logit_bias        = logit_bias_from_js(from);
+    read_further_samplers(from, sampling);
     return sampling;
 }
 
@@ -95,12 +142,40 @@ AdapterSet adapters_from_js(const Napi::Object& from) {
     return adapters;
 }
 
+std::string string_field(const Napi::Object& from, const char* name) {
+    const Napi::Value value = from.Get(name);
+    if (!value.IsString()) throw Napi::TypeError::New(from.Env(), std::string(name) + " must be a string.");
+    return value.As<Napi::String>().Utf8Value();
+}
+
+RopeSettings rope_from_js(const Napi::Object& from) {
+    RopeSettings rope;
+    rope.scaling               = string_field(from, "scaling");
+    rope.frequency_base        = float_field(from, "frequencyBase");
+    rope.frequency_scale       = float_field(from, "frequencyScale");
+    rope.yarn_original_context = integer_field<uint32_t>(from, "yarnOriginalContext");
+    rope.yarn_extrapolation    = float_field(from, "yarnExtrapolation");
+    rope.yarn_attention        = float_field(from, "yarnAttention");
+    rope.yarn_beta_slow        = float_field(from, "yarnBetaSlow");
+    rope.yarn_beta_fast        = float_field(from, "yarnBetaFast");
+    return rope;
+}
+
+ContextSettings context_from_js(const Napi::Object& from, const char* keys, const char* values) {
+    ContextSettings context;
+    context.keys            = string_field(from, keys);
+    context.values          = string_field(from, values);
+    context.flash_attention = string_field(from, "flashAttention");
+    return context;
+}
+
 DraftOptions draft_from_js(const Napi::Object& from) {
     DraftOptions draft;
     draft.model_path = from.Get("draftModelPath").ToString().Utf8Value();
     draft.n_max      = integer_field<uint16_t>(from, "draftMax");
     draft.n_min      = integer_field<uint16_t>(from, "draftMin");
     draft.p_min      = float_field(from, "draftPMin");
+    draft.context    = context_from_js(from, "draftCacheTypeK", "draftCacheTypeV");
     return draft;
 }
 
@@ -144,10 +219,15 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     EngineOptions      options;
     options.offload                = offload_from_js(from.Get("offload"));
     options.decoder.context_length = integer_field<uint32_t>(from, "contextLength");
+    options.embedder.context_length = integer_field<uint32_t>(from, "embeddingContextLength");
     options.decoder.n_slots        = integer_field<uint32_t>(from, "parallel");
     options.decoder.threads        = integer_field<int32_t>(from, "threads");
     options.decoder.n_batch        = integer_field<uint32_t>(from, "batchSize");
     options.decoder.n_ubatch       = integer_field<uint32_t>(from, "ubatchSize");
+    options.decoder.threads_batch  = integer_field<int32_t>(from, "threadsBatch");
+    options.decoder.context        = context_from_js(from, "cacheTypeK", "cacheTypeV");
+    options.decoder.context.rope   = rope_from_js(as_object(from.Get("rope"), "rope"));
+    options.numa                   = string_field(from, "numa");
     options.vision.path            = from.Get("mmprojPath").ToString();
     options.vision.cache_bytes     = static_cast<size_t>(number_field(from, "imageCacheBytes"));
     options.vision.threads         = options.decoder.threads;

@@ -42,6 +42,7 @@ OpenWorker::OpenWorker(Napi::Env env, OpenRequest request, Napi::Function on_pro
 void OpenWorker::Execute(const ExecutionProgress& progress) {
     try {
         load_backends(request_.modules, request_.verbose);
+        use_numa(request_.options.numa);
         const auto report = [&](float fraction) {
             progress.Send(&fraction, 1);
             return !pending_load_->aborted;

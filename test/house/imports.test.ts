@@ -136,6 +136,9 @@ test('only the command line and the table of load options name flags', () => {
   // The others say how a module is built, and how other programs are started.
   const others = [
     'ts/engine/load-option-table.ts',
+    'ts/engine/context-option-table.ts',
+    'ts/engine/sampling-option-table.ts',
+    'ts/engine/template-option-table.ts',
     'ts/native/backends.ts',
     'ts/cloud/script/evaluate.ts',
     'ts/desktop/window.ts',

@@ -65,6 +65,84 @@ test('every parameter reaches the engine', async () => {
   assert.equal(engine.jobs[0], expected);
 });
 
+test('llama.cpp’s samplers reach the engine', async () => {
+  const { chat, engine } = testApp();
+  const reply = await chat({
+    repeat_last_n: -1,
+    typical_p: 0.9,
+    top_n_sigma: 1.5,
+    xtc_probability: 0.5,
+    xtc_threshold: 0.2,
+    dynatemp_range: 0.4,
+    dynatemp_exponent: 2,
+    mirostat: 2,
+    mirostat_tau: 4,
+    mirostat_eta: 0.2,
+    dry_multiplier: 0.8,
+    dry_base: 2,
+    dry_allowed_length: 3,
+    dry_penalty_last_n: 100,
+    dry_sequence_breakers: ['\n'],
+    samplers: ['dry', 'xtc'],
+  });
+  assert.is(reply.headers['x-chasqui-ignored'], undefined);
+  assert.equal(engine.jobs[0]?.sampling, {
+    ...runtime.sampling,
+    repeatLastN: -1,
+    typicalP: 0.9,
+    topNSigma: 1.5,
+    xtcProbability: 0.5,
+    xtcThreshold: 0.2,
+    dynatempRange: 0.4,
+    dynatempExponent: 2,
+    mirostat: 2,
+    mirostatTau: 4,
+    mirostatEta: 0.2,
+    dryMultiplier: 0.8,
+    dryBase: 2,
+    dryAllowedLength: 3,
+    dryPenaltyLastN: 100,
+    drySequenceBreakers: ['\n'],
+    samplers: ['dry', 'xtc'],
+  });
+});
+
+test('what a sampler cannot mean is refused by the name of its field', async () => {
+  const wrong: Record<string, unknown>[] = [
+    { repeat_last_n: -2 },
+    { typical_p: -0.1 },
+    { xtc_probability: 1.5 },
+    { xtc_threshold: -1 },
+    { dynatemp_range: -1 },
+    { mirostat: 3 },
+    { mirostat_tau: '5' },
+    { dry_base: -1 },
+    { dry_allowed_length: 0.5 },
+    { dry_sequence_breakers: Array(17).fill('x') },
+    { samplers: [] },
+    { samplers: 'kz' },
+  ];
+  for (const body of wrong) {
+    const { chat } = testApp();
+    const reply = await chat(body);
+    assert.is(reply.statusCode, 400, JSON.stringify(body));
+    assert.is(JSON.parse(reply.body).error.param, Object.keys(body)[0]);
+  }
+});
+
+test('what items of a list cannot mean is refused by their places', async () => {
+  for (const [body, param] of [
+    [{ dry_sequence_breakers: ['a', ''] }, 'dry_sequence_breakers[1]'],
+    [{ dry_sequence_breakers: ['x'.repeat(41)] }, 'dry_sequence_breakers[0]'],
+    [{ samplers: ['top_k', 'infill'] }, 'samplers[1]'],
+  ] as const) {
+    const { chat } = testApp();
+    const reply = await chat(body);
+    assert.is(reply.statusCode, 400);
+    assert.is(JSON.parse(reply.body).error.param, param);
+  }
+});
+
 test('the desktop’s word for the penalty is ignored and named', async () => {
   const { chat, engine } = testApp();
   const reply = await chat({ repeat_penalty: 1.5 });

@@ -33,5 +33,5 @@ export function startCompletion(
   options: Pick<SubmitOptions, 'signal' | 'whole'>,
 ): TokenStream[] {
   const adapters = toAdapters(body.lora, engine.model);
-  return submitChoices(engine, { ...toJob(body, rendered, profile), adapters }, body.n ?? 1, options);
+  return submitChoices(engine, { ...toJob(body, rendered, profile, engine.model), adapters }, body.n ?? 1, options);
 }

@@ -1,10 +1,29 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
-import type { RenderedPrompt } from '../engine/engine.js';
-import { completeJob, type GenerateOptions, grammarOf, type Job, type SamplingSettings } from '../engine/job.js';
+import type { ModelInfo, RenderedPrompt } from '../engine/engine.js';
+import {
+  completeJob,
+  type GenerateOptions,
+  grammarOf,
+  type Job,
+  NEUTRAL_SAMPLING,
+  SAMPLER_LETTERS,
+  type SamplerName,
+  type SamplingSettings,
+} from '../engine/job.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ChatCompletionRequest, ChatParameter } from '../schemas/chat-completion.js';
 
-export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, profile: Profile): Job {
+/** What a request does not say: the model's options go before the mode's defaults. */
+export function samplingDefaults(profile: Profile, { sampling }: Pick<ModelInfo, 'sampling'>): SamplingSettings {
+  return { ...profile.sampling, ...sampling };
+}
+
+export function toJob(
+  body: ChatCompletionRequest,
+  rendered: RenderedPrompt,
+  profile: Profile,
+  model: Pick<ModelInfo, 'sampling'> = {},
+): Job {
   const options: GenerateOptions = {
     prompt: rendered.prompt,
     images: rendered.images,
@@ -19,7 +38,7 @@ export function toJob(body: ChatCompletionRequest, rendered: RenderedPrompt, pro
     ...(body.priority !== undefined && { priority: Math.min(body.priority, profile.maxPriority) }),
     ...toSampling(body),
   };
-  return completeJob(options, profile.sampling);
+  return completeJob(options, samplingDefaults(profile, model));
 }
 
 /** What users of other servers send for a limit or a seed that they do not set. */
@@ -35,6 +54,8 @@ const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_MAGNITUDE = 1e6;
 const MIN_MAGNITUDE = 1e-6;
 
+type NumberSetting = Exclude<keyof SamplingSettings, 'logitBias' | 'drySequenceBreakers' | 'samplers'>;
+
 /**
  * The fields that set a number of the sampler: which setting, and how the value becomes one. Where a request leaves them
  * open, the mode's profile has the value. Of two fields with one setting the later row wins.
@@ -48,7 +69,21 @@ export const SAMPLING_FIELDS = {
   repetition_penalty: ['repeatPenalty', (penalty) => within(penalty, MIN_MAGNITUDE)],
   presence_penalty: ['presencePenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
   frequency_penalty: ['frequencyPenalty', (penalty) => within(penalty, -MAX_MAGNITUDE)],
-} as const satisfies Partial<Record<ChatParameter, readonly [keyof SamplingSettings, (value: number) => number]>>;
+  repeat_last_n: ['repeatLastN', (count) => Math.min(count, MAX_TOKENS)],
+  typical_p: ['typicalP', (share) => Math.min(share, 1)],
+  top_n_sigma: ['topNSigma', (deviations) => within(deviations, -1)],
+  xtc_probability: ['xtcProbability', (share) => share],
+  xtc_threshold: ['xtcThreshold', (share) => share],
+  dynatemp_range: ['dynatempRange', (range) => within(range, 0)],
+  dynatemp_exponent: ['dynatempExponent', (exponent) => within(exponent, 0)],
+  mirostat: ['mirostat', (version) => version],
+  mirostat_tau: ['mirostatTau', (bits) => within(bits, 0)],
+  mirostat_eta: ['mirostatEta', (rate) => within(rate, 0)],
+  dry_multiplier: ['dryMultiplier', (penalty) => within(penalty, -MAX_MAGNITUDE)],
+  dry_base: ['dryBase', (base) => (base < 1 ? NEUTRAL_SAMPLING.dryBase : within(base, 1))],
+  dry_allowed_length: ['dryAllowedLength', (count) => Math.min(count, MAX_TOKENS)],
+  dry_penalty_last_n: ['dryPenaltyLastN', (count) => Math.min(count, MAX_TOKENS)],
+} as const satisfies Partial<Record<ChatParameter, readonly [NumberSetting, (value: number) => number]>>;
 
 const samplingFields = Object.keys(SAMPLING_FIELDS) as (keyof typeof SAMPLING_FIELDS)[];
 
@@ -60,8 +95,16 @@ function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
     if (value !== undefined) sampling[setting] = toSetting(value);
   }
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
+  if (body.dry_sequence_breakers !== undefined) sampling.drySequenceBreakers = body.dry_sequence_breakers;
+  if (body.samplers !== undefined) sampling.samplers = toSamplers(body.samplers);
   if (body.seed !== undefined && body.seed !== UNSET) sampling.seed = foldSeed(body.seed);
   return sampling;
+}
+
+/** Names, of which `typical_p` is that of the field, or letters. */
+function toSamplers(samplers: Exclude<ChatCompletionRequest['samplers'], undefined>): readonly SamplerName[] {
+  const names = typeof samplers === 'string' ? [...samplers].map((letter) => SAMPLER_LETTERS[letter]) : samplers;
+  return names.flatMap((name) => (name === 'typical_p' ? 'typ_p' : (name ?? [])));
 }
 
 function within(value: number, min: number): number {

@@ -28,10 +28,11 @@ function toValue(row: OptionRow, text: string): unknown {
     case 'number':
       return row.words?.includes(text) ? text : toNumber(row, text);
     case 'names':
-      return text.split(',');
+      return text.split(/[,;]/);
     case 'shares':
       return text.split(',').map((share) => decimal(share));
     case 'paths':
+    case 'texts':
       return [text];
     case 'path':
     case 'string':
@@ -42,8 +43,10 @@ function toValue(row: OptionRow, text: string): unknown {
 }
 
 function toNumber(row: Extract<OptionRow, { type: 'integer' | 'number' }>, text: string): number | undefined {
-  const number = row.type === 'number' ? decimal(text) : /^\d{1,15}$/.test(text) ? Number(text) : undefined;
   const { min, max } = inFlagUnit(row);
+  const [sign, digits] = min < 0 && text.startsWith('-') ? [-1, text.slice(1)] : [1, text];
+  const size = row.type === 'number' ? decimal(digits) : /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+  const number = size === undefined ? undefined : sign * size;
   if (number === undefined || number < min || number > max) return undefined;
   return number * (row.flagUnit?.size ?? 1);
 }

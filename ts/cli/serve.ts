@@ -169,6 +169,13 @@ function announce(server: Server, models: readonly ModelEntry[], profile: Profil
     const { devices, gpuLayers, layers } = info.placement;
     console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
+  if (info !== undefined && info.contextLength < info.trainedContextLength) {
+    const { contextLength, trainedContextLength, parallel } = info;
+    console.log(
+      `Context: ${contextLength} of ${trainedContextLength} tokens, for each of ${parallel} completions at a time; ` +
+        'see --ctx-size',
+    );
+  }
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
     console.log(`The chat template of ${id} has no form for tools: they are offered in a general one.`);

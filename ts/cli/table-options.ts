@@ -1,6 +1,6 @@
 /** The flags of a command and their help, from the rows of a table. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { inFlagUnit, isNullable, type OptionRow, type OptionRows, type OptionsOf } from '../engine/option-row.js';
+import { fits, inFlagUnit, isNullable, type OptionRow, type OptionRows, type OptionsOf } from '../engine/option-row.js';
 import { optionsOfEnvironment } from './environment.js';
 import { withFlags } from './option-names.js';
 import { parseOption, wantedText } from './parse-option.js';
@@ -42,9 +42,10 @@ export function givenOptions<Rows extends OptionRows>(
 /** Commander knows no short names of several letters, such as llama.cpp's `-ngl`. */
 export function spellOut(args: readonly string[], rows: OptionRows): string[] {
   const spelled = new Map(
-    Object.values(rows).flatMap(({ flag, aliases = [] }) =>
-      aliases.filter(isShort).map((alias) => [alias, flag] as const),
-    ),
+    Object.values(rows).flatMap(({ flag, aliases = [], noAliases = [] }) => [
+      ...aliases.filter(isShort).map((alias) => [alias, flag] as const),
+      ...noAliases.map((alias) => [alias, flag?.replace(/^--/, '--no-')] as const),
+    ]),
   );
   return args.map((arg) => spelled.get(arg as `-${string}`) ?? arg);
 }
@@ -82,8 +83,11 @@ function parserOf(row: OptionRow): (text: string, previous: unknown) => unknown 
     // Commander takes null for a flag without a value.
     if (value === null) return false;
     // Lists may be given in pieces.
-    const isList = row.type === 'names' || row.type === 'paths';
-    return isList && Array.isArray(previous) ? [...previous, ...(value as string[])] : value;
+    const isList = row.type === 'names' || row.type === 'paths' || row.type === 'texts';
+    if (!isList || !Array.isArray(previous)) return value;
+    const all = [...previous, ...(value as string[])];
+    if (!fits(row, all)) throw new InvalidArgumentError(`It must be given less often.`);
+    return all;
   };
 }
 

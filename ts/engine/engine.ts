@@ -10,7 +10,7 @@ import type {
   NativeStats,
 } from '../native/addon.js';
 import type { AdapterInfo } from './adapter-file.js';
-import type { Grammar, ImageInput, Job } from './job.js';
+import type { Grammar, ImageInput, Job, SamplingSettings } from './job.js';
 
 /** What is known about a loaded model. */
 export interface ModelInfo extends NativeModelInfo {
@@ -25,6 +25,8 @@ export interface ModelInfo extends NativeModelInfo {
   gpus?: readonly DeviceMemory[];
   /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
   adapters?: readonly AdapterInfo[];
+  /** How its options say that it samples unless a request says otherwise; absent: nothing. */
+  sampling?: Partial<SamplingSettings>;
   /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];
 }

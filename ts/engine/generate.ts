@@ -1,7 +1,7 @@
 /** Prompts and conversations as a caller of the library writes them → tokens. */
 import type { ImageHosts } from '../images/public-address.js';
 import type { Engine, OnBehalf, TokenStream } from './engine.js';
-import { completeJob, type GenerateOptions } from './job.js';
+import { completeJob, type GenerateOptions, NEUTRAL_SAMPLING } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
 import { RelayedStream } from './relayed-stream.js';
 import { takesTextOnly } from './takes-text-only.js';
@@ -21,7 +21,8 @@ export function generate(
   options: OnBehalf,
   hosts: ImageHosts = 'public',
 ): TokenStream {
-  if ('prompt' in request) return engine.submit(completeJob(request), options);
+  const defaults = { ...NEUTRAL_SAMPLING, ...engine.model.sampling };
+  if ('prompt' in request) return engine.submit(completeJob(request, defaults), options);
   const { messages, ...rest } = request;
   return new RelayedStream(async (failure) => {
     if (failure !== undefined) throw failure;
@@ -30,6 +31,7 @@ export function generate(
     const loaded = await loadChatImages(messages, { hosts, ...options });
     const rendered = await engine.render(loaded, {}, options);
     const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
-    return engine.submit(completeJob({ ...rest, prompt: rendered.prompt, images: rendered.images, stop }), options);
+    const complete = { ...rest, prompt: rendered.prompt, images: rendered.images, stop };
+    return engine.submit(completeJob(complete, defaults), options);
   });
 }

@@ -8,6 +8,33 @@
 import type { NativeGrammar, NativeReplyFormat } from '../native/addon.js';
 import type { AdapterUse } from './adapter-file.js';
 
+/** The samplers of llama.cpp that are here, by its names, in the order in which they are usually applied. */
+export const SAMPLERS = [
+  'penalties',
+  'dry',
+  'top_n_sigma',
+  'top_k',
+  'typ_p',
+  'top_p',
+  'min_p',
+  'xtc',
+  'temperature',
+] as const;
+export type SamplerName = (typeof SAMPLERS)[number];
+
+/** llama.cpp has a letter for each. */
+export const SAMPLER_LETTERS: Readonly<Record<string, SamplerName>> = {
+  e: 'penalties',
+  d: 'dry',
+  s: 'top_n_sigma',
+  k: 'top_k',
+  y: 'typ_p',
+  p: 'top_p',
+  m: 'min_p',
+  x: 'xtc',
+  t: 'temperature',
+};
+
 /** How the next token is chosen. Names are those of llama.cpp, in camelCase. */
 export interface SamplingSettings {
   /** 0 is greedy (the most probable token, always); 1 samples from the model's own distribution. */
@@ -26,6 +53,34 @@ export interface SamplingSettings {
   presencePenalty: number;
   /** Subtracted once for each time the token was seen in the last `repeatLastN`; 0 is off. */
   frequencyPenalty: number;
+  /** Keep the tokens whose surprise is nearest to the expected one, until they have this probability; 1 keeps all. */
+  typicalP: number;
+  /** Keep tokens whose logits are at most this many standard deviations below the largest; 0 or less keeps all. */
+  topNSigma: number;
+  /** How often `xtc` leaves out all tokens that reach `xtcThreshold` but the least probable of them; 0 is never. */
+  xtcProbability: number;
+  /** Above 0.5 `xtc` is off. */
+  xtcThreshold: number;
+  /** The temperature varies by this much, with how certain the model is; 0 is off. */
+  dynatempRange: number;
+  dynatempExponent: number;
+  /** 1 or 2: this version of Mirostat takes the place of all samplers but the temperature; 0 is off. */
+  mirostat: number;
+  /** The surprise that Mirostat holds, in bits. */
+  mirostatTau: number;
+  /** How fast it learns. */
+  mirostatEta: number;
+  /** Subtracted from the logits of tokens that would prolong a repetition, times `dryBase` for each token that it is longer than allowed; 0 is off. */
+  dryMultiplier: number;
+  /** Below 1, DRY is off. */
+  dryBase: number;
+  dryAllowedLength: number;
+  /** How many of the latest tokens are searched for repetitions; -1 is all. */
+  dryPenaltyLastN: number;
+  /** Texts at which repetitions end. */
+  drySequenceBreakers: readonly string[];
+  /** Which samplers are applied, in this order; empty: all, in that of `SAMPLERS`. */
+  samplers: readonly SamplerName[];
   /** Token id → what is added to its logit before anything else; -Infinity bans the token. */
   logitBias: Readonly<Record<number, number>>;
   /** 32 bits; the same seed, prompt and settings give the same text. `null` draws a fresh one. */
@@ -85,6 +140,21 @@ export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
   repeatLastN: 64,
   presencePenalty: 0,
   frequencyPenalty: 0,
+  typicalP: 1,
+  topNSigma: -1,
+  xtcProbability: 0,
+  xtcThreshold: 0.1,
+  dynatempRange: 0,
+  dynatempExponent: 1,
+  mirostat: 0,
+  mirostatTau: 5,
+  mirostatEta: 0.1,
+  dryMultiplier: 0,
+  dryBase: 1.75,
+  dryAllowedLength: 2,
+  dryPenaltyLastN: 64,
+  drySequenceBreakers: ['\n', ':', '"', '*'],
+  samplers: [],
   logitBias: {},
   seed: null,
 };
@@ -104,17 +174,14 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     preservedTokens: options.preservedTokens ?? [],
     format: options.format ?? null,
     adapters: options.adapters ?? null,
-    sampling: {
-      temperature: options.temperature ?? defaults.temperature,
-      topK: options.topK ?? defaults.topK,
-      topP: options.topP ?? defaults.topP,
-      minP: options.minP ?? defaults.minP,
-      repeatPenalty: options.repeatPenalty ?? defaults.repeatPenalty,
-      repeatLastN: options.repeatLastN ?? defaults.repeatLastN,
-      presencePenalty: options.presencePenalty ?? defaults.presencePenalty,
-      frequencyPenalty: options.frequencyPenalty ?? defaults.frequencyPenalty,
-      logitBias: options.logitBias ?? defaults.logitBias,
-      seed: options.seed ?? defaults.seed,
-    },
+    sampling: completeSampling(options, defaults),
   };
+}
+
+const SETTINGS = Object.keys(NEUTRAL_SAMPLING) as (keyof SamplingSettings)[];
+
+function completeSampling(given: Partial<SamplingSettings>, defaults: Readonly<SamplingSettings>): SamplingSettings {
+  return Object.fromEntries(
+    SETTINGS.map((name) => [name, given[name] ?? defaults[name]]),
+  ) as unknown as SamplingSettings;
 }

@@ -5,7 +5,10 @@
  * To add an option, add a row, and say in open-request.ts what native code gets of it.
  */
 import { BACKENDS } from '../native/module-files.js';
+import { CONTEXT_OPTIONS } from './context-option-table.js';
 import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { SAMPLING_OPTIONS } from './sampling-option-table.js';
+import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
 /** The default of `draftMax` where there is a model to draft with. */
 export const DRAFT_MAX_WITH_MODEL = 8;
@@ -25,6 +28,7 @@ export const LOAD_OPTIONS = {
     type: 'path',
     nullable: true,
     flag: '--mmproj',
+    aliases: ['-mm'],
     group: 'Model',
     help: "GGUF file of the model's vision projector; none: take text only",
     otherwise:
@@ -39,14 +43,7 @@ export const LOAD_OPTIONS = {
     help: 'GGUF file of a LoRA adapter, which requests choose as the model model:name; may be given several times',
     otherwise: 'none',
   },
-  chatTemplate: {
-    type: 'string',
-    flag: '--chat-template',
-    placeholder: 'jinja',
-    group: 'Model',
-    help: 'a Jinja template for chats, as text',
-    otherwise: "the model's own",
-  },
+  ...TEMPLATE_OPTIONS,
   pooling: {
     type: 'choice',
     choices: ['mean', 'cls', 'last', 'rank'],
@@ -66,7 +63,30 @@ export const LOAD_OPTIONS = {
     placeholder: 'n',
     group: 'Computing',
     help: 'tokens that one conversation can hold, its completion included',
-    otherwise: 'what the model was trained for, at most 4096',
+    otherwise: 'what the model was trained for, as far as it fits into half of the free memory',
+  },
+  fit: {
+    type: 'choice',
+    choices: ['on', 'off'],
+    default: 'on',
+    flag: '--fit',
+    aliases: ['-fit'],
+    placeholder: 'whether',
+    group: 'Computing',
+    help: 'whether the context is as long as fits where `contextSize` is not given, or `fitCtx`',
+    otherwise: 'on for a single model, off for several, which share the memory',
+  },
+  fitCtx: {
+    type: 'integer',
+    min: 256,
+    max: MAX_COUNT,
+    unit: 'tokens',
+    default: 4096,
+    flag: '--fit-ctx',
+    aliases: ['-fitc'],
+    placeholder: 'n',
+    group: 'Computing',
+    help: 'the shortest context that is chosen, unless the model was trained for less',
   },
   parallel: {
     type: 'integer',
@@ -76,6 +96,7 @@ export const LOAD_OPTIONS = {
     default: 4,
     flag: '--parallel',
     short: '-j',
+    aliases: ['-np'],
     group: 'Computing',
     help: 'completions computed at the same time; each takes the memory of `contextSize` tokens',
   },
@@ -100,6 +121,16 @@ export const LOAD_OPTIONS = {
     help: 'threads to compute with',
     otherwise: 'one per physical core, fewer for very small models',
   },
+  threadsBatch: {
+    type: 'integer',
+    min: 1,
+    max: 512,
+    flag: '--threads-batch',
+    aliases: ['-tb'],
+    group: 'Computing',
+    help: 'threads to compute prompts with',
+    otherwise: 'as many as `threads`, or else one per physical core',
+  },
   batchSize: {
     type: 'integer',
     min: 1,
@@ -111,6 +142,18 @@ export const LOAD_OPTIONS = {
     placeholder: 'n',
     group: 'Computing',
     help: 'tokens in one step, at most',
+  },
+  ubatchSize: {
+    type: 'integer',
+    min: 1,
+    max: 2 ** 20,
+    unit: 'tokens',
+    default: 512,
+    flag: '--ubatch-size',
+    aliases: ['-ub'],
+    placeholder: 'n',
+    group: 'Computing',
+    help: 'tokens that are computed in one go, at most `batchSize`',
   },
   maxQueue: {
     type: 'integer',
@@ -150,6 +193,7 @@ export const LOAD_OPTIONS = {
     unit: 'MiB',
     default: 1024,
     flag: '--cache-ram',
+    aliases: ['-cram'],
     group: 'Computing',
     help: 'main memory for conversations that had to give up their place; 0 keeps none',
   },
@@ -198,6 +242,7 @@ export const LOAD_OPTIONS = {
   device: {
     type: 'names',
     flag: '--device',
+    aliases: ['-dev'],
     group: 'GPUs',
     help: 'GPUs to compute on, as chasqui doctor names them, separated by commas; none: the CPU alone',
     otherwise: 'all of the backend',
@@ -209,7 +254,7 @@ export const LOAD_OPTIONS = {
     words: ['auto', 'all'],
     default: 'auto',
     flag: '--gpu-layers',
-    aliases: ['-ngl'],
+    aliases: ['-ngl', '--n-gpu-layers'],
     group: 'GPUs',
     help:
       '-ngl for short: how many of the last layers to put on GPUs, the output counted as one, or all; auto: as many as ' +
@@ -220,6 +265,7 @@ export const LOAD_OPTIONS = {
     choices: ['none', 'layer', 'row'],
     default: 'layer',
     flag: '--split-mode',
+    aliases: ['-sm'],
     placeholder: 'mode',
     group: 'GPUs',
     help: 'how several GPUs share: whole layers, a part of each row (CUDA), or none: `mainGpu` does everything',
@@ -229,6 +275,7 @@ export const LOAD_OPTIONS = {
     min: 0,
     max: MAX_COUNT,
     flag: '--main-gpu',
+    aliases: ['-mg'],
     placeholder: 'index',
     group: 'GPUs',
     help: 'the GPU to use where `splitMode` is none, counted from 0 among those of `device`',
@@ -237,6 +284,7 @@ export const LOAD_OPTIONS = {
   tensorSplit: {
     type: 'shares',
     flag: '--tensor-split',
+    aliases: ['-ts'],
     group: 'GPUs',
     help: "each GPU's share, such as 3,1",
     otherwise: 'by free memory',
@@ -248,6 +296,7 @@ export const LOAD_OPTIONS = {
     unit: 'MiB',
     default: 1024,
     flag: '--fit-target',
+    aliases: ['-fitt'],
     group: 'GPUs',
     help: 'memory to leave free on each GPU where `gpuLayers` is auto',
   },
@@ -268,6 +317,7 @@ export const LOAD_OPTIONS = {
   draftModel: {
     type: 'path',
     flag: '--draft-model',
+    aliases: ['-md', '--model-draft', '--spec-draft-model'],
     group: 'Drafts (speculative decoding)',
     help: 'GGUF file of a small model with the same vocabulary, to draft with',
     otherwise: 'none',
@@ -293,4 +343,6 @@ export const LOAD_OPTIONS = {
     group: 'Drafts (speculative decoding)',
     help: 'the draft model ends a draft at a token less probable than this',
   },
+  ...CONTEXT_OPTIONS,
+  ...SAMPLING_OPTIONS,
 } as const satisfies OptionRows;

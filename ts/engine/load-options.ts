@@ -18,7 +18,7 @@ export interface LoadHooks {
 
 /** The name by which requests ask for a model, also before it is loaded. */
 export function modelIdOf(path: string, options: LoadOptions): string {
-  return aliasesOf(options)[0] ?? basename(path).replace(/\.gguf$/i, '');
+  return aliasesOf(options)[0] ?? basename(path).replace(/(-00001-of-\d{5})?\.gguf$/i, '');
 }
 
 /** All names that a model is given; the first is the one that replies have. */

@@ -30,6 +30,7 @@ import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { toRenderRequest } from './render-request.js';
 import { takesTextOnly } from './takes-text-only.js';
+import { templateVariables } from './template-option-table.js';
 import { JobStream } from './token-stream.js';
 
 /** What jobs that differ in their seeds only have in common: their prompt, and a grammar for each. */
@@ -45,6 +46,7 @@ export class Model implements Engine {
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
+  readonly #templateVariables: Readonly<Record<string, unknown>>;
   readonly #embedder: Embedder;
   readonly #preparation: Preparation;
   readonly #prepared: PreparedPrompts;
@@ -59,6 +61,7 @@ export class Model implements Engine {
     this.#core = core;
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
+    this.#templateVariables = templateVariables(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.model = info;
     this.#preparation = new Preparation(core);
@@ -107,7 +110,8 @@ export class Model implements Engine {
     { signal }: OnBehalf = {},
   ): Promise<RenderedPrompt> {
     const images: ImageInput[] = [];
-    const request = toRenderRequest(messages, options, this.model.imageMarker ?? '', images);
+    const templateKwargs = { ...this.#templateVariables, ...options.templateKwargs };
+    const request = toRenderRequest(messages, { ...options, templateKwargs }, this.model.imageMarker ?? '', images);
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
     this.#prepared.share(Object.freeze(images));
     const rendering = this.#preparation.run(signal, (owner) => this.#core.render(request, owner));

@@ -1,11 +1,25 @@
 /** Which devices a model is put on, and how much of it. */
 import { ChasquiError } from '../errors.js';
-import type { NativeOffload, OpenRequest } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
+import type { NativeOffload, OpenRequest } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 
-type PlacementOptions = Pick<CompleteLoadOptions, 'device' | 'gpuLayers' | 'splitMode' | 'mainGpu' | 'tensorSplit'>;
+type PlacementOptions = Pick<
+  CompleteLoadOptions,
+  | 'device'
+  | 'gpuLayers'
+  | 'splitMode'
+  | 'mainGpu'
+  | 'tensorSplit'
+  | 'mmap'
+  | 'mlock'
+  | 'repack'
+  | 'overrideKv'
+  | 'cpuMoe'
+  | 'cpuMoeLayers'
+  | 'overrideTensor'
+>;
 
 /** @throws {ChasquiError} `invalid_options`; whether the devices are there is known only when modules are loaded. */
 export function toNativeOffload(options: PlacementOptions): NativeOffload {
@@ -16,8 +30,31 @@ export function toNativeOffload(options: PlacementOptions): NativeOffload {
     splitMode,
     mainGpu: mainGpu ?? null,
     tensorSplit: tensorSplit ?? [],
-    overrides: [],
+    overrides: [...namedOverrides(options.overrideTensor ?? []), ...expertOverrides(options)],
+    mmap: options.mmap,
+    mlock: options.mlock,
+    repack: options.repack,
+    metadata: options.overrideKv ?? [],
   };
+}
+
+type Overrides = NativeOffload['overrides'];
+
+/** `exps=CPU,blk\.0=CUDA1`. llama.cpp takes the first that matches a name. */
+function namedOverrides(texts: readonly string[]): Overrides {
+  return texts
+    .flatMap((text) => text.split(','))
+    .map((text) => text.split('=') as [string, string])
+    .map(([tensors, device]) => ({ tensors, device: device === 'CPU' ? '' : device }));
+}
+
+/** The names that llama.cpp gives to the weights of experts. */
+const EXPERTS = String.raw`\.ffn_(up|down|gate|gate_up)_(ch|)exps`;
+
+function expertOverrides({ cpuMoe, cpuMoeLayers }: PlacementOptions): Overrides {
+  if (cpuMoe) return [{ tensors: EXPERTS, device: '' }];
+  const layers = Array.from({ length: cpuMoeLayers }, (_, layer) => layer);
+  return layers.map((layer) => ({ tensors: String.raw`blk\.${layer}${EXPERTS}`, device: '' }));
 }
 
 function readDevices(device: LoadOptions['device']): readonly string[] | null {

@@ -1,11 +1,13 @@
 /** What native code is asked to open: the options of `loadModel`, checked and complete, in its own words. */
 import { resolve } from 'node:path';
-import type { OpenRequest } from '../native/addon.js';
+import { ChasquiError } from '../errors.js';
+import type { OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
 import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
-import { completeLoadOptions, type LoadOptions } from './load-options.js';
+import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
+import { templateOf, templateVariables } from './template-option-table.js';
 
 const MIB = 2 ** 20;
 
@@ -13,6 +15,8 @@ const MIB = 2 ** 20;
 export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {
   const options = completeLoadOptions(given);
   const { draftModel, pooling } = options;
+  // They are no matter of native code, but what is wrong with them is said before the model is loaded.
+  templateVariables(given);
   return {
     verbose: options.verbose,
     path,
@@ -20,10 +24,19 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
     options: {
       offload: toNativeOffload(options),
       contextLength: options.contextSize ?? 0,
+      embeddingContextLength: options.contextSize ?? 0,
       parallel: options.parallel,
       threads: options.threads ?? 0,
       batchSize: options.batchSize,
-      ubatchSize: Math.min(options.batchSize, 512),
+      ubatchSize: Math.min(options.batchSize, options.ubatchSize),
+      threadsBatch: options.threadsBatch ?? 0,
+      cacheTypeK: options.cacheTypeK,
+      cacheTypeV: options.cacheTypeV,
+      draftCacheTypeK: options.draftCacheTypeK,
+      draftCacheTypeV: options.draftCacheTypeV,
+      flashAttention: options.flashAttention,
+      rope: toNativeRope(options),
+      numa: options.numa ?? '',
       targetStepMs: options.targetStepMs,
       deterministic: options.deterministic,
       draftMax: options.draftMax ?? (draftModel === undefined ? 0 : DRAFT_MAX_WITH_MODEL),
@@ -31,12 +44,29 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       draftPMin: options.draftPMin,
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
       ...(pooling !== undefined && { pooling }),
-      chatTemplate: options.chatTemplate ?? '',
+      chatTemplate: templateOf(given),
       adapters: readAdapterFiles(options.lora).map((file) => file.path),
       cacheRamBytes: Math.floor(options.cacheRamMiB * MIB),
       mmprojPath: projectorPath(path, options.mmproj),
       imageCacheBytes: options.imageCacheMiB * MIB,
     },
+  };
+}
+
+function toNativeRope(options: CompleteLoadOptions): OpenRequest['options']['rope'] {
+  const { ropeScale, ropeFreqScale } = options;
+  if (ropeScale !== undefined && ropeFreqScale !== undefined) {
+    throw new ChasquiError('invalid_options', '`ropeScale` and `ropeFreqScale` say the same: leave out one of them.');
+  }
+  return {
+    scaling: options.ropeScaling ?? '',
+    frequencyBase: options.ropeFreqBase ?? 0,
+    frequencyScale: ropeScale === undefined ? (ropeFreqScale ?? 0) : 1 / ropeScale,
+    yarnOriginalContext: options.yarnOrigCtx ?? 0,
+    yarnExtrapolation: options.yarnExtFactor ?? -1,
+    yarnAttention: options.yarnAttnFactor ?? -1,
+    yarnBetaSlow: options.yarnBetaSlow ?? -1,
+    yarnBetaFast: options.yarnBetaFast ?? -1,
   };
 }
 

@@ -10,6 +10,8 @@ interface CommonFields {
   readonly short?: `-${string}`;
   /** Other names that the command line takes and help does not show: those of earlier versions and of llama.cpp. */
   readonly aliases?: readonly `-${string}`[];
+  /** Short names for the opposite of a flag, as llama.cpp has them. */
+  readonly noAliases?: readonly `-${string}`[];
   /** The environment variable, where it does not follow from the flag. */
   readonly variable?: string;
   /** Values of the environment variable that come from elsewhere and are passed over. */
@@ -59,6 +61,15 @@ type TypeFields =
     }
   /** A list of paths, each of which is given by a flag of its own. */
   | { readonly type: 'paths' }
+  /** The same of texts. The environment gives one of them. */
+  | {
+      readonly type: 'texts';
+      readonly max: number;
+      readonly maxLength: number;
+      /** What each of them must match, and how to say that in words. */
+      readonly pattern?: RegExp;
+      readonly says?: string;
+    }
   /** A list of numbers that only mean something in proportion to each other. */
   | { readonly type: 'shares' };
 
@@ -73,7 +84,7 @@ type ValueOfType<Row> = Row extends { type: 'boolean' }
       ? Choice
       : Row extends { type: 'names' }
         ? string | readonly string[]
-        : Row extends { type: 'paths' }
+        : Row extends { type: 'paths' | 'texts' }
           ? readonly string[]
           : Row extends { type: 'shares' }
             ? readonly number[]
@@ -116,6 +127,8 @@ export function fits(row: OptionRow, value: unknown): boolean {
     }
     case 'paths':
       return Array.isArray(value) && value.length > 0 && value.every((path) => typeof path === 'string' && path !== '');
+    case 'texts':
+      return Array.isArray(value) && value.length <= row.max && value.every((text) => isTextFor(row, text));
     case 'shares':
       return Array.isArray(value) && value.every(isShare) && (value.length === 0 || haveSum(value));
   }
@@ -124,6 +137,11 @@ export function fits(row: OptionRow, value: unknown): boolean {
 function isNumberFor({ type, min, max }: NumberFields & { type: 'integer' | 'number' }, value: unknown): boolean {
   if (typeof value !== 'number' || (type === 'integer' && !Number.isInteger(value))) return false;
   return value >= min && value <= max;
+}
+
+function isTextFor({ maxLength, pattern }: Extract<OptionRow, { type: 'texts' }>, text: unknown): boolean {
+  if (typeof text !== 'string' || text === '' || text.length > maxLength) return false;
+  return pattern === undefined || pattern.test(text);
 }
 
 function isNameFor({ each }: Extract<OptionRow, { type: 'names' }>, name: unknown): boolean {
@@ -159,9 +177,15 @@ export function wanted(row: OptionRow, { inText = false } = {}): string {
       return listOf(row.each?.says ?? 'names', inText);
     case 'paths':
       return inText ? 'a path' : 'a list of paths';
+    case 'texts':
+      return inText ? wantedOfTexts(row) : `a list of at most ${row.max}, each ${wantedOfTexts(row)}`;
     case 'shares':
       return `${listOf('numbers', inText)}, of at least 0 and not all 0`;
   }
+}
+
+function wantedOfTexts({ says, maxLength }: Extract<OptionRow, { type: 'texts' }>): string {
+  return says ?? `a text of 1 to ${maxLength} characters`;
 }
 
 type NumberRow = Extract<OptionRow, { type: 'integer' | 'number' }>;

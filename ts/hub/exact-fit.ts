@@ -2,9 +2,10 @@
 import type { LoadOptions } from '../engine/load-options.js';
 import { toOpenRequest } from '../engine/open-request.js';
 import { ChasquiError } from '../errors.js';
-import type { NativeDeviceMemory, NativeOffload } from '../native/addon.js';
+import type { NativeDeviceMemory } from '../native/addon.js';
 import { decideModules } from '../native/backends.js';
 import { loadAddon } from '../native/load-addon.js';
+import type { NativeOffload } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
 import { type Fit, fitOf, machineWithoutGpus, PROCESS_BYTES } from './fit-badges.js';
 import { readGgufFile } from './gguf-header.js';

@@ -1,4 +1,5 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
+import type { NativeOffload, NativePooling, OpenRequest } from './open-request.js';
 
 import type { NativeFailure } from './failure.js';
 import type { NativeStats } from './stats.js';
@@ -47,6 +48,22 @@ export interface NativeJob {
     repeatLastN: number;
     presencePenalty: number;
     frequencyPenalty: number;
+    typicalP: number;
+    topNSigma: number;
+    xtcProbability: number;
+    xtcThreshold: number;
+    dynatempRange: number;
+    dynatempExponent: number;
+    mirostat: number;
+    mirostatTau: number;
+    mirostatEta: number;
+    dryMultiplier: number;
+    dryBase: number;
+    dryAllowedLength: number;
+    dryPenaltyLastN: number;
+    drySequenceBreakers: readonly string[];
+    /** By llama.cpp's names; empty: all, in their usual order. */
+    samplers: readonly string[];
     seed: number;
     logitBiasTokens: Int32Array;
     /** One for each of `logitBiasTokens`. */
@@ -103,8 +120,6 @@ export interface NativePlacement {
   gpuLayers: number;
   layers: number;
 }
-
-export type NativePooling = 'mean' | 'cls' | 'last' | 'rank';
 
 /** How a job ended. */
 export interface NativeFinish {
@@ -250,59 +265,6 @@ export interface NativeEngine {
   cancel(jobId: number): void;
   stats(): NativeStats;
   close(): Promise<void>;
-}
-
-export interface OpenRequest {
-  /** ggml's modules to load, absolute paths: GPU modules, then one for the CPU. Decided by the first engine of a process. */
-  modules: readonly string[];
-  /** llama.cpp's log to standard error. Decided by the first engine of a process. */
-  verbose: boolean;
-  path: string;
-  /** How long a request's preparation may take. */
-  prepareTimeoutMs: number;
-  options: {
-    offload: NativeOffload;
-    /** Tokens; 0: the trained length, at most 4096. */
-    contextLength: number;
-    parallel: number;
-    /** 0: one per physical core, or fewer for a model too small to share out. */
-    threads: number;
-    batchSize: number;
-    ubatchSize: number;
-    targetStepMs: number;
-    cacheRamBytes: number;
-    /** The vision projector's GGUF file; empty: none. */
-    mmprojPath: string;
-    imageCacheBytes: number;
-    deterministic: boolean;
-    /** Tokens to draft at a time; 0: none. */
-    draftMax: number;
-    draftMin: number;
-    draftPMin: number;
-    /** Empty: drafts come from the text so far alone. */
-    draftModelPath: string;
-    /** Absent: as the model's file says, or else the mean. */
-    pooling?: NativePooling;
-    /** Instead of the model's own; empty: that one. */
-    chatTemplate: string;
-    /** Files of adapters, which jobs name by their place in this list. */
-    adapters: readonly string[];
-  };
-}
-
-/** Where a model is to go. */
-export interface NativeOffload {
-  /** ggml's names; `null`: every GPU of the modules; empty: none. */
-  devices: readonly string[] | null;
-  /** The last layers, the output counted as one; `null`: all. */
-  gpuLayers: number | null;
-  splitMode: 'none' | 'layer' | 'row';
-  /** Index among the devices; `null`: the first. */
-  mainGpu: number | null;
-  /** Each device's share; empty: by its free memory. */
-  tensorSplit: readonly number[];
-  /** Weights, by a regular expression for their names, that go elsewhere than the rest of their layer; '': main memory. */
-  overrides: readonly { tensors: string; device: string }[];
 }
 
 /** A device of one of ggml's modules; memory in bytes, 0 where the driver does not say. */

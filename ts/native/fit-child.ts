@@ -3,7 +3,8 @@
  * the model up without its weights. `fit-child.js <addon>` takes one `FitTask` and sends one `FitResult`, after `ready`.
  */
 import { createRequire } from 'node:module';
-import type { Addon, NativeDeviceMemory, NativeOffload, OpenRequest } from './addon.js';
+import type { Addon, NativeDeviceMemory } from './addon.js';
+import type { NativeOffload, OpenRequest } from './open-request.js';
 
 export interface FitTask {
   request: OpenRequest;

@@ -26,6 +26,7 @@ import {
 } from './json-schema.js';
 import { messages } from './message.js';
 import { modelUseFields } from './model-use.js';
+import { samplerFields } from './sampler-fields.js';
 import { toolChoiceSchema, toolSchema } from './tool.js';
 import { jsonSchema } from './variants.js';
 
@@ -101,6 +102,7 @@ export const completionFields = {
     arrayOf(requestedAdapter),
     { maxItems: MAX_ADAPTERS },
   ),
+  ...samplerFields,
   ...modelUseFields,
 };
 

@@ -1,5 +1,4 @@
 /** From the settings of a server to its models. */
-import { statSync } from 'node:fs';
 import os from 'node:os';
 import process from 'node:process';
 import { readAdapterFiles } from '../engine/adapter-file.js';
@@ -7,6 +6,7 @@ import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervis
 import type { Engine } from '../engine/engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
+import { sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
@@ -66,7 +66,7 @@ function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyN
   const id = modelIdOf(file, settings.model ?? {});
   const open = (hooks: LoadHooks) => openEngine(id, file, settings, metrics, hooks);
   const adapters = readAdapterFiles(settings.model?.lora);
-  const pool = new SingleModel({ id, sizeBytes: sizeOf(file), adapters, open }, { anyName });
+  const pool = new SingleModel({ id, sizeBytes: sizeOfModel(file), adapters, open }, { anyName });
   return {
     pool,
     start: async (onProgress) => void (await pool.start({ onProgress })),
@@ -86,7 +86,10 @@ function openSeveral(settings: PoolSettings, metrics: Metrics, anyName: boolean)
   refuseForSeveral(settings);
   const specs = modelSpecs(settings.models, settings.model ?? {});
   const { engine } = settings;
-  const sources = specs.map(({ options, ...spec }) => toSource({ ...spec, model: options, engine }, metrics));
+  const isSingle = isSingleModel(settings.models);
+  const sources = specs.map(({ options, ...spec }) =>
+    toSource({ ...spec, model: isSingle ? { fit: 'on', ...options } : options, engine }, metrics),
+  );
   const named = pins.map((name) => idOf(name, sources));
   const pinned = [...new Set([...named, ...specs.filter(({ pin }) => pin).map(({ id }) => id)])];
   const first = [...new Set([...pinned, ...specs.filter(({ atStart }) => atStart).map(({ id }) => id)])];
@@ -114,8 +117,9 @@ export function toSource(
   { id, aliases = [], file, ttlMs, ...settings }: SourceSettings,
   metrics: Metrics,
 ): ManagedSource {
-  const sizeBytes = sizeOf(file);
-  const { model = {} } = settings;
+  const sizeBytes = sizeOfModel(file);
+  // Each of several models would else take half of the memory that it finds.
+  const model: LoadOptions = { fit: 'off', ...settings.model };
   const estimatedBytes = estimateMemory(file, sizeBytes ?? 0, model);
   return {
     id,
@@ -189,10 +193,6 @@ export function bytesTaken(
   { placement }: Pick<Engine['model'], 'placement'>,
 ): number {
   return placement.devices.length === 0 ? residentBytes : Math.max(residentBytes, estimatedBytes);
-}
-
-function sizeOf(file: string): number | null {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? null;
 }
 
 /** In a container, what it may still take. */

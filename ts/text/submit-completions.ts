@@ -3,7 +3,7 @@ import { submitChoices } from '../chat/choices.js';
 import { toAdapters } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
 import { checkTokens } from '../engine/check-tokens.js';
-import type { Engine, TextInput, TokenStream } from '../engine/engine.js';
+import type { Engine, ModelInfo, TextInput, TokenStream } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
@@ -42,7 +42,7 @@ export async function submitCompletions(
   const echoes = body.echo
     ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
     : inputs.map(() => '');
-  const job = { ...toCommonJob(body, profile), adapters: toAdapters(body.lora, engine.model) };
+  const job = { ...toCommonJob(body, profile, engine.model), adapters: toAdapters(body.lora, engine.model) };
   return {
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,
@@ -105,12 +105,13 @@ async function toEcho(engine: Engine, input: TextInput, name: string, signal: Ab
 }
 
 /** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */
-function toCommonJob(body: CompletionRequest, profile: Profile): Job {
+function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo): Job {
   const { prompt: _prompt, suffix: _suffix, echo: _echo, best_of: _bestOf, logprobs, ...shared } = body;
   const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
   return toJob(
     chat,
     { prompt: '', images: [], additionalStops: [], preservedTokens: [], grammar: null, format: null },
     profile,
+    model,
   );
 }

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toJob } from '../../../ts/chat/to-job.js';
+import { SAMPLERS } from '../../../ts/engine/job.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
 import { plainPrompt } from '../../support/fake-engine.js';
@@ -51,6 +52,28 @@ test('log-probabilities: none, the token’s own, alternatives', () => {
 test('both words for the penalty mean the same', () => {
   assert.is(samplingOf({ repetition_penalty: 1.3 }).repeatPenalty, 1.3);
   assert.is(samplingOf({ repeat_penalty: 1.4 }).repeatPenalty, 1.4);
+});
+
+test('llama.cpp’s samplers go by their names there', () => {
+  assert.equal(samplingOf({ samplers: ['top_k', 'typical_p', 'typ_p'] }).samplers, ['top_k', 'typ_p', 'typ_p']);
+  assert.equal(samplingOf({ samplers: 'edskypmxt' }).samplers, SAMPLERS);
+  assert.equal(samplingOf({ dry_sequence_breakers: [] }).drySequenceBreakers, []);
+  assert.is(samplingOf({ dry_base: 0.5 }).dryBase, 1.75);
+  assert.equal(
+    samplingOf({ top_n_sigma: -1e300, dynatemp_range: 1e300, dry_multiplier: -1e300, dry_penalty_last_n: 1e300 }),
+    { ...runtime.sampling, topNSigma: -1, dynatempRange: 1e6, dryMultiplier: -1e6, dryPenaltyLastN: 2 ** 31 - 1 },
+  );
+});
+
+test('the options of the model go before the profile, and the request before both', () => {
+  const model = { sampling: { temperature: 0.3, topK: 7, mirostat: 2 } };
+  const body = { model: 'm', messages: [], top_k: 9 };
+  assert.equal(toJob(body, plainPrompt('p'), runtime, model).sampling, {
+    ...runtime.sampling,
+    temperature: 0.3,
+    topK: 9,
+    mirostat: 2,
+  });
 });
 
 test('extreme values stay within what a float can hold', () => {

@@ -69,12 +69,21 @@ function samples(row: OptionRow): { taken: [text: string, value: unknown][]; ref
     case 'choice':
       return { taken: row.choices.map((choice) => [choice, choice]), refused: ['x', row.choices.join()] };
     case 'names': {
+      if (row.each?.pattern.test('top_k')) return { taken: [['min_p;top_k', ['min_p', 'top_k']]], refused: ['top_k,'] };
       if (row.each === undefined) return { taken: [['a,b', ['a', 'b']]], refused: ['a,', ','] };
       const name = ['local', 'vllm'].find((each) => row.each?.pattern.test(each)) ?? '';
       return { taken: [[name, [name]]], refused: [`${name},`, 'nonsense'] };
     }
     case 'paths':
       return { taken: [['a,b', ['a,b']]], refused: [] };
+    case 'texts': {
+      const pattern = row.pattern ?? /./;
+      const taken = ['key=int:1', 'exps=CPU', 'a,b'].filter((text) => pattern.test(text));
+      return {
+        taken: taken.map((text) => [text, [text]]),
+        refused: row.pattern === undefined ? ['x'.repeat(row.maxLength + 1)] : ['x'],
+      };
+    }
     case 'shares':
       return { taken: [['3,.5,0', [3, 0.5, 0]]], refused: ['3,', '-1', '0,0', 'x'] };
     case 'string':

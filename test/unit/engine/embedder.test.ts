@@ -4,7 +4,8 @@ import type { EngineCore } from '../../../ts/engine/core.js';
 import { Embedder } from '../../../ts/engine/embedder.js';
 import { Preparation } from '../../../ts/engine/preparation.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { NativePooling, NativeTokenLists } from '../../../ts/native/addon.js';
+import type { NativeTokenLists } from '../../../ts/native/addon.js';
+import type { NativePooling } from '../../../ts/native/open-request.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const MAX_TOKENS = 8;

@@ -1,8 +1,20 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LOAD_OPTIONS } from '../../../ts/engine/load-option-table.js';
-import { completeLoadOptions, type LoadHooks, type LoadOptions, splitHooks } from '../../../ts/engine/load-options.js';
+import {
+  completeLoadOptions,
+  type LoadHooks,
+  type LoadOptions,
+  modelIdOf,
+  splitHooks,
+} from '../../../ts/engine/load-options.js';
+import { partsOf, sizeOfModel } from '../../../ts/engine/model-files.js';
 import { toOpenRequest } from '../../../ts/engine/open-request.js';
+import { samplingOf } from '../../../ts/engine/sampling-option-table.js';
+import { templateVariables } from '../../../ts/engine/template-option-table.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: load options');
@@ -13,8 +25,13 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   mmproj: ['', false],
   lora: ['a.gguf', [], [''], [3], null],
   chatTemplate: ['', null],
+  chatTemplateFile: ['', 3, null],
+  chatTemplateKwargs: ['', {}, null],
+  reasoning: ['none', true, null],
   pooling: ['Mean', 'max', '', null],
   contextSize: [0, 3, 15, 16.5, 2 ** 31, '512', null],
+  fit: [true, 'yes', null],
+  fitCtx: [255, 0.5, null],
   parallel: [0, 257, 1000, 1.5, '4'],
   backend: ['gpu', '', null],
   threads: [0, -1, 513, 0.5],
@@ -37,6 +54,54 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   draftModel: ['', null],
   draftMin: [-1, 65_536],
   draftPMin: [-0.1, 1.1, '0.5', null],
+  ubatchSize: [0, 2 ** 20 + 1],
+  threadsBatch: [0, 513, '1'],
+  cacheTypeK: ['q9_0', '', 'Q8_0', null],
+  cacheTypeV: ['q9_0', '', null],
+  draftCacheTypeK: ['q9_0', null],
+  draftCacheTypeV: ['q9_0', null],
+  flashAttention: [true, 'yes', null],
+  ropeScaling: ['longrope', '', null],
+  ropeScale: [0, -1, '2', null],
+  ropeFreqBase: [-1, '10000', null],
+  ropeFreqScale: [-1, null],
+  yarnOrigCtx: [-1, 0.5, null],
+  yarnExtFactor: [-1.5, null],
+  yarnAttnFactor: [-2, null],
+  yarnBetaSlow: [-2, null],
+  yarnBetaFast: [-2, null],
+  mmap: [1, 'yes', null],
+  mlock: [1, null],
+  repack: [1, null],
+  numa: ['all', '', null],
+  overrideKv: ['a=int:1', ['a'], ['a=int:x'], ['a=bool:1'], ['a=long:1'], [`${'a'.repeat(128)}=int:1`], [3], null],
+  cpuMoe: [1, null],
+  cpuMoeLayers: [-1, 1001, 0.5, null],
+  overrideTensor: ['exps=CPU', ['exps'], ['=CPU'], ['exps='], ['a=b,c'], [3], null],
+  temperature: [-0.1, '1', null],
+  topK: [-1, 0.5, null],
+  topP: [-0.1, 1.1, null],
+  minP: [-0.1, 1.1, null],
+  seed: [-2, 2 ** 32, 0.5, null],
+  repeatPenalty: [0, -1, null],
+  repeatLastN: [-2, 0.5, null],
+  presencePenalty: [1e7, '1', null],
+  frequencyPenalty: [-1e7, null],
+  typicalP: [-0.1, 1.1, null],
+  topNSigma: [-1.5, null],
+  xtcProbability: [-0.1, 1.1, null],
+  xtcThreshold: [-0.1, 1.1, null],
+  dynatempRange: [-1, null],
+  dynatempExponent: [-1, null],
+  mirostat: [-1, 3, 0.5, null],
+  mirostatTau: [-1, null],
+  mirostatEta: [-1, null],
+  dryMultiplier: [1e7, null],
+  dryBase: [0.5, null],
+  dryAllowedLength: [-1, 0.5, null],
+  dryPenaltyLastN: [-2, 0.5, null],
+  drySequenceBreakers: ['x', [''], ['x'.repeat(41)], Array(17).fill('x'), [3], null],
+  samplers: ['top_q', '', ['topK'], [], 3, null],
 };
 const NEVER = [Number.NaN, Number.POSITIVE_INFINITY, {}, () => 1, 10n, Symbol('x')];
 
@@ -103,10 +168,28 @@ test('native code is asked for the defaults', () => {
   assert.is(offload.splitMode, 'layer');
   assert.equal(rest, {
     contextLength: 0,
+    embeddingContextLength: 0,
     parallel: 4,
     threads: 0,
     batchSize: 2048,
     ubatchSize: 512,
+    threadsBatch: 0,
+    cacheTypeK: 'f16',
+    cacheTypeV: 'f16',
+    draftCacheTypeK: 'f16',
+    draftCacheTypeV: 'f16',
+    flashAttention: 'auto',
+    rope: {
+      scaling: '',
+      frequencyBase: 0,
+      frequencyScale: 0,
+      yarnOriginalContext: 0,
+      yarnExtrapolation: -1,
+      yarnAttention: -1,
+      yarnBetaSlow: -1,
+      yarnBetaFast: -1,
+    },
+    numa: '',
     targetStepMs: 100,
     deterministic: false,
     draftMax: 0,
@@ -155,6 +238,69 @@ test('options are data: what is called stands apart, whichever way it was given'
   const other = new AbortController().signal;
   assert.is(splitHooks(beside, { signal: other }).hooks.signal, other);
   assert.is(splitHooks(beside, { signal: other }).hooks.onProgress, onProgress);
+});
+
+test('how often positions are scaled is said in one way', () => {
+  assert.is(toOpenRequest('/models/a.gguf', { ropeScale: 4 }).options.rope.frequencyScale, 0.25);
+  assert.is(toOpenRequest('/models/a.gguf', { ropeFreqScale: 0.5 }).options.rope.frequencyScale, 0.5);
+  assert.match(refusal({ ropeScale: 4, ropeFreqScale: 0.25 }).message, '`ropeScale` and `ropeFreqScale` say the same');
+});
+
+test('a template comes as text or from a file, of a size that a template has', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'template-'));
+  const file = path.join(folder, 'template.jinja');
+  try {
+    fs.writeFileSync(file, '{{ messages }}');
+    const templateOf = (given: LoadOptions) => toOpenRequest('/models/a.gguf', given).options.chatTemplate;
+    assert.is(templateOf({ chatTemplateFile: file }), '{{ messages }}');
+    assert.is(templateOf({ chatTemplate: 'x' }), 'x');
+    assert.match(refusal({ chatTemplate: 'x', chatTemplateFile: file }).message, 'exclude each other');
+    assert.match(refusal({ chatTemplateFile: `${file}.none` }).message, '`chatTemplateFile` cannot be read: ENOENT');
+    fs.writeFileSync(file, Buffer.alloc(2 ** 20 + 1));
+    assert.match(refusal({ chatTemplateFile: file }).message, '`chatTemplateFile` has 1048577 bytes');
+    fs.writeFileSync(file, '');
+    assert.match(refusal({ chatTemplateFile: file }).message, '`chatTemplateFile` has 0 bytes');
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
+test('variables of the template are a JSON object, and reasoning is one of them', () => {
+  assert.equal(templateVariables({}), {});
+  assert.equal(templateVariables({ chatTemplateKwargs: '{"a": [1]}', reasoning: 'auto' }), { a: [1] });
+  assert.equal(templateVariables({ chatTemplateKwargs: '{"a": 1}', reasoning: 'off' }), {
+    a: 1,
+    enable_thinking: false,
+  });
+  assert.equal(templateVariables({ reasoning: 'on' }), { enable_thinking: true });
+  assert.match(refusal({ chatTemplateKwargs: '{a' }).message, '`chatTemplateKwargs` is no JSON');
+  for (const json of ['[1]', 'null', '"a"']) {
+    assert.match(refusal({ chatTemplateKwargs: json }).message, '`chatTemplateKwargs` must be a JSON object');
+  }
+});
+
+test('a model in parts is named by its first one, and has the size of all', () => {
+  assert.is(modelIdOf('/m/big-Q4-00001-of-00003.gguf', {}), 'big-Q4');
+  assert.is(modelIdOf('/m/big-Q4-00002-of-00003.gguf', {}), 'big-Q4-00002-of-00003');
+  assert.equal(partsOf('/m/a.gguf'), ['/m/a.gguf']);
+  assert.equal(partsOf('/m/a-00001-of-00002.gguf'), ['/m/a-00001-of-00002.gguf', '/m/a-00002-of-00002.gguf']);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'parts-'));
+  try {
+    for (const part of [1, 2]) fs.writeFileSync(path.join(folder, `a-0000${part}-of-00002.gguf`), 'x'.repeat(part));
+    assert.is(sizeOfModel(path.join(folder, 'a-00001-of-00002.gguf')), 3);
+    assert.is(sizeOfModel(path.join(folder, 'b-00001-of-00002.gguf')), null);
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
+test('sampling is what the options say, and nothing else', () => {
+  assert.equal(samplingOf({ parallel: 2 } as LoadOptions), {});
+  assert.equal(samplingOf({ temperature: 0, seed: -1, samplers: 'top_k,min_p' }), {
+    temperature: 0,
+    samplers: ['top_k', 'min_p'],
+  });
+  assert.equal(samplingOf({ seed: 7, samplers: ['xtc'] }), { seed: 7, samplers: ['xtc'] });
 });
 
 test.run();

@@ -12,7 +12,13 @@ const nothingSaid = {
   mainGpu: null,
   tensorSplit: [],
   overrides: [],
+  mmap: true,
+  mlock: false,
+  repack: true,
+  metadata: [],
 };
+
+const EXPERTS = String.raw`\.ffn_(up|down|gate|gate_up)_(ch|)exps`;
 
 const read = (options: LoadOptions) => toNativeOffload(completeLoadOptions(options));
 
@@ -33,6 +39,32 @@ const READ: [options: LoadOptions, differs: object][] = [
   ],
   [{ splitMode: 'row' }, { splitMode: 'row' }],
   [{ tensorSplit: [3, 0, 0.5] }, { tensorSplit: [3, 0, 0.5] }],
+  [
+    { mmap: false, mlock: true, repack: false },
+    { mmap: false, mlock: true, repack: false },
+  ],
+  [{ overrideKv: ['a.b=int:1'] }, { metadata: ['a.b=int:1'] }],
+  [{ cpuMoe: true, cpuMoeLayers: 3 }, { overrides: [{ tensors: EXPERTS, device: '' }] }],
+  [
+    { cpuMoeLayers: 2 },
+    {
+      overrides: [
+        { tensors: `blk\\.0${EXPERTS}`, device: '' },
+        { tensors: `blk\\.1${EXPERTS}`, device: '' },
+      ],
+    },
+  ],
+  [
+    { overrideTensor: ['attn=CPU,ffn_up=CUDA1', 'ffn=CUDA0'], cpuMoe: true },
+    {
+      overrides: [
+        { tensors: 'attn', device: '' },
+        { tensors: 'ffn_up', device: 'CUDA1' },
+        { tensors: 'ffn', device: 'CUDA0' },
+        { tensors: EXPERTS, device: '' },
+      ],
+    },
+  ],
 ];
 
 for (const [options, differs] of READ) {

@@ -10,7 +10,8 @@ export function toArguments(options: LoadOptions): string[] {
     const row = rows[name];
     if (row?.flag == null) throw new TypeError(`The option ${name} has no flag.`);
     if (row.type === 'boolean') return [value ? row.flag : row.flag.replace(/^--/, '--no-')];
-    if (row.type === 'paths') return (value as string[]).flatMap((path) => [row.flag as string, path]);
+    const isRepeated = row.type === 'paths' || row.type === 'texts';
+    if (isRepeated) return (value as string[]).flatMap((each) => [row.flag as string, each]);
     return [row.flag, text(row, value)];
   });
 }

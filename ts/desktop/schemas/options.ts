@@ -14,7 +14,7 @@ import {
 export const optionRow = objectOf({
   name: string,
   flag: orNull(string),
-  type: oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'shares'),
+  type: oneOf('boolean', 'integer', 'number', 'string', 'path', 'choice', 'names', 'paths', 'texts', 'shares'),
   default: anything,
   minimum: orNull(number),
   maximum: orNull(number),

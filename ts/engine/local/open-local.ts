@@ -4,12 +4,14 @@ import type { NativeEngine } from '../../native/addon.js';
 import { decideGpus, decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import { readAdapterFiles } from '../adapter-file.js';
+import { chooseContext } from '../choose-context.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
 import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
+import { samplingOf } from '../sampling-option-table.js';
 import { LocalCore } from './local-core.js';
 import { ReplyParsers } from './reply-parsers.js';
 
@@ -32,9 +34,11 @@ export async function openLocal(
   const absolutePath = resolve(path);
   const asked = toOpenRequest(absolutePath, options);
   const { addon } = loadAddon();
-  const request = { ...asked, modules: await decideModules(options.backend) };
+  const wanted = { ...asked, modules: await decideModules(options.backend) };
   const gpus = (await decideGpus(options.backend)).map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
   signal?.throwIfAborted();
+  const contextLength = await chooseContext(wanted, options, signal);
+  const request = { ...wanted, options: { ...wanted.options, contextLength } };
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
   const opening = addon.open(
@@ -59,6 +63,7 @@ export async function openLocal(
 function describe(native: NativeEngine, path: string, options: LoadOptions, { unfitted }: ChosenOffload): ModelInfo {
   const info = native.info();
   const adapters = readAdapterFiles(options.lora);
+  const sampling = samplingOf(options);
   return {
     ...info,
     id: modelIdOf(path, options),
@@ -66,6 +71,7 @@ function describe(native: NativeEngine, path: string, options: LoadOptions, { un
     created: Math.floor(Date.now() / 1000),
     inputModalities: info.vision ? ['text', 'image'] : ['text'],
     ...(unfitted !== undefined && { unfitted }),
+    ...(Object.keys(sampling).length > 0 && { sampling }),
     ...(adapters.length > 0 && { adapters: adapters.map(({ name, scale }) => ({ name, scale })) }),
   };
 }

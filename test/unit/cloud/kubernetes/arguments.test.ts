@@ -29,12 +29,16 @@ function someValue(name: string): unknown {
       return ['first', 'second'];
     case 'paths':
       return ['/one.gguf', '/two.gguf'];
+    case 'texts':
+      return textsFor(row.pattern as RegExp | undefined);
     case 'shares':
       return [1, 2.5];
     default:
       return '/a/path';
   }
 }
+
+const textsFor = (pattern = /./) => ['key=int:1', 'exps=CPU', ', '].filter((text) => pattern.test(text));
 
 test('every option that has a flag is read back as it was', () => {
   const named = Object.entries(LOAD_OPTIONS).filter(([, row]) => row.flag !== null && !('each' in row));

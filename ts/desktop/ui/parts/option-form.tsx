@@ -128,7 +128,7 @@ function valueFor({ type }: Row, text: string): unknown {
   if (type === 'integer' || type === 'number') return Number(text);
   const parts = text.split(',').map((part) => part.trim());
   if (type === 'shares') return parts.map(Number);
-  return type === 'paths' ? parts : text;
+  return type === 'paths' || type === 'texts' ? parts : text;
 }
 
 function textOf(value: unknown): string {

@@ -1,0 +1,89 @@
+#include "repetitions.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace chasqui {
+
+bool Repetitions::is_on(const DrySettings& settings) {
+    return settings.multiplier != 0.0f && settings.base >= 1.0f && settings.last_n != 0;
+}
+
+void Repetitions::accept(TokenId token) {
+    if (!is_on(settings_)) return;
+    text_.push_back(token);
+    if (settings_.last_n < 0) return;
+    // What is not looked at any more is removed rarely, because all of the rest is moved.
+    const auto n_used = static_cast<size_t>(settings_.last_n);
+    if (text_.size() >= 2 * n_used + 64) text_.erase(text_.begin(), text_.end() - static_cast<ptrdiff_t>(n_used));
+}
+
+// The Z algorithm, from the end of the text to its beginning: `matches[k]` is how many tokens, from the k-th last on
+// backwards, equal those from the last on backwards. The box is the match that reaches furthest so far; inside of it
+// earlier results hold again, so that no token is compared twice.
+std::vector<std::pair<TokenId, int>> Repetitions::find() const {
+    const auto allowed = static_cast<size_t>(settings_.allowed_length);
+    size_t     n_used  = text_.size();
+    if (settings_.last_n >= 0) n_used = std::min(n_used, static_cast<size_t>(settings_.last_n));
+    if (n_used <= allowed) return {};
+    const size_t limit = length_since_breaker(n_used);
+    if (limit < allowed) return {};
+
+    std::vector<size_t>              matches(n_used, 0);
+    std::unordered_map<TokenId, int> longest;
+    size_t                           box_begin = 0, box_end = 0;
+    for (size_t k = 1; k < n_used; ++k) {
+        size_t length = k < box_end ? std::min(matches[k - box_begin], box_end - k) : 0;
+        while (k + length < n_used && from_end(length) == from_end(k + length)) ++length;
+        matches[k] = length;
+        if (k + length > box_end) {
+            box_begin = k;
+            box_end   = k + length;
+        }
+        length = std::min(length, limit);
+        if (length < allowed) continue;
+        int& of_token = longest.emplace(from_end(k - 1), 0).first->second;
+        of_token      = std::max(of_token, static_cast<int>(length));
+    }
+    std::vector<std::pair<TokenId, int>> found;
+    for (const auto& [token, length] : longest) {
+        if (!is_breaker(token)) found.emplace_back(token, length);
+    }
+    return found;
+}
+
+// How many of the last `n_tokens` follow the last breaker among them. A breaker counts as far back as it begins.
+size_t Repetitions::length_since_breaker(size_t n_tokens) const {
+    if (!settings_.breakers) return n_tokens;
+    for (size_t i = 0; i < n_tokens; ++i) {
+        const auto found   = settings_.breakers->tails.find(from_end(i));
+        bool       is_one  = is_breaker(from_end(i));
+        size_t     longest = 0;
+        if (found != settings_.breakers->tails.end()) {
+            for (const std::vector<TokenId>& tail : found->second) {
+                if (!follows(tail, i)) continue;
+                is_one  = true;
+                longest = std::max(longest, tail.size());
+            }
+        }
+        if (is_one) return i - longest;
+    }
+    return n_tokens;
+}
+
+// Whether these tokens come after the one with that index.
+bool Repetitions::follows(const std::vector<TokenId>& tail, size_t index) const {
+    if (tail.size() > index) return false;
+    for (size_t at = 0; at < tail.size(); ++at) {
+        if (tail[at] != from_end(index - at - 1)) return false;
+    }
+    return true;
+}
+
+bool Repetitions::is_breaker(TokenId token) const {
+    if (!settings_.breakers || token < 0) return false;
+    const std::vector<bool>& complete = settings_.breakers->complete;
+    return static_cast<size_t>(token) < complete.size() && complete[static_cast<size_t>(token)];
+}
+
+}  // namespace chasqui

@@ -1,0 +1,343 @@
+#include "sampler-chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+namespace chasqui {
+
+namespace {
+
+constexpr float kImpossible = -std::numeric_limits<float>::infinity();
+// Mirostat estimates how fast probabilities fall from this many of the most probable tokens.
+constexpr size_t kMirostatTokens = 100;
+// The logarithm of the largest float.
+constexpr float kMaxExponent = 88.7228391f;
+
+const std::vector<SamplerKind> kUsualOrder = {
+    SamplerKind::penalties, SamplerKind::dry,   SamplerKind::top_n_sigma, SamplerKind::top_k,      SamplerKind::typical_p,
+    SamplerKind::top_p,     SamplerKind::min_p, SamplerKind::xtc,         SamplerKind::temperature};
+
+bool uses_xtc(const SamplingSettings& settings) {
+    return settings.xtc_probability > 0.0f && settings.xtc_threshold <= 0.5f;
+}
+
+bool is_more_probable(const Candidate& a, const Candidate& b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+}
+
+}  // namespace
+
+bool SamplerChain::is_needed(const SamplingSettings& settings) {
+    return settings.typical_p < 1.0f || settings.top_n_sigma > 0.0f || uses_xtc(settings) ||
+           settings.dynatemp_range > 0.0f || settings.mirostat != 0 || Repetitions::is_on(settings.dry) ||
+           (!settings.samplers.empty() && settings.samplers != kUsualOrder);
+}
+
+SamplerChain::SamplerChain(const SamplingSettings& settings)
+    : settings_(settings),
+      order_(settings.samplers.empty() ? kUsualOrder : settings.samplers),
+      recent_(has_penalties(settings) ? settings.repeat_last_n : 0),
+      repetitions_(settings.dry),
+      draws_(settings.seed),
+      xtc_draws_(settings.seed),
+      surprise_(2.0f * settings.mirostat_tau) {}
+
+void SamplerChain::restore(const State& state) {
+    draws_     = state.draws;
+    xtc_draws_ = state.xtc_draws;
+    surprise_  = state.surprise;
+}
+
+void SamplerChain::accept(TokenId token) {
+    recent_.add(token);
+    repetitions_.accept(token);
+}
+
+TokenId SamplerChain::choose(const float* logits, int32_t n_vocab) {
+    candidates_.clear();
+    for (TokenId id = 0; id < n_vocab; ++id) {
+        candidates_.push_back({id, std::isnan(logits[id]) ? kImpossible : logits[id]});
+    }
+    is_indexed_ = true;
+    is_sorted_  = false;
+    if (settings_.mirostat == 0) {
+        for (const SamplerKind kind : order_) apply(kind);
+    } else {
+        apply_temperature(settings_.temperature);
+    }
+    drop_impossible();
+    if (candidates_.empty()) return 0;  // no token is possible: any is as good
+    switch (settings_.mirostat) {
+        case 1: return draw_mirostat(n_vocab);
+        case 2: return draw_mirostat_v2();
+        default: return draw();
+    }
+}
+
+void SamplerChain::apply(SamplerKind kind) {
+    switch (kind) {
+        case SamplerKind::penalties: return penalise();
+        case SamplerKind::dry: return penalise_repetitions();
+        case SamplerKind::top_n_sigma: return keep_top_n_sigma();
+        case SamplerKind::top_k: return keep_top_k();
+        case SamplerKind::typical_p: return keep_typical_p();
+        case SamplerKind::top_p: return keep_top_p();
+        case SamplerKind::min_p: return keep_min_p();
+        case SamplerKind::xtc: return exclude_top_choices();
+        case SamplerKind::temperature:
+            return settings_.dynatemp_range > 0.0f ? apply_dynamic_temperature()
+                                                   : apply_temperature(settings_.temperature);
+    }
+}
+
+// The candidates are many at first, and then `tokens` are looked up among them; later it is the other way round.
+template <typename Tokens, typename Change>
+void SamplerChain::for_each_of(const Tokens& tokens, const Change& change) {
+    if (is_indexed_) {
+        for (const auto& [token, value] : tokens) {
+            if (token < 0 || static_cast<size_t>(token) >= candidates_.size()) continue;
+            change(candidates_[static_cast<size_t>(token)].logit, value);
+        }
+    } else {
+        const std::unordered_map<TokenId, int> values(tokens.begin(), tokens.end());
+        for (Candidate& candidate : candidates_) {
+            const auto found = values.find(candidate.id);
+            if (found != values.end()) change(candidate.logit, found->second);
+        }
+    }
+    is_sorted_ = false;
+}
+
+void SamplerChain::penalise() {
+    if (!has_penalties(settings_)) return;
+    for_each_of(recent_.counts(),
+                [this](float& logit, int32_t count) { logit = penalised(settings_, logit, count); });
+}
+
+// Each token that would prolong a repetition to more than the allowed length becomes less probable, exponentially so
+// with that length.
+void SamplerChain::penalise_repetitions() {
+    const DrySettings& dry = settings_.dry;
+    if (!Repetitions::is_on(dry)) return;
+    const int max_exponent = dry.base > 1.000001f ? static_cast<int>(kMaxExponent / std::log(dry.base)) : 0;
+    for_each_of(repetitions_.find(), [&](float& logit, int length) {
+        int exponent = length - dry.allowed_length;
+        if (max_exponent > 0) exponent = std::min(exponent, max_exponent);
+        logit -= dry.multiplier * std::pow(dry.base, static_cast<float>(exponent));
+    });
+}
+
+// Keeps the logits that are at most so many standard deviations below the largest.
+void SamplerChain::keep_top_n_sigma() {
+    if (settings_.top_n_sigma <= 0.0f) return;
+    drop_impossible();
+    if (candidates_.size() <= 1) return;
+    double sum = 0, squares = 0;
+    for (const Candidate& candidate : candidates_) sum += candidate.logit;
+    const double mean = sum / static_cast<double>(candidates_.size());
+    for (const Candidate& candidate : candidates_) squares += (candidate.logit - mean) * (candidate.logit - mean);
+    const double deviation = std::sqrt(squares / static_cast<double>(candidates_.size()));
+    const auto   least     = static_cast<float>(largest_logit() - settings_.top_n_sigma * deviation);
+    const auto   is_less   = [least](const Candidate& candidate) { return candidate.logit < least; };
+    candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), is_less), candidates_.end());
+}
+
+void SamplerChain::keep_top_k() {
+    if (settings_.top_k <= 0) return;
+    drop_impossible();
+    const size_t k = std::min(static_cast<size_t>(settings_.top_k), candidates_.size());
+    if (!is_sorted_) {
+        const auto end = candidates_.begin() + static_cast<ptrdiff_t>(k);
+        std::partial_sort(candidates_.begin(), end, candidates_.end(), is_more_probable);
+    }
+    candidates_.resize(k);
+    is_sorted_ = true;
+}
+
+// Keeps the tokens whose surprise is nearest to the expected one, until their probabilities add up to typical_p.
+void SamplerChain::keep_typical_p() {
+    if (settings_.typical_p >= 1.0f) return;
+    drop_impossible();
+    sort();
+    compute_probabilities();
+    float entropy = 0;
+    for (const float p : probabilities_) entropy -= p > 0.0f ? p * std::log(p) : 0.0f;
+
+    std::vector<std::pair<float, size_t>> by_distance;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        by_distance.emplace_back(std::fabs(-std::log(probabilities_[i]) - entropy), i);
+    }
+    std::sort(by_distance.begin(), by_distance.end());
+    std::vector<Candidate> kept;
+    float                  covered = 0;
+    for (const auto& [distance, i] : by_distance) {
+        kept.push_back(candidates_[i]);
+        covered += probabilities_[i];
+        if (covered > settings_.typical_p) break;
+    }
+    candidates_ = std::move(kept);
+    is_sorted_  = false;
+}
+
+void SamplerChain::keep_top_p() {
+    if (settings_.top_p >= 1.0f) return;
+    drop_impossible();
+    sort();
+    compute_probabilities();
+    float  covered = 0;
+    size_t keep    = 0;
+    while (keep < candidates_.size()) {
+        covered += probabilities_[keep++];
+        if (covered >= settings_.top_p) break;
+    }
+    candidates_.resize(keep);
+}
+
+void SamplerChain::keep_min_p() {
+    if (settings_.min_p <= 0.0f) return;
+    drop_impossible();
+    const float least   = largest_logit() + std::log(settings_.min_p);
+    const auto  is_less = [least](const Candidate& candidate) { return candidate.logit < least; };
+    candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), is_less), candidates_.end());
+}
+
+// XTC: now and then, all tokens that reach the threshold are left out but the least probable of them.
+void SamplerChain::exclude_top_choices() {
+    if (!uses_xtc(settings_)) return;
+    drop_impossible();
+    if (candidates_.size() < 2) return;
+    std::uniform_real_distribution<float> uniform(0.0f, 1.0f);
+    if (uniform(xtc_draws_) > settings_.xtc_probability) return;
+    sort();
+    compute_probabilities();
+    size_t n_reaching = 0;
+    while (n_reaching < candidates_.size() && probabilities_[n_reaching] >= settings_.xtc_threshold) ++n_reaching;
+    if (n_reaching < 2) return;
+    candidates_.erase(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(n_reaching) - 1);
+}
+
+void SamplerChain::apply_temperature(float temperature) {
+    drop_impossible();
+    if (candidates_.empty()) return;
+    if (temperature <= 0.0f) {
+        const auto most_probable = std::max_element(candidates_.begin(), candidates_.end(),
+                                                    [](const auto& a, const auto& b) { return a.logit < b.logit; });
+        candidates_              = {*most_probable};
+        return;
+    }
+    for (Candidate& candidate : candidates_) candidate.logit /= temperature;
+}
+
+// The less certain the model is, the higher the temperature, within the range.
+void SamplerChain::apply_dynamic_temperature() {
+    drop_impossible();
+    if (candidates_.size() <= 1) return;
+    sort();
+    compute_probabilities();
+    float entropy = 0;
+    for (const float p : probabilities_) entropy -= p > 0.0f ? p * std::log(p) : 0.0f;
+    const float uncertainty = entropy / std::log(static_cast<float>(candidates_.size()));
+    const float lowest      = std::max(0.0f, settings_.temperature - settings_.dynatemp_range);
+    const float highest     = settings_.temperature + settings_.dynatemp_range;
+    apply_temperature(lowest + (highest - lowest) * std::pow(uncertainty, settings_.dynatemp_exponent));
+}
+
+// As llama.cpp's `dist` sampler does it, in the order of the candidates.
+TokenId SamplerChain::draw() {
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    const double                           draw = uniform(draws_);
+    if (candidates_.size() == 1) return candidates_.front().id;
+    const float max = largest_logit();
+    double      sum = 0;
+    probabilities_.clear();
+    for (const Candidate& candidate : candidates_) {
+        probabilities_.push_back(std::exp(candidate.logit - max));
+        sum += probabilities_.back();
+    }
+    double running = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        running += probabilities_[i];
+        if (running >= sum * draw) return candidates_[i].id;
+    }
+    return candidates_.back().id;
+}
+
+// Mirostat 1 keeps as many tokens as make the expected surprise what it should be, if probabilities fall as in a text by
+// Zipf's law.
+TokenId SamplerChain::draw_mirostat(int32_t n_vocab) {
+    if (candidates_.size() == 1) return candidates_.front().id;
+    sort();
+    compute_probabilities();
+    float products = 0, squares = 0;
+    for (size_t i = 0; i + 1 < std::min(kMirostatTokens, candidates_.size()); ++i) {
+        if (probabilities_[i + 1] <= 0.0f) break;
+        const float t = std::log(static_cast<float>(i + 2) / static_cast<float>(i + 1));
+        products += t * std::log(probabilities_[i] / probabilities_[i + 1]);
+        squares += t * t;
+    }
+    const float slope   = products / squares;
+    const float epsilon = slope - 1.0f;
+    const float k = std::pow(epsilon * std::pow(2.0f, surprise_) /
+                                 (1.0f - std::pow(static_cast<float>(n_vocab), -epsilon)),
+                             1.0f / slope);
+    // Where all probabilities are alike, or the second is none, the formula gives no number.
+    const auto   most      = static_cast<double>(candidates_.size());
+    const double otherwise = squares > 0 ? most : 1.0;
+    const double keep = std::isfinite(k) ? std::clamp(std::floor(static_cast<double>(k)), 1.0, most) : otherwise;
+    candidates_.resize(static_cast<size_t>(keep));
+    return draw_surprising();
+}
+
+// Mirostat 2 drops the tokens that would surprise more than the limit.
+TokenId SamplerChain::draw_mirostat_v2() {
+    sort();
+    compute_probabilities();
+    size_t keep = 0;
+    while (keep < candidates_.size() && !(-std::log2(probabilities_[keep]) > surprise_)) ++keep;
+    candidates_.resize(std::max<size_t>(1, keep));
+    return draw_surprising();
+}
+
+// Draws, and moves the limit of the surprise so that on average it becomes what it should be.
+TokenId SamplerChain::draw_surprising() {
+    compute_probabilities();
+    std::discrete_distribution<size_t> by_probability(probabilities_.begin(), probabilities_.end());
+    const size_t                       drawn = by_probability(draws_);
+    surprise_ -= settings_.mirostat_eta * (-std::log2(probabilities_[drawn]) - settings_.mirostat_tau);
+    return candidates_[drawn].id;
+}
+
+void SamplerChain::drop_impossible() {
+    if (!is_indexed_) return;
+    is_indexed_ = false;
+    const auto is_impossible = [](const Candidate& candidate) { return candidate.logit == kImpossible; };
+    candidates_.erase(std::remove_if(candidates_.begin(), candidates_.end(), is_impossible), candidates_.end());
+}
+
+void SamplerChain::sort() {
+    if (is_sorted_) return;
+    std::sort(candidates_.begin(), candidates_.end(), is_more_probable);
+    is_sorted_ = true;
+}
+
+float SamplerChain::largest_logit() const {
+    float max = kImpossible;
+    for (const Candidate& candidate : candidates_) max = std::max(max, candidate.logit);
+    return max;
+}
+
+void SamplerChain::compute_probabilities() {
+    const float max = largest_logit();
+    float       sum = 0;
+    probabilities_.clear();
+    for (const Candidate& candidate : candidates_) {
+        // A penalty may have made all of them impossible; then they are equally so.
+        probabilities_.push_back(std::isfinite(max) ? std::exp(candidate.logit - max) : 1.0f);
+        sum += probabilities_.back();
+    }
+    for (float& p : probabilities_) p /= sum;
+}
+
+}  // namespace chasqui

@@ -1,0 +1,84 @@
+// Thread: one at a time; chains of different sequences are independent.
+#pragma once
+
+#include "job.h"
+#include "recent-tokens.h"
+#include "repetitions.h"
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace chasqui {
+
+// A token that may be chosen.
+struct Candidate {
+    TokenId id;
+    float   logit;
+};
+
+// Applies any of llama.cpp's samplers in any order, as llama.cpp does it, one after another to a list of all tokens. It
+// is for jobs that ask for what Sampler's shortcuts do not have, and costs a pass over the vocabulary for each token.
+class SamplerChain {
+public:
+    // What choosing a token changes.
+    struct State {
+        std::mt19937 draws, xtc_draws;
+        float        surprise;  // mirostat's limit
+    };
+
+    static bool is_needed(const SamplingSettings& settings);
+
+    explicit SamplerChain(const SamplingSettings& settings);
+
+    // The token becomes part of the text, or is part of the prompt.
+    void accept(TokenId token);
+    // Chooses from `logits`, to which biases have been added. Tokens with a logit of minus infinity are not chosen unless
+    // there are no others.
+    TokenId choose(const float* logits, int32_t n_vocab);
+
+    State state() const { return {draws_, xtc_draws_, surprise_}; }
+    void  restore(const State& state);
+    // The token that was chosen since then is refused, and another will be chosen: what was drawn stays drawn, but
+    // mirostat does not learn from it.
+    void  forget_choice(const State& before) { surprise_ = before.surprise; }
+
+private:
+    void apply(SamplerKind kind);
+    void penalise();
+    void penalise_repetitions();
+    void keep_top_n_sigma();
+    void keep_top_k();
+    void keep_typical_p();
+    void keep_top_p();
+    void keep_min_p();
+    void exclude_top_choices();
+    void apply_temperature(float temperature);
+    void apply_dynamic_temperature();
+    TokenId draw();
+    TokenId draw_mirostat(int32_t n_vocab);
+    TokenId draw_mirostat_v2();
+    TokenId draw_surprising();
+
+    // Calls `change(logit, value)` for each candidate that is among the keys of `tokens`.
+    template <typename Tokens, typename Change>
+    void  for_each_of(const Tokens& tokens, const Change& change);
+    void  drop_impossible();
+    void  sort();
+    float largest_logit() const;
+    void  compute_probabilities();
+
+    SamplingSettings         settings_;
+    std::vector<SamplerKind> order_;
+    RecentTokens             recent_;
+    Repetitions              repetitions_;
+    std::mt19937             draws_, xtc_draws_;
+    float                    surprise_;
+
+    std::vector<Candidate> candidates_;
+    bool                   is_indexed_ = false;  // each candidate is at the place of its id
+    bool                   is_sorted_  = false;  // most probable first
+    std::vector<float>     probabilities_;       // of the candidates
+};
+
+}  // namespace chasqui

@@ -153,4 +153,28 @@ server('a port and a body that make no sense are refused with the name of the fi
   }
 });
 
+server('with an API key, clients need it from the next start on, and it is shown to nobody', async () => {
+  const key = 'sk-of-this-computer';
+  await app.done('POST', '/api/v1/server/stop');
+  for (const wrong of ['', 'two words', 7]) {
+    assert.is((await app.api('PUT', '/api/v1/settings', { serverKey: wrong })).status, 400, String(wrong));
+  }
+  const settings = await app.done('PUT', '/api/v1/settings', { serverKey: key });
+  assert.ok(settings.hasServerKey);
+  assert.not.match(JSON.stringify(settings), new RegExp(key));
+  const { port } = await app.done('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
+  const ask = (headers: Record<string, string>) => fetch(`http://127.0.0.1:${port}/v1/models`, { headers });
+  assert.is((await ask({})).status, 401);
+  assert.is((await ask({ authorization: 'Bearer another' })).status, 401);
+  assert.is((await ask({ authorization: `Bearer ${key}` })).status, 200);
+  // The app's own chat goes by the app's token.
+  const own = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 };
+  assert.is((await app.api('POST', '/app/v1/chat/completions', own)).status, 200);
+  await app.done('POST', '/api/v1/server/stop');
+  assert.not.ok((await app.done('PUT', '/api/v1/settings', { serverKey: null })).hasServerKey);
+  const open = await app.done('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
+  assert.is((await fetch(`http://127.0.0.1:${open.port}/v1/models`)).status, 200);
+  await app.done('POST', '/api/v1/server/stop');
+});
+
 server.run();

@@ -1,10 +1,12 @@
 /** The desktop app: one process with two ports, its own for pages and management, and the one that clients know. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
+import { SharedKeys } from '../keys/shared-keys.js';
 import { Metrics } from '../metrics/metrics.js';
 import { desktop } from '../profiles/desktop.js';
 import { isFree, listenAt } from '../server/listen.js';
@@ -204,7 +206,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
   const server: DeveloperServer = new DeveloperServer(
     {
       host: HOST,
-      build: () => buildApp(instances.pool, desktop, options),
+      build: () => buildServer(instances, chosen.serverKey, options),
       load: (model, config) => instances.load(model, config),
       cancelLoad: (model) => {
         for (const { id, path } of instances.models) if (id === model || path === model) instances.cancel(id);
@@ -221,6 +223,17 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
     chosen.current.port,
   );
   return { instances, server };
+}
+
+/** With a key, programs need it from this start on until the next. */
+function buildServer({ pool }: Instances, key: string | null, options: AppOptions): FastifyInstance {
+  if (key === null) return buildApp(pool, desktop, options);
+  const keys = new SharedKeys([key]);
+  return buildApp(
+    pool,
+    { ...desktop, authentication: 'bearer' },
+    { ...options, access: (given) => keys.admits(given) },
+  );
 }
 
 function openHub(

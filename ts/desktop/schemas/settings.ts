@@ -45,12 +45,22 @@ const shared = {
 };
 
 /** As it is shown: whether there is a token of the hub, not which. */
-export const settings = objectOf({ ...shared, hasHubToken: boolean });
+export const settings = objectOf({
+  ...shared,
+  hasHubToken: boolean,
+  /** Whether clients of the server need a key, from its next start on. */
+  hasServerKey: boolean,
+});
 
 /** Any part of it. */
 export const settingsChange = closedObjectOf(
   {},
-  { ...shared, hubToken: orNull(limited(string, { minLength: 1, maxLength: 500 })) },
+  {
+    ...shared,
+    hubToken: orNull(limited(string, { minLength: 1, maxLength: 500 })),
+    /** What clients of the server have to send as their API key; `null`: nothing. */
+    serverKey: orNull(limited(string, { pattern: '^[\\x21-\\x7e]+$', maxLength: 200 })),
+  },
 );
 
 export type Settings = Static<typeof settings>;

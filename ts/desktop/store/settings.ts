@@ -10,7 +10,7 @@ export interface Keep {
   pin: boolean;
 }
 
-const DEFAULTS: Omit<Settings, 'hasHubToken'> = {
+const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hasServerKey'> = {
   theme: 'system',
   port: desktop.port,
   startServerAtLaunch: false,
@@ -38,11 +38,16 @@ export class SettingsStore {
   /** Without secrets. */
   get current(): Settings {
     const known = Object.entries(DEFAULTS).map(([name, value]) => [name, this.#values.get(name) ?? value]);
-    return { ...Object.fromEntries(known), hasHubToken: this.hubToken !== null };
+    return { ...Object.fromEntries(known), hasHubToken: this.hubToken !== null, hasServerKey: this.serverKey !== null };
   }
 
   get hubToken(): string | null {
     return (this.#values.get('hubToken') as string | undefined) ?? null;
+  }
+
+  /** `null`: the server is open to every program of this computer. */
+  get serverKey(): string | null {
+    return (this.#values.get('serverKey') as string | undefined) ?? null;
   }
 
   defaultsOf(model: string): LoadConfig {

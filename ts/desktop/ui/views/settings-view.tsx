@@ -1,11 +1,11 @@
 /** What a person sets once. Each change is stored at once. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Settings, SettingsChange } from '../../api-types.js';
 import { Action, IconAction } from '../parts/button.js';
 import { Dialog } from '../parts/dialog.js';
 import { Page } from '../parts/page.js';
+import { Line, Part, Switch } from '../parts/setting.js';
 import { post } from '../state/api.js';
 import { machine, refreshLibrary, saveSettings, settings, version } from '../state/app.js';
 import { bytes } from '../state/format.js';
@@ -35,64 +35,6 @@ interface PartProps {
 
 function change(values: SettingsChange): void {
   void attempt(() => saveSettings(values));
-}
-
-function Part({ title, children }: { title: string; children: ComponentChildren }) {
-  const id = useId();
-  return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
-      {children}
-    </section>
-  );
-}
-
-interface LineProps {
-  label: string;
-  help?: string;
-  /** The control, which gets the id that the label is for and that of the help. */
-  children: (id: string, helpId: string | undefined) => ComponentChildren;
-}
-
-function Line({ label, help, children }: LineProps) {
-  const id = useId();
-  const helpId = help ? `${id}-help` : undefined;
-  return (
-    <div class="setting">
-      <div>
-        <label for={id}>{label}</label>
-        {help && (
-          <p class="help" id={helpId}>
-            {help}
-          </p>
-        )}
-      </div>
-      <div class="setting-control">{children(id, helpId)}</div>
-    </div>
-  );
-}
-
-interface SwitchProps {
-  label: string;
-  help?: string;
-  on: boolean;
-  set: (on: boolean) => void;
-}
-
-function Switch({ label, help, on, set }: SwitchProps) {
-  return (
-    <Line label={label} {...(help && { help })}>
-      {(id, helpId) => (
-        <input
-          id={id}
-          type="checkbox"
-          checked={on}
-          aria-describedby={helpId}
-          onChange={(event) => set(event.currentTarget.checked)}
-        />
-      )}
-    </Line>
-  );
 }
 
 const themes: readonly [theme: Settings['theme'], label: string][] = [
@@ -149,6 +91,7 @@ function Server({ current }: PartProps) {
         on={current.startServerAtLaunch}
         set={(startServerAtLaunch) => change({ startServerAtLaunch })}
       />
+      <ServerKey isSet={current.hasServerKey} />
       <Switch
         label="Keep prompts in the log"
         help="Otherwise the log has times and numbers only, never what was asked."
@@ -156,6 +99,39 @@ function Server({ current }: PartProps) {
         set={(logPrompts) => change({ logPrompts })}
       />
     </Part>
+  );
+}
+
+function ServerKey({ isSet }: { isSet: boolean }) {
+  const key = useSignal('');
+  const save = async (serverKey: string | null) => {
+    await saveSettings({ serverKey });
+    key.value = '';
+    notify('done', `${serverKey === null ? 'No key is needed' : 'The key is needed'} from the next Start Server on.`);
+  };
+  return (
+    <Line
+      label="API key"
+      help={isSet ? 'Clients need the stored key.' : 'Without one, every program of this computer may use the server.'}
+    >
+      {(id, helpId) => (
+        <div class="row">
+          <input
+            id={id}
+            type="password"
+            autocomplete="off"
+            placeholder={isSet ? 'stored' : 'none'}
+            value={key.value}
+            aria-describedby={helpId}
+            onInput={(event) => {
+              key.value = event.currentTarget.value;
+            }}
+          />
+          <Action label="Store key" disabled={key.value.trim() === ''} run={() => save(key.value.trim())} />
+          {isSet && <Action label="Remove key" kind="danger" run={() => save(null)} />}
+        </div>
+      )}
+    </Line>
   );
 }
 

@@ -4,6 +4,7 @@ import { unenforcedParts } from '../chat/check-schema.js';
 import { CompletionEventEncoder } from '../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../chat/start-completion.js';
 import type { TokenStream } from '../engine/engine.js';
+import type { SamplingSettings } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
 import { newResponse } from '../responses/new-response.js';
 import { refusePassedOver, refuseUnsupported } from '../responses/refuse-unsupported.js';
@@ -72,7 +73,7 @@ export class ResponseWork {
   readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
 
   /** The events of the response; at its end it is stored. */
-  eventsFor(model: string): ResponseEvents {
+  eventsFor(model: string, defaults: SamplingSettings = this.#context.profile.sampling): ResponseEvents {
     const { body, log } = this.request;
     const { input, responses } = this;
     const ended = (response: ResponseObject): void => {
@@ -83,7 +84,7 @@ export class ResponseWork {
         log.error({ err: error }, 'the response could not be stored');
       }
     };
-    const response = newResponse(body, model, this.#context.profile.sampling, input !== null);
+    const response = newResponse(body, model, defaults, input !== null);
     return new ResponseEvents(response, { tools: this.#translation.tools, ended });
   }
 

@@ -1,7 +1,7 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
-import type { NativeOffload, NativePooling, OpenRequest } from './open-request.js';
 
 import type { NativeFailure } from './failure.js';
+import type { NativeOffload, NativePooling, OpenRequest } from './open-request.js';
 import type { NativeStats } from './stats.js';
 
 export type { NativeFailure, NativeStats };

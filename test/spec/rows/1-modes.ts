@@ -78,7 +78,7 @@ export const modeRows: Row[] = [
       });
       const { stderr } = await runCli(['serve', '--mode', 'desktop']);
       holder.close();
-      assert.match(stderr, /^chasqui: port 1234 at 127\.0\.0\.1 is in use/);
+      assert.match(stderr, /^chasqui: port 1234 at 127\.0\.0\.1 is (in use|used by)/);
     },
   },
   {

@@ -4,6 +4,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody } from '../../chat/start-completion.js';
+import { samplingDefaults } from '../../chat/to-job.js';
 import { responseFailure } from '../../responses/response-events.js';
 import { responseEventSchema } from '../../schemas/response-event.js';
 import {
@@ -47,7 +48,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     context,
     async (request, reply, leased) => {
       const work = workOf(request);
-      const events = work.eventsFor(leased.engine.model.id);
+      const { model } = leased.engine;
+      const events = work.eventsFor(model.id, samplingDefaults(profile, model));
       return work.guard(async () => {
         const { streams, parsed, ignored } = await work.start(leased);
         nameIgnoredParts(reply, ignored);

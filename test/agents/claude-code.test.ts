@@ -8,20 +8,13 @@ import { AGENTS } from '../support/find-agents.mjs';
 const test = suite('agents: Claude Code');
 
 test('writes a file by its tool, sends back what came of it, and ends', async () => {
-  const folder = await installAgent(AGENTS.claudeCode);
+  const bin = await installAgent(AGENTS.claudeCode);
   const sandbox = await Sandbox.start('scripted', (work) => ({
     calls: [{ tool: 'Write', arguments: { file_path: path.join(work, 'note.txt'), content: 'from the tool\n' } }],
     say: 'The note is written.',
   }));
   try {
-    const program = path.join(folder, 'node_modules', AGENTS.claudeCode.name, 'claude');
-    const ran = await sandbox.run([program, '-p', 'Write a note.', '--permission-mode', 'acceptEdits'], {
-      ANTHROPIC_BASE_URL: sandbox.baseUrl,
-      ANTHROPIC_AUTH_TOKEN: 'not-needed',
-      ANTHROPIC_MODEL: 'scripted',
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'scripted',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    });
+    const ran = await sandbox.launch('claude', bin, ['-p', 'Write a note.', '--permission-mode', 'acceptEdits']);
     const seen = `${ran.output}\n${JSON.stringify(sandbox.requests())}`;
     assert.is(ran.code, 0, seen);
     assert.is(sandbox.read('note.txt'), 'from the tool\n', seen);

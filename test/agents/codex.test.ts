@@ -1,6 +1,4 @@
 // OpenAI's Codex CLI, as npm has it, with POST /v1/responses.
-import path from 'node:path';
-import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { installAgent, Sandbox } from '../support/agents.js';
@@ -8,18 +6,8 @@ import { AGENTS } from '../support/find-agents.mjs';
 
 const test = suite('agents: Codex CLI');
 
-const CONFIG = `
-model = "scripted"
-model_provider = "chasqui"
-
-[model_providers.chasqui]
-name = "chasqui"
-base_url = "http://127.0.0.1:8080/v1"
-wire_api = "responses"
-`;
-
 test('calls its shell, sends back what came of it, and has written the file', async () => {
-  const folder = await installAgent(AGENTS.codex);
+  const bin = await installAgent(AGENTS.codex);
   const write = "printf 'from the tool\\n' > note.txt";
   const sandbox = await Sandbox.start('scripted', () => ({
     calls: [
@@ -30,10 +18,8 @@ test('calls its shell, sends back what came of it, and has written the file', as
     say: 'The note is written.',
   }));
   try {
-    sandbox.configure('.codex/config.toml', CONFIG);
-    const program = path.join(folder, 'node_modules', AGENTS.codex.name, 'bin', 'codex.js');
     const options = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
-    const ran = await sandbox.run([process.execPath, program, 'exec', ...options, 'Write a note.']);
+    const ran = await sandbox.launch('codex', bin, ['exec', ...options, 'Write a note.']);
     const seen = `${ran.output}\n${JSON.stringify(sandbox.requests())}`;
     assert.is(ran.code, 0, seen);
     assert.is(sandbox.read('note.txt'), 'from the tool\n', seen);

@@ -7,7 +7,7 @@ import { AGENTS } from '../support/find-agents.mjs';
 
 const test = suite('agents: opencode');
 
-const config = (npm: string, baseURL: string) => ({
+const config = (baseURL: string) => ({
   $schema: 'https://opencode.ai/config.json',
   autoupdate: false,
   share: 'disabled',
@@ -15,7 +15,7 @@ const config = (npm: string, baseURL: string) => ({
   small_model: 'chasqui/scripted',
   provider: {
     chasqui: {
-      npm,
+      npm: '@ai-sdk/openai',
       name: 'chasqui',
       options: { baseURL, apiKey: 'not-needed' },
       models: { scripted: { name: 'scripted', limit: { context: 65_536, output: 4096 } } },
@@ -23,12 +23,19 @@ const config = (npm: string, baseURL: string) => ({
   },
 });
 
-for (const [npm, endpoint] of [
-  ['@ai-sdk/openai-compatible', '/v1/chat/completions'],
-  ['@ai-sdk/openai', '/v1/responses'],
+const RUN = ['run', 'Write a note.'];
+const byLaunch = (sandbox: Sandbox, bin: string) => sandbox.launch('opencode', bin, RUN);
+const byConfig = (sandbox: Sandbox, bin: string) => {
+  sandbox.configure('.config/opencode/opencode.json', JSON.stringify(config(`${sandbox.baseUrl}/v1`)));
+  return sandbox.run([path.join(bin, 'opencode'), ...RUN]);
+};
+
+for (const [how, start, endpoint] of [
+  ['as chasqui launch starts it', byLaunch, '/v1/chat/completions'],
+  ['configured for responses', byConfig, '/v1/responses'],
 ] as const) {
-  test(`writes a file by its tool and goes on with the result, with ${npm}`, async () => {
-    const folder = await installAgent(AGENTS.opencode);
+  test(`writes a file by its tool and goes on with the result, ${how}`, async () => {
+    const bin = await installAgent(AGENTS.opencode);
     const sandbox = await Sandbox.start('scripted', (work) => ({
       calls: [
         { tool: 'write', arguments: { content: 'from the tool\n', filePath: path.join(work, 'note.txt') } },
@@ -37,9 +44,7 @@ for (const [npm, endpoint] of [
       say: 'The note is written.',
     }));
     try {
-      sandbox.configure('.config/opencode/opencode.json', JSON.stringify(config(npm, `${sandbox.baseUrl}/v1`)));
-      const program = path.join(folder, 'node_modules', '.bin', 'opencode');
-      const ran = await sandbox.run([program, 'run', '--model', 'chasqui/scripted', 'Write a note.']);
+      const ran = await start(sandbox, bin);
       const seen = `${ran.output}\n${JSON.stringify(sandbox.requests())}`;
       assert.is(ran.code, 0, seen);
       assert.is(sandbox.read('note.txt'), 'from the tool\n', seen);

@@ -17,8 +17,12 @@ const PORT = 8080;
 const INSTALL_MS = 10 * 60_000;
 const RUN_MS = 4 * 60_000;
 
-/** Installs the package unless it is there, and returns the folder that holds its `node_modules`. */
+/** Installs the package unless it is there, and returns the folder of its programs. */
 export async function installAgent(agent: AgentPackage): Promise<string> {
+  return path.join(await installed(agent), 'node_modules', agent.bin);
+}
+
+async function installed(agent: AgentPackage): Promise<string> {
   const folder = folderOf(agent);
   if (fs.existsSync(folder)) return folder;
   const unfinished = `${folder}.${process.pid}`;
@@ -26,8 +30,8 @@ export async function installAgent(agent: AgentPackage): Promise<string> {
   fs.writeFileSync(path.join(unfinished, 'package.json'), '{"private": true}\n');
   const what = `${agent.name}@${agent.version}`;
   const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--save-exact', what];
-  const installed = await finish(spawn('npm', args, { cwd: unfinished }), INSTALL_MS);
-  if (installed.code !== 0) throw new Error(`npm could not install ${what}:\n${installed.output}`);
+  const done = await finish(spawn('npm', args, { cwd: unfinished }), INSTALL_MS);
+  if (done.code !== 0) throw new Error(`npm could not install ${what}:\n${done.output}`);
   fs.rmSync(folder, { recursive: true, force: true });
   fs.renameSync(unfinished, folder);
   return folder;
@@ -114,6 +118,16 @@ export class Sandbox {
       detached: true,
     });
     return finish(child, limitMs);
+  }
+
+  /** The same by `chasqui launch`, which finds the agent's program in `bin`. */
+  launch(agent: string, bin: string, args: readonly string[]): Promise<Ran> {
+    const cli = path.join(root, 'dist', 'cli.js');
+    const command = [process.execPath, cli, 'launch', agent, '--url', this.baseUrl, '--', ...args];
+    return this.run(command, {
+      PATH: `${bin}${path.delimiter}${process.env.PATH}`,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    });
   }
 
   /** The requests that the server has replied to, probes left out. */

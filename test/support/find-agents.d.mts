@@ -1,6 +1,8 @@
 export interface AgentPackage {
   name: string;
   version: string;
+  /** Below `node_modules`. */
+  bin: string;
 }
 export const AGENTS: Readonly<Record<'codex' | 'claudeCode' | 'opencode', AgentPackage>>;
 export const UNSHARE: readonly string[];

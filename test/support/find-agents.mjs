@@ -6,11 +6,15 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
-/** Their packages, at versions that were tried, and the program in each. */
+/** Their packages, at versions that were tried, and the folder of the program in each. */
 export const AGENTS = {
-  codex: { name: '@openai/codex', version: '0.169.0' },
-  claudeCode: { name: '@anthropic-ai/claude-code-linux-x64', version: '2.1.330' },
-  opencode: { name: 'opencode-ai', version: '1.18.33' },
+  codex: { name: '@openai/codex', version: '0.169.0', bin: '.bin' },
+  claudeCode: {
+    name: '@anthropic-ai/claude-code-linux-x64',
+    version: '2.1.330',
+    bin: '@anthropic-ai/claude-code-linux-x64',
+  },
+  opencode: { name: 'opencode-ai', version: '1.18.33', bin: '.bin' },
 };
 
 /** Downloads are kept: together they are about a gigabyte. */

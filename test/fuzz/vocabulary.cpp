@@ -4,14 +4,14 @@
 #include "llama/log.h"
 
 #include <llama.h>
-#include <mtmd-helper.h>
+#include <mtmd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 // mtmd is not linked, so this replaces what log.cpp calls.
-void mtmd_helper_log_set(ggml_log_callback, void*) {}
+void mtmd_log_set(ggml_log_callback, void*) {}
 
 namespace chasqui {
 

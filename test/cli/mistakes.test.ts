@@ -40,7 +40,7 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   ],
   [['serve', 'model.gguf'], /too many arguments.*\n\(To serve a file: chasqui serve --model model\.gguf\)/],
   [['serve', '--modl', 'x'], /unknown option '--modl'\n\(Did you mean one of --model, --mode\?\)/],
-  [['serve', '--ctx', '99'], /\(Did you mean --ctx-size\?\)/],
+  [['serve', '--ctx', '99'], /\(Did you mean one of --ctx-size, /],
   [['serve', '--image-cache-m=5'], /\(Did you mean --image-cache\?\)/],
   [['serve', '--no-strct'], /\(Did you mean --no-strict\?\)/],
   [['serve', '--app-port', '5'], /\(--app-port is an option of chasqui desktop\.\)/],

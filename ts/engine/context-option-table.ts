@@ -186,7 +186,7 @@ export const CONTEXT_OPTIONS = {
     says: 'pattern=device, separated by commas',
     flag: '--override-tensor',
     aliases: ['-ot'],
-    placeholder: 'pattern=device,...',
+    placeholder: 'pattern=device',
     group: 'GPUs',
     help:
       'where weights go whose names match a regular expression, CPU being main memory: exps=CPU; may be given several ' +

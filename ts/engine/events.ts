@@ -45,8 +45,7 @@ function addParsed(token: Token, { deltas, reasoningTokens }: ParsedText): void 
   if (token.finish && reasoningTokens !== undefined) token.finish.reasoningTokens = reasoningTokens;
 }
 
-function toError({ code, message, imageIndex }: NativeFailure): ChasquiError {
+function toError({ code, message, imageIndex, promptTokens, contextLength }: NativeFailure): ChasquiError {
   const error = new ChasquiError(code as ErrorCode, message);
-  error.imageIndex = imageIndex;
-  return error;
+  return Object.assign(error, { imageIndex, promptTokens, contextLength });
 }

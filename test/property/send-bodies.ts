@@ -69,7 +69,7 @@ async function toTarget(app: FastifyInstance, mode: Mode): Promise<Target> {
   const base = mode === 'serverless' ? `/${DEPLOYMENT.org}/${DEPLOYMENT.app}` : '';
   const document = (await app.inject(`${base}/openapi.json`)).json() as OpenApiDocument;
   const endpoints = Object.entries(document.paths).flatMap(([path, { post }]) => {
-    if (!post) return [];
+    if (!post?.requestBody) return [];
     const name = JSON.stringify(post.requestBody).match(/#\/components\/schemas\/(\w+)/)?.[1] ?? '';
     return [[path, document.components.schemas[name] as JsonSchema] as [string, JsonSchema]];
   });
@@ -112,7 +112,9 @@ function problemWith(status: number, type: string, body: string): string | null 
   if (status === 200)
     return type.startsWith('text/event-stream') && /"server_error"/.test(body) ? 'the stream failed' : null;
   if (status < 400 || status >= 500) return 'this status';
-  const { error } = JSON.parse(body) as { error: { param: string | null; code: string; message: string } };
+  const { error } = JSON.parse(body) as { error: string | { param: string | null; code: string; message: string } };
+  // Ollama's errors are a sentence.
+  if (typeof error === 'string') return error === '' ? 'nothing is said' : null;
   const aboutAll = error.code === 'invalid_json' || error.message.startsWith('The request body');
   return error.param === null && !aboutAll ? 'no field is named' : null;
 }

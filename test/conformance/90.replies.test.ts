@@ -48,15 +48,16 @@ function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
   return isGateways && (!complete || body === '' || fitsAppStatus(JSON.parse(body)));
 }
 
-/** What the desktop app's own port has beside its API: pages and what they are made of. */
-function isPageOfTheApp({ method, url, status }: RecordedReply): boolean {
+/** What the desktop app's own port has beside its API: pages, one for unknown ones too, and what they are made of. */
+function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
+  if (status === 404 && body.startsWith('<!doctype html>')) return true;
   return method === 'GET' && /^\/(\?token=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status);
 }
 
 /** The document names one deployment; tests use others as well. The app's port has the endpoints below `/app`. */
 function normalised(reply: RecordedReply): RecordedReply {
   if (/^\/app\/(v1|models)\//.test(reply.url)) return { ...reply, url: reply.url.slice('/app'.length) };
-  if (/^\/(v1|api\/v1)\//.test(reply.url)) return reply;
+  if (/^\/(v1|api)\//.test(reply.url)) return reply;
   const [, below] =
     /^\/[^/]+\/[^/]+(\/(?:v1|models|health|live|ready|metrics|tokenize|detokenize|apply-template|openapi|docs).*)$/.exec(
       reply.url,

@@ -10,7 +10,7 @@ let key: string;
 
 test.before(async () => {
   own = await startOwnCloud();
-  await own.deployed('chat', { slots: 1, scale: { min: 2, max: 2 } }, 2);
+  await own.deployed('chat', { slots: 1, context: 8192, scale: { min: 2, max: 2 } }, 2);
   key = own.cloud.accounts.keys.create({ name: 'prometheus', scopes: ['read'] }).key;
 });
 test.after(async () => {
@@ -25,8 +25,9 @@ async function lines(): Promise<string[]> {
   return (await (await scrape(key)).text()).split('\n');
 }
 
+/** So long that it is still running when the test leaves it. */
 function stream(prompt: string, signal: AbortSignal): Promise<string> {
-  const body = { model: 'chasqui-demo', prompt, max_tokens: 450, ignore_eos: true, stream: true };
+  const body = { model: 'chasqui-demo', prompt, max_tokens: 8000, ignore_eos: true, stream: true };
   const headers = { 'content-type': 'application/json' };
   const url = `${own.cloud.url}/me/chat/v1/completions`;
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).then((reply) => reply.text());

@@ -1,5 +1,6 @@
 /** The sizes of a model, from its file, before it is loaded. */
 import { closeSync, openSync, readSync } from 'node:fs';
+import { LIST, TEXT, VALUE_BYTES } from './gguf-values.js';
 
 /** The sizes stand in front of the vocabulary, so the beginning of a file has them. */
 const HEAD_BYTES = 64 * 1024;
@@ -26,24 +27,7 @@ function readHead(path: string): Buffer {
   }
 }
 
-/** The types of GGUF's values, by their numbers there: how many bytes each has. Texts (8) and lists (9) say it themselves. */
-const VALUE_BYTES: Readonly<Record<number, number>> = {
-  0: 1,
-  1: 1,
-  2: 2,
-  3: 2,
-  4: 4,
-  5: 4,
-  6: 4,
-  7: 1,
-  10: 8,
-  11: 8,
-  12: 8,
-};
 const UINT32 = 4;
-const TEXT = 8;
-
-const LIST = 9;
 
 /** Reads a GGUF file's head; throws where the head ends. */
 class HeadReader {

@@ -2,30 +2,42 @@
 import { ChasquiError } from '../errors.js';
 import type { ResponseObject } from '../schemas/response-object.js';
 
-interface Running {
-  controller: AbortController;
+export interface BackgroundWork {
   /** As far as it has come. */
   current(): ResponseObject;
+  /** Of its input as JSON, in UTF-16 units. */
+  length: number;
+  /** Must not reject; its signal is aborted when the response is cancelled. */
+  compute(signal: AbortSignal): Promise<void>;
+}
+
+interface Running {
+  controller: AbortController;
+  current: BackgroundWork['current'];
+  length: number;
   /** Resolves when it has ended, however it did. */
   ended: Promise<void>;
 }
 
-/** Each holds its request in memory. */
 const MAX_RUNNING = 256;
+/** Each holds its request in memory, though its client has its reply. */
+const MAX_LENGTH = 64 * 2 ** 20;
 
 export class BackgroundResponses {
   /** By owner and id. */
   readonly #running = new Map<string, Running>();
 
-  /** Throws `queue_full`. `work` must not reject; its signal is aborted when the response is cancelled. */
-  start(owner: string, current: () => ResponseObject, work: (signal: AbortSignal) => Promise<void>): void {
-    if (this.#running.size >= MAX_RUNNING) {
-      throw new ChasquiError('queue_full', `${MAX_RUNNING} responses are computed in the background already.`);
+  /** Throws `queue_full`. */
+  start(owner: string, { current, length, compute }: BackgroundWork): void {
+    const held = [...this.#running.values()].reduce((sum, running) => sum + running.length, 0);
+    if (this.#running.size >= MAX_RUNNING || held + length > MAX_LENGTH) {
+      const all = `${this.#running.size} responses of ${held} characters are computed in the background already`;
+      throw new ChasquiError('queue_full', `${all}: wait for one of them, or leave out \`background\`.`, 'background');
     }
     const key = keyOf(owner, current().id);
     const controller = new AbortController();
-    const ended = work(controller.signal).finally(() => this.#running.delete(key));
-    this.#running.set(key, { controller, current, ended });
+    const ended = compute(controller.signal).finally(() => this.#running.delete(key));
+    this.#running.set(key, { controller, current, length, ended });
   }
 
   get(owner: string, id: string): ResponseObject | null {

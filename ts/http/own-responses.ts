@@ -29,7 +29,7 @@ export class OwnResponses {
   /** Null where nothing is stored. */
   get store(): OwnStore {
     if (this.#store === null) return null;
-    return { get: (id) => this.#find(id), item: (id) => this.#store?.item(this.owner, id) ?? null };
+    return { get: (id) => this.#find(id), holderOf: (id) => this.#store?.holderOf(this.owner, id) ?? null };
   }
 
   /** Throws `response_not_found`. */

@@ -39,6 +39,8 @@ export class ResponseWork {
   readonly responses: OwnResponses;
   /** The items of the request where the response is to be stored, else null. */
   readonly input: readonly StoredItem[] | null;
+  /** Of that input as JSON, in UTF-16 units. */
+  readonly inputLength: number;
   readonly #context: AppContext;
   readonly #translation: ResponseTranslation;
 
@@ -52,8 +54,9 @@ export class ResponseWork {
     const { items, own } = resolveInput(body, responses.store);
     this.#translation = toChat(body, items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
-    const stores = body.store !== false && responses.store !== null && JSON.stringify(own).length <= MAX_STORED_INPUT;
-    this.input = stores ? own : null;
+    const asked = body.store !== false && responses.store !== null;
+    this.inputLength = asked ? JSON.stringify(own).length : 0;
+    this.input = asked && this.inputLength <= MAX_STORED_INPUT ? own : null;
   }
 
   get chat(): ChatCompletionRequest {
@@ -123,10 +126,10 @@ export function computeLater(
     }
   };
   const queued: ResponseObject = { ...events.response, status: 'queued' };
-  background.start(
-    responses.owner,
-    () => events.response,
-    async (signal) => {
+  background.start(responses.owner, {
+    current: () => events.response,
+    length: work.inputLength,
+    compute: async (signal) => {
       try {
         await compute(signal);
       } catch (thrown) {
@@ -135,7 +138,7 @@ export function computeLater(
         else events.fail(toErrorBody(error));
       }
     },
-  );
+  });
   responses.put({ response: queued, input });
   return queued;
 }

@@ -2,7 +2,9 @@
  * What stands in front of a model's weights: its metadata, and the shapes of its tensors. Read in pieces, as far as it
  * goes, and with bounds on everything that a file can claim.
  */
+
 import fs from 'node:fs';
+import { LIST, TEXT, VALUE_BYTES } from '../engine/gguf-values.js';
 import { ChasquiError } from '../errors.js';
 
 /** Gives bytes of a file from `start` on, fewer than `length` only at its end. */
@@ -31,23 +33,7 @@ const MAX_LIST_DEPTH = 2;
 const DEFAULT_ALIGNMENT = 32;
 const ARCHITECTURE = 'general.architecture';
 
-/** GGUF's numbers for the types of values. */
-const TEXT = 8;
-const LIST = 9;
 const BOOLEAN = 7;
-const VALUE_BYTES: Readonly<Record<number, number>> = {
-  0: 1,
-  1: 1,
-  2: 2,
-  3: 2,
-  4: 4,
-  5: 4,
-  6: 4,
-  7: 1,
-  10: 8,
-  11: 8,
-  12: 8,
-};
 
 /** @throws {ChasquiError} `model_file_invalid` */
 export async function readGgufHeader(read: ReadBytes): Promise<GgufHeader> {

@@ -14,7 +14,7 @@ export interface SourcedItem {
 /** What one caller may see of a store; null where nothing is stored. */
 export type OwnStore =
   | {
-      [Method in 'get' | 'item']: (id: string) => ReturnType<ResponseStore[Method]>;
+      [Method in 'get' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;
     }
   | null;
 
@@ -24,16 +24,61 @@ export interface ResolvedInput {
   own: readonly StoredItem[];
 }
 
-/** How many responses may lead to one. */
-const MAX_CHAIN = 1000;
-/** How long the items of all of them may be as JSON together. */
-const MAX_CHAIN_LENGTH = 4 * MAX_STORED_INPUT;
+/** How many responses may be read for one request. */
+const MAX_READ = 1000;
+/** How many items a request may refer to. */
+const MAX_REFERENCES = 2000;
+/** How long all that is read, and all that is referred to, may be as JSON together. */
+const MAX_LENGTH = 4 * MAX_STORED_INPUT;
+
+/**
+ * Reads stored responses for one request, each once. A request of a few bytes may name much that is stored, so what comes
+ * of it is counted before it is used.
+ */
+class StoredParts {
+  readonly #store: NonNullable<OwnStore>;
+  readonly #read = new Map<string, StoredResponse>();
+  #references = 0;
+  #length = 0;
+
+  constructor(store: NonNullable<OwnStore>) {
+    this.#store = store;
+  }
+
+  response(id: string, param: string): StoredResponse {
+    const known = this.#read.get(id);
+    if (known !== undefined) return known;
+    const stored = this.#store.get(id);
+    if (stored === null) throw notFound('response', id, param);
+    this.#read.set(id, stored);
+    this.#count(stored, param);
+    return stored;
+  }
+
+  item(id: string, param: string): InputItem {
+    this.#references += 1;
+    if (this.#references > MAX_REFERENCES) throw tooLong(param);
+    const holder = this.#store.holderOf(id);
+    const { input, response } = holder === null ? notHere(id, param) : this.response(holder, param);
+    const found = [...input, ...response.output].find((item) => item.id === id) ?? notHere(id, param);
+    this.#count(found, param);
+    // What a completion consists of can be sent back as it is.
+    return found as InputItem;
+  }
+
+  #count(part: object, param: string): void {
+    this.#length += JSON.stringify(part).length;
+    if (this.#read.size > MAX_READ || this.#length > MAX_LENGTH) throw tooLong(param);
+  }
+}
 
 /** Throws `response_not_found`, and `unsupported_parameter` where nothing is stored. */
 export function resolveInput(request: ResponsesRequest, store: OwnStore): ResolvedInput {
   const sent: SourcedItem[] = toItems(request).map((item, index) => ({ item, origin: originOf(request, index) }));
-  const found = sent.map((each) => ({ ...each, item: follow(each, store) }));
-  const earlier = request.previous_response_id === undefined ? [] : earlierItems(request.previous_response_id, store);
+  const parts = store === null ? null : new StoredParts(store);
+  const found = sent.map((each) => ({ ...each, item: follow(each, parts) }));
+  const { previous_response_id: previous } = request;
+  const earlier = previous === undefined ? [] : earlierItems(previous, parts);
   return { items: [...earlier, ...found], own: found.map(({ item }) => withId(item)) };
 }
 
@@ -46,39 +91,36 @@ function originOf({ input }: ResponsesRequest, index: number): string {
   return typeof input === 'string' ? 'input' : `input[${index}]`;
 }
 
-function follow({ item, origin }: SourcedItem, store: OwnStore): InputItem {
+function follow({ item, origin }: SourcedItem, parts: StoredParts | null): InputItem {
   if (item.type !== 'item_reference') return item;
   const param = `${origin}.id`;
-  if (store === null) throw nothingStored(param);
-  const found = store.item(item.id);
-  if (found === null) throw notFound('item', item.id, param);
-  // What a completion consists of can be sent back as it is.
-  return found as InputItem;
+  if (parts === null) throw nothingStored(param);
+  return parts.item(item.id, param);
 }
 
-function earlierItems(last: string, store: OwnStore): SourcedItem[] {
-  const origin = 'previous_response_id';
-  if (store === null) throw nothingStored(origin);
-  const chain = chainOf(last, store);
-  return chain.flatMap(({ input, response }) =>
-    [...input, ...(response.output as InputItem[])].map((item) => ({ item, origin })),
+const PREVIOUS = 'previous_response_id';
+
+function earlierItems(last: string, parts: StoredParts | null): SourcedItem[] {
+  if (parts === null) throw nothingStored(PREVIOUS);
+  return chainIn(parts, last).flatMap(({ input, response }) =>
+    [...input, ...(response.output as InputItem[])].map((item) => ({ item, origin: PREVIOUS })),
   );
 }
 
 /** The responses that lead to this one, and it; the first one first. */
 export function chainOf(last: string, store: NonNullable<OwnStore>): StoredResponse[] {
+  return chainIn(new StoredParts(store), last);
+}
+
+function chainIn(parts: StoredParts, last: string): StoredResponse[] {
   const chain: StoredResponse[] = [];
-  let length = 0;
   for (let id: string | null = last; id !== null; ) {
-    const stored: StoredResponse | null = store.get(id);
-    if (stored === null) throw notFound('response', id, 'previous_response_id');
+    const stored: StoredResponse = parts.response(id, PREVIOUS);
     refuseUnfinished(stored);
-    length += JSON.stringify(stored.input).length + JSON.stringify(stored.response.output).length;
-    chain.unshift(stored);
-    if (chain.length > MAX_CHAIN || length > MAX_CHAIN_LENGTH) throw tooLong(last);
+    if (chain.push(stored) > MAX_READ) throw tooLong(PREVIOUS);
     id = stored.response.previous_response_id;
   }
-  return chain;
+  return chain.reverse();
 }
 
 function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
@@ -86,16 +128,20 @@ function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
   throw new ChasquiError(
     'invalid_value',
     `The response \`${id}\` is still being computed: wait for its end before going on from it.`,
-    'previous_response_id',
+    PREVIOUS,
   );
 }
 
-function tooLong(id: string): ChasquiError {
+function tooLong(param: string): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `What leads to the response \`${id.slice(0, 100)}\` is longer than this server takes: begin anew, with what is still needed in \`input\`.`,
-    'previous_response_id',
+    `\`${param}\` leads to more stored items than this server takes: begin anew, with what is still needed in \`input\`.`,
+    param,
   );
+}
+
+function notHere(id: string, param: string): never {
+  throw notFound('item', id, param);
 }
 
 const PREFIXES: Readonly<Record<string, string>> = { message: 'msg_', reasoning: 'rs_', function_call: 'fc_' };

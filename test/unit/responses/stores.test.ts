@@ -57,9 +57,9 @@ for (const [kind, open] of kinds) {
     assert.is(store.get('a', '1')?.response.id, '1');
     assert.is(store.get('b', '1'), null);
     assert.is(store.get('a', '2'), null);
-    assert.is(store.item('a', 'in_1')?.id, 'in_1');
-    assert.is(store.item('a', 'msg_1')?.type, 'message');
-    assert.is(store.item('b', 'msg_1'), null);
+    assert.is(store.holderOf('a', 'in_1'), '1');
+    assert.is(store.holderOf('a', 'msg_1'), '1');
+    assert.is(store.holderOf('b', 'msg_1'), null);
     assert.is(store.delete('b', '1'), false);
     assert.is(store.get('a', '1')?.response.id, '1');
     store.close();
@@ -72,7 +72,7 @@ for (const [kind, open] of kinds) {
     assert.equal(store.get('a', '1')?.input, stored('1', 'two').input);
     assert.is(store.delete('a', '1'), true);
     assert.is(store.delete('a', '1'), false);
-    assert.is(store.item('a', 'msg_1'), null);
+    assert.is(store.holderOf('a', 'msg_1'), null);
     store.close();
   });
 
@@ -84,7 +84,7 @@ for (const [kind, open] of kinds) {
     assert.equal(idsIn(store, 'a', '1', '2'), ['1', '2']);
     wait(1);
     assert.equal(idsIn(store, 'a', '1', '2'), ['2']);
-    assert.is(store.item('a', 'msg_1'), null);
+    assert.is(store.holderOf('a', 'msg_1'), null);
     assert.is(store.delete('a', '1'), false);
     store.close();
   });

@@ -1,7 +1,6 @@
 /** Stored responses of a server that has no folder for its data: they end with the process. */
 import {
   itemIdsOf,
-  itemIn,
   MEMORY_LIMITS,
   type ResponseStore,
   type StoredResponse,
@@ -64,10 +63,11 @@ export class MemoryStore implements ResponseStore {
     return JSON.parse(entry.json) as StoredResponse;
   }
 
-  item(owner: string, id: string) {
-    const response = this.#owners.get(owner)?.items.get(id);
-    const stored = response === undefined ? null : this.get(owner, response);
-    return stored && itemIn(stored, id);
+  holderOf(owner: string, itemId: string): string | null {
+    const owned = this.#owners.get(owner);
+    const id = owned?.items.get(itemId);
+    const entry = id === undefined ? undefined : owned?.entries.get(id);
+    return id !== undefined && entry && entry.expiresAt > this.#now() ? id : null;
   }
 
   delete(owner: string, id: string): boolean {

@@ -3,7 +3,7 @@
  * in bytes and in number. Where it is full, the response that was used longest ago goes, of whoever has most there.
  */
 import type { StoredItem } from '../../schemas/response-input.js';
-import type { OutputItem, ResponseObject } from '../../schemas/response-object.js';
+import type { ResponseObject } from '../../schemas/response-object.js';
 
 export interface StoredResponse {
   response: ResponseObject;
@@ -15,8 +15,8 @@ export interface ResponseStore {
   /** Replaces what has the same id. */
   put(owner: string, stored: StoredResponse): void;
   get(owner: string, id: string): StoredResponse | null;
-  /** An item of any response, of its input or of its output. */
-  item(owner: string, id: string): StoredItem | OutputItem | null;
+  /** The id of the response that has this item in its input or its output. */
+  holderOf(owner: string, itemId: string): string | null;
   /** False where there is no such response. */
   delete(owner: string, id: string): boolean;
   close(): void;
@@ -39,11 +39,7 @@ export const DISK_LIMITS: StoreLimits = { maxResponses: 100_000, maxBytes: 1024 
 /** A request whose input is longer than this as JSON has a response that is not stored. In UTF-16 units. */
 export const MAX_STORED_INPUT = 8 * MIB;
 
-/** The ids of all items that `item` finds. */
+/** The ids of all items that a response can be found by. */
 export function itemIdsOf({ input, response }: StoredResponse): string[] {
   return [...input, ...response.output].map(({ id }) => id);
-}
-
-export function itemIn({ input, response }: StoredResponse, id: string): StoredItem | OutputItem | null {
-  return [...input, ...response.output].find((item) => item.id === id) ?? null;
 }

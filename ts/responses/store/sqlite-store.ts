@@ -3,29 +3,33 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
-import {
-  DISK_LIMITS,
-  itemIdsOf,
-  itemIn,
-  type ResponseStore,
-  type StoredResponse,
-  type StoreLimits,
-} from './response-store.js';
+import { DISK_LIMITS, itemIdsOf, type ResponseStore, type StoredResponse, type StoreLimits } from './response-store.js';
 
 /** Several processes may have the file open. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/** Texts are apart, so that what is looked at with every response is small. Triggers keep sums, items and texts right. */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS responses (
-  owner TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, bytes INTEGER NOT NULL,
+  owner TEXT NOT NULL, id TEXT NOT NULL, bytes INTEGER NOT NULL,
   used_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (owner, id));
 CREATE INDEX IF NOT EXISTS responses_by_use ON responses (owner, used_at);
 CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at);
+CREATE TABLE IF NOT EXISTS texts (
+  owner TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (owner, id));
 CREATE TABLE IF NOT EXISTS items (
   owner TEXT NOT NULL, id TEXT NOT NULL, response TEXT NOT NULL, PRIMARY KEY (owner, id));
 CREATE INDEX IF NOT EXISTS items_by_response ON items (owner, response);
-CREATE TRIGGER IF NOT EXISTS items_end AFTER DELETE ON responses BEGIN
-  DELETE FROM items WHERE owner = old.owner AND response = old.id; END;
+CREATE TABLE IF NOT EXISTS owners (
+  owner TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TRIGGER IF NOT EXISTS response_begins AFTER INSERT ON responses BEGIN
+  INSERT INTO owners VALUES (new.owner, 1, new.bytes)
+    ON CONFLICT (owner) DO UPDATE SET count = count + 1, bytes = bytes + new.bytes; END;
+CREATE TRIGGER IF NOT EXISTS response_ends AFTER DELETE ON responses BEGIN
+  DELETE FROM texts WHERE owner = old.owner AND id = old.id;
+  DELETE FROM items WHERE owner = old.owner AND response = old.id;
+  UPDATE owners SET count = count - 1, bytes = bytes - old.bytes WHERE owner = old.owner;
+  DELETE FROM owners WHERE owner = old.owner AND count = 0; END;
 `;
 
 /** Methods throw `store_failed` when the file cannot be read or written. */
@@ -66,8 +70,9 @@ export class SqliteStore implements ResponseStore {
       this.#database.exec('BEGIN IMMEDIATE');
       try {
         this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
-        const columns = 'INSERT INTO responses (owner, id, json, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)';
-        this.#run(columns, owner, id, json, 2 * json.length, now, now + this.#limits.maxAgeMs);
+        const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
+        this.#run(columns, owner, id, 2 * json.length, now, now + this.#limits.maxAgeMs);
+        this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
         for (const item of itemIdsOf(stored)) {
           this.#run('INSERT OR REPLACE INTO items (owner, id, response) VALUES (?, ?, ?)', owner, item, id);
         }
@@ -82,17 +87,20 @@ export class SqliteStore implements ResponseStore {
 
   get(owner: string, id: string): StoredResponse | null {
     return orFail(this.#file, () => {
-      const sql = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING json';
-      const [row] = this.#rows<{ json: string }>(sql, this.#now(), owner, id, this.#now());
+      const now = this.#now();
+      const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
+      if (this.#rows(used, now, owner, id, now).length === 0) return null;
+      const [row] = this.#rows<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', owner, id);
       return row === undefined ? null : (JSON.parse(row.json) as StoredResponse);
     });
   }
 
-  item(owner: string, id: string) {
-    const sql = 'SELECT response FROM items WHERE owner = ? AND id = ?';
-    const [row] = orFail(this.#file, () => this.#rows<{ response: string }>(sql, owner, id));
-    const stored = row === undefined ? null : this.get(owner, row.response);
-    return stored && itemIn(stored, id);
+  holderOf(owner: string, itemId: string): string | null {
+    const sql =
+      'SELECT response FROM items JOIN responses ON responses.owner = items.owner AND responses.id = response ' +
+      'WHERE items.owner = ? AND items.id = ? AND expires_at > ?';
+    const [row] = orFail(this.#file, () => this.#rows<{ response: string }>(sql, owner, itemId, this.#now()));
+    return row?.response ?? null;
   }
 
   delete(owner: string, id: string): boolean {
@@ -109,7 +117,7 @@ export class SqliteStore implements ResponseStore {
     const { maxResponses, maxBytes } = this.#limits;
     for (;;) {
       const owners = this.#rows<{ owner: string; count: number; bytes: number }>(
-        'SELECT owner, count(*) AS count, sum(bytes) AS bytes FROM responses GROUP BY owner ORDER BY bytes DESC',
+        'SELECT owner, count, bytes FROM owners ORDER BY bytes DESC',
       );
       const sum = (key: 'count' | 'bytes') => owners.reduce((total, row) => total + row[key], 0);
       if (owners[0] === undefined || (sum('count') <= maxResponses && sum('bytes') <= maxBytes)) return;

@@ -1,0 +1,32 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import { BackgroundResponses } from '../../../ts/http/background-responses.js';
+import { newResponse } from '../../../ts/responses/new-response.js';
+
+const test = suite('unit: responses in the background');
+const MIB = 2 ** 20;
+
+function workOf(length: number) {
+  const response = newResponse({ model: 'm', input: '' }, 'm', NEUTRAL_SAMPLING, true);
+  const compute = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return { current: () => response, length, compute };
+}
+
+const isFull = (error: unknown) => error instanceof ChasquiError && error.code === 'queue_full';
+
+test('are bounded in what they hold, and in number', async () => {
+  const background = new BackgroundResponses();
+  const large = workOf(40 * MIB);
+  background.start('a', large);
+  assert.throws(() => background.start('b', workOf(30 * MIB)), isFull);
+  await background.cancel('a', large.current().id);
+  for (let n = 0; n < 256; n += 1) background.start('a', workOf(1));
+  assert.throws(() => background.start('b', workOf(1)), isFull);
+  await background.close(new ChasquiError('engine_closed', 'The server stops.'));
+  background.start('b', workOf(30 * MIB));
+});
+
+test.run();

@@ -1,0 +1,66 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import { ChasquiError } from '../../../ts/errors.js';
+import { newResponse } from '../../../ts/responses/new-response.js';
+import { resolveInput } from '../../../ts/responses/resolve-input.js';
+import { MemoryStore } from '../../../ts/responses/store/memory-store.js';
+import type { ResponsesRequest } from '../../../ts/schemas/responses.js';
+
+const test = suite('unit: stored items of a request');
+
+/** With the responses `r0`, `r1` and so on, each after the one before, and each with one item of this text. */
+function storeOf(count: number, text: string) {
+  const store = new MemoryStore();
+  for (let n = 0; n < count; n += 1) {
+    const previous = n === 0 ? {} : { previous_response_id: `r${n - 1}` };
+    const response = newResponse({ model: 'm', input: '', ...previous }, 'm', NEUTRAL_SAMPLING, true);
+    const input = [{ type: 'message' as const, id: `i${n}`, role: 'user' as const, content: text }];
+    store.put('me', { response: { ...response, id: `r${n}`, status: 'completed' }, input });
+  }
+  let reads = 0;
+  const own = {
+    get: (id: string) => {
+      reads += 1;
+      return store.get('me', id);
+    },
+    holderOf: (id: string) => store.holderOf('me', id),
+  };
+  return { own, reads: () => reads };
+}
+
+const referring = (...ids: string[]): ResponsesRequest => ({
+  model: 'm',
+  input: ids.map((id) => ({ type: 'item_reference', id })),
+});
+
+const tooLong = (error: unknown) =>
+  error instanceof ChasquiError && error.code === 'invalid_value' && /more stored items/.test(error.message);
+
+test('a response is read once, however many of its items are referred to', () => {
+  const { own, reads } = storeOf(1, 'Hi');
+  assert.is(resolveInput(referring('i0', 'i0', 'i0'), own).items.length, 3);
+  assert.is(reads(), 1);
+});
+
+test('a small request cannot become a huge one: what it refers to is counted each time', () => {
+  const { own } = storeOf(1, 'x'.repeat(2 ** 20));
+  assert.is(resolveInput(referring(...Array<string>(10).fill('i0')), own).items.length, 10);
+  assert.throws(() => resolveInput(referring(...Array<string>(100).fill('i0')), own), tooLong);
+});
+
+test('nor refer to any number of items', () => {
+  const { own } = storeOf(1, 'Hi');
+  assert.throws(() => resolveInput(referring(...Array<string>(2001).fill('i0')), own), tooLong);
+});
+
+test('what leads to a response is counted, too', () => {
+  const short = storeOf(1001, 'Hi').own;
+  const after = (id: string): ResponsesRequest => ({ model: 'm', input: 'Go on', previous_response_id: id });
+  assert.is(resolveInput(after('r999'), short).items.length, 1001);
+  assert.throws(() => resolveInput(after('r1000'), short), tooLong);
+  const long = storeOf(40, 'x'.repeat(2 ** 20)).own;
+  assert.throws(() => resolveInput(after('r39'), long), tooLong);
+});
+
+test.run();

@@ -38,6 +38,8 @@ const MAX_LENGTH = 4 * MAX_STORED_INPUT;
 class StoredParts {
   readonly #store: NonNullable<OwnStore>;
   readonly #read = new Map<string, StoredResponse>();
+  /** The items of each that was referred to, by their ids. A search for each reference would take as long as both are many. */
+  readonly #items = new Map<StoredResponse, ReadonlyMap<unknown, InputItem>>();
   #references = 0;
   #length = 0;
 
@@ -59,11 +61,20 @@ class StoredParts {
     this.#references += 1;
     if (this.#references > MAX_REFERENCES) throw tooLong(param);
     const holder = this.#store.holderOf(id);
-    const { input, response } = holder === null ? notHere(id, param) : this.response(holder, param);
-    const found = [...input, ...response.output].find((item) => item.id === id) ?? notHere(id, param);
+    const stored = holder === null ? notHere(id, param) : this.response(holder, param);
+    const found = this.#itemsOf(stored).get(id) ?? notHere(id, param);
     this.#count(found, param);
+    return found;
+  }
+
+  #itemsOf(stored: StoredResponse): ReadonlyMap<unknown, InputItem> {
+    const known = this.#items.get(stored);
+    if (known !== undefined) return known;
+    const all = [...stored.input, ...stored.response.output];
     // What a completion consists of can be sent back as it is.
-    return found as InputItem;
+    const items = new Map(all.map((item) => [item.id, item as InputItem]));
+    this.#items.set(stored, items);
+    return items;
   }
 
   #count(part: object, param: string): void {

@@ -80,7 +80,7 @@ export const ERRORS = {
   unknown_parameter: badRequest('Where unknown fields are refused: a field that this mode does not know.'),
   unsupported_parameter: badRequest('A field that would change the completion and that this server cannot obey.'),
   response_not_found: notFound(
-    'The request refers to a response or an item that is not stored here, or that belongs to another key.',
+    'The request refers to a response, a conversation or an item that is not stored here, or that belongs to another key.',
   ),
   model_not_found: notFound('The request names a model that is not served here.'),
   model_not_loaded: badRequest(

@@ -44,7 +44,15 @@ function operations(): Operation[] {
   );
 }
 
-/** What `{id}` stands for in a path: of a stored response, a new one's. */
+/** What stands in a path: of a stored response or a conversation, the id of a new one. */
+async function filledIn(path: string): Promise<string> {
+  if (!path.startsWith('/v1/conversations/')) return path.replace('{id}', await idFor(path));
+  const items = [{ role: 'user', content: 'Count from 3 to 6' }];
+  const { id } = await readJson(await send('POST', '/v1/conversations', { items }));
+  const { first_id } = await readJson(await send('GET', `/v1/conversations/${id}/items`));
+  return path.replace('{id}', id).replace('{item_id}', first_id);
+}
+
 async function idFor(path: string): Promise<string> {
   if (!path.startsWith('/v1/responses/')) return 'chasqui-demo';
   const body = {
@@ -57,7 +65,7 @@ async function idFor(path: string): Promise<string> {
 }
 
 async function send(method: string, path: string, body?: unknown): Promise<Response> {
-  const url = server.url + (path.includes('{id}') ? path.replace('{id}', await idFor(path)) : path);
+  const url = server.url + (path.includes('{id}') ? await filledIn(path) : path);
   if (body === undefined) return fetch(url, { method });
   return fetch(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 }

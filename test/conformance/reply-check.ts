@@ -117,7 +117,7 @@ export class ReplyCheck {
 }
 
 function toPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(/[.]/g, '\\.').replace('{id}', '.+')}$`);
+  return new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '.+')}$`);
 }
 
 function dataOf(frame: string): string | null {

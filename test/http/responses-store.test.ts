@@ -253,10 +253,11 @@ test('what goes wrong in the background is in the response', async () => {
 test('what cannot be in the background is refused', async () => {
   const { respond, cancel, get } = responses();
   const unsupported = { status: 400, code: 'unsupported_parameter' };
-  expectError(await respond({ background: true, stream: true }), { ...unsupported, param: 'stream' });
   expectError(await respond({ background: true, store: false }), { ...unsupported, param: 'background' });
   const { id } = (await respond()).json();
   expectError(await cancel(id), { status: 400, code: 'invalid_value', param: 'id', says: /background/ });
+  const waiting = (await respond({ background: true })).json();
+  expectError(await get(`${waiting.id}?stream=true`), { ...unsupported, param: 'stream' });
   expectError(await get(`${id}?stream=true`), { ...unsupported, param: 'stream' });
 });
 

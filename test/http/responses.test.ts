@@ -65,6 +65,7 @@ test('a whole response has the published fields', async () => {
     background: false,
     store: true,
     previous_response_id: null,
+    conversation: null,
   });
   assert.equal(engine.jobs[0]?.prompt, '<system>Be brief.<user>Hi');
   assert.is(engine.jobs[0]?.maxTokens, 9);
@@ -155,7 +156,7 @@ test('the choice of tools and the format reach the template', async () => {
 
 test('what of a format cannot be enforced is named by the name that it was sent with', async () => {
   const { respond } = responses();
-  const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'email' }, strict: false };
+  const format = { type: 'json_schema', name: 'n', schema: { type: 'string', format: 'uri' }, strict: false };
   const reply = await respond({ text: { format } });
   assert.is(reply.statusCode, 200, reply.body);
   assert.is(reply.headers['x-chasqui-ignored'], 'text.format.schema.format');
@@ -200,7 +201,7 @@ const wrong: [object, string, string, RegExp?][] = [
   [{ temperature: '0.5' }, 'temperature', 'invalid_type'],
   [{ max_output_tokens: 0 }, 'max_output_tokens', 'invalid_value'],
   [{ truncation: 'middle' }, 'truncation', 'invalid_value', /"auto" or "disabled"/],
-  [{ conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
+  [{ conversation: 'conv_1', previous_response_id: 'resp_1' }, 'conversation', 'invalid_value'],
   [{ prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
   [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_type'],
 ];

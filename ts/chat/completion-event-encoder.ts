@@ -47,10 +47,10 @@ export class CompletionEventEncoder {
     return [...this.#begin(), ...this.#protocol.fail(body)];
   }
 
-  /** Reads the streams to their ends without sending anything. The protocol object has the whole completion then. */
-  async collect(streams: readonly TokenStream[]): Promise<void> {
-    await forEachChoice(streams, (batch) => void this.encode(batch));
-    this.end();
+  /** Reads the streams to their ends, and gives events to `take` alone. The protocol object has the whole completion then. */
+  async collect(streams: readonly TokenStream[], take: (events: SseEvent[]) => void = () => {}): Promise<void> {
+    await forEachChoice(streams, (batch) => take(this.encode(batch)));
+    take(this.end());
   }
 
   #begin(): SseEvent[] {

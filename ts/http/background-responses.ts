@@ -1,5 +1,6 @@
 /** Responses that are computed while nobody waits for a reply. They end with the server that computes them. */
 import { ChasquiError } from '../errors.js';
+import { type EventLog, EventLogs } from '../responses/event-log.js';
 import type { ResponseObject } from '../schemas/response-object.js';
 
 export interface BackgroundWork {
@@ -7,8 +8,10 @@ export interface BackgroundWork {
   current(): ResponseObject;
   /** Of its input as JSON, in UTF-16 units. */
   length: number;
-  /** Must not reject; its signal is aborted when the response is cancelled. */
-  compute(signal: AbortSignal): Promise<void>;
+  /** Must not reject; its signal is aborted when the response is cancelled. `log` is for its events, if they are kept. */
+  compute(signal: AbortSignal, log: EventLog | null): Promise<void>;
+  /** Whether its events are kept; default false. */
+  keepsEvents?: boolean;
 }
 
 interface Running {
@@ -26,9 +29,10 @@ const MAX_LENGTH = 64 * 2 ** 20;
 export class BackgroundResponses {
   /** By owner and id. */
   readonly #running = new Map<string, Running>();
+  readonly #logs = new EventLogs();
 
-  /** Throws `queue_full`. */
-  start(owner: string, { current, length, compute }: BackgroundWork): void {
+  /** Returns its events, if they are kept. Throws `queue_full`. */
+  start(owner: string, { current, length, compute, keepsEvents = false }: BackgroundWork): EventLog | null {
     const held = [...this.#running.values()].reduce((sum, running) => sum + running.length, 0);
     if (this.#running.size >= MAX_RUNNING || held + length > MAX_LENGTH) {
       const all = `${this.#running.size} responses of ${held} characters are computed in the background already`;
@@ -36,8 +40,22 @@ export class BackgroundResponses {
     }
     const key = keyOf(owner, current().id);
     const controller = new AbortController();
-    const ended = compute(controller.signal).finally(() => this.#running.delete(key));
+    const log = keepsEvents ? this.#logs.open(key) : null;
+    const ended = compute(controller.signal, log).finally(() => {
+      this.#running.delete(key);
+      this.#logs.end(key);
+    });
     this.#running.set(key, { controller, current, length, ended });
+    return log;
+  }
+
+  /** Null where they are not kept, or not any more. */
+  events(owner: string, id: string): EventLog | null {
+    return this.#logs.get(keyOf(owner, id));
+  }
+
+  forgetEvents(owner: string, id: string): void {
+    this.#logs.delete(keyOf(owner, id));
   }
 
   get(owner: string, id: string): ResponseObject | null {

@@ -1,6 +1,8 @@
-/** What one caller may see of the stored responses: those of requests with the same key. */
+/** What one caller may see of the stored responses and conversations: those of requests with the same key. */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { Conversations } from '../responses/conversations.js';
+import type { EventLog } from '../responses/event-log.js';
 import { notFound, nothingStored, type OwnStore } from '../responses/resolve-input.js';
 import type { ResponseStore, StoredResponse } from '../responses/store/response-store.js';
 import type { ResponseObject } from '../schemas/response-object.js';
@@ -29,7 +31,17 @@ export class OwnResponses {
   /** Null where nothing is stored. */
   get store(): OwnStore {
     if (this.#store === null) return null;
-    return { get: (id) => this.#find(id), holderOf: (id) => this.#store?.holderOf(this.owner, id) ?? null };
+    return {
+      get: (id) => this.#find(id),
+      conversation: (id) => this.#store?.conversation(this.owner, id) ?? null,
+      holderOf: (id) => this.#store?.holderOf(this.owner, id) ?? null,
+    };
+  }
+
+  /** Throws `unsupported_parameter` where nothing is stored. */
+  get conversations(): Conversations {
+    if (this.#store === null) throw nothingStored(null);
+    return new Conversations(this.#store, this.owner);
   }
 
   /** Throws `response_not_found`. */
@@ -48,7 +60,14 @@ export class OwnResponses {
   async delete(id: string): Promise<void> {
     this.get(id);
     await this.#background.cancel(this.owner, id);
+    this.#background.forgetEvents(this.owner, id);
     this.#store?.delete(this.owner, id);
+  }
+
+  /** Null where they are not kept, or not any more. Throws `response_not_found`. */
+  events(id: string): EventLog | null {
+    this.get(id);
+    return this.#background.events(this.owner, id);
   }
 
   /** Resolves with what it has become. Throws `response_not_found`. */

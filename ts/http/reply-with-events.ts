@@ -1,10 +1,11 @@
 /** A completion as the streamed reply of a route, whichever protocol its events are in. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SseEvent } from '../chat/completion-event-encoder.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { AppContext } from './context.js';
 import { toChasquiError } from './error-handler.js';
 import type { Framing } from './framing.js';
-import { type EventEncoder, sendEvents } from './sse.js';
+import { type EventEncoder, sendEvents, sendKeptEvents } from './sse.js';
 
 export interface StreamedCompletion {
   streams: readonly TokenStream[];
@@ -30,4 +31,24 @@ export async function replyWithEvents(
   const { keepAliveMs, stallTimeoutMs } = options;
   const toError = (thrown: unknown) => toChasquiError(translate(thrown), request, options);
   await sendEvents(reply, streams, encoder, { signal, keepAliveMs, stallTimeoutMs, toError, framing });
+}
+
+export interface KeptEvents {
+  batches: AsyncIterable<readonly SseEvent[]>;
+  /** The events that tell of a failure. */
+  fail: EventEncoder['fail'];
+  /** Aborted, among other reasons, when the client goes away. */
+  signal: AbortSignal;
+}
+
+/** The same for events that are kept elsewhere. */
+export async function replyWithKeptEvents(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { batches, fail, signal }: KeptEvents,
+  options: AppContext['options'],
+): Promise<void> {
+  const { keepAliveMs, stallTimeoutMs } = options;
+  const toError = (thrown: unknown) => toChasquiError(thrown, request, options);
+  await sendKeptEvents(reply, batches, fail, { signal, keepAliveMs, stallTimeoutMs, toError });
 }

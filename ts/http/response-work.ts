@@ -6,7 +6,9 @@ import { renderBody, startCompletion } from '../chat/start-completion.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { SamplingSettings } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
-import { newResponse } from '../responses/new-response.js';
+import { Conversations } from '../responses/conversations.js';
+import type { EventLog } from '../responses/event-log.js';
+import { conversationOf, newResponse } from '../responses/new-response.js';
 import { refusePassedOver, refuseUnsupported } from '../responses/refuse-unsupported.js';
 import { resolveInput } from '../responses/resolve-input.js';
 import { ResponseEvents } from '../responses/response-events.js';
@@ -43,6 +45,8 @@ export class ResponseWork {
   readonly inputLength: number;
   readonly #context: AppContext;
   readonly #translation: ResponseTranslation;
+  /** The items of the request. */
+  readonly #own: readonly StoredItem[];
 
   /** Throws what is wrong with the request as far as that can be told without its model. */
   constructor(request: Request, responses: OwnResponses, context: AppContext) {
@@ -52,6 +56,8 @@ export class ResponseWork {
     this.responses = responses;
     this.#context = context;
     const { items, own } = resolveInput(body, responses.store);
+    if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
+    this.#own = own;
     this.#translation = toChat(body, items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
     const asked = body.store !== false && responses.store !== null;
@@ -78,17 +84,24 @@ export class ResponseWork {
   /** The events of the response; at its end it is stored. */
   eventsFor(model: string, defaults: SamplingSettings = this.#context.profile.sampling): ResponseEvents {
     const { body, log } = this.request;
-    const { input, responses } = this;
     const ended = (response: ResponseObject): void => {
       try {
-        if (input !== null) responses.put({ response, input });
+        this.#store(response);
       } catch (error) {
         // The completion is there, and its reply is worth more than its place in the store.
         log.error({ err: error }, 'the response could not be stored');
       }
     };
-    const response = newResponse(body, model, defaults, input !== null);
+    const response = newResponse(body, model, defaults, this.input !== null);
     return new ResponseEvents(response, { tools: this.#translation.tools, ended });
+  }
+
+  #store(response: ResponseObject): void {
+    const { input, responses } = this;
+    if (input !== null) responses.put({ response, input });
+    const { conversation, status } = response;
+    if (conversation === null || (status !== 'completed' && status !== 'incomplete')) return;
+    responses.conversations.addTurn(conversation.id, [...this.#own, ...(response.output as StoredItem[])]);
   }
 
   async start({ engine, signal }: Leased): Promise<Started> {
@@ -106,41 +119,53 @@ export class ResponseWork {
   }
 }
 
-/** Returns the response as it is queued; it is computed meanwhile. Throws `queue_full`. */
+export interface Later {
+  /** The response as it is queued. */
+  queued: ResponseObject;
+  /** Of a request for a stream. */
+  events: EventLog | null;
+}
+
+/** Returns at once; the response is computed meanwhile. Throws `queue_full`. */
 export function computeLater(
   work: ResponseWork,
   background: BackgroundResponses,
   { pool, options }: AppContext,
-): ResponseObject {
+): Later {
   const { request, responses, input } = work;
   const { body } = request;
   if (input === null) throw cannotBeStored();
   const events = work.eventsFor(body.model);
-  const compute = async (signal: AbortSignal): Promise<void> => {
+  const announced = events.queue();
+  const queued = events.response;
+  const compute = async (signal: AbortSignal, log: EventLog | null): Promise<void> => {
     const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
     try {
       const { streams, parsed } = await work.start({ engine, signal });
-      await new CompletionEventEncoder(events, parsed).collect(streams);
+      await new CompletionEventEncoder(events, parsed).collect(streams, (batch) => log?.add(batch));
     } finally {
       release();
     }
   };
-  const queued: ResponseObject = { ...events.response, status: 'queued' };
-  background.start(responses.owner, {
+  const log = background.start(responses.owner, {
     current: () => events.response,
     length: work.inputLength,
-    compute: async (signal) => {
+    keepsEvents: body.stream ?? false,
+    compute: async (signal, log) => {
+      log?.add(announced);
       try {
-        await compute(signal);
+        await compute(signal, log);
       } catch (thrown) {
         const error = toChasquiError(work.translate(thrown), request, options);
-        if (signal.aborted && error.code === 'request_cancelled') events.cancel();
-        else events.fail(toErrorBody(error));
+        const isCancelled = signal.aborted && error.code === 'request_cancelled';
+        const body = toErrorBody(error);
+        const last = isCancelled ? events.cancel(body) : events.fail(body);
+        log?.add(last);
       }
     },
   });
   responses.put({ response: queued, input });
-  return queued;
+  return { queued, events: log };
 }
 
 function cannotBeStored(): ChasquiError {

@@ -15,6 +15,8 @@ import { reportUsageAtEnd } from './report-usage.js';
 /** Makes the events of a completion. */
 export interface EventEncoder {
   encode(batch: ChoiceBatch): readonly SseEvent[];
+  /** The events that tell how far the prompt is, where the request asked for them; called until the first batch. */
+  progress?: (() => readonly SseEvent[]) | undefined;
   /**
    * The events after the last token. Throws when the completion has not ended: a stream that just stops must not look
    * complete.
@@ -29,10 +31,13 @@ export function dataFailure(body: ErrorBody): readonly SseEvent[] {
   return [JSON.stringify(body)];
 }
 
+type Chunks = Pick<ChunkEncoder, 'encode' | 'assertFinished'> & Partial<Pick<ChunkEncoder, 'progress'>>;
+
 /** Chunks as OpenAI's clients read them: events without names, then `[DONE]`. */
-export function dataEvents(chunks: Pick<ChunkEncoder, 'encode' | 'assertFinished'>): EventEncoder {
+export function dataEvents(chunks: Chunks, returnsProgress = false): EventEncoder {
   return {
     encode: (batch) => chunks.encode(batch),
+    progress: returnsProgress ? () => chunks.progress?.() ?? [] : undefined,
     end: () => {
       chunks.assertFinished();
       return ['[DONE]'];
@@ -53,6 +58,9 @@ export interface EventOptions {
   /** Default: server-sent events. */
   framing?: Framing | undefined;
 }
+
+/** How often a stream says how far its prompt is, at most. */
+const PROGRESS_MS = 100;
 
 /** Sends the headers of a reply of events; whatever comes after them is the caller's. */
 export function beginEvents(reply: FastifyReply, { contentType }: Framing = serverSentEvents): void {
@@ -76,12 +84,37 @@ export async function sendEvents(
   options: EventOptions,
 ): Promise<void> {
   const events = new EventWriter(reply, options);
+  const { progress } = encoder;
+  const reports = progress && setInterval(() => events.write(progress.call(encoder)), PROGRESS_MS);
   try {
-    await forEachChoice(streams, (batch) => (events.write(encoder.encode(batch)) ? undefined : events.drained()));
+    await forEachChoice(streams, (batch) => {
+      clearInterval(reports);
+      return events.write(encoder.encode(batch)) ? undefined : events.drained();
+    });
     events.write(encoder.end());
   } catch (thrown) {
     if (!events.begun) throw thrown;
     events.write(encoder.fail(toErrorBody(options.toError(thrown))));
+  } finally {
+    clearInterval(reports);
+    events.end();
+  }
+}
+
+/** The same for events that are kept elsewhere, which a client that is slow or leaves does not hold up. */
+export async function sendKeptEvents(
+  reply: FastifyReply,
+  batches: AsyncIterable<readonly SseEvent[]>,
+  fail: EventEncoder['fail'],
+  options: EventOptions,
+): Promise<void> {
+  const events = new EventWriter(reply, options);
+  try {
+    for await (const batch of batches) if (!events.write(batch)) await events.drained();
+    events.begin();
+  } catch (thrown) {
+    if (!events.begun) throw thrown;
+    events.write(fail(toErrorBody(options.toError(thrown))));
   } finally {
     events.end();
   }
@@ -111,6 +144,12 @@ class EventWriter {
 
   get begun(): boolean {
     return this.#begun;
+  }
+
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    beginEvents(this.#reply, this.#framing);
   }
 
   /** Returns false when the client reads too slowly; the caller should wait for `drained()` then. */
@@ -155,12 +194,7 @@ class EventWriter {
   }
 
   #send(text: string): boolean {
-    if (!this.#begun) this.#begin();
+    this.begin();
     return this.#body.write(text);
-  }
-
-  #begin(): void {
-    this.#begun = true;
-    beginEvents(this.#reply, this.#framing);
   }
 }

@@ -37,7 +37,18 @@ export function newResponse(
     background: request.background ?? false,
     store,
     previous_response_id: request.previous_response_id ?? null,
+    conversation: toConversation(request),
   };
+}
+
+function toConversation(request: ResponsesRequest): ResponseObject['conversation'] {
+  const id = conversationOf(request);
+  return id === null ? null : { id };
+}
+
+/** The id of the conversation that a request goes on from. */
+export function conversationOf({ conversation }: ResponsesRequest): string | null {
+  return (typeof conversation === 'object' ? conversation.id : conversation) ?? null;
 }
 
 export function nowInSeconds(): number {

@@ -3,11 +3,14 @@ import { ChasquiError } from '../errors.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 
 export function refuseUnsupported(request: ResponsesRequest): void {
-  refuse(request, 'conversation', 'conversations are not stored here: name the previous response');
   refuse(request, 'prompt', 'no prompts are stored here: send `instructions` and `input`');
-  if (!request.background) return;
-  if (request.stream) refuse(request, 'stream', 'a response in the background is asked for by its id');
-  if (request.store === false) refuse(request, 'background', 'it needs `store`, so that the response can be asked for');
+  if (request.conversation !== undefined && request.previous_response_id !== undefined) {
+    const message = '`conversation` and `previous_response_id` cannot be used together: each says what came before.';
+    throw new ChasquiError('invalid_value', message, 'conversation');
+  }
+  if (request.background && request.store === false) {
+    refuse(request, 'background', 'it needs `store`, so that the response can be asked for');
+  }
 }
 
 function refuse(request: ResponsesRequest, param: keyof ResponsesRequest, reason: string): void {

@@ -1,9 +1,20 @@
-/** The items of a request, after those of the response that it goes on from, and with those that it only refers to. */
+/**
+ * The items of a request, after those of the response or the conversation that it goes on from, and with those that it only
+ * refers to.
+ */
 import { ChasquiError } from '../errors.js';
 import { newId } from '../new-id.js';
 import type { InputItem, StoredItem } from '../schemas/response-input.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
-import { MAX_STORED_INPUT, type ResponseStore, type StoredResponse } from './store/response-store.js';
+import { conversationOf } from './new-response.js';
+import {
+  itemsOf,
+  MAX_STORED_INPUT,
+  type ResponseStore,
+  type Stored,
+  type StoredConversation,
+  type StoredResponse,
+} from './store/response-store.js';
 
 /** An item, and the path of the field that it came from. */
 export interface SourcedItem {
@@ -14,7 +25,7 @@ export interface SourcedItem {
 /** What one caller may see of a store; null where nothing is stored. */
 export type OwnStore =
   | {
-      [Method in 'get' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;
+      [Method in 'get' | 'conversation' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;
     }
   | null;
 
@@ -24,22 +35,27 @@ export interface ResolvedInput {
   own: readonly StoredItem[];
 }
 
-/** How many responses may be read for one request. */
+/** How many responses and conversations may be read for one request. */
 const MAX_READ = 1000;
 /** How many items a request may refer to. */
 const MAX_REFERENCES = 2000;
 /** How long all that is read, and all that is referred to, may be as JSON together. */
 const MAX_LENGTH = 4 * MAX_STORED_INPUT;
 
+interface Kinds {
+  response: StoredResponse;
+  conversation: StoredConversation;
+}
+
 /**
- * Reads stored responses for one request, each once. A request of a few bytes may name much that is stored, so what comes
+ * Reads what is stored for one request, each part once. A request of a few bytes may name much that is stored, so what comes
  * of it is counted before it is used.
  */
 class StoredParts {
   readonly #store: NonNullable<OwnStore>;
-  readonly #read = new Map<string, StoredResponse>();
+  readonly #read = new Map<string, Stored>();
   /** The items of each that was referred to, by their ids. A search for each reference would take as long as both are many. */
-  readonly #items = new Map<StoredResponse, ReadonlyMap<unknown, InputItem>>();
+  readonly #items = new Map<Stored, ReadonlyMap<string, InputItem>>();
   #references = 0;
   #length = 0;
 
@@ -48,33 +64,40 @@ class StoredParts {
   }
 
   response(id: string, param: string): StoredResponse {
-    const known = this.#read.get(id);
-    if (known !== undefined) return known;
-    const stored = this.#store.get(id);
-    if (stored === null) throw notFound('response', id, param);
-    this.#read.set(id, stored);
-    this.#count(stored, param);
-    return stored;
+    return this.#once('response', id, param) ?? notHere('response', id, param);
+  }
+
+  conversation(id: string, param: string): StoredConversation {
+    return this.#once('conversation', id, param) ?? notHere('conversation', id, param);
   }
 
   item(id: string, param: string): InputItem {
     this.#references += 1;
     if (this.#references > MAX_REFERENCES) throw tooLong(param);
-    const holder = this.#store.holderOf(id);
-    const stored = holder === null ? notHere(id, param) : this.response(holder, param);
-    const found = this.#itemsOf(stored).get(id) ?? notHere(id, param);
+    const holder = this.#store.holderOf(id) ?? notHere('item', id, param);
+    const stored =
+      this.#once('response', holder, param) ?? this.#once('conversation', holder, param) ?? notHere('item', id, param);
+    const found = this.#itemsOf(stored).get(id) ?? notHere('item', id, param);
     this.#count(found, param);
     return found;
   }
 
-  #itemsOf(stored: StoredResponse): ReadonlyMap<unknown, InputItem> {
+  #itemsOf(stored: Stored): ReadonlyMap<string, InputItem> {
     const known = this.#items.get(stored);
     if (known !== undefined) return known;
-    const all = [...stored.input, ...stored.response.output];
-    // What a completion consists of can be sent back as it is.
-    const items = new Map(all.map((item) => [item.id, item as InputItem]));
+    const items = new Map(itemsOf(stored).map((item) => [item.id, item]));
     this.#items.set(stored, items);
     return items;
+  }
+
+  #once<Kind extends keyof Kinds>(kind: Kind, id: string, param: string): Kinds[Kind] | null {
+    const known = this.#read.get(id);
+    if (known !== undefined) return kind in known ? (known as Kinds[Kind]) : null;
+    const stored = kind === 'response' ? this.#store.get(id) : this.#store.conversation(id);
+    if (stored === null) return null;
+    this.#read.set(id, stored);
+    this.#count(stored, param);
+    return stored as Kinds[Kind];
   }
 
   #count(part: object, param: string): void {
@@ -88,9 +111,13 @@ export function resolveInput(request: ResponsesRequest, store: OwnStore): Resolv
   const sent: SourcedItem[] = toItems(request).map((item, index) => ({ item, origin: originOf(request, index) }));
   const parts = store === null ? null : new StoredParts(store);
   const found = sent.map((each) => ({ ...each, item: follow(each, parts) }));
-  const { previous_response_id: previous } = request;
-  const earlier = previous === undefined ? [] : earlierItems(previous, parts);
-  return { items: [...earlier, ...found], own: found.map(({ item }) => withId(item)) };
+  return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => withId(item)) };
+}
+
+/** Items that a client adds to a conversation, as they are stored. Throws as `resolveInput` does. */
+export function resolveItems(items: readonly InputItem[], store: NonNullable<OwnStore>): StoredItem[] {
+  const parts = new StoredParts(store);
+  return items.map((item, index) => withId(follow({ item, origin: `items[${index}]` }, parts)));
 }
 
 function toItems({ input }: ResponsesRequest): readonly InputItem[] {
@@ -111,11 +138,16 @@ function follow({ item, origin }: SourcedItem, parts: StoredParts | null): Input
 
 const PREVIOUS = 'previous_response_id';
 
-function earlierItems(last: string, parts: StoredParts | null): SourcedItem[] {
+function earlierItems(request: ResponsesRequest, parts: StoredParts | null): SourcedItem[] {
+  const { previous_response_id: previous } = request;
+  const conversation = conversationOf(request);
+  if (conversation !== null) {
+    if (parts === null) throw nothingStored('conversation');
+    return parts.conversation(conversation, 'conversation').items.map((item) => ({ item, origin: 'conversation' }));
+  }
+  if (previous === undefined) return [];
   if (parts === null) throw nothingStored(PREVIOUS);
-  return chainIn(parts, last).flatMap(({ input, response }) =>
-    [...input, ...(response.output as InputItem[])].map((item) => ({ item, origin: PREVIOUS })),
-  );
+  return chainIn(parts, previous).flatMap((stored) => itemsOf(stored).map((item) => ({ item, origin: PREVIOUS })));
 }
 
 /** The responses that lead to this one, and it; the first one first. */
@@ -151,9 +183,11 @@ function tooLong(param: string): ChasquiError {
   );
 }
 
-function notHere(id: string, param: string): never {
-  throw notFound('item', id, param);
+function notHere(what: What, id: string, param: string): never {
+  throw notFound(what, id, param);
 }
+
+type What = 'item' | 'response' | 'conversation';
 
 const PREFIXES: Readonly<Record<string, string>> = { message: 'msg_', reasoning: 'rs_', function_call: 'fc_' };
 
@@ -166,7 +200,7 @@ function withId(item: InputItem): StoredItem {
   return { ...item, id: own, content: [{ type, text: item.content }] } as StoredItem;
 }
 
-export function notFound(what: 'item' | 'response', id: string, param: string | null): ChasquiError {
+export function notFound(what: What, id: string, param: string | null): ChasquiError {
   return new ChasquiError(
     'response_not_found',
     `There is no ${what} \`${id.slice(0, 100)}\` here: it was never stored, has been deleted or dropped, or belongs to another key.`,
@@ -177,7 +211,7 @@ export function notFound(what: 'item' | 'response', id: string, param: string | 
 export function nothingStored(param: string | null): ChasquiError {
   return new ChasquiError(
     'unsupported_parameter',
-    `${param === null ? 'Responses' : `\`${param}\``} cannot be looked up: this server stores no responses. Send all earlier items in \`input\`.`,
+    `${param === null ? 'Responses and conversations' : `\`${param}\``} cannot be looked up: this server stores none. Send all earlier items in \`input\`.`,
     param,
   );
 }

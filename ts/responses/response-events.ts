@@ -39,6 +39,7 @@ export class ResponseEvents implements CompletionProtocol {
   #input = new InputReader();
   #response: ResponseObject;
   #nextNumber = 0;
+  #queued = false;
 
   constructor(response: ResponseObject, { tools = new Map(), ended = () => {} }: ResponseSettings = {}) {
     this.#response = response;
@@ -51,8 +52,17 @@ export class ResponseEvents implements CompletionProtocol {
     return this.#response;
   }
 
+  /** For a response that waits: to be called before `begin`. */
+  queue(): SseEvent[] {
+    this.#queued = true;
+    this.#response = { ...this.#response, status: 'queued' };
+    return [this.#ofResponse('response.created'), this.#ofResponse('response.queued')];
+  }
+
   begin(): SseEvent[] {
-    return [this.#ofResponse('response.created'), this.#ofResponse('response.in_progress')];
+    const created = this.#queued ? [] : [this.#ofResponse('response.created')];
+    this.#response = { ...this.#response, status: 'in_progress' };
+    return [...created, this.#ofResponse('response.in_progress')];
   }
 
   add(delta: CompletionDelta): SseEvent[] {
@@ -87,11 +97,12 @@ export class ResponseEvents implements CompletionProtocol {
     return [...events, ...responseFailure(body, this.#nextNumber++)];
   }
 
-  /** Ends the response where nobody reads its events. */
-  cancel(): void {
-    this.#tell(this.#parts.close(), 'incomplete');
+  /** The protocol has no event for it: `body` is told as an error. */
+  cancel(body: ErrorBody): SseEvent[] {
+    const events = this.#tell(this.#parts.close(), 'incomplete');
     this.#response = { ...this.#response, status: 'cancelled' };
     this.#ended(this.#response);
+    return [...events, ...responseFailure(body, this.#nextNumber++)];
   }
 
   #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {

@@ -18,7 +18,9 @@ function event(type: Schema<string>, fields: Fields) {
   return objectOf({ type, sequence_number: integer, ...fields });
 }
 
-const OF_RESPONSE = ['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((name) => `response.${name}`);
+const OF_RESPONSE = ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map(
+  (name) => `response.${name}`,
+);
 
 function inItem(type: string, fields: Fields) {
   return event(exactly(type), { item_id: string, output_index: integer, ...fields });

@@ -106,6 +106,7 @@ export const responseSchema = objectOf({
   /** Whether it can be asked for again. */
   store: boolean,
   previous_response_id: orNull(string),
+  conversation: orNull(objectOf({ id: string })),
 });
 
 /** The reply of `DELETE /v1/responses/{id}`. */

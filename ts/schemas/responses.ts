@@ -35,6 +35,11 @@ const format = variantsBy('type', [
   ),
 ]);
 
+// OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
+export const metadata = field('Comes back with it.', recordOf(limited(string, { maxLength: 512 })), {
+  maxProperties: 16,
+});
+
 const required = {
   model,
   input: field(
@@ -72,17 +77,19 @@ const optional = {
   ),
   stream,
   stream_options: field('Nothing to choose here.', anyObject),
-  // OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
-  metadata: field('Comes back with the response.', recordOf(limited(string, { maxLength: 512 })), {
-    maxProperties: 16,
-  }),
+  metadata,
   store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
   truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),
-  background: field('Replies at once; the response is computed meanwhile, to be asked for by its id.', boolean, {
-    default: false,
-  }),
+  background: field(
+    'Replies at once; the response is computed meanwhile, to be asked for by its id. With `stream`, its events are sent, and kept for a while.',
+    boolean,
+    { default: false },
+  ),
   previous_response_id: field('The stored response that this one goes on from: its items come before `input`.', string),
-  conversation: field('Refused, because conversations are not stored: name the previous response.', anything),
+  conversation: field(
+    'The conversation, or its id, that this response goes on from: its items come before `input`, and what comes of it is added.',
+    orString(objectOf({ id: string })),
+  ),
   prompt: field('Refused, because prompts are not stored: send `instructions` and `input`.', anything),
 };
 

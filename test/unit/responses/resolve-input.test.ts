@@ -24,9 +24,10 @@ function storeOf(count: number, text: string) {
       reads += 1;
       return store.get('me', id);
     },
+    conversation: (id: string) => store.conversation('me', id),
     holderOf: (id: string) => store.holderOf('me', id),
   };
-  return { own, reads: () => reads };
+  return { own, store, reads: () => reads };
 }
 
 const referring = (...ids: string[]): ResponsesRequest => ({
@@ -61,6 +62,23 @@ test('what leads to a response is counted, too', () => {
   assert.throws(() => resolveInput(after('r1000'), short), tooLong);
   const long = storeOf(40, 'x'.repeat(2 ** 20)).own;
   assert.throws(() => resolveInput(after('r39'), long), tooLong);
+});
+
+test('a conversation is counted as well', () => {
+  const { own, store } = storeOf(1, 'Hi');
+  const item = { type: 'message' as const, role: 'user' as const, content: 'x'.repeat(2 ** 20) };
+  const conversation = { id: 'c', object: 'conversation' as const, created_at: 0, metadata: {} };
+  const put = (count: number) =>
+    store.put('me', { conversation, items: Array.from({ length: count }, (_, n) => ({ ...item, id: `m${n}` })) });
+  const request: ResponsesRequest = { model: 'm', input: 'Go on', conversation: 'c' };
+  put(8);
+  assert.is(resolveInput(request, own).items.length, 9);
+  assert.throws(
+    () => resolveInput({ ...request, input: referring(...Array<string>(30).fill('m0')).input }, own),
+    tooLong,
+  );
+  put(40);
+  assert.throws(() => resolveInput(request, own), tooLong);
 });
 
 test.run();

@@ -6,7 +6,12 @@ import * as assert from 'uvu/assert';
 import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { newResponse } from '../../../ts/responses/new-response.js';
 import { MemoryStore } from '../../../ts/responses/store/memory-store.js';
-import type { ResponseStore, StoredResponse, StoreLimits } from '../../../ts/responses/store/response-store.js';
+import type {
+  ResponseStore,
+  StoredConversation,
+  StoredResponse,
+  StoreLimits,
+} from '../../../ts/responses/store/response-store.js';
 import { SqliteStore } from '../../../ts/responses/store/sqlite-store.js';
 
 const LIMITS: StoreLimits = { maxResponses: 100, maxBytes: 1_000_000, maxAgeMs: 1000 };
@@ -15,6 +20,13 @@ function stored(id: string, text = 'Hi'): StoredResponse {
   const response = { ...newResponse({ model: 'm', input: '' }, 'm', NEUTRAL_SAMPLING, true), id };
   response.output.push({ type: 'message', id: `msg_${id}`, status: 'completed', role: 'assistant', content: [] });
   return { response, input: [{ type: 'message', id: `in_${id}`, role: 'user', content: text }] };
+}
+
+function conversation(id: string, ...items: string[]): StoredConversation {
+  return {
+    conversation: { id, object: 'conversation', created_at: 0, metadata: {} },
+    items: items.map((item) => ({ type: 'message', id: item, role: 'user', content: item })),
+  };
 }
 
 interface Context {
@@ -73,6 +85,47 @@ for (const [kind, open] of kinds) {
     assert.is(store.delete('a', '1'), true);
     assert.is(store.delete('a', '1'), false);
     assert.is(store.holderOf('a', 'msg_1'), null);
+    store.close();
+  });
+
+  test('has conversations among the responses, and never takes one for the other', ({ folder }) => {
+    const { store } = withClock(folder);
+    store.put('a', stored('1'));
+    store.put('a', conversation('c', 'x'));
+    assert.equal(store.conversation('a', 'c'), conversation('c', 'x'));
+    assert.equal([store.get('a', 'c'), store.conversation('a', '1'), store.conversation('b', 'c')], [null, null, null]);
+    assert.is(store.holderOf('a', 'x'), 'c');
+    assert.is(store.delete('a', 'c'), true);
+    assert.equal([store.conversation('a', 'c'), store.holderOf('a', 'x')], [null, null]);
+    store.close();
+  });
+
+  test('a conversation is changed as it is at that moment, or not at all', ({ folder }) => {
+    const { store } = withClock(folder);
+    store.put('a', conversation('c', 'x'));
+    const add = (item: string) => (now: StoredConversation) => ({
+      ...now,
+      items: [...now.items, ...conversation('', item).items],
+    });
+    store.change('a', 'c', add('y'));
+    assert.equal(store.change('a', 'c', add('z')), conversation('c', 'x', 'y', 'z'));
+    const fail = () => {
+      throw new Error('no');
+    };
+    assert.throws(() => store.change('a', 'c', fail), /no/);
+    assert.equal(store.conversation('a', 'c'), conversation('c', 'x', 'y', 'z'));
+    assert.is(store.holderOf('a', 'z'), 'c');
+    assert.equal([store.change('b', 'c', add('w')), store.change('a', '1', add('w'))], [null, null]);
+    store.close();
+  });
+
+  test('an item of a response and a conversation is found in the response', ({ folder }) => {
+    const { store } = withClock(folder);
+    store.put('a', stored('1'));
+    store.put('a', conversation('c', 'msg_1', 'x'));
+    assert.equal([store.holderOf('a', 'msg_1'), store.holderOf('a', 'x')], ['1', 'c']);
+    store.delete('a', 'c');
+    assert.is(store.holderOf('a', 'msg_1'), '1');
     store.close();
   });
 

@@ -17,14 +17,16 @@ import { type ResponsesRequest, responsesSchema } from '../../schemas/responses.
 import { BackgroundResponses } from '../background-responses.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { nameItems } from '../name-items.js';
 import { CONVERSATION_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
 import { OwnResponses } from '../own-responses.js';
 import { nameIgnoredParts } from '../read-fields.js';
-import { replyWithEvents } from '../reply-with-events.js';
+import { replyWithEvents, replyWithKeptEvents } from '../reply-with-events.js';
 import { computeLater, ResponseWork } from '../response-work.js';
 import { shuttingDown } from '../running-replies.js';
 import { withModel } from '../with-model.js';
+import { conversationsRoutes } from './conversations.js';
 import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
 
 const URL = '/v1/responses';
@@ -35,13 +37,14 @@ type Request = FastifyRequest<{ Body: ResponsesRequest }>;
 export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
   const { bodyLimit, imageHosts } = options;
+  const { running } = context;
   const background = new BackgroundResponses();
   app.addHook('preClose', () => background.close(shuttingDown()));
   const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context.responses, background);
   const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
   const settingsOf = (operation: Operation) => {
     const settings = bodyRoute(context, responsesSchema(profile.parameters), operation);
-    return { ...settings, preValidation: [settings.preValidation, nameItems], bodyLimit };
+    return { ...settings, preValidation: [settings.preValidation, nameItems('input')], bodyLimit };
   };
 
   const respond = withModel<ResponsesRequest>(
@@ -65,10 +68,15 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     { fail: responseFailure },
   );
 
-  const respondLater = (request: Request, reply: FastifyReply): ResponseObject => {
+  const respondLater = async (request: Request, reply: FastifyReply): Promise<ResponseObject | undefined> => {
     const work = workOf(request);
     nameIgnoredParts(reply, work.passedOver);
-    return computeLater(work, background, context);
+    const { queued, events } = computeLater(work, background, context);
+    if (events === null) return queued;
+    const signal = running.signalFor(reply.raw);
+    const kept = { batches: events.from(0, signal), fail: responseFailure, signal };
+    await replyWithKeptEvents(request, reply, kept, options);
+    return undefined;
   };
   app.post<{ Body: ResponsesRequest }>(URL, settingsOf(createResponse), async (request, reply) =>
     request.body.background ? respondLater(request, reply) : respond(request, reply),
@@ -84,18 +92,8 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     });
   });
   app.post<{ Body: ResponsesRequest }>(COUNT_URL, settingsOf(countInputTokens), count);
-  storedResponsesRoutes(app, ownOf);
-}
-
-/** An item without a `type` is a message, or refers to one by its id; the schema tells items apart by it. */
-async function nameItems(request: FastifyRequest): Promise<void> {
-  const { input } = (request.body ?? {}) as { input?: unknown };
-  if (!Array.isArray(input)) return;
-  for (const item of input) {
-    if (typeof item !== 'object' || item === null || item.type != null) continue;
-    if ('role' in item) item.type = 'message';
-    else if ('id' in item) item.type = 'item_reference';
-  }
+  storedResponsesRoutes(app, context, ownOf);
+  conversationsRoutes(app, context, ownOf);
 }
 
 const createResponse: Operation = {

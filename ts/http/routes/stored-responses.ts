@@ -4,31 +4,38 @@ import { NEUTRAL_SAMPLING } from '../../engine/job.js';
 import { ChasquiError } from '../../errors.js';
 import { newResponse } from '../../responses/new-response.js';
 import { chainOf } from '../../responses/resolve-input.js';
-import type { StoredItem } from '../../schemas/response-input.js';
-import type { OutputItem, ResponseObject } from '../../schemas/response-object.js';
+import { responseFailure } from '../../responses/response-events.js';
+import { responseEventSchema } from '../../schemas/response-event.js';
 import {
   type DeletedResponse,
   deletedResponseSchema,
-  type InputItemList,
   inputItemListSchema,
+  type ResponseObject,
   responseSchema,
 } from '../../schemas/response-object.js';
+import type { AppContext } from '../context.js';
+import { PAGE_QUERY, toItemPage, wrongQuery } from '../item-page.js';
 import type { Operation } from '../openapi/operation.js';
 import type { OwnResponses } from '../own-responses.js';
+import { replyWithKeptEvents } from '../reply-with-events.js';
 
 type ById = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>;
 
 export function storedResponsesRoutes(
   app: FastifyInstance,
+  { running, options }: AppContext,
   ownOf: (request: Pick<FastifyRequest, 'headers'>) => OwnResponses,
 ): void {
-  app.get('/v1/responses/:id', { config: { operation: retrieveResponse } }, async (request: ById) => {
-    const { stream } = request.query;
-    if (stream === 'true') {
-      const message = '`stream` is not supported: the events of a response are not kept.';
-      throw new ChasquiError('unsupported_parameter', message, 'stream');
-    }
-    return ownOf(request).get(request.params.id).response satisfies ResponseObject;
+  app.get('/v1/responses/:id', { config: { operation: retrieveResponse } }, async (request: ById, reply) => {
+    const own = ownOf(request);
+    const { id } = request.params;
+    if (request.query.stream !== 'true') return own.get(id).response satisfies ResponseObject;
+    const number = firstEventOf(request.query);
+    const log = own.events(id);
+    if (log === null) throw noEvents();
+    const signal = running.signalFor(reply.raw);
+    const events = { batches: log.from(number, signal), fail: responseFailure, signal };
+    return replyWithKeptEvents(request, reply, events, options);
   });
 
   app.delete('/v1/responses/:id', { config: { operation: deleteResponse } }, async (request: ById) => {
@@ -43,7 +50,7 @@ export function storedResponsesRoutes(
     const { previous_response_id: previous } = response;
     const earlier = previous === null || own.store === null ? [] : chainOf(previous, own.store);
     const items = [...earlier.flatMap((each) => [...each.input, ...each.response.output]), ...input];
-    return toPage(items, request.query);
+    return toItemPage(items, request.query);
   });
 
   app.post('/v1/responses/:id/cancel', { config: { operation: cancelResponse } }, async (request: ById) => {
@@ -57,29 +64,17 @@ export function storedResponsesRoutes(
   });
 }
 
-const DEFAULT_PAGE = 20;
-const MAX_PAGE = 100;
-
-function toPage(items: readonly (StoredItem | OutputItem)[], query: Record<string, unknown>): InputItemList {
-  const { order = 'desc', limit = String(DEFAULT_PAGE), after } = query;
-  if (order !== 'asc' && order !== 'desc') throw wrong('order', '"asc" or "desc"');
-  const count = /^\d{1,3}$/.test(String(limit)) ? Number(limit) : 0;
-  if (count < 1 || count > MAX_PAGE) throw wrong('limit', `a whole number from 1 to ${MAX_PAGE}`);
-  const sorted = order === 'asc' ? items : [...items].reverse();
-  const begin = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && begin === 0) throw wrong('after', 'the id of an item of this list');
-  const data = sorted.slice(begin, begin + count);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: begin + count < sorted.length,
-  };
+/** The number of the first event that the query asks for. */
+function firstEventOf({ starting_after: after }: Record<string, unknown>): number {
+  if (after === undefined) return 0;
+  if (!/^\d{1,9}$/.test(String(after))) throw wrongQuery('starting_after', 'the number of an event');
+  return Number(after) + 1;
 }
 
-function wrong(name: string, expected: string): ChasquiError {
-  return new ChasquiError('invalid_value', `\`${name}\` must be ${expected}.`, name);
+function noEvents(): ChasquiError {
+  const message =
+    'Events are kept of responses that were asked for with both `background` and `stream`, and for ten minutes after their end: ask without `stream`.';
+  return new ChasquiError('unsupported_parameter', message, 'stream');
 }
 
 const PARAMETERS = { id: 'The id of the response.' };
@@ -112,10 +107,14 @@ const retrieveResponse: Operation = {
   tag: 'Chat',
   summary: 'A stored response.',
   description:
-    'Responses are kept for 30 days at most, unless `store` is false or newer ones need the room, and are shown to requests with the same key only.',
+    'Responses are kept for 30 days at most, unless `store` is false or newer ones need the room, and are shown to requests with the same key only. ' +
+    'With `?stream=true`, the events of one that was asked for with `background` and `stream`: those after number `starting_after`, or all.',
   parameters: PARAMETERS,
-  errors: ERRORS,
-  reply: { json: { name: 'Response', schema: responseSchema } },
+  errors: [...ERRORS, 'invalid_value'],
+  reply: {
+    json: { name: 'Response', schema: responseSchema },
+    event: { name: 'ResponseEvent', schema: responseEventSchema },
+  },
   examples: (model) => ({ stored: { summary: 'A stored response', reply: exampleResponse(model) } }),
 };
 
@@ -135,8 +134,7 @@ const listInputItems: Operation = {
   id: 'listInputItems',
   tag: 'Chat',
   summary: 'What a stored response goes on from: its input, and all that came before it.',
-  description:
-    'In the query: `order` (`desc` is the default, or `asc`), `limit` (1 to 100, default 20) and `after` (the id of an item).',
+  description: PAGE_QUERY,
   parameters: PARAMETERS,
   errors: [...ERRORS, 'invalid_value'],
   reply: { json: { name: 'InputItemList', schema: inputItemListSchema } },

@@ -1,8 +1,13 @@
 /** Stored responses of a server that has no folder for its data: they end with the process. */
 import {
+  asConversation,
+  asResponse,
+  idOf,
   itemIdsOf,
   MEMORY_LIMITS,
   type ResponseStore,
+  type Stored,
+  type StoredConversation,
   type StoredResponse,
   type StoreLimits,
 } from './response-store.js';
@@ -18,7 +23,7 @@ class Owned {
   bytes = 0;
   /** Those that were used longest ago first. */
   readonly entries = new Map<string, Entry>();
-  /** From an item to the response that it is in. */
+  /** From an item to what it is in: of several that have it, a response, and the last of those. */
   readonly items = new Map<string, string>();
 }
 
@@ -34,8 +39,8 @@ export class MemoryStore implements ResponseStore {
     this.#now = now;
   }
 
-  put(owner: string, stored: StoredResponse): void {
-    const { id } = stored.response;
+  put(owner: string, stored: Stored): void {
+    const id = idOf(stored);
     this.delete(owner, id);
     const entry = {
       json: JSON.stringify(stored),
@@ -45,12 +50,32 @@ export class MemoryStore implements ResponseStore {
     const owned = this.#owners.get(owner) ?? new Owned();
     this.#owners.set(owner, owned);
     owned.entries.set(id, entry);
-    for (const item of entry.itemIds) owned.items.set(item, id);
+    for (const item of entry.itemIds) if ('response' in stored || !owned.items.has(item)) owned.items.set(item, id);
     this.#add(owned, entry, 1);
     this.#makeRoom();
   }
 
   get(owner: string, id: string): StoredResponse | null {
+    return asResponse(this.#read(owner, id));
+  }
+
+  conversation(owner: string, id: string): StoredConversation | null {
+    return asConversation(this.#read(owner, id));
+  }
+
+  change(
+    owner: string,
+    id: string,
+    change: (stored: StoredConversation) => StoredConversation,
+  ): StoredConversation | null {
+    const stored = this.conversation(owner, id);
+    if (stored === null) return null;
+    const changed = change(stored);
+    this.put(owner, changed);
+    return changed;
+  }
+
+  #read(owner: string, id: string): Stored | null {
     const owned = this.#owners.get(owner);
     const entry = owned?.entries.get(id);
     if (!owned || !entry) return null;
@@ -60,7 +85,7 @@ export class MemoryStore implements ResponseStore {
     }
     owned.entries.delete(id);
     owned.entries.set(id, entry);
-    return JSON.parse(entry.json) as StoredResponse;
+    return JSON.parse(entry.json) as Stored;
   }
 
   holderOf(owner: string, itemId: string): string | null {

@@ -1,7 +1,8 @@
 /**
- * Responses that can be asked for again, each by who sends the same key as its request had. A store is bounded: in time,
- * in bytes and in number. Where it is full, the response that was used longest ago goes, of whoever has most there.
+ * Responses and conversations that can be asked for again, each by who sends the same key as its request had. A store is
+ * bounded: in time, in bytes and in number. Where it is full, what was used longest ago goes, of whoever has most there.
  */
+import type { Conversation } from '../../schemas/conversations.js';
 import type { StoredItem } from '../../schemas/response-input.js';
 import type { ResponseObject } from '../../schemas/response-object.js';
 
@@ -11,20 +12,39 @@ export interface StoredResponse {
   input: readonly StoredItem[];
 }
 
+export interface StoredConversation {
+  conversation: Conversation;
+  items: readonly StoredItem[];
+}
+
+export type Stored = StoredResponse | StoredConversation;
+
+/** Ids of responses and of conversations are never the same. */
 export interface ResponseStore {
   /** Replaces what has the same id. */
-  put(owner: string, stored: StoredResponse): void;
+  put(owner: string, stored: Stored): void;
   get(owner: string, id: string): StoredResponse | null;
-  /** The id of the response that has this item in its input or its output. */
+  conversation(owner: string, id: string): StoredConversation | null;
+  /**
+   * Replaces a conversation by what `change` makes of it, before anybody else can change it. Returns that, or null where
+   * there is no such conversation.
+   */
+  change(
+    owner: string,
+    id: string,
+    change: (stored: StoredConversation) => StoredConversation,
+  ): StoredConversation | null;
+  /** The id of what has this item: a response in its input or its output, or a conversation. */
   holderOf(owner: string, itemId: string): string | null;
-  /** False where there is no such response. */
+  /** False where there is nothing with this id. */
   delete(owner: string, id: string): boolean;
   close(): void;
 }
 
 export interface StoreLimits {
+  /** Conversations count as well. */
   maxResponses: number;
-  /** Of the responses as JSON, at two bytes a character. */
+  /** Of all that is stored as JSON, at two bytes a character. */
   maxBytes: number;
   maxAgeMs: number;
 }
@@ -39,7 +59,25 @@ export const DISK_LIMITS: StoreLimits = { maxResponses: 100_000, maxBytes: 1024 
 /** A request whose input is longer than this as JSON has a response that is not stored. In UTF-16 units. */
 export const MAX_STORED_INPUT = 8 * MIB;
 
-/** The ids of all items that a response can be found by. */
-export function itemIdsOf({ input, response }: StoredResponse): string[] {
-  return [...input, ...response.output].map(({ id }) => id);
+export function idOf(stored: Stored): string {
+  return 'response' in stored ? stored.response.id : stored.conversation.id;
+}
+
+/** The ids of all items that it can be found by. */
+export function itemIdsOf(stored: Stored): string[] {
+  return itemsOf(stored).map(({ id }) => id);
+}
+
+/** All items of it, in their order. */
+export function itemsOf(stored: Stored): readonly StoredItem[] {
+  // What a completion consists of can be sent back as it is.
+  return 'response' in stored ? [...stored.input, ...(stored.response.output as StoredItem[])] : stored.items;
+}
+
+export function asResponse(stored: Stored | null): StoredResponse | null {
+  return stored !== null && 'response' in stored ? stored : null;
+}
+
+export function asConversation(stored: Stored | null): StoredConversation | null {
+  return stored !== null && 'conversation' in stored ? stored : null;
 }

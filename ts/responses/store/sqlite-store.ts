@@ -3,12 +3,26 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
-import { DISK_LIMITS, itemIdsOf, type ResponseStore, type StoredResponse, type StoreLimits } from './response-store.js';
+import {
+  asConversation,
+  asResponse,
+  DISK_LIMITS,
+  idOf,
+  itemIdsOf,
+  type ResponseStore,
+  type Stored,
+  type StoredConversation,
+  type StoredResponse,
+  type StoreLimits,
+} from './response-store.js';
 
 /** Several processes may have the file open. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Texts are apart, so that what is looked at with every response is small. Triggers keep sums, items and texts right. */
+/**
+ * Conversations stand among the responses. Texts are apart, so that what is looked at with every response is small.
+ * Triggers keep sums, items and texts right.
+ */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS responses (
   owner TEXT NOT NULL, id TEXT NOT NULL, bytes INTEGER NOT NULL,
@@ -62,36 +76,29 @@ export class SqliteStore implements ResponseStore {
     });
   }
 
-  put(owner: string, stored: StoredResponse): void {
-    const { id } = stored.response;
-    const json = JSON.stringify(stored);
-    const now = this.#now();
-    orFail(this.#file, () => {
-      this.#database.exec('BEGIN IMMEDIATE');
-      try {
-        this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
-        const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
-        this.#run(columns, owner, id, 2 * json.length, now, now + this.#limits.maxAgeMs);
-        this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
-        for (const item of itemIdsOf(stored)) {
-          this.#run('INSERT OR REPLACE INTO items (owner, id, response) VALUES (?, ?, ?)', owner, item, id);
-        }
-        this.#makeRoom();
-        this.#database.exec('COMMIT');
-      } catch (error) {
-        this.#database.exec('ROLLBACK');
-        throw error;
-      }
-    });
+  put(owner: string, stored: Stored): void {
+    this.#inTransaction(() => this.#write(owner, stored));
   }
 
   get(owner: string, id: string): StoredResponse | null {
-    return orFail(this.#file, () => {
-      const now = this.#now();
-      const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
-      if (this.#rows(used, now, owner, id, now).length === 0) return null;
-      const [row] = this.#rows<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', owner, id);
-      return row === undefined ? null : (JSON.parse(row.json) as StoredResponse);
+    return asResponse(orFail(this.#file, () => this.#read(owner, id)));
+  }
+
+  conversation(owner: string, id: string): StoredConversation | null {
+    return asConversation(orFail(this.#file, () => this.#read(owner, id)));
+  }
+
+  change(
+    owner: string,
+    id: string,
+    change: (stored: StoredConversation) => StoredConversation,
+  ): StoredConversation | null {
+    return this.#inTransaction(() => {
+      const stored = asConversation(this.#read(owner, id));
+      if (stored === null) return null;
+      const changed = change(stored);
+      this.#write(owner, changed);
+      return changed;
     });
   }
 
@@ -111,6 +118,45 @@ export class SqliteStore implements ResponseStore {
 
   close(): void {
     this.#database.close();
+  }
+
+  #read(owner: string, id: string): Stored | null {
+    const now = this.#now();
+    const used = 'UPDATE responses SET used_at = ? WHERE owner = ? AND id = ? AND expires_at > ? RETURNING id';
+    if (this.#rows(used, now, owner, id, now).length === 0) return null;
+    const [row] = this.#rows<{ json: string }>('SELECT json FROM texts WHERE owner = ? AND id = ?', owner, id);
+    return row === undefined ? null : (JSON.parse(row.json) as Stored);
+  }
+
+  /** Within a transaction. */
+  #write(owner: string, stored: Stored): void {
+    const id = idOf(stored);
+    const json = JSON.stringify(stored);
+    const now = this.#now();
+    this.#run('DELETE FROM responses WHERE (owner = ? AND id = ?) OR expires_at <= ?', owner, id, now);
+    const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
+    this.#run(columns, owner, id, 2 * json.length, now, now + this.#limits.maxAgeMs);
+    this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
+    // An item that several have is found in a response, and in the last of those.
+    const known = 'response' in stored ? 'REPLACE' : 'IGNORE';
+    for (const item of itemIdsOf(stored)) {
+      this.#run(`INSERT OR ${known} INTO items (owner, id, response) VALUES (?, ?, ?)`, owner, item, id);
+    }
+    this.#makeRoom();
+  }
+
+  #inTransaction<Result>(action: () => Result): Result {
+    return orFail(this.#file, () => {
+      this.#database.exec('BEGIN IMMEDIATE');
+      try {
+        const result = action();
+        this.#database.exec('COMMIT');
+        return result;
+      } catch (error) {
+        this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
   }
 
   #makeRoom(): void {

@@ -15,9 +15,10 @@ namespace chasqui {
 //   parts    32,768 schemas nested in the schema
 //   grammar  4 MiB, the limit of a grammar
 //   counts   2,000 for minLength, maxLength, minItems, maxItems and a pattern's repetitions; larger ones are ignored
-//   bounds   15 digits for minimum, maximum, exclusiveMinimum, exclusiveMaximum; longer ones are ignored
+//   bounds   15 digits for minimum, maximum, exclusiveMinimum, exclusiveMaximum, of a number 9 decimals as well; longer
+//            ones are ignored
 //
-// All but the first three are in vendor/patches/0014 and 0015, in the code that they bound.
+// All but the first three are in vendor/patches/0014, 0015 and 0029, in the code that they bound.
 constexpr size_t kMaxSchemaBytes = size_t{512} << 10;
 constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxMembers     = 5000;

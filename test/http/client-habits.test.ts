@@ -143,13 +143,13 @@ for (const [name, body, check] of TAKEN) {
 }
 
 const STRICT_SCHEMAS: [name: string, of: object, ignored: string | null][] = [
-  ['a bound of a number', { type: 'number', minimum: 0 }, 'minimum'],
-  ['a nullable number with a bound', { type: ['number', 'null'], maximum: 5 }, 'maximum'],
+  ['a bound of a number', { type: 'number', minimum: 0 }, null],
+  ['a nullable number with a bound', { type: ['number', 'null'], maximum: 5 }, null],
+  ['a bound that no grammar holds', { type: 'number', maximum: 1e20 }, 'maximum'],
   ['a nullable integer with a bound', { type: ['integer', 'null'], minimum: 5 }, null],
   ['multipleOf', { type: 'integer', multipleOf: 5 }, 'multipleOf'],
-  ['a format', { type: 'string', format: 'email' }, 'format'],
-  ['a nullable format', { type: ['string', 'null'], format: 'ipv4' }, 'format'],
-  ['a format that a grammar has', { type: 'string', format: 'date-time' }, null],
+  ['a format', { type: 'string', format: 'email' }, null],
+  ['a nullable format', { type: ['string', 'null'], format: 'ipv4' }, null],
 ];
 
 for (const [name, of, ignored] of STRICT_SCHEMAS) {

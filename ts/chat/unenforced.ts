@@ -1,6 +1,7 @@
 /**
  * The parts of a JSON Schema that no grammar enforces, because llama.cpp's converter passes over them: keywords that it
- * does not know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014` and `0015`.
+ * does not know, and values that no grammar can hold. The converter itself is in `vendor/patches/0014`, `0015`
+ * and `0029`.
  */
 
 type Schema = Record<string, unknown>;
@@ -16,12 +17,11 @@ const ENFORCED = words(
 );
 /** Only the first of these that a schema has is enforced. A `type` beside it mostly repeats what it says. */
 const ALONE = ['$ref', 'oneOf', 'anyOf'];
-const FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'uuid'];
+const FORMATS = words('date time date-time duration email hostname ipv4 ipv6 uuid');
 /** What OpenAI's strict schemas may have beside what is enforced here. */
 const ALLOWED_STRICTLY = words(
   'pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems',
 );
-const FORMATS_ALLOWED_STRICTLY: readonly unknown[] = ['duration', 'email', 'hostname', 'ipv4', 'ipv6', ...FORMATS];
 const BOUNDS = words('minimum maximum exclusiveMinimum exclusiveMaximum');
 const COUNTS = words('minItems maxItems minLength maxLength');
 const MAPS_OF_SCHEMAS = words('properties $defs definitions');
@@ -29,8 +29,10 @@ const VALUES = words('enum const default examples required');
 
 /** A grammar may repeat a rule this many times. */
 const MAX_REPETITIONS = 2000;
-/** A grammar has 16 digits for an integer. */
-const MAX_INTEGER_BOUND = 1e15;
+/** A grammar has 16 digits for the whole part of a number. */
+const MAX_BOUND = 1e15;
+/** Of the bound of a number. */
+const MAX_DECIMALS = 9;
 /** How many references may lead to each other before one leads to a schema. */
 const MAX_REFERENCES = 64;
 
@@ -59,11 +61,11 @@ function isEnforced(keyword: string, schema: Schema, root: object): boolean {
   const alone = ALONE.find((each) => schema[each] !== undefined);
   if (alone !== undefined && keyword !== alone && keyword !== 'type') return false;
   const value = schema[keyword];
-  if (BOUNDS.has(keyword)) return isOnlyInteger(schema.type) && !(Math.abs(Number(value)) >= MAX_INTEGER_BOUND);
+  if (BOUNDS.has(keyword)) return isEnforcedBound(Number(value), schema.type);
   if (COUNTS.has(keyword)) return !(Number(value) > MAX_REPETITIONS);
   switch (keyword) {
     case 'format':
-      return schema.pattern !== undefined || FORMATS.includes(value);
+      return schema.pattern !== undefined || FORMATS.has(String(value));
     case 'pattern':
       return typeof value !== 'string' || isEnforceablePattern(value);
     case 'items':
@@ -78,13 +80,16 @@ function isEnforced(keyword: string, schema: Schema, root: object): boolean {
 }
 
 function isAllowedStrictly(keyword: string, schema: Schema): boolean {
-  if (keyword === 'format') return FORMATS_ALLOWED_STRICTLY.includes(schema.format);
+  if (keyword === 'format') return FORMATS.has(String(schema.format));
   return ALLOWED_STRICTLY.has(keyword);
 }
 
-function isOnlyInteger(type: unknown): boolean {
+/** Of an integer, bounds are rounded inwards; of a number, they are enforced digit by digit. What is no number is an error. */
+function isEnforcedBound(bound: number, type: unknown): boolean {
   const types: unknown[] = [type].flat();
-  return types.includes('integer') && !types.includes('number');
+  if (!types.includes('integer') && !types.includes('number')) return false;
+  if (Math.abs(bound) >= MAX_BOUND) return false;
+  return !types.includes('number') || Number.isNaN(bound) || Number(bound.toFixed(MAX_DECIMALS)) === bound;
 }
 
 /** False for a reference to another document or in a circle. A reference to nothing is refused by the converter. */

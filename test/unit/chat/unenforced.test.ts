@@ -23,11 +23,12 @@ const PASSED_OVER: [schema: object, parts: string[]][] = [
   [{ enum: [] }, ['$.enum']],
   [{ anyOf: [{ type: 'null' }], properties: { a: {} } }, ['$.properties']],
   [{ $ref: '#/$defs/a', minLength: 1, description: 'x', $defs: { a: {} } }, ['$.minLength']],
-  [{ type: 'number', minimum: 1 }, ['$.minimum']],
-  [{ type: ['integer', 'number'], minimum: 1 }, ['$.minimum']],
+  [{ type: 'number', minimum: 1e15 }, ['$.minimum']],
+  [{ type: ['number', 'null'], maximum: 1e-10 }, ['$.maximum']],
+  [{ type: 'string', minimum: 1 }, ['$.minimum']],
   [{ type: 'integer', maximum: 1e18 }, ['$.maximum']],
   [{ type: 'string', maxLength: 5000, minLength: 3 }, ['$.maxLength']],
-  [{ type: 'string', format: 'email' }, ['$.format']],
+  [{ type: 'string', format: 'uri' }, ['$.format']],
   ...[
     'a',
     '^(?=a)$',
@@ -49,6 +50,8 @@ const ENFORCED: object[] = [
   {},
   { type: 'object', properties: { v: true, next: { $ref: '#' } }, additionalProperties: false },
   { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: ['integer', 'null'], minimum: 1 } } },
+  { type: ['integer', 'number'], minimum: -1.5, exclusiveMaximum: 0.000000001 },
+  ...['email', 'hostname', 'ipv4', 'ipv6', 'duration', 'uuid'].map((format) => ({ type: 'string', format })),
   { type: 'object', anyOf: [{ const: { not: 1 } }, { enum: [{ if: 1 }] }], title: 'x' },
   ...['^a$', '^(?:a|b)+$', '^[^"\\]]{2,5}$', '^\\(\\x41\\n\\"$', '^a{2}b{0,2000}c{,3}d{3,}$', '^.*$'].map(
     (pattern) => ({

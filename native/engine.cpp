@@ -344,12 +344,15 @@ bool Engine::decode(const Plan& plan) {
     return false;
 }
 
-// Of prompts that take further steps: a sequence whose prompt is complete tells so by its first token.
+// With the first step of a prompt what was cached, then how far it is; a sequence whose prompt is complete tells so by its
+// first token.
 void Engine::tell_progress(const Plan& plan) {
     for (const PlanRow& row : plan.rows) {
         const Sequence& sequence = *row.sequence;
-        if (sequence.n_sampled() > 0 || sequence.n_pending() == 0) continue;
-        outbox_.add_progress(sequence.id(), sequence.n_computed);
+        if (sequence.n_sampled() > 0) continue;
+        const bool is_first = sequence.n_computed == sequence.n_cached() + row.n_tokens;
+        if (is_first) outbox_.add_progress(sequence.id(), sequence.n_cached());
+        if (sequence.n_pending() > 0) outbox_.add_progress(sequence.id(), sequence.n_computed);
     }
 }
 

@@ -35,6 +35,7 @@ public:
     const Job& job() const { return job_; }
     size_t n_prompt() const { return job_.prompt.size(); }
     size_t n_sampled() const { return tokens.size() - n_prompt(); }
+    size_t n_cached() const { return n_cached_; }
     size_t n_pending() const { return tokens.size() - n_computed; }
 
     // The sequence gets a slot, which has cells for its first `n_kept` tokens already.

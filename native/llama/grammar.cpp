@@ -3,6 +3,7 @@
 #include "../core/error-code.h"
 #include "../core/utf8-buffer.h"
 #include "log.h"
+#include "schema-grammar.h"
 #include "trigger-words.h"
 
 #include <common.h>
@@ -286,6 +287,12 @@ std::shared_ptr<TokenConstraint> GrammarCompiler::compile(const GrammarSettings&
 }
 
 std::vector<std::shared_ptr<TokenConstraint>> GrammarCompiler::compile(const GrammarSettings& settings, size_t n) {
+    if (!settings.schema.empty()) {
+        GrammarSettings made = settings;
+        made.gbnf            = grammar_of_schema(settings.schema, "json_schema");
+        made.schema.clear();
+        return compile(made, n);
+    }
     std::call_once(tree_built_, [this] { tree_ = std::make_shared<TokenTree>(vocab_); });
     take_last_errors();
     try {

@@ -38,6 +38,7 @@ struct GrammarTrigger {
 // All but the first are in vendor/patches/0010 to 0013, in the code that they bound.
 struct GrammarSettings {
     std::string                 gbnf;
+    std::string                 schema;  // a JSON schema, which the grammar is made of instead where it is not empty
     bool                        lazy = false;  // applies only after one of the triggers
     std::vector<GrammarTrigger> triggers;
     // The end of the prompt, which is the beginning of what the grammar describes. Only for grammars that are not lazy.

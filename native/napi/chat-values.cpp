@@ -106,6 +106,7 @@ GrammarSettings grammar_from_js(const Napi::Value& value) {
     const auto      from = value.As<Napi::Object>();
     GrammarSettings grammar;
     grammar.gbnf           = string_from_js(from, "gbnf");
+    if (from.Has("schema")) grammar.schema = string_from_js(from, "schema");
     grammar.lazy           = from.Get("lazy").ToBoolean();
     grammar.prefill        = string_from_js(from, "prefill");
     grammar.thinking_start = string_from_js(from, "thinkingStart");

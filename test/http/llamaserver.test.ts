@@ -155,7 +155,7 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
     [{ prompt: [1, ...Array(1025).fill('a')] }, 'prompt'],
     [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
     [{ prompt: 'x'.repeat(5000) }, 'prompt'],
-    [{ json_schema: { type: 'object' } }, 'json_schema'],
+    [{ json_schema: { type: 'object' }, grammar: 'root ::= "a"' }, 'grammar'],
     [{ post_sampling_probs: true, n_probs: 2 }, 'post_sampling_probs'],
     [{ n_probs: 21 }, 'n_probs'],
     [{ n_predict: -2 }, 'n_predict'],

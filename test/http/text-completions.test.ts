@@ -52,6 +52,27 @@ test('a stream has chunks of the same shape, one for each wake, the end of its o
   );
 });
 
+test('a schema becomes the grammar of the job, and what of it cannot be enforced is named', async () => {
+  const { send, engine } = testApp();
+  const schema = { type: 'object', properties: { a: { type: 'integer', multipleOf: 5 } } };
+  const reply = await send(URL, body({ json_schema: schema }));
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(reply.headers['x-chasqui-ignored'], 'json_schema.properties.a.multipleOf');
+  assert.is(engine.jobs[0]?.grammar?.schema, JSON.stringify(schema));
+  const native = await send('/completion', { prompt: 'Once', json_schema: schema });
+  assert.is(native.headers['x-chasqui-ignored'], 'json_schema.properties.a.multipleOf');
+  assert.is(engine.jobs[1]?.grammar?.schema, JSON.stringify(schema));
+  const both = await send(URL, body({ json_schema: schema, grammar: 'root ::= "a"' }));
+  expectError(both, { status: 400, code: 'unsupported_parameter', param: 'grammar' });
+  const long = await send(URL, body({ json_schema: { title: 'x'.repeat(600_000) } }));
+  expectError(long, { status: 400, code: 'invalid_value', param: 'json_schema' });
+  for (const stream of [false, true]) {
+    const failing = testApp({ failAt: 0, failWith: new ChasquiError('invalid_grammar', 'The schema is none.') });
+    const refused = await failing.send(URL, body({ json_schema: schema, stream }));
+    expectError(refused, { status: 400, code: 'invalid_grammar', param: 'json_schema' });
+  }
+});
+
 test('without being asked a stream says nothing of usage', async () => {
   const { send } = testApp();
   const { events } = readSse((await send(URL, body({ stream: true }))).body);

@@ -1,5 +1,5 @@
 /** A scripted token stream with the engine's manners: iterated once, freed by return, by the signal and by the end. */
-import type { Token, TokenStream } from '../../ts/engine/engine.js';
+import type { Prefill, Token, TokenStream } from '../../ts/engine/engine.js';
 
 export interface StreamScript {
   batches: Token[][];
@@ -12,6 +12,8 @@ export interface StreamScript {
 }
 
 export class FakeStream implements TokenStream {
+  /** For tests to set. */
+  prefill: Prefill | null = null;
   readonly #script: StreamScript;
   #next = 0;
   #permits = 0;

@@ -58,10 +58,18 @@ function limitMembers(schema: object, param: string): void {
 export function unenforcedParts(body: ChatCompletionRequest, max: number): string[] {
   const found: string[] = [];
   for (const [schema, path] of schemasOf(body)) {
-    for (const part of unenforced(schema, path)) {
-      found.push(part);
-      if (found.length > max) return found;
-    }
+    found.push(...unenforcedOf(schema, path, max - found.length));
+    if (found.length > max) return found;
+  }
+  return found;
+}
+
+/** The same of one schema, which is at this path. */
+export function unenforcedOf(schema: object, path: string, max: number): string[] {
+  const found: string[] = [];
+  for (const part of unenforced(schema, path)) {
+    found.push(part);
+    if (found.length > max) return found;
   }
   return found;
 }

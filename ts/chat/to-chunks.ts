@@ -6,6 +6,7 @@ import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+import type { PromptProgress } from './prompt-progress.js';
 import { RunningTimings, toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
@@ -21,6 +22,8 @@ export interface ChunkOptions {
   timings?: boolean | undefined;
   /** Reports them with each chunk, as far as they are known; default false. */
   timingsPerToken?: boolean | undefined;
+  /** Of the prompt, which all choices share; absent: it is not reported. */
+  progress?: PromptProgress | undefined;
 }
 
 export class ChunkEncoder {
@@ -34,6 +37,7 @@ export class ChunkEncoder {
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
   readonly #started: boolean[];
+  readonly #progress: PromptProgress | undefined;
   readonly #firstDelta: string;
 
   constructor(head: CompletionHead, options: ChunkOptions) {
@@ -47,6 +51,7 @@ export class ChunkEncoder {
     this.#running = Array.from({ length: timingsPerToken ? choices : 0 }, () => new RunningTimings());
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#started = this.#readers.map(() => false);
+    this.#progress = options.progress;
     // Whether a completion with a format has any content is not known yet.
     this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
   }
@@ -57,11 +62,7 @@ export class ChunkEncoder {
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
-    const chunks: string[] = [];
-    if (!this.#started[index]) {
-      this.#started[index] = true;
-      chunks.push(this.#choice(index, this.#firstDelta, 'null', 'null'));
-    }
+    const chunks = [...this.progress(), ...this.#begin(index)];
     this.#running[index]?.add(tokens.length);
     const timings = toField(this.#running[index]?.soFar());
     for (const delta of reader.read(tokens)) {
@@ -69,6 +70,24 @@ export class ChunkEncoder {
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
+  }
+
+  /** What is new of the prompt. */
+  progress(): string[] {
+    const reports = this.#progress?.take() ?? [];
+    if (reports.length === 0) return [];
+    const timings = toField(this.#running[0]?.soFar());
+    const chunks = reports.map((report) => {
+      const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
+      return this.#choice(0, NO_CONTENT, 'null', 'null', field);
+    });
+    return [...this.#begin(0), ...chunks];
+  }
+
+  #begin(index: number): string[] {
+    if (this.#started[index]) return [];
+    this.#started[index] = true;
+    return [this.#choice(index, this.#firstDelta, 'null', 'null')];
   }
 
   /** Throws when a choice has not ended: a stream that just stops must not look complete. */
@@ -89,10 +108,10 @@ export class ChunkEncoder {
     }
   }
 
-  /** `delta` and `logprobs` are JSON text. */
-  #choice(index: number, delta: string, logprobs: string, finishReason: string, timings = ''): string {
+  /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
+  #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
-    return `${this.#head}[${choice}]${timings}${this.#tail}`;
+    return `${this.#head}[${choice}]${fields}${this.#tail}`;
   }
 }
 

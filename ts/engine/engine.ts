@@ -153,6 +153,8 @@ export interface Token {
 export interface Prefill {
   computed: number;
   total: number;
+  /** How many were found there; absent before the first step. */
+  cached?: number;
 }
 
 /**

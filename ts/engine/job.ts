@@ -131,6 +131,11 @@ export function grammarOf(gbnf: string): Grammar {
   return { gbnf, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
 }
 
+/** A grammar that the engine makes of a JSON schema. */
+export function grammarOfSchema(schema: object): Grammar {
+  return { ...grammarOf(''), schema: JSON.stringify(schema) };
+}
+
 export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {
   temperature: 1,
   topK: 0,

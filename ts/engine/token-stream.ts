@@ -34,6 +34,7 @@ export class JobStream implements TokenStream {
   #paused = false;
   #promptTokens = 0;
   #computedTokens = 0;
+  #cachedTokens: number | null = null;
   readonly #listener: StreamListener;
 
   constructor(listener: StreamListener) {
@@ -45,7 +46,9 @@ export class JobStream implements TokenStream {
   }
 
   get prefill(): Prefill | null {
-    return this.#promptTokens === 0 ? null : { computed: this.#computedTokens, total: this.#promptTokens };
+    if (this.#promptTokens === 0) return null;
+    const known = { computed: this.#computedTokens, total: this.#promptTokens };
+    return this.#cachedTokens === null ? known : { ...known, cached: this.#cachedTokens };
   }
 
   /** The job has a prompt of so many tokens. */
@@ -53,8 +56,9 @@ export class JobStream implements TokenStream {
     this.#promptTokens = promptTokens;
   }
 
-  /** So many tokens of the prompt are computed. */
+  /** So many tokens of the prompt are computed: at first, those that were cached. */
   progress(computedTokens: number): void {
+    this.#cachedTokens ??= computedTokens;
     this.#computedTokens = computedTokens;
   }
 

@@ -1,7 +1,8 @@
 /** Running completions → llama-server's own reply, whole or as events. */
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import { toLogprobEntry } from '../chat/logprobs.js';
-import { toTimings } from '../chat/timings.js';
+import type { PromptProgress } from '../chat/prompt-progress.js';
+import { RunningTimings, toTimings } from '../chat/timings.js';
 import type { Finish, Token, TokenLogprob, TokenStream } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ErrorBody } from '../schemas/error.js';
@@ -18,6 +19,11 @@ export interface NativeCompletionSettings {
   returnTokens: boolean;
   /** Paths of fields that the whole reply has; empty: all. */
   responseFields: readonly string[];
+  /** Whether each event of a stream has the times so far. */
+  timingsPerToken: boolean;
+  /** Of each prompt; empty where it is not reported. */
+  progress: readonly PromptProgress[];
+  choicesPerPrompt: number;
 }
 
 /** What came since the last event, or of a whole reply since its beginning. */
@@ -31,6 +37,7 @@ interface Choice {
   pending: Pending;
   count: number;
   hasNewLine: boolean;
+  running: RunningTimings;
   finish: Finish | null;
 }
 
@@ -45,18 +52,46 @@ export class NativeCompletions {
 
   constructor(settings: NativeCompletionSettings) {
     this.#settings = settings;
-    this.#choices = settings.prompts.map(() => ({ pending: newPending(), count: 0, hasNewLine: false, finish: null }));
+    this.#choices = settings.prompts.map(() => ({
+      pending: newPending(),
+      count: 0,
+      hasNewLine: false,
+      running: new RunningTimings(),
+      finish: null,
+    }));
   }
 
   /** An event for each token that made text certain, and one for the end of a choice. */
   encode({ index, tokens }: ChoiceBatch): string[] {
+    const { onlyReads, timingsPerToken } = this.#settings;
+    const { running } = this.#choices[index] as Choice;
     const events: NativePiece[] = [];
+    running.add(tokens.length);
     for (const token of tokens) {
       this.#add(index, token);
-      if (token.text !== '' && !this.#settings.onlyReads) events.push(this.#take(index));
+      const timings = timingsPerToken && { timings: running.soFar() };
+      if (token.text !== '' && !onlyReads) events.push({ ...this.#take(index), ...timings });
       if (token.finish) events.push(this.#last(index, { ...this.#take(index), content: '', tokens: [] }));
     }
-    return events.map((event) => JSON.stringify(event));
+    return [...this.#progress(), ...events.map((event) => JSON.stringify(event))];
+  }
+
+  get progress(): (() => string[]) | undefined {
+    return this.#settings.progress.length === 0 ? undefined : () => this.#progress();
+  }
+
+  /** What is new of the prompts, each at its first choice. */
+  #progress(): string[] {
+    const { progress, choicesPerPrompt, timingsPerToken } = this.#settings;
+    return progress.flatMap((prompt, at) => {
+      const index = at * choicesPerPrompt;
+      return prompt.take().map((prompt_progress) => {
+        const { running } = this.#choices[index] as Choice;
+        const timings = timingsPerToken && { timings: running.soFar() };
+        const piece = { ...this.#head(index), content: '', tokens: [], tokens_evaluated: prompt_progress.total };
+        return JSON.stringify({ ...piece, tokens_predicted: 0, ...timings, prompt_progress } satisfies NativePiece);
+      });
+    });
   }
 
   /** Throws when a choice has not ended: a stream that just stops must not look complete. */
@@ -109,15 +144,17 @@ export class NativeCompletions {
     const { text, tokens, probabilities } = choice.pending;
     choice.pending = newPending();
     return {
-      index,
+      ...this.#head(index),
       content: text,
       tokens,
-      stop: false,
-      id_slot: NO_SLOT,
       tokens_predicted: choice.count,
       tokens_evaluated: choice.finish?.promptTokens ?? this.#settings.prompts[index]?.tokens ?? 0,
       ...(probabilities.length > 0 && { completion_probabilities: probabilities }),
     };
+  }
+
+  #head(index: number): Pick<NativePiece, 'index' | 'stop' | 'id_slot'> {
+    return { index, stop: false, id_slot: NO_SLOT };
   }
 
   #last(index: number, piece: NativePiece): NativePiece & NativeEnding {

@@ -25,7 +25,7 @@ export async function toCompletionRequest(
     return_tokens: _tokens,
     response_fields: _fields,
     post_sampling_probs: _probs,
-    json_schema: _schema,
+    json_schema: schema,
     ...shared
   } = settings;
   return {
@@ -35,6 +35,7 @@ export async function toCompletionRequest(
     ...(limit !== undefined && limit >= 0 && { max_tokens: Math.max(limit, 1) }),
     ...(alternatives && { logprobs: alternatives }),
     ...(grammar && { grammar }),
+    ...(schema && { json_schema: schema }),
     ...(biases && { logit_bias: await toLogitBias(engine, biases, on) }),
   };
 }
@@ -44,12 +45,9 @@ export function onlyReads({ n_predict: limit, max_tokens: other }: NativeSetting
   return (limit ?? other) === 0;
 }
 
-function refuseUnsupported({ post_sampling_probs: probs, json_schema: schema }: NativeSettings): void {
+function refuseUnsupported({ post_sampling_probs: probs }: NativeSettings): void {
   if (probs) {
     throw unsupported('post_sampling_probs', 'probabilities are known before sampling only: leave it out');
-  }
-  if (schema !== undefined) {
-    throw unsupported('json_schema', 'send a `grammar`, or the schema as `response_format` to `/v1/chat/completions`');
   }
 }
 

@@ -158,6 +158,8 @@ export interface NativeLogprobs extends NativeTokenLogprob {
 /** What an answer may consist of, in GBNF, llama.cpp's notation. */
 export interface NativeGrammar {
   gbnf: string;
+  /** A JSON schema as text, which the grammar is made of instead. */
+  schema?: string;
   /** Whether it applies from one of the triggers on only. */
   lazy: boolean;
   triggers: readonly NativeTrigger[];

@@ -1,5 +1,5 @@
 /** One event of a streamed chat completion. */
-import { choiceLogprobs, timings, timingsSoFar, usage } from './chat-response.js';
+import { choiceLogprobs, promptProgress, timings, timingsSoFar, usage } from './chat-response.js';
 import { anyOf, arrayOf, exactly, integer, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
 
 /** The first delta of a call has its id and name; the later ones continue its arguments. */
@@ -45,6 +45,8 @@ export const chatChunkSchema = objectOf(
      * in the chunks before it.
      */
     timings: anyOf(timings, timingsSoFar),
+    /** In chunks before the first one of the completion, when `return_progress` asked for it. */
+    prompt_progress: promptProgress,
   },
 );
 

@@ -116,6 +116,15 @@ export const conversationFields = {
   }),
 };
 
+export const timingsPerToken = field('Reports them with each chunk of a stream, as far as they are known.', boolean, {
+  default: false,
+});
+export const returnProgress = field(
+  'Reports in a stream how far the prompt is, as long as its first token is not there.',
+  boolean,
+  { default: false },
+);
+
 /** Fields of chats and of texts. Responses and messages have some of them in other words. */
 export const openAiFields = {
   stream,
@@ -131,9 +140,8 @@ export const openAiFields = {
   ),
   n_predict: field("llama.cpp's name of `max_tokens`, which goes before it.", tokenLimit),
   timings: field('Reports times and rates with the completion.', boolean, { default: false }),
-  timings_per_token: field('Reports them with each chunk of a stream, as far as they are known.', boolean, {
-    default: false,
-  }),
+  timings_per_token: timingsPerToken,
+  return_progress: returnProgress,
   n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
 };
 

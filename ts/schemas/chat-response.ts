@@ -83,6 +83,15 @@ export const timingsSoFar = objectOf({
   predicted_per_second: orNull(number),
 });
 
+/** Of a stream that asked for it with `return_progress`, before its first token. */
+export const promptProgress = objectOf({
+  /** The tokens of the prompt, those that were cached, and those that are computed or were cached. */
+  total: integer,
+  cache: integer,
+  processed: integer,
+  time_ms: integer,
+});
+
 const choice = objectOf({
   index: integer,
   message: objectOf(
@@ -119,6 +128,7 @@ export const chatCompletionReplySchema = objectOf(
 export type LogprobEntry = Static<typeof logprobEntry>;
 export type Usage = Static<typeof usage>;
 export type ToolCallReply = Static<typeof toolCall>;
+export type PromptProgressReport = Static<typeof promptProgress>;
 export type TimingsReport = Static<typeof timings>;
 export type TimingsSoFar = Static<typeof timingsSoFar>;
 export type ChatCompletion = Static<typeof chatCompletionReplySchema>;

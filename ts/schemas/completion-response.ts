@@ -1,5 +1,5 @@
 /** The reply of `POST /v1/completions`: whole, or in chunks of the same shape. */
-import { timings, timingsSoFar, usage } from './chat-response.js';
+import { promptProgress, timings, timingsSoFar, usage } from './chat-response.js';
 import {
   anyOf,
   arrayOf,
@@ -49,7 +49,12 @@ export const completionReplySchema = objectOf({ ...head, usage }, { timings });
  * With `usage` only if `stream_options.include_usage` asked for it: null in all but the last. Whole timings come with the
  * end of a choice.
  */
-export const completionChunkSchema = objectOf(head, { usage: orNull(usage), timings: anyOf(timings, timingsSoFar) });
+export const completionChunkSchema = objectOf(head, {
+  usage: orNull(usage),
+  timings: anyOf(timings, timingsSoFar),
+  /** In chunks before the first text of a prompt, when `return_progress` asked for it. */
+  prompt_progress: promptProgress,
+});
 
 export type LegacyLogprobs = Static<typeof logprobs>;
 export type Completion = Static<typeof completionChunkSchema>;

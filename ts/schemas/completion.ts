@@ -2,6 +2,7 @@
 import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from './chat-completion.js';
 import { boolean, field, integer, objectOf, pickFields, type StaticFields, string } from './json-schema.js';
 import { textInputs } from './text-input.js';
+import { jsonSchema } from './variants.js';
 
 export const MAX_COMPLETION_LOGPROBS = 20;
 
@@ -11,7 +12,12 @@ const required = {
 };
 
 /** Fields that mean the same as in a chat. */
-const shared = { ...openAiFields, ...completionFields, grammar: conversationFields.grammar };
+const shared = {
+  ...openAiFields,
+  ...completionFields,
+  grammar: conversationFields.grammar,
+  json_schema: field('The JSON schema that the completion is made to follow.', jsonSchema),
+};
 
 const own = {
   suffix: field('What comes after the gap that is to be filled, where the model can.', string),

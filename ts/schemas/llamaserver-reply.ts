@@ -1,5 +1,5 @@
 /** The replies of llama-server's own endpoints. */
-import { timings } from './chat-response.js';
+import { promptProgress, timings, timingsSoFar } from './chat-response.js';
 import {
   anyOf,
   arrayOf,
@@ -67,7 +67,14 @@ export const nativePieceSchema = objectOf(
     tokens_predicted: integer,
     tokens_evaluated: integer,
   },
-  { completion_probabilities: probabilities, ...ending },
+  {
+    completion_probabilities: probabilities,
+    ...ending,
+    /** Whole ones with the end; those so far in the events before it, when `timings_per_token` asked for them. */
+    timings: anyOf(nativeTimings, timingsSoFar),
+    /** In events before the first text, when `return_progress` asked for it. */
+    prompt_progress: promptProgress,
+  },
 );
 
 /** With `response_fields`, any choice of these fields, and paths of fields within them. */

@@ -8,12 +8,13 @@ import {
   MAX_LOGIT_BIASES,
   MAX_TOP_LOGPROBS,
   model,
+  returnProgress,
   stream,
   temperature,
+  timingsPerToken,
   topP,
 } from './chat-completion.js';
 import {
-  anything,
   arrayOf,
   boolean,
   field,
@@ -26,6 +27,7 @@ import {
   typed,
 } from './json-schema.js';
 import { MAX_DOCUMENTS } from './rerank.js';
+import { jsonSchema } from './variants.js';
 
 export const MAX_RESPONSE_FIELDS = 64;
 export const MAX_EXTRA_TEXTS = 256;
@@ -73,13 +75,15 @@ const completing = {
     maximum: MAX_TOP_LOGPROBS,
   }),
   post_sampling_probs: field('Refused where true: probabilities are those before sampling.', boolean),
+  timings_per_token: timingsPerToken,
+  return_progress: returnProgress,
   return_tokens: field('Reports the ids of the tokens with the whole reply; streams always do.', boolean),
   response_fields: field(
     'Fields of the whole reply, such as `generation_settings/n_predict`; without it, all.',
     limited(arrayOf(string), { maxItems: MAX_RESPONSE_FIELDS }),
   ),
   grammar: field("What the completion must match, in llama.cpp's GBNF; an empty one is none.", string),
-  json_schema: field('Refused: `/v1/chat/completions` takes schemas, and this endpoint grammars.', anything),
+  json_schema: field('The JSON schema that the completion is made to follow.', jsonSchema),
 };
 
 /** A text, tokens, both in one list, or several of these; a text may also stand in an object. */

@@ -1,11 +1,12 @@
 /** Running completions → their reply, whole or in chunks. */
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
 import type { CompletionHead } from '../chat/completion-head.js';
+import type { PromptProgress } from '../chat/prompt-progress.js';
 import { RunningTimings, toTimings } from '../chat/timings.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
-import type { TimingsReport, TimingsSoFar, Usage } from '../schemas/chat-response.js';
+import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from '../schemas/chat-response.js';
 import type { Completion } from '../schemas/completion-response.js';
 import { characterCount, LogprobColumns } from './legacy-logprobs.js';
 import type { RunningCompletions } from './submit-completions.js';
@@ -25,6 +26,8 @@ interface EncoderOptions {
   timings?: boolean;
   /** Reports them with each chunk as well, as far as they are known; default false. */
   timingsPerToken?: boolean;
+  /** Of each prompt; absent: it is not reported. */
+  progress?: readonly PromptProgress[];
 }
 
 export class CompletionEncoder {
@@ -52,7 +55,7 @@ export class CompletionEncoder {
   encode({ index, tokens }: ChoiceBatch): string[] {
     this.add({ index, tokens });
     const state = this.#choices[index] as ChoiceState;
-    const chunks: string[] = [];
+    const chunks = this.progress();
     if (state.text !== '') {
       const soFar = this.#options.timingsPerToken ? state.running.soFar() : undefined;
       chunks.push(this.#chunk([this.#take(index, null)], null, soFar));
@@ -64,6 +67,17 @@ export class CompletionEncoder {
       }
     }
     return chunks;
+  }
+
+  /** What is new of the prompts, each at its first choice. */
+  progress(): string[] {
+    const { progress = [], timingsPerToken } = this.#options;
+    return progress.flatMap((prompt, at) => {
+      const index = at * this.#choicesPerPrompt;
+      const choice = { index, text: '', logprobs: null, finish_reason: null };
+      const timings = timingsPerToken ? this.#choices[index]?.running.soFar() : undefined;
+      return prompt.take().map((report) => this.#chunk([choice], null, timings, report));
+    });
   }
 
   add({ index, tokens }: ChoiceBatch): void {
@@ -103,9 +117,19 @@ export class CompletionEncoder {
     return { index, text, logprobs: state.logprobs.take(), finish_reason: finish?.reason ?? null };
   }
 
-  #chunk(choices: Completion['choices'], usage: Usage | null, timings?: TimingsReport | TimingsSoFar): string {
+  #chunk(
+    choices: Completion['choices'],
+    usage: Usage | null,
+    timings?: TimingsReport | TimingsSoFar,
+    prompt_progress?: PromptProgressReport,
+  ): string {
     const chunk: Completion = { ...this.#head, object: 'text_completion', choices };
-    return JSON.stringify({ ...chunk, ...(this.#options.includeUsage && { usage }), ...(timings && { timings }) });
+    return JSON.stringify({
+      ...chunk,
+      ...(this.#options.includeUsage && { usage }),
+      ...(timings && { timings }),
+      ...(prompt_progress && { prompt_progress }),
+    });
   }
 
   /** Choices of one prompt share it, so that it counts once; those of another have their own. */

@@ -1,10 +1,11 @@
 /** A valid body of a completions request → one running job for each choice. */
+import { SchemaCheck } from '../chat/check-schema.js';
 import { submitChoices } from '../chat/choices.js';
 import { toAdapters } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
 import { checkTokens } from '../engine/check-tokens.js';
 import type { Engine, ModelInfo, TextInput, TokenStream } from '../engine/engine.js';
-import type { Job } from '../engine/job.js';
+import { type Grammar, grammarOfSchema, type Job } from '../engine/job.js';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { MAX_CHOICES } from '../schemas/chat-completion.js';
@@ -51,16 +52,27 @@ export async function submitCompletions(
   };
 }
 
+/** The streams of each prompt's first choice. */
+export function firstOfEach(streams: readonly TokenStream[], choicesPerPrompt: number): TokenStream[] {
+  return streams.filter((_, index) => index % choicesPerPrompt === 0);
+}
+
 /** Errors about the prompt. The engine does not know of requests, so it cannot say which field the prompt came in. */
 const ABOUT_PROMPT: readonly ErrorCode[] = ['context_length_exceeded', 'invalid_job', 'prompt_refused'];
 
-export function aboutPrompt(thrown: unknown): unknown {
+/** Names the field that an error is about; `json_schema` is that of the request. */
+export function aboutPrompt(thrown: unknown, { json_schema }: Pick<CompletionRequest, 'json_schema'> = {}): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
+  if (thrown.code === 'invalid_grammar' && json_schema) return thrown.retold(thrown.message, 'json_schema');
   return ABOUT_PROMPT.includes(thrown.code) ? thrown.retold(thrown.message, 'prompt') : thrown;
 }
 
 function refuseUnsupported(body: CompletionRequest): void {
   const n = body.n ?? 1;
+  if (body.grammar !== undefined && body.json_schema !== undefined) {
+    const message = '`grammar` and `json_schema` cannot be used together.';
+    throw new ChasquiError('unsupported_parameter', message, 'grammar');
+  }
   if (body.best_of !== undefined && body.best_of < n) {
     throw new ChasquiError('invalid_value', `\`best_of\` must be at least \`n\`, which is ${n}.`, 'best_of');
   }
@@ -106,12 +118,26 @@ async function toEcho(engine: Engine, input: TextInput, name: string, signal: Ab
 
 /** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */
 function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo): Job {
-  const { prompt: _prompt, suffix: _suffix, echo: _echo, best_of: _bestOf, logprobs, ...shared } = body;
+  const {
+    prompt: _prompt,
+    suffix: _suffix,
+    echo: _echo,
+    best_of: _bestOf,
+    logprobs,
+    json_schema: schema,
+    ...shared
+  } = body;
   const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
   return toJob(
     chat,
-    { prompt: '', images: [], additionalStops: [], preservedTokens: [], grammar: null, format: null },
+    { prompt: '', images: [], additionalStops: [], preservedTokens: [], grammar: toGrammar(schema), format: null },
     profile,
     model,
   );
+}
+
+function toGrammar(schema: object | undefined): Grammar | null {
+  if (schema === undefined) return null;
+  new SchemaCheck().check(schema, 'json_schema', false);
+  return grammarOfSchema(schema);
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { unenforcedParts } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { nameFailedImage } from '../../chat/message-images.js';
+import { PromptProgress } from '../../chat/prompt-progress.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
@@ -43,7 +44,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
       const streams = extension?.follow(followed) ?? followed;
       const parsed = rendered.format !== null;
       const head = newCompletionHead(engine.model.id);
-      const { logprobs, timings, timings_per_token: timingsPerToken } = body;
+      const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
       const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
       try {
         if (!body.stream) {
@@ -57,8 +58,9 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
 
         const includeUsage = body.stream_options?.include_usage ?? false;
         const choices = streams.length;
-        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timingsPerToken });
-        const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks);
+        const progress = returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined;
+        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timingsPerToken, progress });
+        const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks, returnsProgress);
         return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {
         throw translate(thrown);

@@ -1,16 +1,18 @@
 /** A text's way through the server, from valid body to its continuation. */
 import type { FastifyInstance } from 'fastify';
+import { unenforcedOf } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
+import { PromptProgress } from '../../chat/prompt-progress.js';
 import { type CompletionRequest, completionSchema } from '../../schemas/completion.js';
 import { completionChunkSchema, completionReplySchema } from '../../schemas/completion-response.js';
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';
-import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
+import { aboutPrompt, firstOfEach, submitCompletions } from '../../text/submit-completions.js';
 import { bodyRoute } from '../body-route.js';
 import type { ExtendedEndpoint } from '../completion-extension.js';
 import type { AppContext } from '../context.js';
 import { MODEL_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
-import { readParts } from '../read-fields.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataEvents, dataFailure } from '../sse.js';
 import { withModel } from '../with-model.js';
@@ -28,7 +30,10 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
     context,
     async (request, reply, { engine, signal }) => {
       const { body } = request;
+      const { return_progress: returnsProgress = false } = body;
+      const translate = (thrown: unknown) => aboutPrompt(thrown, body);
       try {
+        if (body.json_schema) nameIgnoredParts(reply, unenforcedOf(body.json_schema, 'json_schema', MAX_IGNORED_PARTS));
         const started = await submitCompletions(engine, body, profile, signal);
         const { choicesPerPrompt } = started;
         const prompt = typeof body.prompt === 'string' ? body.prompt : null;
@@ -41,6 +46,9 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
           withTopLogprobs: (body.logprobs ?? 0) > 0,
           timings: body.timings ?? false,
           timingsPerToken: body.timings_per_token ?? false,
+          progress: returnsProgress
+            ? firstOfEach(streams, choicesPerPrompt).map((each) => new PromptProgress(each))
+            : [],
         });
         if (!body.stream) {
           const completion = await toWholeCompletion(encoder, completions);
@@ -48,13 +56,13 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
         }
         const events = {
           streams,
-          encoder: dataEvents(extension?.extendChunks(encoder) ?? encoder),
+          encoder: dataEvents(extension?.extendChunks(encoder) ?? encoder, returnsProgress),
           signal,
-          translate: aboutPrompt,
+          translate,
         };
         return await replyWithEvents(request, reply, events, options);
       } catch (thrown) {
-        throw aboutPrompt(thrown);
+        throw translate(thrown);
       }
     },
     { fail: dataFailure },

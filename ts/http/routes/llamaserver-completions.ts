@@ -1,5 +1,7 @@
 /** llama-server's own completions: of texts, and of gaps in them. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { unenforcedOf } from '../../chat/check-schema.js';
+import { PromptProgress } from '../../chat/prompt-progress.js';
 import { toGenerationSettings } from '../../llamaserver/generation-settings.js';
 import { infillPrompt } from '../../llamaserver/infill-prompt.js';
 import { NativeCompletions } from '../../llamaserver/native-completions.js';
@@ -13,12 +15,13 @@ import {
   type NativeSettings,
   nativeCompletionSchema,
 } from '../../schemas/llamaserver-request.js';
-import { aboutPrompt, submitCompletions } from '../../text/submit-completions.js';
+import { aboutPrompt, firstOfEach, submitCompletions } from '../../text/submit-completions.js';
 import { spell } from '../../text/to-tokens.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
 import { MODEL_ERRORS } from '../openapi/failures.js';
 import { completionExamples, type Operation } from '../openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../read-fields.js';
 import { replyWithEvents } from '../reply-with-events.js';
 import { dataFailure } from '../sse.js';
 import { type Leased, withModel } from '../with-model.js';
@@ -69,8 +72,10 @@ async function completeTexts(
   settings: NativeSettings,
   prompts: string[] | number[][],
 ): Promise<unknown> {
-  const { stream = false } = settings;
+  const { stream = false, json_schema: schema, return_progress: returnsProgress = false } = settings;
+  const translate = (thrown: unknown) => aboutPrompt(thrown, settings);
   try {
+    if (schema) nameIgnoredParts(reply, unenforcedOf(schema, 'json_schema', MAX_IGNORED_PARTS));
     const body = await toCompletionRequest(engine, settings, prompts, { signal });
     const known = await Promise.all(
       prompts.map(async (prompt) => {
@@ -93,12 +98,15 @@ async function completeTexts(
       onlyReads: onlyReads(settings),
       returnTokens: settings.return_tokens ?? false,
       responseFields: settings.response_fields ?? [],
+      timingsPerToken: settings.timings_per_token ?? false,
+      progress: returnsProgress ? firstOfEach(streams, choicesPerPrompt).map((each) => new PromptProgress(each)) : [],
+      choicesPerPrompt,
     });
     if (!stream) return await encoder.collect(streams);
-    const events = { streams, encoder, signal, translate: aboutPrompt };
+    const events = { streams, encoder, signal, translate };
     return await replyWithEvents(request, reply, events, context.options);
   } catch (thrown) {
-    throw aboutPrompt(thrown);
+    throw translate(thrown);
   }
 }
 

@@ -1,7 +1,7 @@
 // KV cells take memory when they are used, and give it back: what a slot could hold costs nothing. Linux only.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Finish, type LoadOptions, loadModel, type SupervisedEngine } from '../../ts/index.js';
+import { ChasquiError, type Finish, type LoadOptions, loadModel, type SupervisedEngine } from '../../ts/index.js';
 import { enginesOf, residentMiB } from '../support/engine-process.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -66,6 +66,43 @@ if (process.platform === 'linux') {
       const seen = `${start}, ${full}, ${after} MiB, ${used} MiB of cells`;
       assert.ok(full - start > used * 0.75 && full - start < used * 1.5, seen);
       assert.ok(full - after > used * 0.75, seen);
+    }));
+
+  test('with a budget for cells everybody is served, and cells take no more than that', () =>
+    withEngine({ parallel: 16, contextSize: 8192, kvBudgetMiB: 8 }, async (engine, resident) => {
+      const before = await engine.stats();
+      assert.ok(before.kvCellsTotal <= 8 * 1024, `${before.kvCellsTotal} cells`);
+      await complete(engine, 2, 3000);
+      const two = resident();
+      const finishes = await complete(engine, 16, 3000, 40);
+      assert.equal(
+        finishes.map(({ completionTokens }) => completionTokens),
+        finishes.map(() => 40),
+      );
+      assert.ok(resident() - two < 16, `${two} MiB with two prompts, ${resident()} MiB with sixteen`);
+      const { kvCellsUsed, kvCellsCached } = await engine.stats();
+      assert.ok(kvCellsUsed + kvCellsCached <= before.kvCellsTotal, `${kvCellsUsed} + ${kvCellsCached} cells`);
+    }));
+
+  test('sequences that outgrow the budget wait for each other, and end with all of their tokens', () =>
+    withEngine({ parallel: 2, contextSize: 4096, kvBudgetMiB: 1 }, async (engine) => {
+      const finishes = await complete(engine, 2, 300, 400);
+      assert.equal(
+        finishes.map(({ completionTokens }) => completionTokens),
+        [400, 400],
+      );
+      assert.ok((await engine.stats()).preemptions > 0);
+    }));
+
+  test('a prompt that the budget is too small for is refused, and says what to do', () =>
+    withEngine({ parallel: 2, contextSize: 8192, kvBudgetMiB: 1 }, async (engine) => {
+      assert.ok(engine.model.contextLength <= 1024, `${engine.model.contextLength}`);
+      const refusal = await complete(engine, 1, 2000).catch((error) => error);
+      assert.instance(refusal, ChasquiError);
+      assert.is(refusal.code, 'context_length_exceeded');
+      assert.match(refusal.message, '`kvBudgetMiB`');
+      const [finish] = await complete(engine, 1, 800);
+      assert.is(finish?.promptTokens, 800);
     }));
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/length-error.h"
 #include "core/snapshot-points.h"
-#include "llama/thread-priority.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,90 +10,6 @@
 #include <utility>
 
 namespace chasqui {
-
-namespace {
-
-// Of the slow sampler's thread: the engine's steps come first.
-constexpr int kSlowSamplerNiceness = 10;
-
-DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
-    DecoderOptions decoder = options.decoder;
-    decoder.n_draft_outputs = static_cast<uint32_t>(Drafter::kMaxDraftedSequences * options.draft.n_max);
-    if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
-    return decoder;
-}
-
-std::unique_ptr<Vision> load_vision(const Model& model, const VisionOptions& options, const Model::Progress& progress) {
-    return options.path.empty() ? nullptr : std::make_unique<Vision>(model, options, progress);
-}
-
-DraftOptions draft_options(const EngineOptions& options) {
-    if (!options.deterministic) return options.draft;
-    if (options.draft.model_path.empty()) return {};
-    throw Error(ErrorCode::invalid_options,
-                "`draftModel` drafts several tokens at a time, which `deterministic` excludes. Leave out one of them.");
-}
-
-// The embedder gets as many threads as the decoder.
-EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decoder) {
-    EmbedderOptions embedder = options.embedder;
-    embedder.n_batch         = options.decoder.n_ubatch;
-    embedder.threads         = options.decoder.threads;
-    // Cells are few here, and models that only encode have none.
-    embedder.context.flash_attention = options.decoder.context.flash_attention;
-    embedder.context.rope            = options.decoder.context.rope;
-    embedder.has_memory      = decoder.has_memory();
-    return embedder;
-}
-
-}  // namespace
-
-static FitRequest fit_request(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
-    DecoderOptions decoder = decoder_options(options, nullptr);
-    // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
-    if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
-    return {path, options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences, spare_bytes};
-}
-
-OffloadOptions fit_to_memory(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
-    return fit_to_memory(fit_request(path, options, spare_bytes));
-}
-
-std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOptions& options) {
-    return measure_memory(fit_request(path, options, 0));
-}
-
-Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
-    : model_(path, options.offload, progress),
-      adapters_(model_, options.adapters),
-      tokenizer_(model_),
-      breakers_(tokenizer_),
-      chat_template_(model_, options.chat_template),
-      grammars_(model_.vocab()),
-      vision_(load_vision(model_, options.vision, progress)),
-      decoder_(model_, adapters_, decoder_options(options, vision_.get())),
-      drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
-      embedder_(model_, for_embedding(options, decoder_)),
-      context_length_(decoder_.context_length()),
-      n_slots_(decoder_.n_slots()),
-      n_draft_max_(options.draft.n_max),
-      scheduler_({decoder_.n_batch(),
-                  options.target_step_ms,
-                  {decoder_.n_slots(), decoder_.bytes_per_token(), options.cache_ram_bytes,
-                   decoder_.bytes_per_snapshot(), decoder_.truncation()},
-                  options.deterministic}),
-      samplers_(static_cast<size_t>(decoder_.threads()) - 1),
-      slow_samples_([] { lower_thread_priority(kSlowSamplerNiceness); },
-                    [this](auto sample) { mailbox_.put(std::move(sample)); }) {
-    count();
-    if (vision_) {
-        image_encoder_ = std::make_unique<ImageEncoder>(
-            options.vision.cache_bytes, Vision::lower_priority,
-            [this](const ImageSource& source, const auto& yield) { return vision_->encode(source, yield); },
-            [this](EncodeResult result) { mailbox_.put(std::move(result)); });
-    }
-    thread_ = std::thread([this] { run(); });
-}
 
 Engine::~Engine() { close(); }
 
@@ -152,7 +67,7 @@ void Engine::refuse_length(size_t n_tokens, const char* qualifier) const {
     throw LengthError("The prompt has " + (qualifier + std::to_string(n_tokens)) + " tokens, but the context holds " +
                           std::to_string(context_length_) +
                           " for prompt and completion together. Shorten the prompt or load the model with a larger " +
-                          "`contextSize`.",
+                          (context_length_ < decoder_.context_length() ? "`kvBudgetMiB`." : "`contextSize`."),
                       n_tokens, context_length_);
 }
 
@@ -376,7 +291,7 @@ void Engine::count() {
     stats.active          = scheduler_.n_running();
     stats.queued          = scheduler_.n_waiting();
     stats.preemptions     = scheduler_.n_preemptions();
-    stats.kv_cells_total  = static_cast<uint64_t>(context_length_) * n_slots_;
+    stats.kv_cells_total  = n_cells();
     stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
     stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;
     const std::lock_guard<std::mutex> lock(stats_mutex_);

@@ -44,6 +44,7 @@ struct EngineOptions {
     VisionOptions   vision;
     double          target_step_ms  = 100.0;
     size_t          cache_ram_bytes = size_t{1} << 30;  // for the prefix cache's snapshots
+    size_t          kv_budget_bytes = 0;  // for the cells of all sequences together; 0: for as many as the slots have
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
@@ -125,6 +126,10 @@ public:
     bool                generates() const { return decoder_.generates(); }
     uint32_t            context_length() const { return context_length_; }
     uint32_t            n_slots() const { return n_slots_; }
+    // KV cells that all sequences can have together.
+    uint64_t            n_cells() const {
+        return max_cells_ > 0 ? max_cells_ : static_cast<uint64_t>(context_length_) * n_slots_;
+    }
 
 private:
     // A sampled token that is not yet in the outbox.
@@ -194,6 +199,7 @@ private:
     Decoder                 decoder_;
     Drafter                 drafter_;
     Embedder                embedder_;
+    const size_t            max_cells_;  // of all sequences together; 0: as many as the slots have
     const uint32_t          context_length_, n_slots_;
     const size_t            n_draft_max_;
 

@@ -241,6 +241,29 @@ void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size
     entries_.at(slot).n_copied = n_copied;
 }
 
+std::vector<Placement> PrefixCache::empty_unused(size_t max_tokens) {
+    std::vector<Placement> emptied;
+    while (n_tokens_held() - n_tokens_in_use() > max_tokens) {
+        Placement placement;
+        placement.slot = oldest_unused();
+        snapshot_if_unique(placement.slot, 0, placement);
+        clear_entry(placement.slot);
+        emptied.push_back(std::move(placement));
+    }
+    return emptied;
+}
+
+// Of the slots that hold something.
+PrefixCache::Id PrefixCache::oldest_unused() const {
+    Id oldest = -1;
+    for (Id slot = 0; is_slot(slot); ++slot) {
+        const Entry& entry = entries_.at(slot);
+        if (entry.in_use || entry.n_computed == 0) continue;
+        if (oldest < 0 || entry.last_used < entries_.at(oldest).last_used) oldest = slot;
+    }
+    return oldest;
+}
+
 void PrefixCache::invalidate(int32_t slot) { clear_entry(slot); }
 
 void PrefixCache::set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed,

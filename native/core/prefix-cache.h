@@ -25,6 +25,7 @@ struct PrefixCacheOptions {
     size_t     max_snapshot_bytes = 0;  // for all snapshots together; 0: none are taken
     size_t     bytes_per_snapshot = 0;  // of a snapshot, in addition to those of its tokens: a recurrent state
     Truncation truncation         = Truncation::anywhere;
+    size_t     max_cells          = 0;  // in all slots together (scheduler.h); 0: as many as the slots have
 };
 
 // How a sequence gets its slot. The steps, in this order: save what the slot holds as snapshot `save_as`; load what the
@@ -91,6 +92,9 @@ public:
     std::optional<Snapshot> progress(int32_t slot, size_t n_computed);
     // The slot's sequence is over or preempted. The first `n_computed` of `tokens` stay cached.
     void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed);
+    // Empties slots that are not in use, least recently used first, until such slots hold at most `max_tokens`. What
+    // would be lost becomes a snapshot, as when a slot is given to another sequence.
+    std::vector<Placement> empty_unused(size_t max_tokens);
     // Clears the slot's entry, because its cells are undefined after a failed decode or placement.
     void invalidate(int32_t slot);
 
@@ -131,6 +135,7 @@ private:
     bool   is_prefix_in_flight(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                size_t n_cached) const;
     Id     choose_slot(const Hit& hit) const;
+    Id     oldest_unused() const;
     size_t n_runs_with(Id slot) const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
     bool   touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens);

@@ -88,6 +88,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         const bool is_full = cache_.n_in_use() == options_.cache.n_slots;
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
+        if (!find_cells(*sequence, now, plan)) break;
         const bool  reuse       = may_reuse(*sequence);
         const Job&  job         = sequence->job();
         const auto  place       = [&] {
@@ -134,19 +135,25 @@ void Scheduler::pause(Sequence& sequence, bool paused) {
     if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
 }
 
+// A paused sequence, or else the one that would be admitted last; nullptr: none runs.
+Sequence* Scheduler::first_to_yield(Clock::time_point now) const {
+    const auto yields_before = [now](const Sequence& a, const Sequence& b) {
+        return std::make_tuple(!a.paused, effective_priority(a, now)) <=
+               std::make_tuple(!b.paused, effective_priority(b, now));
+    };
+    Sequence* first = nullptr;
+    for (const auto& each : running_) {
+        if (first == nullptr || yields_before(*each, *first)) first = each.get();
+    }
+    return first;
+}
+
 // The running sequence that loses its slot to `sequence`; nullptr: none does. A sequence that this plan has admitted
 // keeps its slot. Both priorities are compared: without the job's own, equal ones would take each other's slots;
 // without the effective one, a sequence that was admitted because it had waited for long would lose its slot to the
 // next that arrives.
 Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const {
-    const auto yields_before = [now](const Sequence& a, const Sequence& b) {
-        return std::make_tuple(!a.paused, effective_priority(a, now)) <=
-               std::make_tuple(!b.paused, effective_priority(b, now));
-    };
-    Sequence* victim = nullptr;
-    for (const auto& each : running_) {
-        if (victim == nullptr || yields_before(*each, *victim)) victim = each.get();
-    }
+    Sequence* victim = first_to_yield(now);
     if (victim == nullptr) return nullptr;
     const bool is_lower = victim->job().priority < sequence.job().priority &&
                           effective_priority(*victim, now) < effective_priority(sequence, now);
@@ -164,7 +171,9 @@ void Scheduler::preempt(Sequence& victim) {
 
 Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
+    keep_to_cells(now);
     admit(now, plan);
+    empty_unused_slots(plan);
     if (options_.deterministic) plan_deterministic_row(plan);
     else if (!plan_image(plan)) plan_rows(plan, now);
     return plan;

@@ -56,6 +56,11 @@ struct Plan {
 // many short ones as fit into a share of the target time, because a change of adapters has llama.cpp lay out its graphs
 // anew.
 //
+// All slots together may have fewer cells than each of them could use (`PrefixCacheOptions::max_cells`). Then sequences
+// are admitted while their tokens fit beside those of the running ones, and in order: none passes over one that waits for
+// cells. Cached prefixes give their cells up first. When running sequences have grown beyond what there is, the one that
+// would be admitted last is preempted; one goes on in any case. Cells of drafts, gone after the step, do not count.
+//
 // A prompt with images is admitted once the images that it has to compute are encoded. llama.cpp takes text and images
 // in separate batches, so steps with a slice of an image alternate with steps of text.
 class Scheduler {
@@ -104,7 +109,13 @@ private:
     Load      load() const;
     void      admit(Clock::time_point now, Plan& plan);
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
+    Sequence* first_to_yield(Clock::time_point now) const;
     Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
+    bool      find_cells(const Sequence& sequence, Clock::time_point now, const Plan& plan);
+    bool      has_cells(const Sequence& sequence) const;
+    void      keep_to_cells(Clock::time_point now);
+    void      empty_unused_slots(Plan& plan);
+    size_t    n_claimed_cells() const;
     void      preempt(Sequence& victim);
     void      plan_rows(Plan& plan, Clock::time_point now);
     const AdapterSet* adapters_in_turn(Clock::time_point now);

@@ -149,6 +149,9 @@ std::vector<DeviceMemory> measure_memory(const FitRequest& request) {
         taken.weights = device.model;
         taken.cells   = device.context;
         taken.compute = device.compute;
+        // Main memory is taken as cells are used, and the budget says of how many. That of other devices is taken at once.
+        const size_t budget = request.kv_budget_bytes;
+        if (taken.name.empty() && budget > 0) taken.cells = std::min(taken.cells, budget);
         memory.push_back(std::move(taken));
     }
     // What is on no device of the model is in main memory.

@@ -22,6 +22,7 @@ struct FitRequest {
     DraftOptions   draft;
     size_t         n_draft_slots = 0;
     size_t         spare_bytes   = 0;  // to leave free on each device
+    size_t         kv_budget_bytes = 0;  // of main memory, for KV cells; 0: for all
 };
 
 // The same devices, with as many layers as fit into their free memory in addition to the KV cells, the projector and

@@ -198,6 +198,7 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("vocabularySize", model.vocabulary_size());
     result.Set("trainedContextLength", model.trained_context_length());
     result.Set("contextLength", engine.context_length());
+    result.Set("kvCells", static_cast<double>(engine.n_cells()));
     result.Set("parallel", engine.n_slots());
     result.Set("hasChatTemplate", Napi::Boolean::New(env, model.has_chat_template()));
     result.Set("vision", Napi::Boolean::New(env, engine.vision() != nullptr));

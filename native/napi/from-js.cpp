@@ -232,6 +232,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.vision.cache_bytes     = static_cast<size_t>(number_field(from, "imageCacheBytes"));
     options.vision.threads         = options.decoder.threads;
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
+    options.kv_budget_bytes        = static_cast<size_t>(number_field(from, "kvBudgetBytes"));
     options.draft                  = draft_from_js(from);
     options.deterministic          = from.Get("deterministic").ToBoolean();
     if (from.Get("pooling").IsString()) {

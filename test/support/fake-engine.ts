@@ -208,6 +208,7 @@ const MODEL: ModelInfo = {
   trainedContextLength: 4096,
   contextLength: 4096,
   parallel: 4,
+  kvCells: 4 * 4096,
   inputModalities: ['text'],
   hasChatTemplate: true,
   vision: false,

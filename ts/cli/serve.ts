@@ -1,6 +1,7 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
 import path from 'node:path';
 import { Command, Option } from 'commander';
+import type { ModelInfo } from '../engine/engine.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
@@ -169,13 +170,8 @@ function announce(server: Server, models: readonly ModelEntry[], profile: Profil
     const { devices, gpuLayers, layers } = info.placement;
     console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
   }
-  if (info !== undefined && info.contextLength < info.trainedContextLength) {
-    const { contextLength, trainedContextLength, parallel } = info;
-    console.log(
-      `Context: ${contextLength} of ${trainedContextLength} tokens, for each of ${parallel} completions at a time; ` +
-        'see --ctx-size',
-    );
-  }
+  const context = info === undefined ? undefined : contextOf(info);
+  if (context !== undefined) console.log(`Context: ${context}`);
   if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
   for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
     console.log(`The chat template of ${id} has no form for tools: they are offered in a general one.`);
@@ -184,6 +180,16 @@ function announce(server: Server, models: readonly ModelEntry[], profile: Profil
   console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
   if (scheme === 'Key') console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
   if (scheme === 'Bearer') console.log('Put one of the keys in place of <API_KEY>.');
+}
+
+/** `undefined` where each completion has all that the model was trained for. */
+function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
+  const length = `${contextLength} of ${trainedContextLength} tokens`;
+  if (kvCells < contextLength * parallel) {
+    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
+  }
+  if (contextLength >= trainedContextLength) return undefined;
+  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
 }
 
 function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {

@@ -98,7 +98,7 @@ export const LOAD_OPTIONS = {
     short: '-j',
     aliases: ['-np'],
     group: 'Computing',
-    help: 'completions computed at the same time; each takes the memory of `contextSize` tokens',
+    help: 'completions computed at the same time; each can be of `contextSize` tokens',
   },
   /** The first model of a process decides. The library reads CHASQUI_BACKEND as well. */
   backend: {
@@ -185,6 +185,19 @@ export const LOAD_OPTIONS = {
     flag: '--prepare-timeout',
     group: 'Computing',
     help: 'how long rendering, tokenizing and compiling what one request holds may take',
+  },
+  kvBudgetMiB: {
+    type: 'number',
+    min: 1,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    flag: '--kv-budget',
+    group: 'Computing',
+    help:
+      'memory for the KV cells of all completions and cached prefixes together; completions that have no room wait, or ' +
+      'give up their place to earlier ones',
+    otherwise:
+      'what `parallel` × `contextSize` needs; where `contextSize` is not given, no more than half of the free memory',
   },
   cacheRamMiB: {
     type: 'number',

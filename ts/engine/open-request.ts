@@ -47,6 +47,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       chatTemplate: templateOf(given),
       adapters: readAdapterFiles(options.lora).map((file) => file.path),
       cacheRamBytes: Math.floor(options.cacheRamMiB * MIB),
+      kvBudgetBytes: Math.floor((options.kvBudgetMiB ?? 0) * MIB),
       mmprojPath: projectorPath(path, options.mmproj),
       imageCacheBytes: options.imageCacheMiB * MIB,
     },

@@ -84,6 +84,8 @@ export interface NativeModelInfo {
   contextLength: number;
   /** How many sequences decode at the same time. */
   parallel: number;
+  /** How many tokens all sequences can hold together. */
+  kvCells: number;
   /** False when the file carries no chat template. */
   hasChatTemplate: boolean;
   /** Whether the model takes images. */

@@ -44,6 +44,8 @@ export interface OpenRequest {
     numa: '' | 'distribute' | 'isolate' | 'numactl';
     targetStepMs: number;
     cacheRamBytes: number;
+    /** For the KV cells of all sequences together; 0: for as many as the slots have. */
+    kvBudgetBytes: number;
     /** The vision projector's GGUF file; empty: none. */
     mmprojPath: string;
     imageCacheBytes: number;

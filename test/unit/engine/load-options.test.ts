@@ -39,6 +39,7 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   maxQueue: [-1, 2 ** 31],
   targetStepMs: [0, -100, 0.5],
   prepareTimeoutMs: [0, -1, 1.5, 1e9 + 1],
+  kvBudgetMiB: [-1, 0, 0.5, 2 ** 31, null],
   cacheRamMiB: [-1, 2 ** 31],
   imageCacheMiB: [-1, 0.5, 2 ** 31],
   imageHosts: ['private', '', null],
@@ -151,7 +152,9 @@ test('what is not given has its default, and `undefined` is not given', () => {
 
 test('native code is asked for what was given, in its own units', () => {
   const given: LoadOptions = { cacheRamMiB: 2, imageCacheMiB: 3, contextSize: 512, batchSize: 100, mmproj: null };
-  const { options, prepareTimeoutMs } = toOpenRequest('/models/a.gguf', { ...given, prepareTimeoutMs: 77 });
+  const others = { prepareTimeoutMs: 77, kvBudgetMiB: 1.5 };
+  const { options, prepareTimeoutMs } = toOpenRequest('/models/a.gguf', { ...given, ...others });
+  assert.is(options.kvBudgetBytes, 1.5 * 2 ** 20);
   assert.is(prepareTimeoutMs, 77);
   assert.is(options.cacheRamBytes, 2 * 2 ** 20);
   assert.is(options.imageCacheBytes, 3 * 2 ** 20);
@@ -198,6 +201,7 @@ test('native code is asked for the defaults', () => {
     draftModelPath: '',
     chatTemplate: '',
     cacheRamBytes: 1024 * 2 ** 20,
+    kvBudgetBytes: 0,
     mmprojPath: '',
     adapters: [],
     imageCacheBytes: 256 * 2 ** 20,

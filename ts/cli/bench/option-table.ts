@@ -102,6 +102,7 @@ const WITHOUT = [
   'parallel',
   'maxQueue',
   'prepareTimeoutMs',
+  'kvBudgetMiB',
   'cacheRamMiB',
   'imageCacheMiB',
   'imageHosts',

@@ -37,8 +37,8 @@ export async function openLocal(
   const wanted = { ...asked, modules: await decideModules(options.backend) };
   const gpus = (await decideGpus(options.backend)).map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
   signal?.throwIfAborted();
-  const contextLength = await chooseContext(wanted, options, signal);
-  const request = { ...wanted, options: { ...wanted.options, contextLength } };
+  const context = await chooseContext(wanted, options, signal);
+  const request = { ...wanted, options: { ...wanted.options, ...context } };
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
   const opening = addon.open(

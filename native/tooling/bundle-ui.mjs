@@ -31,7 +31,11 @@ async function bundle(out) {
   const esbuild = await import('esbuild');
   const result = await esbuild
     .build({
-      entryPoints: { app: path.join(source, 'main.tsx'), style: path.join(source, 'styles', 'style.css') },
+      entryPoints: {
+        app: path.join(source, 'main.tsx'),
+        theme: path.join(source, 'theme.ts'),
+        style: path.join(source, 'styles', 'style.css'),
+      },
       outdir: path.join(out, 'assets'),
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
@@ -50,17 +54,29 @@ async function bundle(out) {
       throw new SetupError(`The pages of the desktop app do not compile:\n${error.message}`);
     });
   const named = {};
-  for (const [file, { entryPoint }] of Object.entries(result.metafile.outputs)) {
-    if (entryPoint) named[path.basename(entryPoint)] = path.relative(out, path.resolve(file)).split(path.sep).join('/');
+  const inPage = (file) => path.relative(out, path.resolve(file)).split(path.sep).join('/');
+  for (const [file, { entryPoint, imports }] of Object.entries(result.metafile.outputs)) {
+    if (entryPoint) named[path.basename(entryPoint)] = { file: inPage(file), needs: neededBy(imports).map(inPage) };
   }
-  return { script: named['main.tsx'], style: named['style.css'] };
+  return { script: named['main.tsx'], style: named['style.css'], theme: named['theme.ts'] };
 }
 
-function writePage(out, { script, style }) {
+/** What a script imports at once, and not only when a view is opened. */
+function neededBy(imports) {
+  return imports.filter(({ kind }) => kind === 'import-statement').map((each) => each.path);
+}
+
+/** What the first script imports is asked for beside it, not after it has been read. */
+function writePage(out, { script, style, theme }) {
   const page = fs.readFileSync(path.join(source, 'index.html'), 'utf8');
+  const preloads = script.needs.map((file) => `<link rel="modulepreload" href="/${file}" />\n    `).join('');
   fs.writeFileSync(
     path.join(out, 'index.html'),
-    page.replace('/main.js', `/${script}`).replace('/style.css', `/${style}`),
+    page
+      .replace('<script type="module"', `${preloads}<script type="module"`)
+      .replace('/main.js', `/${script.file}`)
+      .replace('/theme.js', `/${theme.file}`)
+      .replace('/style.css', `/${style.file}`),
   );
 }
 

@@ -1,5 +1,5 @@
 // Every view, as it is without models and with one that is loaded: accessible, of every width, and asking nobody else.
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn, VIEWS } from '../support/browser.js';
@@ -44,6 +44,31 @@ for (const [width, colorScheme] of [
     await page.context().close();
   });
 }
+
+views('the views are named before any script has run, and by the same names', async () => {
+  const names = (page: Page) => page.getByRole('navigation').getByRole('link').allInnerTexts();
+  const { page } = await openApp(browser, app);
+  const usual = await names(page);
+  assert.equal(usual, [...VIEWS]);
+  await page.route('**/assets/app-*.js', (route) => route.abort());
+  await page.reload();
+  await page.getByText('Opening …').waitFor();
+  assert.equal(await names(page), usual);
+  assert.ok(await page.evaluate(`performance.getEntriesByName('first-contentful-paint').length > 0`));
+  await page.context().close();
+});
+
+views('a view whose script does not come says so, and the others are there', async () => {
+  const { page } = await openApp(browser, app);
+  await goTo(page, 'Settings');
+  await page.route('**/assets/downloads-view-*.js', (route) => route.abort());
+  await page.reload();
+  await goTo(page, 'Settings');
+  await page.getByRole('navigation').getByRole('link', { name: 'Downloads' }).click();
+  await page.getByRole('alert').getByRole('button', { name: 'Load the page again' }).waitFor();
+  await goTo(page, 'Search');
+  await page.context().close();
+});
 
 views('panels and dialogs are accessible too', async () => {
   const { page } = await openApp(browser, app);

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { goTo, openApp, startBrowser, untilIn } from '../support/browser.js';
+import { goTo, openApp, startBrowser, tabTo, untilIn } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const developer = suite('the Developer view');
@@ -133,19 +133,6 @@ developer('load settings reach the engine, and the log is filtered', async () =>
   await page.getByRole('button', { name: 'Start Server' }).waitFor();
   await page.context().close();
 });
-
-/** Presses Tab until what is focused is called so. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 60; presses += 1) {
-    await page.keyboard.press('Tab');
-    const focused = await page.evaluate<string>(
-      `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ??
-        document.activeElement.textContent ?? '').trim()`,
-    );
-    if (focused === name) return;
-  }
-  assert.unreachable(`Tab never came to ${name}`);
-}
 
 developer('the keyboard alone starts the server, asks a model and stops', async () => {
   const { page } = await openApp(browser, app);

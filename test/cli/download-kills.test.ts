@@ -12,8 +12,13 @@ import { type FakeHub, fakeHub, type Misbehaviour } from '../support/fake-hub.js
 import { until } from '../support/until.js';
 
 const REPO = 'ada/split';
-const PARTS = [tinyModel(400_000, 'one'), tinyModel(300_000, 'two')];
-const TOTAL = 700_000;
+const FILES: Readonly<Record<string, Buffer>> = {
+  'split-Q8_0-00001-of-00002.gguf': tinyModel(400_000, 'one'),
+  'split-Q8_0-00002-of-00002.gguf': tinyModel(300_000, 'two'),
+  'mmproj-split-f16.gguf': tinyModel(200_000, 'projector'),
+};
+const CONTENTS = Object.values(FILES);
+const TOTAL = 900_000;
 
 interface Context {
   folder: string;
@@ -24,8 +29,7 @@ const test = suite<Context>('cli: downloads whose process is killed');
 
 test.before.each(async (context) => {
   context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-kill-'));
-  const files = Object.fromEntries(PARTS.map((bytes, at) => [`split-Q8_0-0000${at + 1}-of-00002.gguf`, bytes]));
-  context.hub = await fakeHub({ [REPO]: { files, gguf: { architecture: 'llama' } } });
+  context.hub = await fakeHub({ [REPO]: { files: FILES, gguf: { architecture: 'llama' } } });
 });
 
 test.after.each(async ({ folder, hub }) => {
@@ -45,7 +49,7 @@ function repoFolder({ folder }: Context): string {
 /** Bytes that the next process can go on with: whole files, and what the part files say. */
 function bytesThere(context: Context): number {
   const blobs = path.join(repoFolder(context), 'blobs');
-  return PARTS.reduce((sum, bytes) => {
+  return CONTENTS.reduce((sum, bytes) => {
     const blob = path.join(blobs, sha256(bytes));
     if (fs.existsSync(blob)) return sum + bytes.length;
     const state = `${blob}.chasqui-part.json`;
@@ -64,8 +68,7 @@ function checkNames(context: Context): void {
   const snapshots = path.join(repoFolder(context), 'snapshots');
   const links = fs.existsSync(snapshots) ? fs.readdirSync(snapshots, { recursive: true, withFileTypes: true }) : [];
   for (const link of links.filter((entry) => entry.isSymbolicLink())) {
-    const at = Number(/0000(\d)-of/.exec(link.name)?.[1]) - 1;
-    assert.ok(fs.readFileSync(path.join(link.parentPath, link.name)).equals(PARTS[at] as Buffer));
+    assert.ok(fs.readFileSync(path.join(link.parentPath, link.name)).equals(FILES[link.name] as Buffer), link.name);
   }
 }
 
@@ -82,24 +85,42 @@ async function checkResume(context: Context): Promise<void> {
   assert.is(context.hub.sentBytes() - sent, TOTAL - there);
   checkNames(context);
   const { path: first } = JSON.parse(child.output.stdout.split('\n')[1] ?? '');
-  assert.ok(fs.readFileSync(first).equals(PARTS[0] as Buffer));
+  assert.ok(fs.readFileSync(first).equals(CONTENTS[0] as Buffer));
   const files = fs.readdirSync(path.join(repoFolder(context), 'blobs')).sort();
-  assert.equal(files, PARTS.map(sha256).sort());
+  assert.equal(files, CONTENTS.map(sha256).sort());
+  const links = fs.readdirSync(path.dirname(first)).sort();
+  assert.equal(links, Object.keys(FILES).sort());
+  assert.equal(fs.readdirSync(path.join(repoFolder(context), 'refs')), ['main']);
 }
 
-const outside: [stage: string, misbehaviour: Misbehaviour, there: number][] = [
-  ['before the first byte', { holds: { path: '.gguf', fromByte: 0 } }, 0],
-  ['in the middle of a range', { holds: { path: '.gguf', fromByte: 350_000 } }, 350_000],
-  ['between two parts', { holds: { path: '00002-of-00002.gguf', fromByte: 0 } }, 400_000],
-  ['in the middle of the second part', { holds: { path: '00002-of-00002.gguf', fromByte: 260_001 } }, 660_001],
-];
+const asked = (what: RegExp, times: number) => (context: Context) =>
+  context.hub.seen.filter(({ path: asked }) => what.test(asked)).length >= times;
+const hasCome = ({ hub }: Context) => hub.seen.some(({ host }) => host === 'cdn');
 
-for (const [stage, misbehaviour, there] of outside) {
+/** Stages at which the hub keeps the process waiting until it is killed. */
+const outside: [stage: string, misbehaviour: Misbehaviour, there: number, isReached: (context: Context) => boolean][] =
+  [
+    ['while it asks about the model', { silent: true }, 0, asked(/^\/api\/models\//, 1)],
+    ['while it asks whether it has access', { addresses: 0 }, 0, asked(/\/resolve\//, 1)],
+    ["while it asks for a file's address", { addresses: 1 }, 0, asked(/\/resolve\//, 2)],
+    ['before the first byte', { holds: { path: '.gguf', fromByte: 0 } }, 0, hasCome],
+    ['in the middle of a range', { holds: { path: '.gguf', fromByte: 350_000 } }, 350_000, hasCome],
+    ['between two parts', { holds: { path: '00002-of-00002.gguf', fromByte: 0 } }, 400_000, hasCome],
+    [
+      'in the middle of the second part',
+      { holds: { path: '00002-of-00002.gguf', fromByte: 260_001 } },
+      660_001,
+      hasCome,
+    ],
+    ['between the model and its projector', { holds: { path: 'f16.gguf', fromByte: 0 } }, 700_000, hasCome],
+    ['in the middle of the projector', { holds: { path: 'f16.gguf', fromByte: 190_000 } }, 890_000, hasCome],
+  ];
+
+for (const [stage, misbehaviour, there, isReached] of outside) {
   test(`killed ${stage}`, async (context) => {
     context.hub.misbehaviour = misbehaviour;
     const child = startDownloader(context);
-    const isThere = () => bytesThere(context) === there && context.hub.seen.some(({ host }) => host === 'cdn');
-    await until(isThere, `${there} bytes`, 60_000);
+    await until(() => bytesThere(context) === there && isReached(context), `${there} bytes`, 60_000);
     child.process.kill('SIGKILL');
     assert.is((await child.exited).signal, 'SIGKILL');
     assert.is(bytesThere(context), there);
@@ -107,12 +128,23 @@ for (const [stage, misbehaviour, there] of outside) {
   });
 }
 
+/** Stages at which the process kills itself. */
 for (const [what, stage] of [
-  ['while it verifies', 'verifying'],
-  ['before a file gets its name', 'rename'],
-  ['before the first link is made', 'link'],
-  ['before others are told of the new state', 'ref'],
-  ['while it writes the list of downloads', 'list'],
+  ['before the download is in the list', 'downloads.json 1'],
+  ['when it is in the list and waits for its turn', 'queued 1'],
+  ['when it begins', 'downloading 1'],
+  ["between a part's file and what says how far it is", 'part 1'],
+  ['while it verifies the first file', 'verifying 1'],
+  ['while it verifies the last file', 'verifying 3'],
+  ['before a file gets its name', 'rename 1'],
+  ['when a file has its name and its part is not yet cleared up', 'renamed 1'],
+  ['before the projector gets its name', 'rename 3'],
+  ['when the last file has its name', 'renamed 3'],
+  ['before the first link is made', 'link 1'],
+  ['between two links', 'link 2'],
+  ['before others are told of the new state', 'main 1'],
+  ['when others know and its own list does not', 'main written 1'],
+  ['while it writes in its list that it is complete', 'downloads.json 8'],
 ] as const) {
   test(`killed ${what}`, async (context) => {
     const child = startDownloader(context, stage);
@@ -120,6 +152,23 @@ for (const [what, stage] of [
     await checkResume(context);
   });
 }
+
+test('killed while the next process goes on with it', async (context) => {
+  context.hub.misbehaviour = { holds: { path: '.gguf', fromByte: 350_000 } };
+  const first = startDownloader(context);
+  await until(() => bytesThere(context) === 350_000, '350,000 bytes', 60_000);
+  first.process.kill('SIGKILL');
+  await first.exited;
+  context.hub.misbehaviour = {};
+  for (const stage of ['downloading 1', 'part 1', 'verifying 1', 'rename 2', 'link 1']) {
+    const before = bytesThere(context);
+    const child = startDownloader(context, stage);
+    assert.is((await child.exited).signal, 'SIGKILL', child.output.stderr);
+    checkNames(context);
+    assert.ok(bytesThere(context) >= before, stage);
+  }
+  await checkResume(context);
+});
 
 test('killed again and again, at any moment', async (context) => {
   context.hub.misbehaviour = { bytesPerSecond: 60_000 };

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
 import { MODES, PROFILES } from '../support/modes.js';
-import { documentOf, endpointsOf } from './documents.js';
+import { documentOf, documentOfDesktopServer, endpointsOf } from './documents.js';
 
 const test = suite('conformance: the OpenAPI document');
 
@@ -62,6 +62,15 @@ test('has the same endpoints in every mode, and those of other programs in the l
     runtime.filter((endpoint) => !LOCAL.test(endpoint)),
   );
   assert.ok(serverless.length < runtime.length);
+});
+
+test('has what clients may do with models where the desktop app serves, and is valid there, too', async () => {
+  const document = await documentOfDesktopServer();
+  const usual = endpointsOf(await documentOf('desktop'));
+  const more = endpointsOf(document).filter((endpoint) => !usual.includes(endpoint));
+  assert.equal(more.sort(), ['DELETE /api/delete', 'POST /api/pull']);
+  const { errors = [] } = await new Validator().validate(JSON.parse(JSON.stringify(document)));
+  assert.equal(errors, []);
 });
 
 test('shows the defaults and the parameters of its mode', async () => {

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LIVENESS_URL } from '../../ts/http/routes/health.js';
 import { DEPLOYMENT, MODES } from '../support/modes.js';
-import { documentOf, documentOfDesktopApp } from './documents.js';
+import { documentOf, documentOfDesktopApp, documentOfDesktopServer } from './documents.js';
 import { type RecordedReply, ReplyCheck } from './reply-check.js';
 
 const test = suite('conformance: replies');
@@ -68,7 +68,11 @@ function normalised(reply: RecordedReply): RecordedReply {
 test('every reply and every event of a stream is as documented', async () => {
   const folder = process.env.CHASQUI_RECORD_REPLIES;
   assert.ok(folder, 'to be run by test/run.mjs, which has replies written down');
-  const documents = [...(await Promise.all(MODES.map(documentOf))), await documentOfDesktopApp()];
+  const documents = [
+    ...(await Promise.all(MODES.map(documentOf))),
+    await documentOfDesktopServer(),
+    await documentOfDesktopApp(),
+  ];
   const checks = documents.map((document) => new ReplyCheck(document));
   const problems: string[] = [];
   let replies = 0;

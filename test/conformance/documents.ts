@@ -11,6 +11,13 @@ export async function documentOf(mode: Mode): Promise<OpenApiDocument> {
   return (await app.inject(`${base}/openapi.json`)).json();
 }
 
+/** That of the server which the desktop app starts: its clients may download models, too. */
+export async function documentOfDesktopServer(): Promise<OpenApiDocument> {
+  const nothing = async () => undefined;
+  const { app } = testApp({}, { library: { pull: nothing, remove: nothing } }, PROFILES.desktop);
+  return (await app.inject('/openapi.json')).json();
+}
+
 /** That of the management API at the desktop app's own port. */
 export async function documentOfDesktopApp(): Promise<OpenApiDocument> {
   const app = await startDesktop();

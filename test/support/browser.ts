@@ -87,3 +87,16 @@ export function overflows(page: Page): Promise<boolean> {
 export function untilIn(page: Page, expression: string): Promise<void> {
   return until(() => page.evaluate<boolean>(expression), expression, 60_000);
 }
+
+/** Presses Tab, or another key, until what is focused is called so. */
+export async function tabTo(page: Page, name: string, key = 'Tab'): Promise<void> {
+  for (let presses = 0; presses < 90; presses += 1) {
+    await page.keyboard.press(key);
+    const focused = await page.evaluate<string>(
+      `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ??
+        document.activeElement.textContent).trim()`,
+    );
+    if (focused === name) return;
+  }
+  assert.unreachable(`${key} never came to ${name}`);
+}

@@ -107,6 +107,7 @@ function serveHub(state: State, request: http.IncomingMessage, response: http.Se
   const url = new URL(request.url ?? '/', 'http://hub');
   const isFile = url.pathname.includes('/resolve/');
   if (misbehaviour.silent) return undefined;
+  if (isFile && misbehaviour.addresses !== undefined && misbehaviour.addresses-- <= 0) return undefined;
   if (misbehaviour.limited && misbehaviour.limited.times-- > 0) {
     const { seconds } = misbehaviour.limited;
     response

@@ -8,7 +8,9 @@ import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
 import { SharedKeys } from '../keys/shared-keys.js';
 import { Metrics } from '../metrics/metrics.js';
+import type { ModelLibrary } from '../ollama/model-library.js';
 import { desktop } from '../profiles/desktop.js';
+import { SqliteStore } from '../responses/store/sqlite-store.js';
 import { isFree, listenAt } from '../server/listen.js';
 import type { EngineSettings } from '../server/open-pool.js';
 import { SpeedBook } from './advice.js';
@@ -16,6 +18,7 @@ import type { DownloadJob, RequestRow } from './api-types.js';
 import { buildAppPort, isRoutine } from './app-port.js';
 import { applySettings } from './apply-settings.js';
 import { Awake } from './awake.js';
+import { ClientLibrary } from './client-library.js';
 import { DesktopLog } from './desktop-log.js';
 import { DeveloperServer } from './developer-server.js';
 import { EventBus } from './event-bus.js';
@@ -53,7 +56,7 @@ export interface DesktopSettings {
   places(folders: readonly string[]): LibraryOptions;
   login: LoginStart;
   /** Of both ports. */
-  app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs'>;
+  app: Pick<AppOptions, 'optionNames' | 'stallTimeoutMs' | 'responses'>;
   /** How long running replies may go on when the server is stopped. */
   drainMs: number;
   /** Somebody has asked the app to quit. */
@@ -75,9 +78,12 @@ export const PAGES = fileURLToPath(new URL('../../dist/desktop/ui', import.meta.
 export async function openDesktop(settings: DesktopSettings): Promise<Desktop> {
   const opened: Closers = [];
   try {
-    const app = await openParts(settings, opened);
+    const responses = SqliteStore.open(settings.dataDir);
+    opened.push(() => responses.close());
+    const kept: DesktopSettings = { ...settings, app: { ...settings.app, responses } };
+    const app = await openParts(kept, opened);
     const token = app.settings.own('token', () => randomBytes(24).toString('base64url'));
-    const port = await openAppPort(app, token, settings, opened);
+    const port = await openAppPort(app, token, kept, opened);
     return { app, token, port, close: () => closeAll(opened) };
   } catch (error) {
     await closeAll(opened).catch(() => undefined);
@@ -115,7 +121,11 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   const hub = await openHub(settings, chosen, events, log);
   opened.push(() => hub.close());
   const metrics = new Metrics();
-  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics });
+  const library: ModelLibrary = {
+    pull: (name, watch) => clients.pull(name, watch),
+    remove: (name) => clients.remove(name),
+  };
+  const { instances, server } = makeServer(settings, { chosen, events, log, requests, metrics, library });
   await instances.pool.start([]);
   opened.push(() => instances.pool.close());
   const models = new LocalModels({
@@ -124,6 +134,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
     instances,
     events,
   });
+  const clients = new ClientLibrary({ hub, models, instances, events });
   await models.refresh();
   refreshAfterDownloads(models, events);
   const machine = new MachineWatch();
@@ -182,9 +193,10 @@ interface ServerParts {
   log: DesktopLog;
   requests: RequestTable;
   metrics: Metrics;
+  library: ModelLibrary;
 }
 
-function makeServer(settings: DesktopSettings, { chosen, events, log, requests, metrics }: ServerParts) {
+function makeServer(settings: DesktopSettings, { chosen, events, log, requests, metrics, library }: ServerParts) {
   const instances = new Instances({
     engine: {
       ...settings.engine,
@@ -199,6 +211,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
   const options: AppOptions = {
     ...settings.app,
     metrics,
+    library,
     drainMs: settings.drainMs,
     requests: requests.observer({ app: false }),
     log: log.forServer(() => chosen.current.logPrompts),

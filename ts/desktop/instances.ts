@@ -13,6 +13,7 @@ import type { ManagedSource } from '../models/model-source.js';
 import { type ModelEntry, modelNotFound } from '../models/pool.js';
 import { type EngineSettings, freeBytes, toSource } from '../server/open-pool.js';
 import type { LoadConfig, LoadedModel } from './api-types.js';
+import { loadNotes } from './load-notes.js';
 import type { LocalModel } from './local-model.js';
 import type { Keep } from './store/settings.js';
 
@@ -237,6 +238,7 @@ export class Instances {
       pinned,
       pid,
       reason: status === 'failed' ? (instance?.failure ?? reason) : reason,
+      notes: engine === null ? [] : loadNotes(engine.model, this.configOf(id)),
       config: this.configOf(id),
     };
   }

@@ -24,6 +24,7 @@ export class LocalModels {
   #shown = '';
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
 
   constructor(settings: LocalModelsSettings) {
     this.#settings = settings;
@@ -37,10 +38,20 @@ export class LocalModels {
 
   /** Looks for models again, and tells watchers when they have changed. */
   refresh(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = null;
-    });
-    return this.#reading;
+    if (this.#reading === null) {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = null;
+      });
+      return this.#reading;
+    }
+    // One that has begun may have passed by what the caller knows of.
+    this.#next ??= this.#reading
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.refresh();
+      });
+    return this.#next;
   }
 
   /** Resolves when the model is unloaded and its files are deleted. Rejects with what is against it. */

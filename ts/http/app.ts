@@ -42,6 +42,7 @@ import { modelEventsRoute } from './routes/model-events.js';
 import { modelsRoutes } from './routes/models.js';
 import { ollamaCompletionRoutes } from './routes/ollama-completions.js';
 import { ollamaEmbeddingRoutes } from './routes/ollama-embeddings.js';
+import { ollamaLibraryRoutes } from './routes/ollama-library.js';
 import { ollamaModelRoutes } from './routes/ollama-models.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
@@ -128,6 +129,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     async (scope) => {
       for (const route of ROUTES) route(scope, context);
       if (profile.hasLocalEndpoints) for (const route of LOCAL_ROUTES) route(scope, context);
+      if (context.library !== undefined) ollamaLibraryRoutes(scope, context, context.library);
     },
     { prefix: basePath },
   );

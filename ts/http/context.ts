@@ -5,6 +5,7 @@ import { Metrics } from '../metrics/metrics.js';
 import type { RequestRecord } from '../metrics/request-record.js';
 import type { Spans } from '../metrics/spans.js';
 import type { ModelPool } from '../models/pool.js';
+import type { ModelLibrary } from '../ollama/model-library.js';
 import type { Profile } from '../profiles/profile.js';
 import { MemoryStore } from '../responses/store/memory-store.js';
 import type { ResponseStore } from '../responses/store/response-store.js';
@@ -63,6 +64,8 @@ export interface AppOptions {
   requests?: RequestObserver | undefined;
   /** Keeps the responses of `/v1/responses`, or `null` where none are kept; default: in memory. */
   responses?: ResponseStore | null;
+  /** Lets clients download models and delete them; default: they may not. */
+  library?: ModelLibrary;
 }
 
 /** Somebody who watches requests while they run. */
@@ -82,6 +85,7 @@ export interface AppContext {
   log: LogOptions | undefined;
   requests: RequestObserver | undefined;
   responses: ResponseStore | null;
+  library: ModelLibrary | undefined;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -123,6 +127,7 @@ export function createContext(
     log: options.log,
     requests: options.requests,
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
+    library: options.library,
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

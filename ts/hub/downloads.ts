@@ -6,7 +6,8 @@
 import { ChasquiError } from '../errors.js';
 import { newId } from '../new-id.js';
 import { contentOf, type DownloadSettings, downloadFile, partFileOf } from './download-file.js';
-import { type DownloadState, DownloadStore, type StoredDownload } from './download-store.js';
+import { type DownloadFile, type DownloadJob, type Job, sum, toFiles, toJob } from './download-job.js';
+import { DownloadStore, type StoredDownload } from './download-store.js';
 import { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';
@@ -14,26 +15,8 @@ import { PartFile } from './part-file.js';
 import { checkSpace, type DownloadPlan, type FreeBytes, freeDiskBytes, planDownload } from './plan-download.js';
 import { SpeedMeter } from './speed-meter.js';
 
+export type { DownloadFile, DownloadJob } from './download-job.js';
 export type { DownloadState } from './download-store.js';
-
-export interface DownloadJob {
-  id: string;
-  /** `user/repo:QUANT` */
-  model: string;
-  state: DownloadState;
-  totalBytes: number;
-  downloadedBytes: number;
-  /** Of the last seconds; `null` where nothing is coming. */
-  bytesPerSecond: number | null;
-  secondsLeft: number | null;
-  /** Why it failed; while it is downloading, what is just being tried again. */
-  error: { code: string; message: string } | null;
-  /** Milliseconds since 1970. */
-  startedAt: number;
-  finishedAt: number | null;
-  /** The model's first file, once all are there. */
-  path: string | null;
-}
 
 export interface DownloadsOptions extends Partial<DownloadSettings> {
   client: HubClient;
@@ -66,16 +49,6 @@ const MAX_ACTIVE = 2;
 const PROGRESS_MS = 250;
 /** Why a download is stopped without having failed. */
 type Interruption = 'paused' | 'cancelled' | 'closed';
-
-interface Job {
-  stored: StoredDownload;
-  /** Of each file, how many bytes are there. */
-  fileBytes: number[];
-  meter: SpeedMeter;
-  /** Of a job that is being downloaded. */
-  running: { stop: AbortController; ended: Promise<void> } | null;
-  toldAt: number;
-}
 
 export class Downloads {
   readonly #client: HubClient;
@@ -168,6 +141,11 @@ export class Downloads {
 
   list(): DownloadJob[] {
     return this.#jobs.map(toJob);
+  }
+
+  /** How far each file of a download is, in the order in which they come. */
+  filesOf(id: string): DownloadFile[] {
+    return toFiles(this.#get(id));
   }
 
   find(id: string): DownloadJob | undefined {
@@ -281,6 +259,8 @@ export class Downloads {
         : this.#cache.link(repo, commit, file.path, blob);
     });
     this.#cache.writeRef(repo, commit);
+    // A process that was killed between the two has left its notes on a file that has its name.
+    for (const file of files) PartFile.remove(partFileOf(this.#cache, repo, contentOf({ repo, commit, file })));
     Object.assign(job.stored, { state: 'completed', error: null, finishedAt: Date.now(), path: paths[0] });
     job.fileBytes = files.map(({ sizeBytes }) => sizeBytes);
     job.meter.end();
@@ -362,29 +342,4 @@ export class Downloads {
     }
     job.fileBytes = stored.files.map((file) => this.#bytesOf(stored, file));
   }
-}
-
-function toJob({ stored, fileBytes, meter }: Job): DownloadJob {
-  const { id, model, state, error, startedAt, finishedAt, path, files } = stored;
-  const totalBytes = sum(files.map(({ sizeBytes }) => sizeBytes));
-  const downloadedBytes = sum(fileBytes);
-  const speed = state === 'downloading' ? meter.bytesPerSecond() : null;
-  const secondsLeft = speed === null || speed === 0 ? null : Math.ceil((totalBytes - downloadedBytes) / speed);
-  return {
-    id,
-    model,
-    state,
-    totalBytes,
-    downloadedBytes,
-    bytesPerSecond: speed,
-    secondsLeft,
-    error,
-    startedAt,
-    finishedAt,
-    path,
-  };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -63,7 +63,8 @@ export class HubCache {
   writeRef(repo: string, commit: string): void {
     const file = path.join(this.repoFolder(repo), 'refs', 'main');
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    const unfinished = `${file}.${process.pid}`;
+    // Beside the folder: other programs take every file in there for a branch.
+    const unfinished = path.join(this.repoFolder(repo), `main.${process.pid}`);
     fs.writeFileSync(unfinished, commit);
     fs.renameSync(unfinished, file);
   }

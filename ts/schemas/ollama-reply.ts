@@ -101,6 +101,13 @@ export const ollamaVersionSchema = objectOf({
   chasqui: string,
 });
 
+/** A line about a download, or the whole reply. */
+export const ollamaPullReplySchema = objectOf(
+  /** `pulling …` of a file, whose progress follows; the last one is `success`. */
+  { status: string },
+  { digest: string, total: integer, completed: integer },
+);
+
 /** Failures in Ollama's envelope, also as the last line of a stream. */
 export function ollamaErrorSchema() {
   return objectOf({ error: string });
@@ -113,4 +120,5 @@ export type OllamaTags = Static<typeof ollamaTagsSchema>;
 export type OllamaRunning = Static<typeof ollamaRunningSchema>;
 export type OllamaModel = Static<typeof ollamaModelSchema>;
 export type OllamaEmbedReply = Static<typeof ollamaEmbedReplySchema>;
+export type OllamaPullReply = Static<typeof ollamaPullReplySchema>;
 export type OllamaVersion = Static<typeof ollamaVersionSchema>;

@@ -188,12 +188,31 @@ export const ollamaShowSchema = objectOf(
   },
 );
 
+const named = {
+  model: field('The name of a model.', string),
+  name: field('The older name of `model`.', string),
+};
+
+export const ollamaPullSchema = objectOf(
+  {},
+  {
+    ...named,
+    model: field('A model of the hub: `hf.co/user/repo:Q4_K_M`, with `hf.co/` or without.', string),
+    stream: field('Whether progress is told, in lines.', boolean, { default: true }),
+    insecure: field('Changes nothing.', boolean),
+  },
+);
+
+export const ollamaDeleteSchema = objectOf({}, named);
+
 export type OllamaMessage = Static<typeof message>;
 export type OllamaChatRequest = Static<typeof ollamaChatSchema>;
 export type OllamaGenerateRequest = Static<typeof ollamaGenerateSchema>;
 export type OllamaEmbedRequest = Static<typeof ollamaEmbedSchema>;
 export type OllamaEmbeddingsRequest = Static<typeof ollamaEmbeddingsSchema>;
 export type OllamaShowRequest = Static<typeof ollamaShowSchema>;
+export type OllamaPullRequest = Static<typeof ollamaPullSchema>;
+export type OllamaDeleteRequest = Static<typeof ollamaDeleteSchema>;
 
 /** What both requests that complete say about how. */
 export type OllamaSettings = Pick<

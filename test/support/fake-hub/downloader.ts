@@ -1,6 +1,6 @@
 /**
  * A process that downloads a model and may kill itself at a stage on the way: `downloader.ts <endpoint> <cache folder>
- * <folder of the list> <model> <stage>`. Writes how many bytes were there at its start, and then the download's last state.
+ * <folder of the list> <model> <stage>`, where the stage is a name and which time it is: `rename 2`. Writes how many bytes were there at its start, and then the download's last state.
  */
 import fs from 'node:fs';
 import { Downloads } from '../../../ts/hub/downloads.js';
@@ -14,13 +14,36 @@ function die(): never {
   for (;;);
 }
 
-const { renameSync } = fs;
-if (stage === 'rename') fs.promises.rename = async () => die();
-if (stage === 'link') fs.symlinkSync = () => die();
+/** The stages that are calls of the file system; a number behind the name is which of these calls. */
+const { renameSync, symlinkSync } = fs;
+const { open, rename } = fs.promises;
+const counts = new Map<string, number>();
+
+/** To be called at each stage: dies where it is the one that was asked for. */
+function at(name: string): void {
+  const count = (counts.get(name) ?? 0) + 1;
+  counts.set(name, count);
+  if (stage === `${name} ${count}`) die();
+}
+
+fs.promises.open = async (file, ...rest) => {
+  if (String(file).endsWith('.chasqui-part.json')) at('part');
+  return open(file, ...rest);
+};
+fs.promises.rename = async (from, to) => {
+  at('rename');
+  await rename(from, to);
+  at('renamed');
+};
+fs.symlinkSync = (...link) => {
+  at('link');
+  symlinkSync(...link);
+};
 fs.renameSync = (from, to) => {
-  if ((stage === 'ref' && String(to).endsWith('main')) || (stage === 'list' && String(to).endsWith('downloads.json')))
-    die();
+  const [, kind = ''] = /(main|downloads\.json)$/.exec(String(to)) ?? [];
+  at(kind);
   renameSync(from, to);
+  at(`${kind} written`);
 };
 
 const client = new HubClient({ endpoint });
@@ -32,9 +55,7 @@ const downloads = await Downloads.open({
   stallTimeoutMs: 60_000,
   retryDelayMs: 20,
 });
-downloads.on(({ state }) => {
-  if (state === stage) die();
-});
+downloads.on(({ state }) => at(state));
 const { id, downloadedBytes } = downloads.list()[0] ?? (await downloads.start(model));
 console.log(`began with ${downloadedBytes}`);
 const { state, error, path } = await downloads.ended(id);

@@ -3,6 +3,8 @@
 export interface Misbehaviour {
   /** The hub takes connections and says nothing. */
   silent?: boolean;
+  /** So many addresses of files are told; whoever asks for more hears nothing. */
+  addresses?: number;
   /** So many requests to the hub fail with status 503. */
   failing?: number;
   /** So many requests to the hub are refused with status 429, which says to wait so long. */

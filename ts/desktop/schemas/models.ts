@@ -41,6 +41,8 @@ export const loadedModel = objectOf({
   pid: orNull(integer),
   /** Why it failed. */
   reason: orNull(string),
+  /** Of one that is loaded: what is not as one might expect, in sentences. */
+  notes: arrayOf(string),
   config: loadConfig,
 });
 

@@ -4,24 +4,10 @@ import { Announcer } from './parts/announcer.js';
 import { Boundary } from './parts/boundary.js';
 import { Navigation } from './parts/navigation.js';
 import { Notices } from './parts/notices.js';
-import { applyStoredTheme, connected, library, ready } from './state/app.js';
+import { connected, library, ready } from './state/app.js';
 import { followEvents } from './state/events.js';
-import { followAddress, replaceRoute, route, type View } from './state/route.js';
-import { ChatView } from './views/chat/chat-view.js';
-import { DeveloperView } from './views/developer/developer-view.js';
-import { DownloadsView } from './views/downloads-view.js';
-import { ModelsView } from './views/models/models-view.js';
-import { SearchView } from './views/search/search-view.js';
-import { SettingsView } from './views/settings-view.js';
-
-const views: Record<View, () => preact.ComponentChild> = {
-  search: () => <SearchView />,
-  downloads: () => <DownloadsView />,
-  models: () => <ModelsView />,
-  chat: () => <ChatView />,
-  developer: () => <DeveloperView />,
-  settings: () => <SettingsView />,
-};
+import { followAddress, replaceRoute, route } from './state/route.js';
+import { loadOtherViews, viewOf } from './views/all-views.js';
 
 function App() {
   return (
@@ -48,7 +34,10 @@ function App() {
 
 function CurrentView() {
   const view = route.value?.view;
-  if (view) return <>{views[view]()}</>;
+  if (view) {
+    const View = viewOf(view);
+    return View ? <View /> : <p class="empty">Opening …</p>;
+  }
   // Somebody who has no model yet starts where models are found.
   if (ready.value && library.value) {
     const own = library.value.some(({ source }) => source !== 'builtin');
@@ -57,7 +46,9 @@ function CurrentView() {
   return <p class="empty">Opening …</p>;
 }
 
-applyStoredTheme();
 followAddress();
 followEvents();
-render(<App />, document.getElementById('app') as HTMLElement);
+const place = document.getElementById('app') as HTMLElement;
+place.replaceChildren();
+render(<App />, place);
+loadOtherViews();

@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ExactFit } from '../../api-types.js';
+import { wordsOf } from '../state/api.js';
 import { fetchFit } from '../state/developer.js';
 import { bytes, tokens } from '../state/format.js';
+import { Action } from './button.js';
 import { FitBadge } from './fit-badge.js';
 import { Meter } from './meter.js';
 
@@ -12,28 +14,39 @@ interface FitMeterProps {
   model: string;
   /** The context that it is to have; anything but a number is the default. */
   context: unknown;
+  /** Has it have another context; left out where that cannot be set. */
+  take?: (context: number) => void;
 }
 
 /** The memory that a model takes with a context: asked for anew a moment after that has changed. */
-export function FitMeter({ model, context }: FitMeterProps) {
+export function FitMeter({ model, context, take }: FitMeterProps) {
   const fit = useSignal<ExactFit | null>(null);
+  const problem = useSignal('');
   useEffect(() => {
     if (!model) return;
     const controller = new AbortController();
     const ask = async () => {
-      const asked = await fetchFit(model, context, controller.signal).catch(() => null);
-      if (!controller.signal.aborted) fit.value = asked;
+      try {
+        const asked = await fetchFit(model, context, controller.signal);
+        if (controller.signal.aborted) return;
+        fit.value = asked;
+        problem.value = '';
+      } catch (error) {
+        if (!controller.signal.aborted) problem.value = wordsOf(error);
+      }
     };
     const timer = setTimeout(ask, patienceMs);
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [model, context, fit]);
-  return fit.value && <FitSummary fit={fit.value} />;
+  }, [model, context, fit, problem]);
+  if (problem.value) return <p class="help">{problem.value}</p>;
+  if (!fit.value) return <p class="help">Working out how much memory it takes …</p>;
+  return <FitSummary fit={fit.value} take={take} />;
 }
 
-function FitSummary({ fit }: { fit: ExactFit }) {
+function FitSummary({ fit, take }: { fit: ExactFit; take: FitMeterProps['take'] }) {
   const whole = Math.max(fit.haveBytes, fit.needBytes, 1);
   const parts = [
     { name: 'Weights', size: fit.weights },
@@ -46,6 +59,13 @@ function FitSummary({ fit }: { fit: ExactFit }) {
         <FitBadge fit={fit} /> {bytes(fit.needBytes)} of {bytes(fit.haveBytes)}
         {fit.contextThatFits > 0 && ` · a context of up to ${tokens(fit.contextThatFits)} fits`}
       </p>
+      {take && fit.contextThatFits > fit.context && (
+        <Action
+          label={`Use a context of ${tokens(fit.contextThatFits)}`}
+          kind="quiet"
+          run={() => take(fit.contextThatFits)}
+        />
+      )}
       <Meter label={`Memory: ${parts.map(({ name, size }) => `${name} ${bytes(size)}`).join(', ')}`} parts={parts} />
       <ul class="legend">
         {parts.map(({ name, size }, index) => (

@@ -11,7 +11,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 
 export function sanitise(html: string): string {
   return purify.sanitize(html, {
-    USE_PROFILES: { html: true },
+    USE_PROFILES: { html: true, mathMl: true },
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'audio', 'video', 'source', 'dialog'],
     FORBID_ATTR: ['style', 'class', 'id', 'name', 'srcset', 'background'],
     ALLOW_DATA_ATTR: false,

@@ -67,14 +67,10 @@ export async function saveSettings(change: SettingsChange): Promise<void> {
 
 const themeKey = 'chasqui.theme';
 
-/** Kept in the browser too, so that the next first paint has the right colours before the state has come. */
+/** Kept in the browser too, where theme.ts finds it before the next first paint. */
 function applyTheme(theme: Settings['theme']): void {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem(themeKey, theme);
-}
-
-export function applyStoredTheme(): void {
-  document.documentElement.dataset.theme = localStorage.getItem(themeKey) ?? 'system';
 }
 
 /** Puts a job in the place of its older state. */

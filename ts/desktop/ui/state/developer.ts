@@ -2,8 +2,9 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { ExactFit, ListedModel, LoadConfig } from '../../api-types.js';
 import { ApiError, get, post, query } from './api.js';
-import { chatModels, library, saveSettings, server, settings } from './app.js';
+import { chatModels, library, loadModel, saveSettings, server, settings } from './app.js';
 import { attempt, type Mend, notify } from './notices.js';
+import { go } from './route.js';
 
 const picked = signal<string | null>(null);
 /** Load settings that differ from the defaults. */
@@ -54,7 +55,7 @@ function mendsFor(error: unknown): readonly Mend[] {
     const free = freePortIn(error.message, chosenPort.value) ?? chosenPort.value + 1;
     return [{ label: `Use port ${free}`, run: () => void startOn(free) }];
   }
-  return memoryMends(error, config.value, (change) => {
+  return memoryMends(error, selectedModel.value, config.value, (change) => {
     config.value = { ...config.value, ...change };
     void startServer();
   });
@@ -74,19 +75,35 @@ async function startOn(free: number): Promise<void> {
 
 const outOfMemory = /memory|too large|does not fit/i;
 
-/** A smaller context and fewer layers on the GPU are what makes a model fit that did not. */
-export function memoryMends(
+/** What makes a model fit that did not: a smaller context, fewer layers on the GPU, or another quantisation. */
+function memoryMends(
   error: ApiError,
+  model: string,
   current: LoadConfig,
   retryWith: (change: LoadConfig) => void,
 ): readonly Mend[] {
   if (!outOfMemory.test(`${error.code} ${error.message}`)) return [];
+  const entry = library.value?.find(({ key }) => key === model);
   const context = typeof current.contextSize === 'number' ? current.contextSize : 4096;
-  const smaller = Math.max(512, Math.floor(context / 2));
-  return [
+  // No model is any better for a longer context than it was trained for.
+  const smaller = Math.max(512, Math.min(Math.floor(context / 2), entry?.max_context_length ?? context));
+  const mends: Mend[] = [
     { label: `Try a context of ${smaller}`, run: () => retryWith({ contextSize: smaller }) },
     { label: 'Compute on the CPU', run: () => retryWith({ gpuLayers: 0 }) },
   ];
+  if (entry?.source !== 'hub') return mends;
+  return [...mends, { label: 'Other quantisations', run: () => go('search', model.replace(/:[^:]*$/, '')) }];
+}
+
+/** Loads a model with its own settings and a change; says what can be done where it does not fit. */
+export async function loadOrMend(model: string, change: LoadConfig): Promise<void> {
+  await attempt(
+    () => loadModel(model, change),
+    (error) =>
+      error instanceof ApiError
+        ? memoryMends(error, model, change, (next) => void loadOrMend(model, { ...change, ...next }))
+        : [],
+  );
 }
 
 export async function saveAsDefaults(): Promise<void> {

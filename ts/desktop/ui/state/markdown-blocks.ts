@@ -3,6 +3,7 @@
  * parsed anew with each change, so that a long text costs no more per frame than a short one.
  */
 import { Marked, type Token, type Tokens } from 'marked';
+import { mathInMarkdown } from '../math/in-markdown.js';
 
 export type Block = { kind: 'html'; html: string } | { kind: 'code'; code: string; language: string; closed: boolean };
 
@@ -18,7 +19,7 @@ const markdown = new Marked({
       return checked ? '☑ ' : '☐ ';
     },
   },
-});
+}).use(mathInMarkdown);
 
 export class MarkdownBlocks {
   #text = '';

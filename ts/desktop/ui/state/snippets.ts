@@ -7,29 +7,46 @@ export interface Snippet {
 }
 
 const question = 'Why is the sky blue?';
+/** What stands for a key that only whoever has set it knows. */
+const unknownKey = 'KEY_FROM_SETTINGS';
 
-export function snippetsFor(address: string, model: string): readonly Snippet[] {
+export function snippetsFor(address: string, model: string, asksForKey: boolean): readonly Snippet[] {
   const base = address.replace(/\/$/, '').replace(/\/v1$/, '');
+  const key = asksForKey ? unknownKey : 'none';
   return [
-    { name: 'curl', language: 'bash', code: curl(base, model) },
-    { name: 'OpenAI · JavaScript', language: 'javascript', code: openaiJavaScript(base, model) },
-    { name: 'OpenAI · Python', language: 'python', code: openaiPython(base, model) },
-    { name: 'Anthropic · JavaScript', language: 'javascript', code: anthropic(base, model) },
-    { name: 'Vercel AI SDK', language: 'javascript', code: vercel(base, model) },
+    { name: 'curl', language: 'bash', code: curl(base, model, asksForKey) },
+    { name: 'OpenAI · JavaScript', language: 'javascript', code: openaiJavaScript(base, model, key) },
+    { name: 'OpenAI · Python', language: 'python', code: openaiPython(base, model, key) },
+    { name: 'Anthropic · JavaScript', language: 'javascript', code: anthropic(base, model, key) },
+    { name: 'Vercel AI SDK', language: 'javascript', code: vercel(base, model, key) },
+    { name: 'Coding agents', language: 'bash', code: codingAgents(model, asksForKey) },
   ];
 }
 
-function curl(base: string, model: string): string {
-  const body = { model, messages: [{ role: 'user', content: question }], stream: true };
-  return `curl -N ${base}/v1/chat/completions \\
-  -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`)}'`;
+/** They are given the address of the app's server by themselves. */
+function codingAgents(model: string, asksForKey: boolean): string {
+  const variable = asksForKey ? `CHASQUI_API_KEY=${unknownKey} ` : '';
+  const agents = ['codex', 'opencode', 'claude'];
+  return agents.map((agent) => `${variable}npx chasqui launch ${agent} --model ${quoted(model)}`).join('\n');
 }
 
-function openaiJavaScript(base: string, model: string): string {
+/** One word for a shell, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function curl(base: string, model: string, asksForKey: boolean): string {
+  const body = { model, messages: [{ role: 'user', content: question }], stream: true };
+  const key = asksForKey ? `  -H 'Authorization: Bearer ${unknownKey}' \\\n` : '';
+  return `curl -N ${base}/v1/chat/completions \\
+  -H 'Content-Type: application/json' \\
+${key}  -d ${quoted(JSON.stringify(body, null, 2))}`;
+}
+
+function openaiJavaScript(base: string, model: string, key: string): string {
   return `import OpenAI from 'openai';
 
-const client = new OpenAI({ baseURL: '${base}/v1', apiKey: 'none' });
+const client = new OpenAI({ baseURL: '${base}/v1', apiKey: '${key}' });
 const stream = await client.chat.completions.create({
   model: ${JSON.stringify(model)},
   messages: [{ role: 'user', content: '${question}' }],
@@ -40,10 +57,10 @@ for await (const chunk of stream) {
 }`;
 }
 
-function openaiPython(base: string, model: string): string {
+function openaiPython(base: string, model: string, key: string): string {
   return `from openai import OpenAI
 
-client = OpenAI(base_url="${base}/v1", api_key="none")
+client = OpenAI(base_url="${base}/v1", api_key="${key}")
 stream = client.chat.completions.create(
     model=${JSON.stringify(model)},
     messages=[{"role": "user", "content": "${question}"}],
@@ -53,10 +70,10 @@ for chunk in stream:
     print(chunk.choices[0].delta.content or "", end="", flush=True)`;
 }
 
-function anthropic(base: string, model: string): string {
+function anthropic(base: string, model: string, key: string): string {
   return `import Anthropic from '@anthropic-ai/sdk';
 
-const client = new Anthropic({ baseURL: '${base}', apiKey: 'none' });
+const client = new Anthropic({ baseURL: '${base}', apiKey: '${key}' });
 const message = await client.messages.create({
   model: ${JSON.stringify(model)},
   max_tokens: 1024,
@@ -65,11 +82,11 @@ const message = await client.messages.create({
 console.log(message.content);`;
 }
 
-function vercel(base: string, model: string): string {
+function vercel(base: string, model: string, key: string): string {
   return `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamText } from 'ai';
 
-const chasqui = createOpenAICompatible({ name: 'chasqui', baseURL: '${base}/v1' });
+const chasqui = createOpenAICompatible({ name: 'chasqui', baseURL: '${base}/v1', apiKey: '${key}' });
 const { textStream } = streamText({
   model: chasqui(${JSON.stringify(model)}),
   prompt: '${question}',

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LoadedModel } from '../../../api-types.js';
 import { Action } from '../../parts/button.js';
+import { LoadNotes } from '../../parts/load-notes.js';
 import { post } from '../../state/api.js';
 import { loadedModels, unloadModel } from '../../state/app.js';
 import { bytes, duration, percent, tokens } from '../../state/format.js';
@@ -54,6 +55,7 @@ function LoadedCard({ model }: { model: LoadedModel }) {
         </label>
       )}
       {reason && <p class={state === 'failed' ? 'problem' : 'muted'}>{reason}</p>}
+      <LoadNotes notes={model.notes} />
       <div class="loaded-foot">
         <span class="muted">
           {facts.join(' · ')}

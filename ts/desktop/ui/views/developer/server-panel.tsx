@@ -113,7 +113,11 @@ function LoadSettings() {
   return (
     <details class="load-settings">
       <summary>Load settings {changed > 0 && <span class="badge">{changed} changed</span>}</summary>
-      <FitMeter model={selectedModel.value} context={config.value.contextSize} />
+      <FitMeter
+        model={selectedModel.value}
+        context={config.value.contextSize}
+        take={(context) => setOption('contextSize', context)}
+      />
       <OptionForm rows={options.value} values={config.value} set={setOption} />
       <div class="row">
         <Action label="Save as this model's defaults" run={saveAsDefaults} disabled={changed === 0} />

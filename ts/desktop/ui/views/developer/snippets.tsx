@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { CodeBlock } from '../../parts/code-block.js';
-import { server } from '../../state/app.js';
+import { server, settings } from '../../state/app.js';
 import { chosenPort, selectedModel } from '../../state/developer.js';
 import { snippetsFor } from '../../state/snippets.js';
 
 export function Snippets() {
   const chosen = useSignal(0);
   const address = server.value.address ?? `http://localhost:${chosenPort.value}`;
-  const snippets = snippetsFor(address, selectedModel.value || 'any-name');
+  const asksForKey = settings.value?.hasServerKey ?? false;
+  const snippets = snippetsFor(address, selectedModel.value || 'any-name', asksForKey);
   const snippet = snippets[chosen.value] ?? snippets[0];
   if (!snippet) return null;
   return (
@@ -29,7 +30,11 @@ export function Snippets() {
         </select>
       </header>
       <CodeBlock code={snippet.code} language={snippet.language} closed />
-      <p class="help">Any model name is taken, and no key is asked for: clients that demand one get any text.</p>
+      <p class="help">
+        {asksForKey
+          ? 'Any model name is taken. The API key is the one that was set in Settings.'
+          : 'Any model name is taken, and no key is asked for: clients that demand one get any text.'}
+      </p>
     </section>
   );
 }

@@ -5,7 +5,8 @@ import { Action } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { FitMeter } from '../../parts/fit-meter.js';
 import { OptionForm } from '../../parts/option-form.js';
-import { loadModel, loadOptions, options, saveSettings, settings } from '../../state/app.js';
+import { loadOptions, options, saveSettings, settings } from '../../state/app.js';
+import { loadOrMend } from '../../state/developer.js';
 import { notify } from '../../state/notices.js';
 
 type Keep = Settings['modelKeeps'][string];
@@ -69,7 +70,7 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
   return (
     <Dialog title="Load settings" close={close}>
       <p class="muted">{model}</p>
-      <FitMeter model={model} context={values.value.contextSize} />
+      <FitMeter model={model} context={values.value.contextSize} take={(context) => set('contextSize', context)} />
       <KeepField
         value={keep.value}
         set={(value) => {
@@ -82,7 +83,7 @@ export function DefaultsDialog({ model, close }: { model: string; close: () => v
           label="Load once with these"
           run={async () => {
             close();
-            await loadModel(model, values.value);
+            await loadOrMend(model, values.value);
           }}
         />
         <Action label="Save as defaults" kind="primary" run={save} />

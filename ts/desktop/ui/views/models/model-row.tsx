@@ -2,12 +2,13 @@ import { useSignal } from '@preact/signals';
 import type { ListedModel } from '../../../api-types.js';
 import { Action, CopyButton, IconAction } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
+import { LoadNotes } from '../../parts/load-notes.js';
 import { UseModel } from '../../parts/use-model.js';
-import { ApiError, call, post } from '../../state/api.js';
-import { loadedOf, loadModel, refreshLibrary, settings, unloadModel } from '../../state/app.js';
-import { memoryMends } from '../../state/developer.js';
+import { call, post } from '../../state/api.js';
+import { loadedOf, refreshLibrary, settings, unloadModel } from '../../state/app.js';
+import { loadOrMend } from '../../state/developer.js';
 import { bytes, percent, tokens } from '../../state/format.js';
-import { attempt, notify } from '../../state/notices.js';
+import { notify } from '../../state/notices.js';
 import { DefaultsDialog } from './defaults-dialog.js';
 
 const sources = {
@@ -103,10 +104,13 @@ function LoadState({ model }: { model: ListedModel }) {
   }
   const facts = [loaded.memoryBytes && bytes(loaded.memoryBytes), loaded.contextLength && tokens(loaded.contextLength)];
   return (
-    <p class="loaded-line">
-      <span class="dot good" /> Loaded{facts[0] && ` · ${facts[0]} in memory`}
-      {facts[1] && ` · ${facts[1]} context`}
-    </p>
+    <>
+      <p class="loaded-line">
+        <span class="dot good" /> Loaded{facts[0] && ` · ${facts[0]} in memory`}
+        {facts[1] && ` · ${facts[1]} context`}
+      </p>
+      <LoadNotes notes={loaded.notes} />
+    </>
   );
 }
 
@@ -116,15 +120,7 @@ function LoadAction({ model: { key } }: { model: ListedModel }) {
     return <Action label="Cancel" icon="close" run={() => post('/models/cancel', { model: key })} />;
   }
   if (loaded?.state === 'loaded') return <Action label="Eject" icon="eject" run={() => unloadModel(loaded.id)} />;
-  return <Action label="Load" icon="play" run={() => load(key, {})} />;
-}
-
-/** Loads with the model's own settings and a change; says what can be done where it does not fit. */
-async function load(model: string, change: Record<string, unknown>): Promise<void> {
-  await attempt(
-    () => loadModel(model, change),
-    (error) => (error instanceof ApiError ? memoryMends(error, change, (next) => void load(model, next)) : []),
-  );
+  return <Action label="Load" icon="play" run={() => loadOrMend(key, {})} />;
 }
 
 function DeleteDialog({ model, close }: { model: ListedModel; close: () => void }) {

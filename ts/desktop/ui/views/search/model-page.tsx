@@ -11,6 +11,7 @@ import { control, downloadOf, keyOf } from '../../state/downloads.js';
 import { bytes, rate } from '../../state/format.js';
 import { linkTo } from '../../state/route.js';
 import { download, type HubQuantisation, hubModel, hubModelError, openHubModel } from '../../state/search.js';
+import { MemoryNeeded } from './memory-needed.js';
 import { ModelFacts } from './results.js';
 
 export function ModelPage({ repo }: { repo: string }) {
@@ -88,7 +89,7 @@ function Quantisations({ model }: { model: HubModelPage }) {
   return (
     <ul class="quantisations" aria-label="Files">
       {advisedFirst(model.quantisations).map((quantisation) => (
-        <QuantisationRow key={quantisation.label} repo={model.repo} quantisation={quantisation} />
+        <QuantisationRow key={quantisation.label} model={model} quantisation={quantisation} />
       ))}
     </ul>
   );
@@ -100,7 +101,7 @@ function advisedFirst(all: readonly HubQuantisation[]): readonly HubQuantisation
   return all.toSorted((a, b) => ranks.indexOf(a.recommended) - ranks.indexOf(b.recommended));
 }
 
-function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: HubQuantisation }) {
+function QuantisationRow({ model, quantisation }: { model: HubModelPage; quantisation: HubQuantisation }) {
   const { label, sizeBytes, words, fit, recommended, projector, files, tokensPerSecond } = quantisation;
   return (
     <li class="quantisation">
@@ -120,8 +121,9 @@ function QuantisationRow({ repo, quantisation }: { repo: string; quantisation: H
           {files.length > 1 && ` · ${files.length} parts`}
           {projector && ' · with what it sees images by'}
         </p>
+        <MemoryNeeded model={`${model.repo}:${label}`} longest={model.contextLength} />
       </div>
-      <QuantisationAction repo={repo} quantisation={quantisation} />
+      <QuantisationAction repo={model.repo} quantisation={quantisation} />
     </li>
   );
 }

@@ -1,0 +1,115 @@
+/** What programs may do with the models of this computer at the server's port, beside using them. */
+import { ChasquiError, type ErrorCode } from '../errors.js';
+import { parseModelName } from '../hub/model-name.js';
+import type { ModelLibrary, PullWatch } from '../ollama/model-library.js';
+import { toModelId } from '../ollama/model-names.js';
+import type { DownloadJob } from './api-types.js';
+import type { EventBus } from './event-bus.js';
+import type { Hub } from './hub.js';
+import type { Instances } from './instances.js';
+import type { LocalModel } from './local-model.js';
+import type { LocalModels } from './local-models.js';
+
+interface Parts {
+  hub: Hub;
+  models: LocalModels;
+  instances: Instances;
+  events: EventBus;
+}
+
+export class ClientLibrary implements ModelLibrary {
+  readonly #parts: Parts;
+  /** Of each download that a program has begun, how many wait for it. Nobody need wait for one that a person began. */
+  readonly #waiting = new Map<string, number>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async pull(name: string, watch: PullWatch): Promise<void> {
+    const { hub, models } = this.#parts;
+    const others = new Set(
+      hub.downloads
+        .list()
+        .filter(isUnderWay)
+        .map(({ id }) => id),
+    );
+    const { id } = await hub.downloads.start(name, { signal: watch.signal });
+    if (others.has(id) && !this.#waiting.has(id)) {
+      await this.#ended(id, watch);
+    } else {
+      this.#waiting.set(id, (this.#waiting.get(id) ?? 0) + 1);
+      await this.#ended(id, watch).finally(() => this.#leave(id, watch.signal));
+    }
+    await models.refresh();
+  }
+
+  async remove(name: string): Promise<void> {
+    const { models } = this.#parts;
+    await models.remove(meantBy(name, await models.list()));
+  }
+
+  /** Events, rather than the downloads themselves, outlive a change of the hub's settings. */
+  #ended(id: string, { signal, onProgress }: PullWatch): Promise<void> {
+    const { hub, events } = this.#parts;
+    return new Promise((resolve, reject) => {
+      const look = (job: DownloadJob): void => {
+        onProgress?.({ files: this.#filesOf(id), isVerifying: job.state === 'verifying' });
+        if (job.state === 'completed') end(resolve);
+        else if (['failed', 'paused', 'cancelled'].includes(job.state)) end(() => reject(whyNot(job)));
+      };
+      const leave = (): void => end(() => reject(signal.reason));
+      const stop = events.subscribe(({ name, data }) => {
+        if (name === 'download' && data.id === id) look(data);
+      });
+      const end = (then: () => void): void => {
+        stop();
+        signal.removeEventListener('abort', leave);
+        then();
+      };
+      signal.addEventListener('abort', leave);
+      const job = hub.downloads.find(id);
+      if (signal.aborted) leave();
+      else if (job !== undefined) look(job);
+    });
+  }
+
+  #filesOf(id: string) {
+    return this.#parts.hub.downloads
+      .filesOf(id)
+      .map(({ digest, totalBytes, downloadedBytes }) => ({ digest, totalBytes, completedBytes: downloadedBytes }));
+  }
+
+  /** As in Ollama, what nobody waits for any more pauses; where the server was stopped, it goes on in the app. */
+  #leave(id: string, signal: AbortSignal): void {
+    const left = (this.#waiting.get(id) ?? 1) - 1;
+    if (left > 0) this.#waiting.set(id, left);
+    else this.#waiting.delete(id);
+    const isGone = signal.aborted && (signal.reason as ChasquiError).code === 'client_closed_request';
+    if (isGone && left <= 0) this.#parts.hub.downloads.pause(id).catch(() => undefined);
+  }
+}
+
+function isUnderWay({ state }: DownloadJob): boolean {
+  return state === 'queued' || state === 'downloading' || state === 'verifying';
+}
+
+function whyNot({ state, model, error }: DownloadJob): ChasquiError {
+  if (error !== null) return new ChasquiError(error.code as ErrorCode, error.message);
+  return new ChasquiError('request_cancelled', `The download of ${model} was ${state} in the app.`);
+}
+
+/** The id of the model that a name means as the hub has it; the name itself where there is no such model. */
+function meantBy(name: string, models: readonly LocalModel[]): string {
+  const id = toModelId(name, models);
+  if (models.some((model) => model.id === id)) return id;
+  try {
+    const { repo, tag } = parseModelName(name);
+    const same = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase();
+    const meant = models.filter((model) => same(model.repo, repo) && (tag === null || same(model.quantisation, tag)));
+    // Of several it would be a guess.
+    return meant.length === 1 && meant[0] !== undefined ? meant[0].id : name;
+  } catch {
+    return name;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The views, each a script of its own: the first paint waits for none of them, and the first view for itself alone. The
+ * others come when the page has nothing else to do, so that no view has to be waited for later.
+ */
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { VIEWS, type View } from '../state/route.js';
+
+const sources: Record<View, () => Promise<ComponentType>> = {
+  search: async () => (await import('./search/search-view.js')).SearchView,
+  downloads: async () => (await import('./downloads-view.js')).DownloadsView,
+  models: async () => (await import('./models/models-view.js')).ModelsView,
+  chat: async () => (await import('./chat/chat-view.js')).ChatView,
+  developer: async () => (await import('./developer/developer-view.js')).DeveloperView,
+  settings: async () => (await import('./settings-view.js')).SettingsView,
+};
+
+const loaded = signal<Partial<Record<View, ComponentType>>>({});
+const loading = new Map<View, Promise<void>>();
+
+/** `undefined` until its script is there. */
+export function viewOf(view: View): ComponentType | undefined {
+  const found = loaded.value[view];
+  if (!found) void load(view);
+  return found;
+}
+
+function load(view: View): Promise<void> {
+  const under = loading.get(view) ?? fetchView(view);
+  loading.set(view, under);
+  return under;
+}
+
+async function fetchView(view: View): Promise<void> {
+  const View = await sources[view]().catch((error: unknown): ComponentType => {
+    // It is shown in the view's place, with a way to load the page again.
+    return () => {
+      throw error;
+    };
+  });
+  loaded.value = { ...loaded.peek(), [view]: View };
+}
+
+const patienceMs = 3000;
+
+/** When the page is idle, and after a while in any case: the app may be gone when somebody goes to another view. */
+export function loadOtherViews(): void {
+  const all = () => void Promise.all(VIEWS.map(load));
+  if ('requestIdleCallback' in globalThis) requestIdleCallback(all, { timeout: patienceMs });
+  else setTimeout(all, patienceMs);
+}

@@ -1,0 +1,55 @@
+import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import { FitMeter } from '../../parts/fit-meter.js';
+import { tokens } from '../../state/format.js';
+
+const usualContext = 4096;
+const longestOffered = 131_072;
+
+/**
+ * The memory that a model takes, as the engine itself works it out: the beginning of the model's file is fetched for it,
+ * so it is asked for only when somebody wants to see it.
+ */
+export function MemoryNeeded({ model, longest }: { model: string; longest: number | null }) {
+  const open = useSignal(false);
+  const context = useSignal(Math.min(usualContext, longest ?? usualContext));
+  const id = useId();
+  return (
+    <details
+      class="memory-needed"
+      onToggle={(event) => {
+        open.value = event.currentTarget.open;
+      }}
+    >
+      <summary>Memory it takes, exactly</summary>
+      {open.value && (
+        <>
+          <div class="row">
+            <label for={id}>With a context of</label>
+            <select
+              id={id}
+              value={context.value}
+              onChange={(event) => {
+                context.value = Number(event.currentTarget.value);
+              }}
+            >
+              {contextsUpTo(longest ?? longestOffered).map((each) => (
+                <option key={each} value={each}>
+                  {tokens(each)} tokens
+                </option>
+              ))}
+            </select>
+          </div>
+          <FitMeter model={model} context={context.value} />
+        </>
+      )}
+    </details>
+  );
+}
+
+/** Each twice the one before, and the longest. */
+function contextsUpTo(longest: number): readonly number[] {
+  const contexts: number[] = [];
+  for (let each = 2048; each < Math.min(longest, longestOffered); each *= 2) contexts.push(each);
+  return [...contexts, Math.min(longest, longestOffered)];
+}

@@ -6,17 +6,31 @@ export interface Answer {
   finishReason: string;
   promptTokens: number;
   completionTokens: number;
-  /** With `top_logprobs`: each token, its log-probability, and by how much that exceeds the next best one's. */
-  tokens: { text: string; logprob: number; margin: number }[];
+  /** With `top_logprobs`: each token of the text. */
+  tokens: Choice[];
+  /** By how much the end of the text was ahead of whatever would have gone on; undefined where nobody asked. */
+  endMargin?: number;
+}
+
+/** One token's bytes, of which each is a character, and its log-probability. */
+interface Candidate {
+  bytes: string;
+  logprob: number;
+}
+
+/** The token that was chosen. */
+export interface Choice extends Candidate {
+  /** The most probable ones, most probable first. */
+  top: Candidate[];
 }
 
 interface TokenLogprob {
-  token: string;
   logprob: number;
-  top_logprobs: { token: string; logprob: number }[];
+  bytes: number[];
+  top_logprobs: { logprob: number; bytes: number[] }[];
 }
 
-interface Choice {
+interface BodyChoice {
   message?: { content: string };
   delta?: { content?: string | null };
   logprobs?: { content: TokenLogprob[] | null } | null;
@@ -24,7 +38,7 @@ interface Choice {
 }
 
 interface Body {
-  choices?: Choice[];
+  choices?: BodyChoice[];
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
   error?: { message: string; code: string };
 }
@@ -37,7 +51,7 @@ export function readAnswer(reply: Reply): Answer {
     if (error) throw new Error(`${error.code}: ${error.message}`);
     for (const choice of choices) {
       answer.text += choice.message?.content ?? choice.delta?.content ?? '';
-      answer.tokens.push(...(choice.logprobs?.content ?? []).map(withMargin));
+      answer.tokens.push(...(choice.logprobs?.content ?? []).map(toChoice));
       answer.finishReason = choice.finish_reason ?? answer.finishReason;
     }
     if (usage) {
@@ -49,9 +63,13 @@ export function readAnswer(reply: Reply): Answer {
   return answer;
 }
 
-function withMargin({ token, logprob, top_logprobs }: TokenLogprob): Answer['tokens'][number] {
-  const next = top_logprobs.find((other) => other.token !== token);
-  return { text: token, logprob, margin: next === undefined ? Number.POSITIVE_INFINITY : logprob - next.logprob };
+function toChoice({ logprob, bytes, top_logprobs }: TokenLogprob): Choice {
+  const top = top_logprobs.map((each) => ({ bytes: asText(each.bytes), logprob: each.logprob }));
+  return { bytes: asText(bytes), logprob, top };
+}
+
+function asText(bytes: number[]): string {
+  return Buffer.from(bytes).toString('latin1');
 }
 
 function frames(text: string): Body[] {
@@ -61,33 +79,80 @@ function frames(text: string): Body[] {
 }
 
 export function sameAnswer(a: Answer, b: Answer): boolean {
+  const haveTokens = a.tokens.length > 0 && b.tokens.length > 0;
   return (
     a.text === b.text &&
     a.finishReason === b.finishReason &&
     a.promptTokens === b.promptTokens &&
-    a.completionTokens === b.completionTokens
+    a.completionTokens === b.completionTokens &&
+    (!haveTokens || firstDifference(a.tokens, b.tokens) === undefined)
   );
 }
 
-/** Where two answers part, and how clear the choice was there in the one whose tokens are known. */
-export function partingOf(known: Answer, other: Answer): { at: number; margin: number } {
+/** What was more probable than the token that was chosen: at temperature 0, only what the request forbids. */
+export function moreProbable({ bytes, logprob, top }: Choice): Candidate[] {
+  return top.filter((other) => other.bytes !== bytes && other.logprob > logprob);
+}
+
+/** By how much it was ahead of the best token that might have been chosen instead; NaN where nobody reported that one. */
+export function marginOf({ bytes, logprob, top }: Choice): number {
+  const next = top.find((other) => other.bytes !== bytes && other.logprob <= logprob);
+  return next === undefined ? Number.NaN : logprob - next.logprob;
+}
+
+export interface Parting {
+  /** The token of the known answer; its number of tokens if that one ended there. */
+  index: number;
+  /** By how much the known answer's choice there was ahead of the other's; NaN where nobody knows. */
+  margin: number;
+}
+
+/**
+ * Where two answers part, and how clear the choice was there. The tokens of the first are known. Where those of the other
+ * are not, their texts are compared, and the other is taken to have chosen the next best token.
+ */
+export function partingOf(known: Answer, other: Answer): Parting {
+  const index =
+    other.tokens.length > 0 ? firstDifference(known.tokens, other.tokens) : indexOfParting(known, other.text);
+  if (index === undefined) return { index: known.tokens.length, margin: Number.NaN };
+  const choice = known.tokens[index];
+  if (choice === undefined) return { index, margin: known.endMargin ?? Number.NaN };
+  const chosen = other.tokens[index];
+  return { index, margin: chosen === undefined ? marginOf(choice) : leadOver(choice, chosen.bytes) };
+}
+
+/** The least that the lead may have been, if the other token is not among the most probable ones. */
+function leadOver({ logprob, top }: Choice, bytes: string): number {
+  const other = top.find((each) => each.bytes === bytes) ?? top.at(-1);
+  return other === undefined ? Number.NaN : logprob - other.logprob;
+}
+
+/** The first token that differs, the number of common ones if one goes on and the other does not; undefined for equal ones. */
+function firstDifference(a: readonly Choice[], b: readonly Choice[]): number | undefined {
+  const index = a.findIndex((token, i) => token.bytes !== b[i]?.bytes);
+  if (index >= 0) return index;
+  return a.length === b.length ? undefined : a.length;
+}
+
+function indexOfParting({ text, tokens }: Answer, other: string): number | undefined {
+  if (text === other) return undefined;
+  const [bytes, otherBytes] = [Buffer.from(text), Buffer.from(other)];
   let at = 0;
-  while (at < known.text.length && known.text[at] === other.text[at]) ++at;
+  while (at < bytes.length && bytes[at] === otherBytes[at]) ++at;
   let end = 0;
-  for (const { text, margin } of known.tokens) {
-    end += text.length;
-    if (end > at) return { at, margin };
-  }
-  // Where one of them ends and the other goes on, the last token decided it: the one that has no text.
-  return { at, margin: known.tokens.at(-1)?.margin ?? Number.POSITIVE_INFINITY };
+  const index = tokens.findIndex((token) => {
+    end += token.bytes.length;
+    return end > at;
+  });
+  return index < 0 ? tokens.length : index;
 }
 
 /** The largest difference between log-probabilities of the same tokens, up to where the answers part. */
 export function rounding(known: Answer, other: Answer): number {
   let largest = 0;
-  for (const [index, { text, logprob }] of other.tokens.entries()) {
+  for (const [index, { bytes, logprob }] of other.tokens.entries()) {
     const same = known.tokens[index];
-    if (same?.text !== text) break;
+    if (same?.bytes !== bytes) break;
     largest = Math.max(largest, Math.abs(same.logprob - logprob));
   }
   return largest;

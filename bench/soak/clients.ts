@@ -1,7 +1,7 @@
 /** What clients do, one thing after another, until time is up. */
 
 import { randomBitmap } from '../random-bitmap.js';
-import { type Answer, partingOf, readAnswer, rounding, sameAnswer } from './answers.js';
+import { type Answer, moreProbable, partingOf, readAnswer, rounding, sameAnswer } from './answers.js';
 import { type Call, exchange, type Reply } from './exchange.js';
 import { askAboutPictures, badRequests, body, type ChatRequest, type Message, withMargins } from './requests.js';
 import type { Tally } from './tally.js';
@@ -95,7 +95,10 @@ async function askAndCompare(client: Client, options: Partial<Call> = {}): Promi
   if (reply.status !== 200) return;
   client.tally.count(streamed ? 'streamed answers' : 'whole answers');
   const given = readAnswer(reply);
-  if (given.tokens.length > 0) judgeRounding(client, rounding(answer, given));
+  if (given.tokens.length > 0) {
+    judgeRounding(client, rounding(answer, given));
+    judgeChoices(client, request, given);
+  }
   if (!sameAnswer(given, answer)) judgeMismatch(client, request, answer, given);
 }
 
@@ -104,17 +107,28 @@ function judgeRounding({ tally, deterministic }: Client, difference: number): vo
   if (difference > (deterministic ? 0 : ROUNDING)) tally.violation(`a log-probability is off by ${difference}`);
 }
 
+/** At temperature 0 nothing is more probable than what is chosen, but for the end where that is forbidden. */
+function judgeChoices({ tally }: Client, request: ChatRequest, given: Answer): void {
+  if (request.ignore_eos) return;
+  const wrong = given.tokens.find((token) => moreProbable(token).length > 0);
+  if (wrong !== undefined) tally.violation(`chosen at temperature 0, with others ahead: ${JSON.stringify(wrong)}`);
+}
+
 /** Kernels round differently for different batches: where two tokens were equally good, that decides. */
 function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, idle: Answer, given: Answer): void {
-  const { at, margin } = partingOf(idle, given);
+  const { index, margin } = partingOf(idle, given);
+  const lead = Number.isNaN(margin)
+    ? 'nobody knows how clear the choice was'
+    : `the choice led by ${margin.toFixed(4)}`;
   const question = request.messages.map(({ content }) => textOf(content)).join(' ▸ ');
   const description = [
     `at temperature 0 to “${question.slice(0, 60)} … ${question.slice(-40)}”`,
-    `parting at character ${at}, where the idle server's choice was ahead by ${margin.toFixed(4)}:`,
+    `parting at token ${index} of ${idle.tokens.length}, where on the idle server ${lead}:`,
     `\n      idle: ${JSON.stringify(idle.text)}, ${idle.finishReason}, ${idle.promptTokens}+${idle.completionTokens}`,
     `\n      now:  ${JSON.stringify(given.text)}, ${given.finishReason}, ${given.promptTokens}+${given.completionTokens}`,
   ].join(' ');
-  if (!deterministic && margin < ROUNDING) tally.tie(description);
+  // What is behind, or unknown, is no tie either.
+  if (!deterministic && margin >= 0 && margin < ROUNDING) tally.tie(description);
   else tally.violation(`another answer ${description}`);
 }
 

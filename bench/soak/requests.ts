@@ -97,9 +97,9 @@ export function body(request: ChatRequest, stream: boolean): string {
   return JSON.stringify({ model: 'soak', ...request, ...streaming });
 }
 
-/** So asked, the answer says how clear the choice of each token was. */
+/** So asked, the answer says how clear the choice of each token was, even where all tokens that end a text are ahead of it. */
 export function withMargins(request: ChatRequest): ChatRequest {
-  return { ...request, logprobs: true, top_logprobs: 2 };
+  return { ...request, logprobs: true, top_logprobs: 6 };
 }
 
 /** Requests that must be refused, and with which status. */

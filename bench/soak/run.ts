@@ -2,9 +2,10 @@
  * Many clients at once, for a long time, who do everything that clients do: `npm run bench:soak`.
  * Options: --minutes N (default 5), --clients N (16), --parallel N (6), --seed N (1), --drops (only connections that
  * come and go), and after a second `--` any options of `chasqui serve`.
- * Answers to fixed requests at temperature 0 are compared with those that the idle server gave before. Where two tokens
- * are as good as equal, rounding decides, which differs with the batch; such answers are listed, and are no violations
- * unless the server is started with `--deterministic`.
+ * Answers to fixed requests at temperature 0 are compared with those that the idle server gave before, token by token
+ * where an answer reports its tokens. Where the idle server's choice was hardly ahead of the other one, rounding decides,
+ * which differs with the batch; such answers are listed with the lead, and are no violations unless the server is started
+ * with `--deterministic`. A choice of which nobody knows how clear it was is a violation.
  * Ends with code 1 and a list when an answer was not the one that the idle server gave, when a request failed that
  * should not have, or when the server is not as it was before.
  */
@@ -14,6 +15,7 @@ import { seededRandom } from '../../test/support/seeded-random.js';
 import { type Answer, readAnswer } from './answers.js';
 import { runClient } from './clients.js';
 import { exchange } from './exchange.js';
+import { askIdle } from './idle.js';
 import { curve, judgeMemory } from './memory.js';
 import { body, type ChatRequest, conversations, fixedRequests, withMargins } from './requests.js';
 import { ServerProcess } from './server.js';
@@ -100,11 +102,12 @@ async function soak(): Promise<void> {
 
 async function askIdleServer(): Promise<{ request: ChatRequest; answer: Answer }[]> {
   const known: { request: ChatRequest; answer: Answer }[] = [];
-  const ask = async (request: ChatRequest): Promise<Answer> => {
+  const once = async (request: ChatRequest): Promise<Answer> => {
     const reply = await exchange(server.port, { body: body(withMargins(request), false) });
     if (reply.status !== 200) throw new Error(`the idle server answered ${reply.status}: ${reply.text}`);
     return readAnswer(reply);
   };
+  const ask = (request: ChatRequest) => askIdle(once, request);
   for (const request of fixedRequests(seed)) known.push({ request, answer: await ask(request) });
   for (const request of await conversations(ask)) known.push({ request, answer: await ask(request) });
   return known;

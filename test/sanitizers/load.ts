@@ -4,6 +4,7 @@ import process from 'node:process';
 import { type Answer, readAnswer } from '../../bench/soak/answers.js';
 import { runClient } from '../../bench/soak/clients.js';
 import { exchange, haveMorePatience } from '../../bench/soak/exchange.js';
+import { askIdle } from '../../bench/soak/idle.js';
 import { body, conversations, fixedRequests, withMargins } from '../../bench/soak/requests.js';
 import { ServerProcess } from '../../bench/soak/server.js';
 import { Tally } from '../../bench/soak/tally.js';
@@ -11,7 +12,6 @@ import { seededRandom } from '../support/seeded-random.js';
 
 const SEQUENCES = 64;
 const THREADS = 2;
-const CLIENTS = 56;
 const STOP_MS = 120_000;
 /** How many times as long everything takes with a sanitizer. */
 const SLOWNESS = 5;
@@ -19,7 +19,11 @@ const SLOWNESS = 5;
 type Request = Parameters<typeof withMargins>[0];
 
 /** What went wrong. `variables` are for the server only: under a sanitizer the clients would be slow as well. */
-export async function carryLoad(variables: Record<string, string>, minutes: number): Promise<string[]> {
+export async function carryLoad(
+  variables: Record<string, string>,
+  minutes: number,
+  nClients: number,
+): Promise<string[]> {
   const tally = new Tally();
   haveMorePatience(SLOWNESS);
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
@@ -31,13 +35,14 @@ export async function carryLoad(variables: Record<string, string>, minutes: numb
   process.on('exit', () => server.kill());
   try {
     await server.untilItListens();
-    const ask = async (request: Request) => readAnswer(await send(server.port, body(withMargins(request), false)));
+    const once = async (request: Request) => readAnswer(await send(server.port, body(withMargins(request), false)));
+    const ask = (request: Request) => askIdle(once, request);
     const known: { request: Request; answer: Answer }[] = [];
     await Promise.all(fixedRequests(1).map(async (request) => known.push({ request, answer: await ask(request) })));
     for (const request of await conversations(ask)) known.push({ request, answer: await ask(request) });
     const deadline = Date.now() + minutes * 60_000;
     const isOver = () => Date.now() >= deadline || server.end !== null;
-    const clients = Array.from({ length: CLIENTS }, (_, index) => {
+    const clients = Array.from({ length: nClients }, (_, index) => {
       const random = seededRandom(1000 + index);
       return runClient({ port: server.port, random, tally, deterministic: false, known }, false, isOver);
     });

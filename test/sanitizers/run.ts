@@ -1,9 +1,13 @@
 /**
- * The native code under a sanitizer of GCC: `npm run test:sanitizers -- --kind address|thread [--minutes N]`.
+ * The native code under a sanitizer of GCC: `npm run test:sanitizers -- --kind address|thread [options]`. The options:
+ *   --minutes N         how long the load takes (5)
+ *   --clients N         beside six that ask for what those do not (56); fewer for a machine that is slow or busy
+ *   --no-tests          the load alone
+ *   --no-load           the tests alone
  * Builds the addon, ggml, core-tests and llama-tests with it into build/sanitizers/<kind>, runs the tests, and then a
- * server with 64 sequences and two threads under a mixed load for so many minutes (5). `address` looks for undefined
- * behaviour as well. Ends with code 1 for every report that the suppressions beside this file do not explain, and when
- * anything else goes wrong. Reports are kept in build/sanitizers/<kind>/reports. --no-load leaves the server out.
+ * server with 64 sequences and two threads under a mixed load. `address` looks for undefined behaviour as well. Ends with
+ * code 1 for every report that the suppressions beside this file do not explain, and when anything else goes wrong.
+ * Reports are kept in build/sanitizers/<kind>/reports.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -36,13 +40,15 @@ const { values } = parseArgs({
   options: {
     kind: { type: 'string', default: '' },
     minutes: { type: 'string', default: '5' },
+    clients: { type: 'string', default: '56' },
+    tests: { type: 'boolean', default: true },
     load: { type: 'boolean', default: true },
   },
   allowNegative: true,
 });
-const minutes = Number(values.minutes);
-if (!Object.hasOwn(KINDS, values.kind) || !(minutes > 0)) {
-  console.error('test:sanitizers takes --kind address or --kind thread, --minutes N and --no-load');
+const [minutes, clients] = [Number(values.minutes), Number(values.clients)];
+if (!Object.hasOwn(KINDS, values.kind) || !(minutes > 0) || !(Number.isInteger(clients) && clients >= 0)) {
+  console.error('test:sanitizers takes --kind address|thread, --minutes N, --clients N, --no-tests and --no-load');
   process.exit(2);
 }
 const name = values.kind as keyof typeof KINDS;
@@ -57,14 +63,16 @@ fs.rmSync(reports, { recursive: true, force: true });
 fs.mkdirSync(reports, { recursive: true });
 buildAll();
 const variables = { ...kind.variables(reports), LD_LIBRARY_PATH: path.join(build, 'Release') };
-runTests('core-tests');
-// One thread runs all of them, so that the other sanitizer has nothing to find and takes an hour for it.
-if (name === 'address') runTests(path.join('Release', 'llama-tests'));
+if (values.tests) {
+  runTests('core-tests');
+  // One thread runs all of them, so that the other sanitizer has nothing to find and takes an hour for it.
+  if (name === 'address') runTests(path.join('Release', 'llama-tests'));
+}
 if (values.load) {
   // Node itself is not instrumented: the runtime must be there before it.
   const preload = kind.runtimes.map(libraryPath).join(':');
   const settings = { ...variables, LD_PRELOAD: preload, CHASQUI_PREBUILD: folder };
-  problems.push(...(await carryLoad(settings, minutes)));
+  problems.push(...(await carryLoad(settings, minutes, clients)));
 }
 problems.push(...readReports());
 for (const problem of problems) console.log(`not ok: ${problem}`);

@@ -5,6 +5,7 @@
  *
  * Pure: no clock, no timers, no sockets. bench/sim plays traffic to it.
  */
+import { BlockUses } from './block-uses.js';
 import { CachedBlocks } from './cached-blocks.js';
 
 /** A runner that can take the request. */
@@ -36,8 +37,15 @@ export interface Decision {
 /** Work is counted in blocks of prompt. A token that is decoded takes about as long as so many blocks. */
 const BLOCKS_PER_DECODED_TOKEN = 1 / 16;
 
-/** A prompt that is computed twice costs the request that waits for it, and all that could be computed meanwhile. */
-const UNCACHED_WEIGHT = 3;
+/** A block that is computed twice costs the request that waits for it, and all that could be computed meanwhile. */
+const OWN_WEIGHT = 1;
+const LOST_WEIGHT = 2;
+
+/**
+ * That second part is not lost where others use what was computed. What was asked for more often than this lately is taken
+ * to go on being asked for, and shares it: no conversation has as many turns.
+ */
+const MANY_USES = 40;
 
 /** How much the newest completion counts in the average length. */
 const NEWEST = 0.05;
@@ -54,27 +62,24 @@ interface RunnerState {
 
 export class PrefixRouter {
   readonly #runners = new Map<string, RunnerState>();
+  readonly #uses = new BlockUses();
   #completionTokens = FIRST_COMPLETION_TOKENS;
   #turn = 0;
 
   /** `candidates` must not be empty. */
   choose(blocks: readonly number[], candidates: readonly Candidate[]): Decision {
-    let best = candidates[0] as Candidate;
+    const known = candidates.map(({ id }) => this.#stateOf(id).cached.match(blocks));
+    const uncached = this.#costsFrom(blocks, known);
+    let best = 0;
     let bestCost = Number.POSITIVE_INFINITY;
-    let predicted = 0;
-    for (let at = 0; at < candidates.length; at++) {
-      const candidate = candidates[(at + this.#turn) % candidates.length] as Candidate;
-      const known = this.#stateOf(candidate.id).cached.match(blocks);
-      const cost = this.#costOf(candidate, blocks.length - known);
-      if (cost < bestCost) {
-        best = candidate;
-        bestCost = cost;
-        predicted = known;
-      }
+    for (let step = 0; step < candidates.length; step++) {
+      const at = (step + this.#turn) % candidates.length;
+      const cost = (uncached[known[at] as number] as number) + this.#costOf(candidates[at] as Candidate);
+      if (cost < bestCost) [best, bestCost] = [at, cost];
     }
     // Equal ones take turns.
     this.#turn += 1;
-    return this.#give(best.id, blocks, predicted);
+    return this.#give((candidates[best] as Candidate).id, blocks, known[best] as number);
   }
 
   /** Forgets all runners but these. One that has ended has an empty cache when it comes back. */
@@ -82,15 +87,28 @@ export class PrefixRouter {
     for (const id of this.#runners.keys()) if (!ids.has(id)) this.#runners.delete(id);
   }
 
-  /**
-   * What has to be done until the request is: its own prompt, the prompts before it, its share of a step with those that
-   * decode, and the wait for a slot.
-   */
-  #costOf({ id, slots, running }: Candidate, uncached: number): number {
+  /** For each block, what computing it and all behind it costs. `known` is how many each of the candidates has. */
+  #costsFrom(blocks: readonly number[], known: readonly number[]): Float64Array {
+    const uses = this.#uses.add(blocks);
+    const costs = new Float64Array(blocks.length + 1);
+    const ending = new Uint32Array(blocks.length + 1);
+    for (const count of known) ending[count] = (ending[count] as number) + 1;
+    let runners = 0;
+    for (let at = blocks.length - 1; at >= 0; at--) {
+      runners += ending[at + 1] as number;
+      const more = Math.max(0, (uses[at] as number) - MANY_USES);
+      const lost = Math.min(1, (runners + 1) / more);
+      costs[at] = (costs[at + 1] as number) + OWN_WEIGHT + LOST_WEIGHT * lost;
+    }
+    return costs;
+  }
+
+  /** What has to be done beside its own prompt: the prompts before it, its share of steps, and the wait for a slot. */
+  #costOf({ id, slots, running }: Candidate): number {
     const completion = this.#completionTokens * BLOCKS_PER_DECODED_TOKEN;
     const beside = completion * Math.min(1, running / slots);
     const wait = completion * Math.max(0, (running + 1 - slots) / slots);
-    return UNCACHED_WEIGHT * uncached + this.#stateOf(id).pending + beside + wait;
+    return this.#stateOf(id).pending + beside + wait;
   }
 
   #give(id: string, blocks: readonly number[], predicted: number): Decision {

@@ -48,6 +48,24 @@ test('prompts that wait count until their first token has come', () => {
   assert.is(fourth.id, long.id);
 });
 
+test('what many prompts begin with is computed on another runner sooner than what few do', () => {
+  const timesBeforeItSpreads = (earlier: number): number => {
+    const router = new PrefixRouter();
+    const ask = (number: number) => prompt('a', 20, String.fromCharCode(number).repeat(2 * BLOCK_LENGTH));
+    const first = router.choose(ask(0), idle('r1', 'r2'));
+    first.finished(report(2816, 0));
+    for (let number = 1; number < earlier; number++) {
+      router.choose(ask(number), idle('r1', 'r2')).finished(report(2816, 2560));
+    }
+    let waiting = 0;
+    while (waiting < 100 && router.choose(ask(1000 + waiting), idle('r1', 'r2')).id === first.id) waiting += 1;
+    return waiting;
+  };
+  const [few, many] = [timesBeforeItSpreads(2), timesBeforeItSpreads(500)];
+  assert.ok(many < few / 2, `after ${many} and ${few} requests that wait`);
+  assert.ok(many > 0);
+});
+
 test('equal runners take turns', () => {
   const router = new PrefixRouter();
   const counts = new Map<string, number>();

@@ -63,6 +63,11 @@ export interface AppOptions {
   requests?: RequestObserver | undefined;
   /** Keeps the responses of `/v1/responses`, or `null` where none are kept; default: in memory. */
   responses?: ResponseStore | null;
+  /**
+   * Whether only a gateway can reach the server, which says whose a request is (`owner-header.ts`), and which counts what
+   * runs: nothing goes on without a request then. Default false.
+   */
+  isBehindGateway?: boolean;
 }
 
 /** Somebody who watches requests while they run. */
@@ -82,6 +87,7 @@ export interface AppContext {
   log: LogOptions | undefined;
   requests: RequestObserver | undefined;
   responses: ResponseStore | null;
+  isBehindGateway: boolean;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -123,6 +129,7 @@ export function createContext(
     log: options.log,
     requests: options.requests,
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
+    isBehindGateway: options.isBehindGateway ?? false,
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

@@ -37,7 +37,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
   const { bodyLimit, imageHosts } = options;
   const background = new BackgroundResponses();
   app.addHook('preClose', () => background.close(shuttingDown()));
-  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context.responses, background);
+  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context, background);
   const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
   const settingsOf = (operation: Operation) => {
     const settings = bodyRoute(context, responsesSchema(profile.parameters), operation);

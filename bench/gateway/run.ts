@@ -1,8 +1,10 @@
 /**
  * What the gateway costs: processor time for each token that passes through, and time to the first token. Beside it the
- * runner alone, and Caddy as a plain proxy where it is installed.
+ * runner alone, the least that Node can do (`plain-pipe.ts`), Caddy as a plain proxy where it is installed, and the gateway
+ * of another checkout. They take turns, so that what else the machine does falls on all of them.
  *
- *   node --import tsx bench/gateway/run.ts [--streams 32] [--tokens 200] [--rounds 5] [--caddy /path/to/caddy]
+ *   node --import tsx bench/gateway/run.ts [--streams 32] [--tokens 200] [--rounds 5] [--caddy /path/to/caddy] \
+ *     [--other /path/to/another/checkout]
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,9 +13,9 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { readProcessUsage } from '../../ts/process/process-usage.js';
+import { statFields } from '../../test/support/process-tree.js';
 import { table } from '../table.js';
 
 const { values } = parseArgs({
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     tokens: { type: 'string', default: '200' },
     rounds: { type: 'string', default: '5' },
     caddy: { type: 'string', default: 'caddy' },
+    other: { type: 'string' },
   },
 });
 const [streams, tokens, rounds] = [values.streams, values.tokens, values.rounds].map(Number) as [
@@ -32,6 +35,9 @@ const [streams, tokens, rounds] = [values.streams, values.tokens, values.rounds]
 const folder = mkdtempSync(path.join(os.tmpdir(), 'gateway-'));
 const runnerSocket = path.join(folder, 'runner');
 const children: ChildProcess[] = [];
+
+/** Of /proc, on every architecture. */
+const TICKS_PER_SECOND = 100;
 
 interface Subject {
   name: string;
@@ -52,6 +58,12 @@ function start(command: string, args: readonly string[]): Promise<{ child: Child
 
 function script(name: string, ...args: string[]): Promise<{ child: ChildProcess; line: string }> {
   return start(process.execPath, ['--import', 'tsx', fileURLToPath(new URL(name, import.meta.url)), ...args]);
+}
+
+/** A script that passes requests on to the runner, and prints its port. */
+async function proxy(name: string, file: string): Promise<Subject> {
+  const { child, line } = await script(file, runnerSocket);
+  return { name, target: { host: '127.0.0.1', port: Number(line) }, pid: child.pid ?? null };
 }
 
 async function freePort(): Promise<number> {
@@ -110,52 +122,65 @@ function ask(target: http.RequestOptions, agent: http.Agent): Promise<number> {
   });
 }
 
-const cpuOf = (pid: number): number => readProcessUsage(pid)?.cpuSeconds ?? Number.NaN;
+/** Seconds of processor time, and those of it that the kernel took. */
+function cpuOf(pid: number): { all: number; kernel: number } {
+  const [user, kernel] = statFields(pid).slice(11, 13).map(Number) as [number, number];
+  return { all: (user + kernel) / TICKS_PER_SECOND, kernel: kernel / TICKS_PER_SECOND };
+}
+
 const median = (all: readonly number[]): number =>
   [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
 try {
   await script('paced-runner.ts', runnerSocket, String(tokens));
-  const gateway = await script('serve-gateway.ts', runnerSocket);
   const subjects: Subject[] = [
     { name: 'the runner alone', target: { socketPath: runnerSocket }, pid: null },
-    { name: 'the gateway', target: { host: '127.0.0.1', port: Number(gateway.line) }, pid: gateway.child.pid ?? null },
+    await proxy('the gateway', 'serve-gateway.ts'),
+    await proxy('a plain pipe in Node', 'plain-pipe.ts'),
   ];
+  if (values.other !== undefined) {
+    const file = path.resolve(values.other, 'bench/gateway/serve-gateway.ts');
+    subjects.push(await proxy('the gateway of the other checkout', pathToFileURL(file).href));
+  }
   const caddy = await startCaddy();
   if (caddy) subjects.push(caddy);
 
-  const results = subjects.map(() => ({ cpu: [] as number[], first: [] as number[] }));
+  const results = subjects.map(() => ({ cpu: [] as number[], kernel: [] as number[], first: [] as number[] }));
   for (let round = -1; round < rounds; round++) {
     for (const [at, { target, pid }] of subjects.entries()) {
       const agent = new http.Agent({ keepAlive: true });
-      const before = pid === null ? 0 : cpuOf(pid);
+      const before = pid === null ? null : cpuOf(pid);
       await Promise.all(Array.from({ length: streams }, () => ask(target, agent))).catch((error) => {
         throw new Error(subjects[at]?.name, { cause: error });
       });
-      const used = pid === null ? 0 : cpuOf(pid) - before;
+      const after = pid === null ? null : cpuOf(pid);
       const firsts: number[] = [];
       for (let number = 0; number < 3; number++) firsts.push(await ask(target, agent));
       agent.destroy();
       // The first round is for compilers and caches.
       if (round < 0) continue;
       const result = results[at] as (typeof results)[number];
-      result.cpu.push((used * 1e6) / (streams * tokens));
+      if (before !== null && after !== null) {
+        result.cpu.push(((after.all - before.all) * 1e6) / (streams * tokens));
+        result.kernel.push(((after.kernel - before.kernel) * 1e6) / (streams * tokens));
+      }
       result.first.push(...firsts);
     }
   }
   const alone = median(results[0]?.first ?? []);
   const rows = subjects.map(({ name, pid }, at) => {
-    const { cpu, first } = results[at] as (typeof results)[number];
+    const { cpu, kernel, first } = results[at] as (typeof results)[number];
     const added = median(first) - alone;
     return [
       name,
       pid === null ? '' : median(cpu).toFixed(1),
+      pid === null ? '' : median(kernel).toFixed(1),
       median(first).toFixed(2),
       pid === null ? '' : added.toFixed(2),
     ];
   });
   console.log(`${streams} streams of ${tokens} tokens, medians of ${rounds} rounds\n`);
-  console.log(table(['', 'CPU µs/token', 'first token ms', 'added ms'], rows));
+  console.log(table(['', 'CPU µs/token', 'in the kernel', 'first token ms', 'added ms'], rows));
 } finally {
   for (const child of children) child.kill();
   rmSync(folder, { recursive: true, force: true });

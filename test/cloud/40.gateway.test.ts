@@ -1,6 +1,7 @@
 // What passes through the gateway: requests, replies, streams, and what is counted of them.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { OWNER_HEADER, ownerOfKey } from '../../ts/http/owner-header.js';
 import {
   CHAT,
   closeGateways,
@@ -146,6 +147,7 @@ test('the runner gets the path, the query and what it reads of the headers, and 
       ...WITH_KEY,
       cookie: 'session=1',
       'x-forwarded-for': '1.2.3.4',
+      [OWNER_HEADER]: 'f'.repeat(64),
       traceparent: 'tp',
       'content-type': 'a/b',
     },
@@ -159,7 +161,16 @@ test('the runner gets the path, the query and what it reads of the headers, and 
   assert.ok(headers.includes('traceparent: tp') && headers.includes('content-type: application/json'));
   assert.ok(headers.includes('content-length: 5'));
   assert.ok(headers.includes(`x-request-id: ${reply.headers.get('x-request-id')}`));
-  assert.not.match(head, /authorization|secret|cookie|forwarded/i);
+  assert.not.match(head, /authorization|secret|cookie|forwarded|ffff/i);
+  assert.ok(headers.includes(`${OWNER_HEADER}: ${ownerOfKey('k1')}`), 'whose key it is, and no part of the key');
+});
+
+test('of a request without a key the runner is told no owner, whatever its client says', async () => {
+  const runner = await startRawRunner((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+  const gateway = await startGateway([new TestDeployment('acme', 'open', 'public').run(runner.socketPath)]);
+  const headers = { [OWNER_HEADER]: ownerOfKey('k1') };
+  assert.is((await fetch(`${gateway.url}/acme/open/v1/x`, { headers })).status, 200);
+  assert.not.match(runner.requests[0] ?? '', /x-chasqui-owner/i);
 });
 
 test('headers that are between runner and gateway stay there', async () => {

@@ -14,6 +14,8 @@ export interface Places {
   /** Who listens on this one is at work here. */
   readonly lock: string;
   readonly logs: string;
+  /** Responses that apps have stored. */
+  readonly responses: string;
   /** What was fetched. */
   readonly models: string;
   /** The list of downloads from a hub. */
@@ -37,6 +39,7 @@ export function placesIn(home: string): Places {
     run,
     lock: path.join(run, 'control.lock'),
     logs: path.join(cloud, 'logs'),
+    responses: path.join(cloud, 'responses'),
     models: path.join(path.resolve(home), 'models'),
     downloads: path.join(cloud, 'downloads'),
     uploads: path.join(cloud, 'models'),

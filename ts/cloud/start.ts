@@ -19,7 +19,7 @@ import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
 import { measure } from './apps/measure.js';
-import { removeOldWeights } from './apps/old-weights.js';
+import { oldUploads, removeOldWeights } from './apps/old-weights.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
@@ -46,6 +46,8 @@ export interface CloudSettings {
   publicUrl?: string | undefined;
   /** What all runners may take; default: 80 % of what is free now. */
   memoryBytes?: number | undefined;
+  /** What models that are sent may take together; default: half of the disk that they are on. */
+  uploadsLimitBytes?: number | undefined;
   command: RunnerCommand;
   /** Where fetched models are kept; default: in `home`. */
   modelsFolder?: string;
@@ -138,6 +140,7 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
     command,
     runFolder: places.run,
     logFolder: places.logs,
+    responsesFolder: places.responses,
     budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (freeBytes() + bytesOfRunners(store)),
     endsWithParent,
     ...(onEvent && { onEvent }),
@@ -166,7 +169,11 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
   const api = buildApi(settings);
-  const uploads = new ModelUploads(places.uploads);
+  const uploads = new ModelUploads({
+    folder: places.uploads,
+    limitBytes: settings.uploadsLimitBytes ?? null,
+    removable: () => oldUploads(store, { models, uploads: places.uploads }),
+  });
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });

@@ -66,6 +66,11 @@ export interface AppOptions {
   responses?: ResponseStore | null;
   /** Lets clients download models and delete them; default: they may not. */
   library?: ModelLibrary;
+  /**
+   * Whether only a gateway can reach the server, which says whose a request is (`owner-header.ts`), and which counts what
+   * runs: nothing goes on without a request then. Default false.
+   */
+  isBehindGateway?: boolean;
 }
 
 /** Somebody who watches requests while they run. */
@@ -86,6 +91,7 @@ export interface AppContext {
   requests: RequestObserver | undefined;
   responses: ResponseStore | null;
   library: ModelLibrary | undefined;
+  isBehindGateway: boolean;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -128,6 +134,7 @@ export function createContext(
     requests: options.requests,
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
     library: options.library,
+    isBehindGateway: options.isBehindGateway ?? false,
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

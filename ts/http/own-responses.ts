@@ -1,4 +1,4 @@
-/** What one caller may see of the stored responses and conversations: those of requests with the same key. */
+/** What one caller may see of the stored responses and conversations: those of requests with the same key, or owner. */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { Conversations } from '../responses/conversations.js';
@@ -7,12 +7,16 @@ import { notFound, nothingStored, type OwnStore } from '../responses/resolve-inp
 import type { ResponseStore, StoredResponse } from '../responses/store/response-store.js';
 import type { ResponseObject } from '../schemas/response-object.js';
 import type { BackgroundResponses } from './background-responses.js';
+import type { AppContext } from './context.js';
+import { OWNER_HEADER, readOwner } from './owner-header.js';
 
 /**
  * Who sends a request, as far as its key tells. It is not looked at whether the key opens anything: that is decided
- * before, and a key that nobody checks is as secret as any.
+ * before, and a key that nobody checks is as secret as any. Behind a gateway it is what the gateway says, and null where
+ * it says nothing.
  */
-function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>, isBehindGateway: boolean): string | null {
+  if (isBehindGateway) return readOwner(headers[OWNER_HEADER]);
   const key = headers.authorization ?? headers['x-api-key'] ?? '';
   return createHash('sha256').update(String(key)).digest('hex');
 }
@@ -22,9 +26,14 @@ export class OwnResponses {
   readonly #store: ResponseStore | null;
   readonly #background: BackgroundResponses;
 
-  constructor(request: Pick<FastifyRequest, 'headers'>, store: ResponseStore | null, background: BackgroundResponses) {
-    this.owner = ownerOf(request);
-    this.#store = store;
+  constructor(
+    request: Pick<FastifyRequest, 'headers'>,
+    { responses, isBehindGateway }: Pick<AppContext, 'responses' | 'isBehindGateway'>,
+    background: BackgroundResponses,
+  ) {
+    const owner = ownerOf(request, isBehindGateway);
+    this.owner = owner ?? '';
+    this.#store = owner === null ? null : responses;
     this.#background = background;
   }
 

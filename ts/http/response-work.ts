@@ -130,10 +130,11 @@ export interface Later {
 export function computeLater(
   work: ResponseWork,
   background: BackgroundResponses,
-  { pool, options }: AppContext,
+  { pool, options, isBehindGateway }: AppContext,
 ): Later {
   const { request, responses, input } = work;
   const { body } = request;
+  if (isBehindGateway) throw wouldNotBeSeen();
   if (input === null) throw cannotBeStored();
   const events = work.eventsFor(body.model);
   const announced = events.queue();
@@ -166,6 +167,15 @@ export function computeLater(
   });
   responses.put({ response: queued, input });
   return { queued, events: log };
+}
+
+/** A gateway stops a runner that has no requests, and lets a key use no more than it counts. */
+function wouldNotBeSeen(): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    '`background` is not supported in an app of a cloud: leave it out, and ask for a stream.',
+    'background',
+  );
 }
 
 function cannotBeStored(): ChasquiError {

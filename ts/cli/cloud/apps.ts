@@ -70,12 +70,12 @@ async function list({ cloud, json }: Target): Promise<void> {
 async function status({ cloud, org, json }: Target, name: string): Promise<void> {
   const app = await cloud.app(org, name);
   if (json) return printJson(app);
-  const { state, reason, progress, url, auth, revision, scale, demand, model, revisions, runners } = app;
+  const { state, reason, progress, url, auth, revision, scale, demand, models, revisions, runners } = app;
   const facts = [
     ['app', `${org}/${name}`],
     ['state', [state, progress ?? reason].filter(Boolean).join(': ')],
     ['address', `${url}/v1`],
-    ['model', model ?? '-'],
+    ...(models.length === 0 ? ['-'] : models).map((model, at) => [at === 0 ? 'model' : '', model]),
     ['auth', auth],
     ['revision', String(revision ?? '-')],
     [

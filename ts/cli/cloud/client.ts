@@ -69,9 +69,9 @@ export class CloudClient {
 
   /** Returns the path of the file where the cloud runs. */
   async upload(file: string, sha256: string): Promise<string> {
-    const known = await this.get<{ path: string | null }>(`/models/${sha256}`);
-    if (known.path !== null) return known.path;
     const body = await fs.openAsBlob(file);
+    const known = await this.get<{ path: string | null }>(`/models/${sha256}?bytes=${body.size}`);
+    if (known.path !== null) return known.path;
     return (await this.#request<{ path: string }>('PUT', `/models/${sha256}`, body)).path;
   }
 

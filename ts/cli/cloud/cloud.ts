@@ -40,7 +40,8 @@ async function setupLink({ cloud, json }: Target): Promise<void> {
 
 async function start_(parsed: Readonly<Record<string, unknown>>): Promise<void> {
   const options = givenOptions(CLOUD_START_OPTIONS, parsed);
-  const { host = '127.0.0.1', port = DEFAULT_PORT, runnersMemory, tlsCert, tlsKey, keepRunners = false } = options;
+  const { runnersMemory, uploadsLimit } = options;
+  const { host = '127.0.0.1', port = DEFAULT_PORT, tlsCert, tlsKey, keepRunners = false } = options;
   const { shutdownTimeout = CLOUD_START_OPTIONS.shutdownTimeout.default } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
@@ -51,6 +52,7 @@ async function start_(parsed: Readonly<Record<string, unknown>>): Promise<void> 
     port,
     publicUrl: options.publicUrl,
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
+    uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
     command: runnerCommand(),
     demoModel: DEMO_MODEL,
     hub: hubSettings(process.env),

@@ -4,6 +4,9 @@ import { Command } from 'commander';
 import type { Deployed } from '../../cloud/apps/control.js';
 import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
 import { canonicalJson, type Json } from '../../cloud/script/canonical-json.js';
+import { fileFieldsOf, nameOfField, withField } from '../../cloud/script/file-fields.js';
+import { modelsIn } from '../../cloud/script/manifest.js';
+import { readModelReference } from '../../cloud/script/model-reference.js';
 import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js';
 import { modelIdOf } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
@@ -15,8 +18,6 @@ import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
 import { DEPLOY_OPTIONS } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
-
-const FILES = ['model', 'mmproj', 'draftModel'] as const;
 
 export type Options = { readonly [name: string]: Json };
 
@@ -76,20 +77,28 @@ async function filesOf(
 ): Promise<{ options: Options; files: FileMarks }> {
   const files: Record<string, FileMarks[string]> = {};
   let sent = options;
-  for (const field of FILES) {
-    const reference = app.manifest[field];
+  for (const { at, text } of fileFieldsOf(options)) {
+    const reference = readModelReference(text);
     if (reference?.kind !== 'file') continue;
     const { path } = reference;
-    const mark = await markWithProgress(path, field);
+    const mark = files[path] ?? (await markWithProgress(path, nameOfField(at)));
     if (cloud.isLocal) files[path] = mark;
     else if (!check) {
       const there = await cloud.upload(path, mark.sha256);
       files[there] = mark;
-      sent = { ...sent, [field]: `file:${there}` };
-      if (field === 'model') sent = { alias: modelIdOf('', app.manifest.options) || null, ...sent };
+      sent = withField(sent, at, `file:${there}`);
     }
   }
-  return { options: sent, files };
+  return { options: sent === options ? options : withNames(sent, app), files };
+}
+
+/** A file that was sent has another name, and its model is to keep its own. */
+function withNames(options: Options, { manifest }: ScriptedApp): Options {
+  const names = modelsIn(manifest).map((model) => modelIdOf('', model.options) || null);
+  const { models } = options;
+  if (models === undefined) return { alias: names[0] ?? null, ...options };
+  const named = (models as readonly Options[]).map((model, index) => ({ alias: names[index] ?? null, ...model }));
+  return { ...options, models: named };
 }
 
 async function markWithProgress(path: string, field: string): Promise<FileMarks[string]> {
@@ -129,6 +138,9 @@ export function differences(before: Options | null, after: Options): string[] {
 }
 
 function flat(options: Json, prefix = ''): Map<string, string> {
+  if (Array.isArray(options) && options.some((each) => typeof each === 'object')) {
+    return new Map(options.flatMap((each, index) => [...flat(each, `${prefix}[${index}]`)]));
+  }
   if (options === null || typeof options !== 'object' || Array.isArray(options)) {
     return new Map([[prefix, canonicalJson(options)]]);
   }

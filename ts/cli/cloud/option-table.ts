@@ -46,6 +46,13 @@ export const CLOUD_START_OPTIONS = {
     help: 'what all runners may take together',
     otherwise: '80 % of what is free at the start',
   },
+  uploadsLimit: {
+    ...count(1),
+    unit: 'MiB',
+    flag: '--uploads-limit',
+    help: 'what models that are sent from elsewhere may take together; those used longest ago make way',
+    otherwise: 'half of the disk',
+  },
   tlsCert: {
     type: 'path',
     flag: '--tls-cert',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import type { LogCursor } from '../../cloud/apps/control.js';
 import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
+import { filesIn, type Manifest } from '../../cloud/script/manifest.js';
 import { readScript } from '../../cloud/script/read-script.js';
 import { type Cloud, startCloud } from '../../cloud/start.js';
 import { modelIdOf } from '../../engine/load-options.js';
@@ -38,8 +39,7 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
   const given = givenOptions(RUN_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const app = await readScript(entry);
   const name = given.appName ?? app.name;
-  const { model: reference } = app.manifest;
-  const files: FileMarks = reference.kind === 'file' ? { [reference.path]: await markOf(reference.path) } : {};
+  const files = await marksOf(app.manifest);
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
   const home = await makeRunFolder();
@@ -79,6 +79,14 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
     await stop();
     throw error;
   }
+}
+
+/** So that another file in the place of one is noticed. */
+async function marksOf(manifest: Manifest): Promise<FileMarks> {
+  const paths = filesIn(manifest).flatMap((reference) => (reference.kind === 'file' ? [reference.path] : []));
+  const marks: Record<string, FileMarks[string]> = {};
+  for (const each of new Set(paths)) marks[each] = await markOf(each);
+  return marks;
 }
 
 function announce(

@@ -1,14 +1,19 @@
 /**
- * The process of a runner: a server with one model on a Unix socket, and a control socket that tells its state to the
+ * The process of a runner: a server with an app's models on a Unix socket, and a control socket that tells its state to the
  * control plane. It outlives the control plane, so that a new one finds it, unless it was started to end with its parent.
  */
 import { chmodSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import process from 'node:process';
-import type { RunnerConfig, RunnerStatus } from '../../cloud/runners/protocol.js';
+import type { RunnerConfig, RunnerModel, RunnerStatus } from '../../cloud/runners/protocol.js';
+import { modelIdOf } from '../../engine/load-options.js';
 import { ChasquiError } from '../../errors.js';
+import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import { serverless } from '../../profiles/serverless.js';
+import type { ResponseStore } from '../../responses/store/response-store.js';
+import { SqliteStore } from '../../responses/store/sqlite-store.js';
+import type { ModelsSettings } from '../../server/open-pool.js';
 import { type Server, start } from '../../server/start.js';
 import { watchingSettings } from '../watching-settings.js';
 
@@ -25,7 +30,7 @@ const status: RunnerStatus = {
   pid: process.pid,
   state: 'loading',
   fraction: 0,
-  model: null,
+  models: [],
   failure: null,
 };
 const listeners = new Set<net.Socket>();
@@ -43,21 +48,48 @@ async function serve(): Promise<void> {
   await listen();
   const { log } = watchingSettings({ logFormat: 'text' });
   try {
+    const failures: unknown[] = [];
     server = await start(PROFILE, {
-      models: { paths: [config.modelPath], budgetBytes: Number.MAX_SAFE_INTEGER },
+      models: { ...modelFiles(), onFailure: (_id, error) => failures.push(error) },
       socketPath: config.socketPath,
-      model: config.options,
+      model: config.others.length === 0 ? config.options : {},
       hooks: { onProgress: (fraction) => tellFraction(fraction) },
-      // The gateway keeps the keys, so that nothing here would tell whose a response is.
-      app: { log, responses: null },
+      app: { log, responses: openResponses(), isBehindGateway: true },
       shutdownTimeoutMs: config.drainMs,
     });
     const models = await server.load();
-    const info = models?.[0]?.engine?.model;
-    if (info === undefined) return;
-    tell({ state: 'ready', fraction: 1, model: { id: info.id, generates: info.generates, pooling: info.pooling } });
+    // Each of several that fails leaves the others loaded, and an app that lacks one of its models is none.
+    if (failures.length > 0) throw failures[0];
+    if (models !== null) tell({ state: 'ready', fraction: 1, models: models.flatMap(toRunnerModel) });
   } catch (error) {
     await fail(error);
+  }
+}
+
+/** What the models may take is decided before a runner is started, so that here all of them are loaded, and stay. */
+function modelFiles(): ModelsSettings {
+  const budgetBytes = Number.MAX_SAFE_INTEGER;
+  if (config.others.length === 0) return { paths: [config.modelPath], budgetBytes };
+  const presets = [config, ...config.others].map(({ modelPath: file, options }) => {
+    return { id: modelIdOf(file, options), file, options, pin: true };
+  });
+  return { paths: [], presets, budgetBytes };
+}
+
+/** An adapter is warmed up with its model. */
+function toRunnerModel({ engine, parent }: ModelEntry): RunnerModel[] {
+  if (engine === null || parent !== null) return [];
+  const { id, generates, pooling } = engine.model;
+  return [{ id, generates, pooling }];
+}
+
+/** Completions are worth more than their places in the store: without one, nothing is kept. */
+function openResponses(): ResponseStore | null {
+  try {
+    return SqliteStore.open(config.responsesFolder);
+  } catch (error) {
+    console.error(`chasqui: no responses are kept: ${(error as Error).message}`);
+    return null;
   }
 }
 

@@ -38,12 +38,16 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.put(`${API_BASE}/models/:sha256`, { bodyLimit: Number.MAX_SAFE_INTEGER }, async (request) => {
     parts.authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
-    return { path: await parts.uploads.receive(sha256, request.raw) };
+    const length = request.headers['content-length'];
+    return { path: await parts.uploads.receive(sha256, request.raw, length === undefined ? null : Number(length)) };
   });
   app.get(`${API_BASE}/models/:sha256`, async (request) => {
     parts.authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
-    return { path: parts.uploads.find(sha256) };
+    const path = parts.uploads.find(sha256);
+    // Who is about to send it hears before that there is no room.
+    if (path === null) parts.uploads.makeRoom(readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER));
+    return { path };
   });
 }
 

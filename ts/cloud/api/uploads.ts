@@ -1,34 +1,85 @@
-/** Models that are sent by those who deploy from another machine, kept by their digests. */
+/**
+ * Models that are sent by those who deploy from another machine, kept by their digests. Together they take no more than a
+ * limit: those that were used longest ago make way, unless a revision may still need them.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../../errors.js';
-import { isFullDisk } from '../apps/old-weights.js';
+import { gib } from '../apps/decide.js';
+import { isFullDisk, usedAt } from '../apps/old-weights.js';
+
+export interface UploadSettings {
+  folder: string;
+  /** What all of them may take; null: half of the disk that they are on. */
+  limitBytes: number | null;
+  /** The paths of files that may go, and that nobody has used for a while; asked when there is no room. */
+  removable(): readonly string[];
+}
+
+/** Of a body whose length is not known, room is made for so much at a time. */
+const PART_BYTES = 64 * 2 ** 20;
 
 export class ModelUploads {
-  constructor(private readonly folder: string) {}
+  readonly #settings: UploadSettings;
+  /** Room for the files that are being received, by their paths. */
+  readonly #reserved = new Map<string, number>();
 
-  /** The path of a model that has been sent before; null: it has not. */
-  find(sha256: string): string | null {
-    const file = this.#fileOf(sha256);
-    return fs.existsSync(file) ? file : null;
+  constructor(settings: UploadSettings) {
+    this.#settings = settings;
   }
 
-  /** Returns the path. What does not have the digest is not kept. */
-  async receive(sha256: string, body: Readable): Promise<string> {
+  /** The path of a model that has been sent before, which counts as used now; null: it has not. */
+  find(sha256: string): string | null {
     const file = this.#fileOf(sha256);
-    fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    // The time of its last change tells runners that it is still the file that they have checked.
+    fs.utimesSync(file, new Date(), stat.mtime);
+    return file;
+  }
+
+  /** Makes room for so many bytes. @throws {ChasquiError} `no_space` */
+  makeRoom(bytes: number): void {
+    const limit = this.#limit();
+    let missing = this.#used() + bytes - limit;
+    if (missing <= 0) return;
+    const removable = [...this.#settings.removable()].sort((one, other) => usedAt(one) - usedAt(other));
+    const all = removable.reduce((sum, file) => sum + sizeOf(file), 0);
+    if (all < missing) throw this.#tooMuch(bytes, limit);
+    for (const file of removable) {
+      if (missing <= 0) return;
+      missing -= sizeOf(file);
+      fs.rmSync(file, { force: true });
+    }
+  }
+
+  /** Returns the path. What does not have the digest is not kept. `length` is null where it is not known. */
+  async receive(sha256: string, body: Readable, length: number | null): Promise<string> {
+    const file = this.#fileOf(sha256);
+    fs.mkdirSync(this.#settings.folder, { recursive: true, mode: 0o700 });
     const part = `${file}.${randomUUID()}.part`;
     const hash = createHash('sha256');
+    let received = 0;
+    const reserve = (bytes: number): void => {
+      this.makeRoom(bytes);
+      this.#reserved.set(part, (this.#reserved.get(part) ?? 0) + bytes);
+    };
     const hashed = async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
+        received += chunk.length;
+        if (length === null && received > PART_BYTES) {
+          reserve(PART_BYTES);
+          received -= PART_BYTES;
+        }
         hash.update(chunk);
         yield chunk;
       }
     };
     try {
+      reserve(length ?? PART_BYTES);
       await pipeline(body, hashed, fs.createWriteStream(part, { mode: 0o600 }));
       if (hash.digest('hex') !== sha256) {
         throw new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
@@ -36,15 +87,50 @@ export class ModelUploads {
       fs.renameSync(part, file);
       return file;
     } catch (error) {
-      if (!isFullDisk(error)) throw error;
+      if (!isFullDisk(error) || error instanceof ChasquiError) throw error;
       throw new ChasquiError('no_space', 'The disk of the cloud is full: the model could not be received.');
     } finally {
+      this.#reserved.delete(part);
       fs.rmSync(part, { force: true });
     }
   }
 
   #fileOf(sha256: string): string {
-    if (/^[0-9a-f]{64}$/.test(sha256)) return path.join(this.folder, `${sha256}.gguf`);
+    if (/^[0-9a-f]{64}$/.test(sha256)) return path.join(this.#settings.folder, `${sha256}.gguf`);
     throw new ChasquiError('invalid_value', '`sha256` must be 64 hexadecimal digits.', 'sha256');
   }
+
+  #used(): number {
+    const { folder } = this.#settings;
+    const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+    const files = names.map((name) => path.join(folder, name)).filter((file) => !this.#reserved.has(file));
+    const reserved = [...this.#reserved.values()];
+    return [...files.map(sizeOf), ...reserved].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  #limit(): number {
+    const { limitBytes, folder } = this.#settings;
+    if (limitBytes !== null) return limitBytes;
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { blocks, bsize } = fs.statfsSync(folder);
+    return (blocks * bsize) / 2;
+  }
+
+  #tooMuch(bytes: number, limit: number): ChasquiError {
+    return new ChasquiError(
+      'no_space',
+      `The model of ${shown(bytes)} does not fit: models that were sent may take ${shown(limit)} together ` +
+        '(`uploadsLimit`), and apps may still need those that are there.',
+    );
+  }
+}
+
+const MIB = 2 ** 20;
+
+function shown(bytes: number): string {
+  return bytes < 1024 * MIB ? `${Math.ceil(bytes / MIB)} MiB` : gib(bytes);
+}
+
+function sizeOf(file: string): number {
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

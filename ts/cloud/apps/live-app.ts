@@ -1,6 +1,6 @@
 /** An app as it is now: its active revision, its runners, what is asked of it. The gateway sees it as a `DeployedApp`. */
 import type { AppFailure, AppLimits, Demand, DeployedApp, RunnerAddress } from '../gateway/directory.js';
-import type { Manifest } from '../script/manifest.js';
+import { type Manifest, slotsOf } from '../script/manifest.js';
 import type { AppRow } from './app-store.js';
 import { activeRunners, type Candidate, desiredRunners, type PlannedApp, type PlannedRunner } from './decide.js';
 import type { LiveRunner } from './live-runner.js';
@@ -96,9 +96,8 @@ export class LiveApp implements DeployedApp {
   }
 
   get limits(): AppLimits {
-    const { timeouts, slots } = this.manifest ?? { timeouts: { startMs: 0, requestMs: 0 }, slots: 1 };
-    const { startMs, requestMs } = timeouts;
-    return { startMs, requestMs, queue: slots * this.scale.max + QUEUE_RESERVE };
+    const { startMs, requestMs } = this.manifest?.timeouts ?? { startMs: 0, requestMs: 0 };
+    return { startMs, requestMs, queue: this.#slots * this.scale.max + QUEUE_RESERVE };
   }
 
   /** With what `apps scale` said. */
@@ -155,7 +154,7 @@ export class LiveApp implements DeployedApp {
       name: `${this.org}/${this.name}`,
       active: isOff || this.row.active === null ? null : this.#plannedActive(this.row.active),
       candidate: this.#candidate(runners),
-      slots: this.manifest?.slots ?? 1,
+      slots: this.#slots,
       scale: this.scale,
       demand: this.demand,
       usedAt: this.usedAt,
@@ -166,6 +165,10 @@ export class LiveApp implements DeployedApp {
     this.#tooFewSince = surplus < 0 ? (this.#tooFewSince ?? now) : null;
     this.#tooManySince = surplus > 0 ? (this.#tooManySince ?? now) : null;
     return { ...app, tooFewSince: this.#tooFewSince, tooManySince: this.#tooManySince };
+  }
+
+  get #slots(): number {
+    return this.manifest === null ? 1 : slotsOf(this.manifest);
   }
 
   #plannedActive(revision: number): PlannedApp['active'] {

@@ -129,15 +129,15 @@ export class LiveRunner {
     else this.hooks.onProgress(this);
   }
 
-  #onLoaded({ model }: RunnerStatus): void {
+  #onLoaded({ models }: RunnerStatus): void {
     if (this.foundAs === 'READY') {
       this.#beReady('was found again');
       return;
     }
-    this.#become('WARMING', 'the model is loaded');
+    this.#become('WARMING', models.length > 1 ? 'the models are loaded' : 'the model is loaded');
     const path = this.process?.socketPath;
-    if (path === undefined || model === null) return;
-    warmUp(path, model).then(
+    if (path === undefined) return;
+    warmUp(path, models).then(
       () => this.state === 'WARMING' && this.#beReady('answered a warm-up'),
       (error: Error) => this.#end(`it did not answer a warm-up: ${error.message}`),
     );

@@ -5,12 +5,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
-import { toManifest } from '../script/manifest.js';
+import { filesIn, toManifest } from '../script/manifest.js';
 import type { AppStore, RevisionRow } from './app-store.js';
 
 /** So many revisions of each app keep their weights. */
 const KEPT_REVISIONS = 3;
-/** A model that was sent is deployed a moment later. */
+/** A model that was sent, or asked for by its digest, is deployed a moment later. */
 const SENT_MS = 3_600_000;
 
 export interface WeightFolders {
@@ -22,6 +22,21 @@ export interface WeightFolders {
 
 /** Returns how many bytes that made free. */
 export function removeOldWeights(store: AppStore, folders: WeightFolders): number {
+  return oldWeights(store, folders).reduce((freed, file) => freed + remove(file), 0);
+}
+
+/** The paths of models that were sent and that nobody is likely to need. */
+export function oldUploads(store: AppStore, folders: WeightFolders): string[] {
+  return oldWeights(store, folders).filter((file) => path.dirname(file) === folders.uploads && isOld(file));
+}
+
+/** Milliseconds since 1970. A file that is gone was used longest ago. */
+export function usedAt(file: string): number {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? 0 : Math.max(stat.atimeMs, stat.mtimeMs);
+}
+
+function oldWeights(store: AppStore, folders: WeightFolders): string[] {
   const kept = new Set<string>();
   const old = new Set(sentLongAgo(folders.uploads));
   for (const app of store.apps()) {
@@ -31,11 +46,7 @@ export function removeOldWeights(store: AppStore, folders: WeightFolders): numbe
       for (const file of filesOf(row, folders)) (isKept ? kept : old).add(file);
     });
   }
-  let freed = 0;
-  for (const file of old) {
-    if (!kept.has(file)) freed += remove(file);
-  }
-  return freed;
+  return [...old].filter((file) => !kept.has(file));
 }
 
 /** Whether an error, or what caused it, says that a disk is full. */
@@ -50,20 +61,20 @@ function isInUse({ state }: RevisionRow): boolean {
 
 /** Those that the cloud may remove: no file that somebody deployed from where it lies. */
 function filesOf({ options, app }: RevisionRow, { models, uploads }: WeightFolders): string[] {
-  const { model, mmproj, draftModel } = toManifest(JSON.parse(options), app);
-  return [model, mmproj, draftModel].flatMap((reference) => {
-    if (reference?.kind === 'url') return [fetchedFileOf(reference.url, models)];
-    return reference?.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
+  return filesIn(toManifest(JSON.parse(options), app)).flatMap((reference) => {
+    if (reference.kind === 'url') return [fetchedFileOf(reference.url, models)];
+    return reference.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
   });
 }
 
 function sentLongAgo(uploads: string): string[] {
   const names = fs.existsSync(uploads) ? fs.readdirSync(uploads) : [];
   const files = names.map((name) => path.join(uploads, name));
-  return files.filter((file) => {
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    return stat !== undefined && Date.now() - stat.mtimeMs > SENT_MS;
-  });
+  return files.filter(isOld);
+}
+
+function isOld(file: string): boolean {
+  return fs.existsSync(file) && Date.now() - usedAt(file) > SENT_MS;
 }
 
 function remove(file: string): number {

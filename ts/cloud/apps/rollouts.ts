@@ -2,17 +2,16 @@
  * How a revision becomes the one that takes an app's requests: its weights are fetched, a runner of it is started and has
  * to answer a warm-up, and only then the app's address leads to it. Going back is the same with an earlier revision.
  */
-import { statSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { ChasquiError } from '../../errors.js';
-import { estimateMemory } from '../../models/estimate-memory.js';
 import { type Manifest, toManifest } from '../script/manifest.js';
 import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
 import { gib } from './decide.js';
 import type { LiveApp, Rollout, Startable } from './live-app.js';
 import { isFullDisk } from './old-weights.js';
+import { estimateRunner } from './runner-models.js';
 import type { SupervisorParts } from './supervisor-parts.js';
-import type { FileMarks, Weights } from './weights.js';
+import type { FileMarks } from './weights.js';
 
 type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' | 'onEvent'>;
 
@@ -192,7 +191,7 @@ export class Rollouts {
       this.parts.onEvent?.(`the disk was full: weights of earlier revisions were removed, ${gib(freed)}`);
       return fetch();
     });
-    const bytes = manifest.memoryBytes ?? estimateOf(weights, manifest);
+    const bytes = manifest.memoryBytes ?? estimateRunner(manifest, weights);
     if (bytes > totalmem()) {
       const message = `A runner needs ${gib(bytes)}, but this machine has ${gib(totalmem())}.`;
       throw new ChasquiError('deployment_refused', message);
@@ -222,13 +221,4 @@ export class Rollouts {
     app.changed();
     this.onChange();
   }
-}
-
-function estimateOf({ model, mmproj, draftModel }: Weights, { options }: Manifest): number {
-  const others = [mmproj, draftModel].flatMap((file) => (file === null ? [] : [sizeOf(file)]));
-  return estimateMemory(model, sizeOf(model), options) + others.reduce((sum, bytes) => sum + bytes, 0);
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -14,6 +14,8 @@ export interface SupervisorParts {
   /** Where runners have their sockets; short, because the paths of sockets are. */
   readonly runFolder: string;
   readonly logFolder: string;
+  /** A folder in it for each app, where its runners keep responses. */
+  readonly responsesFolder: string;
   /** What all runners may take. */
   readonly budgetBytes: number;
   /** Whether runners end with this process, even when it is killed. */

@@ -5,13 +5,16 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { RunnerModelFile } from '../runners/protocol.js';
 import { RunnerProcess } from '../runners/runner-process.js';
+import { slotsOf } from '../script/manifest.js';
 import type { AppRow, RunnerRow, RunnerState } from './app-store.js';
 import { type Action, decide } from './decide.js';
 import { LiveApp, type Startable } from './live-app.js';
 import { LiveRunner, type RunnerEnd, type RunnerHooks } from './live-runner.js';
 import { boundLog, lastLineOf, logFileOf, pruneLogs } from './logs.js';
 import { Rollouts } from './rollouts.js';
+import { runnerModels } from './runner-models.js';
 import type { SupervisorParts } from './supervisor-parts.js';
 
 const TICK_MS = 1000;
@@ -145,20 +148,25 @@ export class Supervisor {
   }
 
   #startRunner(app: LiveApp, { revision, manifest, weights, bytes }: Startable): void {
-    const { store, command, runFolder, logFolder, endsWithParent, secrets } = this.parts;
+    const { store, command, runFolder, logFolder, responsesFolder, endsWithParent, secrets } = this.parts;
     const id = `r${randomBytes(6).toString('hex')}`;
     const bootId = RunnerProcess.newBootId();
     const { startMs, drainMs } = manifest.timeouts;
     store.addRunner(app.row, { id, revision, boot_id: bootId, bytes }, 'was started');
     pruneLogs(logFolder, app.id);
-    const runner = new LiveRunner({ id, revision, slots: manifest.slots, bytes, startMs, drainMs }, this.#hooks(app));
+    const runner = new LiveRunner(
+      { id, revision, slots: slotsOf(manifest), bytes, startMs, drainMs },
+      this.#hooks(app),
+    );
     app.runnersById.set(id, runner);
     app.starts += 1;
-    const { model, mmproj, draftModel } = weights;
-    const options = { ...manifest.options, ...(mmproj && { mmproj }), ...(draftModel && { draftModel }) };
+    const [first, ...others] = runnerModels(manifest, weights) as [RunnerModelFile, ...RunnerModelFile[]];
     runner.process = RunnerProcess.start(
       runFolder,
-      { id, bootId, modelPath: model, options, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
+      {
+        ...{ ...first, others, id, bootId, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
+        responsesFolder: path.join(responsesFolder, app.id),
+      },
       { ...command, environment: { ...command.environment, ...secrets(app.org, manifest.secrets) } },
       logFileOf(logFolder, app.id, id),
       runner.listener,
@@ -214,7 +222,7 @@ export class Supervisor {
     const manifest = this.rollouts.manifestOf(app, revision);
     if (manifest === null) return;
     const { startMs, drainMs } = manifest.timeouts;
-    const facts = { id, revision, bytes, slots: manifest.slots, startMs, drainMs };
+    const facts = { id, revision, bytes, slots: slotsOf(manifest), startMs, drainMs };
     const runner = new LiveRunner(facts, this.#hooks(app), state);
     app.runnersById.set(id, runner);
     runner.process = RunnerProcess.adopt(this.parts.runFolder, { id, bootId, pid }, runner.listener);
@@ -224,7 +232,9 @@ export class Supervisor {
     this.apps.delete(app.id);
     this.parts.store.note(app.row, 'DELETED', 'its last runner has ended');
     this.parts.store.removeApp(app.row);
-    fs.rmSync(path.join(this.parts.logFolder, app.id), { recursive: true, force: true });
+    for (const folder of [this.parts.logFolder, this.parts.responsesFolder]) {
+      fs.rmSync(path.join(folder, app.id), { recursive: true, force: true });
+    }
   }
 
   #say(app: LiveApp, line: string): void {

@@ -1,6 +1,6 @@
 /** How apps and runners are shown: by the API, the command line and the dashboard. */
-import { modelIdOf } from '../../engine/load-options.js';
 import { lookAt } from '../runners/ask-runner.js';
+import { modelNamesOf } from '../script/manifest.js';
 import type { AppRow, AppStore, RevisionRow } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
@@ -32,6 +32,8 @@ export interface AppState {
   auth: string;
   /** What requests name as `model`; null where nothing was deployed. */
   model: string | null;
+  /** All that they can name: each model, and after it its adapters. */
+  models: readonly string[];
   /** The active one. */
   revision: number | null;
   /** How many runners take requests. */
@@ -61,6 +63,7 @@ const SHOWN_REVISIONS = 20;
 
 export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
   const ready = app.runners().length;
+  const models = app.manifest === null ? [] : modelNamesOf(app.manifest);
   return {
     org: app.org,
     app: app.name,
@@ -68,7 +71,8 @@ export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
     progress: app.progress,
     url,
     auth: app.auth,
-    model: (app.manifest && modelIdOf('', app.manifest.options)) || null,
+    model: models[0] ?? null,
+    models,
     revision: app.revision,
     ready,
     demand: app.demand,

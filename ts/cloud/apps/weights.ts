@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
-import type { Manifest } from '../script/manifest.js';
+import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
 import type { HubWeights } from './hub-weights.js';
 
@@ -16,11 +16,17 @@ export interface FileMark {
 /** By the path of the file. */
 export type FileMarks = Readonly<Record<string, FileMark>>;
 
-export interface Weights {
+/** The paths of a model's files. */
+export interface ModelWeights {
   model: string;
   mmproj: string | null;
   draftModel: string | null;
+  /** In the order of the manifest's. */
+  adapters: readonly string[];
 }
+
+/** Of all models of an app, in their order. */
+export type Weights = readonly ModelWeights[];
 
 interface Fetch {
   promise: Promise<string>;
@@ -47,10 +53,22 @@ export class WeightStore {
     hubToken: string | null,
     onProgress: (what: string, fraction: number) => void,
   ): Promise<Weights> {
-    const one = (reference: ModelReference | null) =>
-      reference === null ? Promise.resolve(null) : this.#file(reference, marks, hubToken, onProgress);
-    const model = (await one(manifest.model)) as string;
-    return { model, mmproj: await one(manifest.mmproj), draftModel: await one(manifest.draftModel) };
+    const total = filesIn(manifest).filter(isFetched).length;
+    let number = 0;
+    const one = (reference: ModelReference): Promise<string> => {
+      if (isFetched(reference)) number += 1;
+      const which = total > 1 ? ` ${number} of ${total},` : '';
+      return this.#file(reference, marks, hubToken, (what, fraction) => onProgress(what + which, fraction));
+    };
+    const orNull = async (reference: ModelReference | null) => (reference === null ? null : one(reference));
+    const all: ModelWeights[] = [];
+    for (const { model, mmproj, draftModel, adapters } of modelsIn(manifest)) {
+      const files = { model: await one(model), mmproj: await orNull(mmproj), draftModel: await orNull(draftModel) };
+      const paths: string[] = [];
+      for (const { file } of adapters) paths.push(await one(file));
+      all.push({ ...files, adapters: paths });
+    }
+    return all;
   }
 
   #file(
@@ -100,6 +118,11 @@ export class WeightStore {
     fetch.watchers.add(watch);
     return fetch.promise;
   }
+}
+
+/** The model in the package is there. */
+function isFetched({ kind }: ModelReference): boolean {
+  return kind !== 'demo';
 }
 
 /** Size and digest of a file. */

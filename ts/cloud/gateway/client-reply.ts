@@ -1,8 +1,10 @@
 /** The reply to a client: passes on what a runner sends, and tells of failures at any point of it. */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
 import { toErrorBody } from '../../http/error-handler.js';
 import type { ErrorBody } from '../../schemas/error.js';
+import { unframed } from './chunks.js';
 import type { ReplyHead } from './reply-reader.js';
 import { LastEvent } from './stream-ends.js';
 
@@ -92,6 +94,15 @@ export class ClientReply {
     return this.#write(events);
   }
 
+  /** The same for whole chunks, with their lengths. As they are they go on where they hold nothing but whole events. */
+  passChunks(framed: string): boolean {
+    const isWhole = this.#isStream && this.#held === '' && framed.endsWith('\n\n\r\n') && this.#last.isBetween;
+    const socket = isWhole ? this.#ownSocket() : null;
+    if (socket === null) return this.pass(unframed(framed));
+    this.#last.addChunks(framed);
+    return socket.write(framed, 'latin1');
+  }
+
   /** A comment of a stream, unless the client has not read the last one. */
   comment(text: string): void {
     if (!this.#response.writableNeedDrain)
@@ -159,15 +170,20 @@ export class ClientReply {
     this.#stalled = null;
   }
 
+  #write(bytes: string): boolean {
+    const socket = this.#ownSocket();
+    this.#hasWritten = true;
+    if (socket === null) return this.#response.write(bytes, 'latin1');
+    return socket.write(`${bytes.length.toString(16)}\r\n${bytes}\r\n`, 'latin1');
+  }
+
   /**
    * `ServerResponse.write()` makes four writes of a chunk, so chunks are framed here, as in `http/chunked-body.ts`. The
-   * first one goes through it, together with the head.
+   * first one goes through it, together with the head; null for that, and where there are no chunks.
    */
-  #write(bytes: string): boolean {
-    const socket = this.#hasWritten ? this.#response.socket : null;
-    this.#hasWritten = true;
-    if (!socket?.writable || !this.#response.chunkedEncoding) return this.#response.write(bytes, 'latin1');
-    return socket.write(`${bytes.length.toString(16)}\r\n${bytes}\r\n`, 'latin1');
+  #ownSocket(): Socket | null {
+    const { socket, chunkedEncoding } = this.#response;
+    return this.#hasWritten && socket?.writable && chunkedEncoding ? socket : null;
   }
 }
 

@@ -133,7 +133,7 @@ export class Exchange {
     const asked = {
       method: request.method ?? 'GET',
       path: address.path + address.query,
-      headers: toRunnerHeaders(request.headers, id),
+      headers: toRunnerHeaders(request.headers, id, grant.key?.known.id ?? null),
       body,
     };
     try {

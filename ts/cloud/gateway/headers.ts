@@ -1,5 +1,6 @@
 /** Which headers pass between a client and a runner. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { OWNER_HEADER, ownerOfKey } from '../../http/owner-header.js';
 import type { ReplyHead } from './reply-reader.js';
 import { ASK_FOR_REPORT, USAGE_HEADER } from './usage-report.js';
 
@@ -18,13 +19,21 @@ const PASSED_TO_RUNNER = [
   'user-agent',
 ];
 
-/** A cloud takes JSON whatever its content type says, and a runner may be one that looks. */
-export function toRunnerHeaders(headers: IncomingHttpHeaders, requestId: string): [string, string][] {
+/**
+ * A cloud takes JSON whatever its content type says, and a runner may be one that looks. `keyId` is the key's that the
+ * request came with, or null: then nothing is kept of it.
+ */
+export function toRunnerHeaders(
+  headers: IncomingHttpHeaders,
+  requestId: string,
+  keyId: string | null,
+): [string, string][] {
   const passed = PASSED_TO_RUNNER.flatMap((name): [string, string][] => {
     const value = headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
-  return [...passed, ['content-type', 'application/json'], ['x-request-id', requestId], [...ASK_FOR_REPORT]];
+  const owner: [string, string][] = keyId === null ? [] : [[OWNER_HEADER, ownerOfKey(keyId)]];
+  return [...passed, ...owner, ['content-type', 'application/json'], ['x-request-id', requestId], [...ASK_FOR_REPORT]];
 }
 
 /** Headers of a reply that are between the runner and this gateway, or that the gateway sets itself. */

@@ -1,5 +1,6 @@
 /** Gives a request to one runner, and passes the runner's reply on to the client. */
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
+import { unframed } from './chunks.js';
 import type { ClientReply } from './client-reply.js';
 import type { RunnerAddress } from './directory.js';
 import { toClientHead } from './headers.js';
@@ -50,13 +51,14 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
       runner.reportFailure(reason);
       incoming.fail(reason, isConnection);
     };
+    const goOn = (goesOn: boolean): boolean => {
+      if (!goesOn) reply.whenDrained(() => connection.resume());
+      return goesOn;
+    };
     const connection = new RunnerConnection(runner, request, {
       onHead: (head) => incoming.begin(head),
-      onBody: (bytes) => {
-        const goesOn = incoming.add(bytes);
-        if (!goesOn) reply.whenDrained(() => connection.resume());
-        return goesOn;
-      },
+      onBody: (bytes) => goOn(incoming.add(bytes)),
+      onChunks: (framed) => goOn(incoming.addChunks(framed)),
       onEnd: (trailers) => {
         if (incoming.isCutShort) onFailure('it ended the stream before the last event', false);
         else incoming.end(trailers);
@@ -102,6 +104,12 @@ class IncomingReply {
     }
     if (this.#held.length + bytes.length <= MAX_HELD) this.#held += bytes;
     return true;
+  }
+
+  addChunks(framed: string): boolean {
+    if (this.#held !== null) return this.add(unframed(framed));
+    this.#options.onPart();
+    return this.#options.reply.passChunks(framed);
   }
 
   /** By HTTP the reply is complete, and by the protocol of its events it is not. */

@@ -1,7 +1,9 @@
 /**
  * Reads a runner's reply from its bytes. Node's own client does so too, but takes twice the time for a token: here the
- * bytes of a chunk go on as they came, and nothing is made of them but one text for all chunks that came together.
+ * bytes of whole chunks go on as they came, with the lengths in front of them, and of all that came together one text is
+ * made.
  */
+import { chunksEnd } from './chunks.js';
 
 export interface ReplyHead {
   status: number;
@@ -13,6 +15,8 @@ export interface ReplyHandler {
   onHead(head: ReplyHead): void;
   /** Bytes of the body, as Latin-1. */
   onBody(bytes: string): void;
+  /** The same for whole chunks, none of them the last one, with their lengths (`unframed` of chunks.ts takes these out). */
+  onChunks(framed: string): void;
   /** The reply is complete. `trailers` are headers that came behind the body. */
   onEnd(trailers: ReplyHead['headers']): void;
 }
@@ -49,7 +53,7 @@ export class ReplyReader {
   /** @throws {BrokenReply} */
   read(bytes: Buffer): void {
     let at = 0;
-    while (at < bytes.length && this.#state !== 'done') at = this.#readWholeChunk(bytes, at) ?? this.#step(bytes, at);
+    while (at < bytes.length && this.#state !== 'done') at = this.#readWholeChunks(bytes, at) ?? this.#step(bytes, at);
     this.#flush();
     if (this.#state === 'done') this.#handler.onEnd(this.#trailers);
   }
@@ -62,22 +66,14 @@ export class ReplyReader {
     this.#handler.onEnd([]);
   }
 
-  /** Nearly all that is read is this: a chunk in one piece. Returns where it ends, or null for anything else. */
-  #readWholeChunk(bytes: Buffer, at: number): number | null {
+  /** Nearly all that is read is this: chunks in one piece. Returns where they end, or null for anything else. */
+  #readWholeChunks(bytes: Buffer, at: number): number | null {
     if (this.#state !== 'chunk-size' || this.#partial !== '') return null;
-    let size = 0;
-    let digits = 0;
-    for (let digit = hexValue(bytes[at]); digit >= 0; digit = hexValue(bytes[at + digits])) {
-      size = size * 16 + digit;
-      digits += 1;
-      if (digits > MAX_SIZE_DIGITS) return null;
-    }
-    const start = at + digits + 2;
-    const end = start + size;
-    // A chunk without bytes is the last one, and trailers follow.
-    if (size === 0 || !isLineEnd(bytes, start - 2) || !isLineEnd(bytes, end)) return null;
-    this.#body += bytes.toString('latin1', start, end);
-    return end + 2;
+    const end = chunksEnd(bytes, at);
+    if (end === at) return null;
+    this.#flush();
+    this.#handler.onChunks(bytes.toString('latin1', at, end));
+    return end;
   }
 
   #step(bytes: Buffer, at: number): number {
@@ -178,22 +174,7 @@ export class ReplyReader {
   }
 }
 
-const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
-const MAX_SIZE_DIGITS = 8;
-
-/** Bytes that have not arrived are undefined, and equal to nothing. */
-function isLineEnd(bytes: Buffer, at: number): boolean {
-  return bytes[at] === CARRIAGE_RETURN && bytes[at + 1] === LINE_FEED;
-}
-
-/** Returns -1 for what is no hexadecimal digit. */
-function hexValue(byte = 0): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
-}
-
 const MAX_TRAILERS = 16;
 
 function parseHead(text: string): ReplyHead {

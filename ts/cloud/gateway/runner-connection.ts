@@ -15,6 +15,8 @@ export interface RunnerHandler {
   onHead(head: ReplyHead): void;
   /** Bytes of the body, as Latin-1. Returns false when no more should come until `resume()`. */
   onBody(bytes: string): boolean;
+  /** The same for whole chunks with their lengths, see `ReplyHandler`. */
+  onChunks(framed: string): boolean;
   onEnd(trailers: ReplyHead['headers']): void;
   /**
    * The connection failed or ended too early, or else the bytes are no reply. Nothing is called after it, or after
@@ -47,6 +49,9 @@ export class RunnerConnection {
       onHead: (head) => handler.onHead(head),
       onBody: (bytes) => {
         if (!this.#over) this.#reading = handler.onBody(bytes);
+      },
+      onChunks: (framed) => {
+        if (!this.#over) this.#reading = handler.onChunks(framed);
       },
       onEnd: (trailers) => {
         if (this.#finish()) handler.onEnd(trailers);

@@ -4,6 +4,7 @@ import { toFrames } from '../../http/framing.js';
 import { dataFailure } from '../../http/sse.js';
 import { responseFailure } from '../../responses/response-events.js';
 import type { ErrorBody } from '../../schemas/error.js';
+import { unframed } from './chunks.js';
 
 /** The frames that tell of a failure in the middle of a stream. */
 export function toFailureFrames(path: string, body: ErrorBody): string {
@@ -32,10 +33,23 @@ export class LastEvent {
   #recent = '';
   /** The last character; empty between two events. */
   #within = '';
+  /** The chunks that came last, where nothing else came after them; else empty. */
+  #chunks = '';
+
+  /** Whether all that came are whole events. */
+  get isBetween(): boolean {
+    return this.#within === '';
+  }
+
+  /** Chunks with their lengths, of whole events, where all before them are whole. */
+  addChunks(framed: string): void {
+    this.#chunks = framed;
+  }
 
   /** An event that comes in several pieces may end between the two line ends. */
   add(piece: string): void {
     const text = this.#within + piece;
+    this.#chunks = '';
     if (this.#within === '') {
       this.#recent = piece;
     } else if (text.length > 2) {
@@ -47,7 +61,7 @@ export class LastEvent {
 
   /** Empty when there was none. */
   get text(): string {
-    const events = this.#recent.trimEnd();
+    const events = (this.#chunks === '' ? this.#recent : unframed(this.#chunks)).trimEnd();
     return events.slice(events.lastIndexOf('\n\n') + 1).trimStart();
   }
 }

@@ -73,7 +73,9 @@ export function toKubernetesApp(
   };
 }
 
-function modelArguments({ model, mmproj, draftModel }: Manifest): string[] {
+function modelArguments({ model, mmproj, draftModel, adapters, others }: Manifest): string[] {
+  if (others.length > 0) throw refused('`models` of the script: a pod serves one model; deploy an app for each.');
+  if (adapters.length > 0) throw refused('`adapters` of the script: pods fetch no adapters yet.');
   if (mmproj !== null) throw refused('`mmproj` of the script: a pod finds a projector only beside a model of a hub.');
   if (draftModel !== null) throw refused('`draftModel` of the script: pods fetch no draft model yet.');
   return argumentsOf(model);

@@ -11,8 +11,12 @@ interface Reply {
   body: unknown;
 }
 
-/** Has the model compute one token, or what it computes instead. Rejects with what is wrong. */
-export async function warmUp(socketPath: string, model: RunnerModel): Promise<void> {
+/** Has each model compute one token, or what it computes instead. Rejects with what is wrong. */
+export async function warmUp(socketPath: string, models: readonly RunnerModel[]): Promise<void> {
+  for (const model of models) await warmUpModel(socketPath, model);
+}
+
+async function warmUpModel(socketPath: string, model: RunnerModel): Promise<void> {
   const { id } = model;
   const [url, body] = model.generates
     ? ['/v1/completions', { model: id, prompt: 'Hi', max_tokens: 1 }]

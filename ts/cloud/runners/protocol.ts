@@ -2,8 +2,14 @@
 import type { LoadOptions } from '../../engine/load-options.js';
 import type { ErrorCode } from '../../errors.js';
 
+/** A model that a runner loads. */
+export interface RunnerModelFile {
+  modelPath: string;
+  options: LoadOptions;
+}
+
 /** In a file that the process is given the path of, because it may hold more than an argument can. */
-export interface RunnerConfig {
+export interface RunnerConfig extends RunnerModelFile {
   id: string;
   /** Drawn for each start: by it, a control plane knows that a process is the one that it has in its database. */
   bootId: string;
@@ -11,8 +17,10 @@ export interface RunnerConfig {
   socketPath: string;
   /** Where a control plane listens to the state. */
   controlPath: string;
-  modelPath: string;
-  options: LoadOptions;
+  /** The models beside the first one. */
+  others: readonly RunnerModelFile[];
+  /** Where responses are kept, together with all runners of the app. */
+  responsesFolder: string;
   drainMs: number;
   /** Whether it ends with the process that started it, whose end it sees at its standard input. */
   endsWithParent: boolean;
@@ -33,7 +41,8 @@ export interface RunnerStatus {
   state: 'loading' | 'ready' | 'draining' | 'failed';
   /** How much of the model is loaded, 0 to 1. */
   fraction: number;
-  model: RunnerModel | null;
+  /** All of them, when they are loaded. */
+  models: readonly RunnerModel[];
   /** Why it failed. */
   failure: { code: ErrorCode; message: string } | null;
 }

@@ -10,10 +10,25 @@ export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}`;
 export type Size = `${number}${'Ki' | 'Mi' | 'Gi' | 'Ti'}`;
 
 /** Options of `loadModel` that have other names here, or that make no sense for an app. */
-type Renamed = 'contextSize' | 'parallel' | 'mmproj' | 'draftModel' | 'imageHosts' | 'verbose';
+type Renamed = 'contextSize' | 'parallel' | 'mmproj' | 'draftModel' | 'lora' | 'imageHosts' | 'verbose';
 
-/** All but `model` can be left out. What the options of `loadModel` mean is said in its own table. */
-export interface AppOptions extends Omit<LoadOptions, Renamed> {
+/** An adapter (LoRA) with how strongly it works where a request does not say; 1 is as it was trained. */
+export interface AdapterOptions {
+  /** Given like `model`. */
+  file: string;
+  scale?: number;
+}
+
+/** How a model is loaded. What the options of `loadModel` mean is said in its own table. */
+interface ModelSettings extends Omit<LoadOptions, Renamed> {
+  /** Tokens that one conversation can hold, its completion included. */
+  context?: number;
+  /** Completions that a runner computes at the same time; default 4. */
+  slots?: number;
+}
+
+/** A model of an app. All but `model` can be left out. */
+export interface AppModel extends ModelSettings {
   /**
    * The model: `demo` for the one in the package, `hf:org/repo:Q4_K_M` for one on a hub, `https://….gguf` for a file on
    * a server, `file:./model.gguf` for one beside the script.
@@ -23,23 +38,27 @@ export interface AppOptions extends Omit<LoadOptions, Renamed> {
   mmproj?: string;
   /** A small model with the same vocabulary to draft with, given like `model`. */
   draftModel?: string;
-  /** Tokens that one conversation can hold, its completion included. */
-  context?: number;
-  /** Completions that a runner computes at the same time; default 4. */
-  slots?: number;
+  /** Adapters by their names, each given like `model`: requests choose one as the model `model:name`. */
+  adapters?: { readonly [name: string]: string | AdapterOptions };
+}
+
+/** What a runner needs of its machine. */
+export interface MachineOptions {
+  /** Main memory; default: what the files and contexts of its models are estimated to take. */
+  memory?: Size;
+  /** Processor threads to compute with; default: one per physical core. */
+  cpu?: number;
+  /** How many GPUs to compute on; 0: none. Default: all there are. */
+  gpu?: number;
+}
+
+/** What is said of an app beside its models. */
+interface AppSettings {
   /** `private`: only with an API key of the organisation. Default. `public`: for everybody who can reach the address. */
   auth?: 'private' | 'public';
   /** Names of secrets that runners find in their environment; `chasqui secrets set` stores them. */
   secrets?: readonly string[];
-  /** What a runner needs of its machine. */
-  machine?: {
-    /** Main memory; default: what the model's file and context are estimated to take. */
-    memory?: Size;
-    /** Processor threads to compute with; default: one per physical core. */
-    cpu?: number;
-    /** How many GPUs to compute on; 0: none. Default: all there are. */
-    gpu?: number;
-  };
+  machine?: MachineOptions;
   /** How many runners there are. */
   scale?: {
     /** Runners that are there also when nobody calls; default 0. */
@@ -63,6 +82,12 @@ export interface AppOptions extends Omit<LoadOptions, Renamed> {
     drain?: Duration;
   };
 }
+
+/**
+ * An app has one model, or several in each of its runners: requests name the one that they are for. What stands beside
+ * `models` holds for those that do not say otherwise.
+ */
+export type AppOptions = AppSettings & (AppModel | (Omit<ModelSettings, 'alias'> & { models: readonly AppModel[] }));
 
 /** By this, exports of a script that are apps are told from others, whichever copy of this module the script imports. */
 export const APP = Symbol.for('chasqui.app');

@@ -3,26 +3,31 @@
  * unit. The same text is checked on the machine that deploys and again by the cloud, which trusts neither.
  */
 import { Ajv, type ErrorObject } from 'ajv';
+import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
-import type { LoadOptions } from '../../engine/load-options.js';
+import { aliasesOf } from '../../engine/load-options.js';
 import { fits, type OptionRow, wanted } from '../../engine/option-row.js';
-import { ChasquiError } from '../../errors.js';
-import type { AppOptions, Duration } from './app.js';
+import type { AppModel, AppOptions, Duration } from './app.js';
 import type { Json } from './canonical-json.js';
-import { type ModelReference, readModelReference, WANTED_MODEL } from './model-reference.js';
+import { explain, invalid } from './explain.js';
+import {
+  isAdapter,
+  isModelReference,
+  type ModelManifest,
+  referencesOf,
+  toModelManifest,
+  WANTED_ADAPTER,
+} from './model-manifest.js';
+import { type ModelReference, WANTED_MODEL } from './model-reference.js';
 import { readDuration, readSize } from './quantity.js';
 
-export interface Manifest {
-  model: ModelReference;
-  mmproj: ModelReference | null;
-  draftModel: ModelReference | null;
-  /** Without the files, which have paths only when they have been fetched. */
-  options: LoadOptions;
-  /** How many requests a runner computes at once. */
-  slots: number;
+/** The first model, and what holds for the app. */
+export interface Manifest extends ModelManifest {
+  /** The models beside the first one. */
+  others: readonly ModelManifest[];
   auth: 'private' | 'public';
   secrets: readonly string[];
-  /** What a runner may take; null: what its model is estimated to take. */
+  /** What a runner may take; null: what its models are estimated to take. */
   memoryBytes: number | null;
   /** How many GPUs a runner computes on; null: all there are. */
   gpus: number | null;
@@ -30,12 +35,16 @@ export interface Manifest {
   timeouts: { startMs: number; requestMs: number; drainMs: number };
 }
 
+/** Each is a process of its own in every runner. */
+const MAX_MODELS = 16;
 const MAX_RUNNERS = 64;
 export const SECRET_NAME = '^[A-Z_][A-Z0-9_]{0,99}$';
 
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
 /** What these say is said by other options here. */
-const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'imageHosts', 'verbose'];
+const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
+/** What each of several models has to itself. */
+const OF_ONE_MODEL = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
 const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
 ajv.addKeyword({
@@ -45,6 +54,7 @@ ajv.addKeyword({
 ajv.addKeyword({ keyword: 'duration', validate: (_: boolean, value: unknown) => readDuration(String(value)) !== null });
 ajv.addKeyword({ keyword: 'size', validate: (_: boolean, value: unknown) => readSize(String(value)) !== null });
 ajv.addKeyword({ keyword: 'modelReference', validate: (_: boolean, value: unknown) => isModelReference(value) });
+ajv.addKeyword({ keyword: 'adapter', validate: (_: boolean, value: unknown) => isAdapter(value) });
 
 /** `description` follows "must be" in messages. */
 const loadOption = (name: string) => ({ loadOption: name, description: wanted(ROWS[name] as OptionRow) });
@@ -64,12 +74,35 @@ const group = (properties: object) => ({
   description: `an object with ${Object.keys(properties).join(', ')}`,
 });
 
-const PROPERTIES = {
+const MODEL_PROPERTIES = {
   model: modelReference,
   mmproj: modelReference,
   draftModel: modelReference,
+  adapters: {
+    type: 'object',
+    maxProperties: MAX_ADAPTERS,
+    propertyNames: { pattern: '^[\\w.-]{1,100}$', description: 'a name of letters, digits, _, . and -' },
+    additionalProperties: { adapter: true, description: WANTED_ADAPTER },
+    description: `an object of at most ${MAX_ADAPTERS} adapters by their names`,
+  },
   context: loadOption('contextSize'),
   slots: loadOption('parallel'),
+  ...Object.fromEntries(
+    Object.keys(ROWS)
+      .filter((name) => !RENAMED.includes(name))
+      .map((name) => [name, loadOption(name)]),
+  ),
+};
+
+const PROPERTIES = {
+  ...MODEL_PROPERTIES,
+  models: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_MODELS,
+    items: { ...group(MODEL_PROPERTIES), required: ['model'], description: 'an object with a `model` and its options' },
+    description: `a list of 1 to ${MAX_MODELS} models`,
+  },
   auth: { enum: ['private', 'public'], description: 'private or public' },
   secrets: {
     type: 'array',
@@ -86,17 +119,11 @@ const PROPERTIES = {
     delay: duration,
   }),
   timeouts: group({ start: duration, request: duration, drain: duration }),
-  ...Object.fromEntries(
-    Object.keys(ROWS)
-      .filter((name) => !RENAMED.includes(name))
-      .map((name) => [name, loadOption(name)]),
-  ),
 };
 
 const validate = ajv.compile<AppOptions>({
   type: 'object',
   additionalProperties: false,
-  required: ['model'],
   properties: PROPERTIES,
   description: 'an object of options',
 });
@@ -107,23 +134,15 @@ const validate = ajv.compile<AppOptions>({
  */
 export function toManifest(options: Json, name: string): Manifest {
   if (!validate(options)) throw explain((validate.errors as ErrorObject[])[0] as ErrorObject, name);
-  const { model, mmproj, draftModel, context, slots = LOAD_OPTIONS.parallel.default, ...rest } = options as AppOptions;
-  const { auth = 'private', secrets = [], machine = {}, scale = {}, timeouts = {}, ...load } = rest;
+  const { auth = 'private', secrets = [], machine = {}, scale = {}, timeouts = {}, ...rest } = options as AppOptions;
   const { min = 0, max = Math.max(1, min) } = scale;
   if (min > max) throw invalid(name, 'scale.min', `is ${min}, but must be at most \`scale.max\`, which is ${max}`);
+  const models = modelsOf(rest, name).map((model) => toModelManifest(model, machine));
+  refuseSameNames(models, name);
+  const [first, ...others] = models as [ModelManifest, ...ModelManifest[]];
   return {
-    model: reference(model),
-    mmproj: mmproj === undefined ? null : reference(mmproj),
-    draftModel: draftModel === undefined ? null : reference(draftModel),
-    options: {
-      alias: modelNameOf(reference(model)),
-      ...load,
-      parallel: slots,
-      ...(context !== undefined && { contextSize: context }),
-      ...(machine.cpu !== undefined && { threads: machine.cpu }),
-      ...(machine.gpu === 0 && { gpuLayers: 0 }),
-    },
-    slots,
+    ...first,
+    others,
     auth,
     secrets: [...new Set(secrets)].sort(),
     memoryBytes: machine.memory === undefined ? null : readSize(machine.memory),
@@ -143,79 +162,54 @@ export function toManifest(options: Json, name: string): Manifest {
   };
 }
 
-function isModelReference(value: unknown): boolean {
-  return typeof value === 'string' && readModelReference(value) !== null;
+/** All models of the app, its own first. */
+export function modelsIn({ others, ...first }: Manifest): readonly ModelManifest[] {
+  return [first, ...others];
 }
 
-function reference(text: string): ModelReference {
-  return readModelReference(text) as ModelReference;
+/** All files that a runner of the app needs. */
+export function filesIn(manifest: Manifest): ModelReference[] {
+  return modelsIn(manifest).flatMap(referencesOf);
 }
 
-/** What requests call the model, unless the script says otherwise. */
-function modelNameOf(model: ModelReference): string {
-  switch (model.kind) {
-    case 'demo':
-      return 'chasqui-demo';
-    case 'hub':
-      return model.repository.replace(/^.*\//, '').replace(/-GGUF$/i, '');
-    case 'url':
-      return nameOfFile(decodeURIComponent(new URL(model.url).pathname));
-    case 'file':
-      return nameOfFile(model.path);
+/** What requests can name as their model. */
+export function modelNamesOf(manifest: Manifest): string[] {
+  return modelsIn(manifest).flatMap(({ options, adapters }) => {
+    const [name = ''] = aliasesOf(options);
+    return [name, ...adapters.map((adapter) => `${name}:${adapter.name}`)];
+  });
+}
+
+/** How many requests a runner computes at once. */
+export function slotsOf(manifest: Manifest): number {
+  return modelsIn(manifest).reduce((sum, { slots }) => sum + slots, 0);
+}
+
+function modelsOf(given: object, name: string): readonly AppModel[] {
+  const { models, ...shared } = given as { models?: readonly AppModel[] };
+  if (models === undefined) {
+    if (!('model' in shared)) throw invalid(name, 'model', 'is missing');
+    return [shared as AppModel];
   }
+  const lost = OF_ONE_MODEL.find((field) => field in shared);
+  if (lost !== undefined) throw invalid(name, lost, 'belongs to one model: where there are `models`, give it there');
+  return models.map((model) => ({ ...shared, ...model }));
 }
 
-function nameOfFile(path: string): string {
-  return path.replace(/^.*[/\\]/, '').replace(/\.gguf$/i, '');
+/** Where there are several, each has one name, by which requests tell them apart. */
+function refuseSameNames(models: readonly ModelManifest[], name: string): void {
+  if (models.length === 1) return;
+  const seen = new Set<string>();
+  for (const [index, { options }] of models.entries()) {
+    const [own = '', ...more] = aliasesOf(options);
+    const field = `models[${index}].alias`;
+    if (more.length > 0) throw invalid(name, field, 'has several names, but each of several models has one');
+    if (seen.has(own))
+      throw invalid(name, field, `is ${own}, as another model is called: give one of them an \`alias\``);
+    seen.add(own);
+  }
 }
 
 function ms(text: Duration): number {
   return readDuration(text) as number;
-}
-
-function explain({ instancePath, keyword, params, parentSchema, data }: ErrorObject, name: string): ChasquiError {
-  const at = instancePath
-    .slice(1)
-    .replaceAll('/', '.')
-    .replaceAll(/\.(\d+)/g, '[$1]');
-  if (keyword === 'required') return invalid(name, String(params.missingProperty), 'is missing');
-  if (keyword === 'additionalProperties') {
-    const unknown = String(params.additionalProperty).slice(0, 100);
-    const known = Object.keys((parentSchema?.properties ?? {}) as object);
-    const near = nearest(unknown, known);
-    const hint = near === null ? `there are ${known.join(', ')}` : `did you mean \`${near}\`?`;
-    return invalid(name, at === '' ? unknown : `${at}.${unknown}`, `is not an option; ${hint}`);
-  }
-  return invalid(name, at, `is ${shown(data)}, but must be ${String(parentSchema?.description)}`);
-}
-
-function invalid(app: string, field: string, problem: string): ChasquiError {
-  const end = problem.endsWith('?') ? '' : '.';
-  return new ChasquiError('script_invalid', `\`${field}\` of the app ${app} ${problem}${end}`, field);
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'undefined';
-  return text.length > 100 ? `${text.slice(0, 100)}...` : text;
-}
-
-/** The known name that takes the fewest changes of a letter, if that is few. */
-function nearest(name: string, known: readonly string[]): string | null {
-  const ranked = known.map((each) => ({ each, changes: changesBetween(name.toLowerCase(), each.toLowerCase()) }));
-  const best = ranked.sort((one, other) => one.changes - other.changes)[0];
-  return best !== undefined && best.changes <= Math.max(1, name.length / 3) ? best.each : null;
-}
-
-/** Letters put in, left out or exchanged (Levenshtein). */
-function changesBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const exchanged = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(exchanged, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] as number;
 }

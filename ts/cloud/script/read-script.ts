@@ -3,17 +3,18 @@ import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import type { Json } from './canonical-json.js';
 import { type ExportedApp, evaluateScript } from './evaluate.js';
+import { fileFieldsOf, withField } from './file-fields.js';
 import { type Manifest, toManifest } from './manifest.js';
 
 export interface ScriptedApp {
   /** What the app is called where nobody says otherwise: the export in kebab case. */
   name: string;
   /** What the script says, files by their absolute paths. */
-  options: { readonly [name: string]: Json };
+  options: Options;
   manifest: Manifest;
 }
 
-const FILES = ['model', 'mmproj', 'draftModel'];
+type Options = { readonly [name: string]: Json };
 
 /**
  * `entry`: a file, and after `::` which of its exports; without that, its only one.
@@ -23,10 +24,7 @@ export async function readScript(entry: string, limitMs?: number): Promise<Scrip
   const [, file = entry, wanted] = /^(.+?)(?:::(.*))?$/s.exec(entry) ?? [];
   const found = choose(await evaluateScript(file, limitMs), file, wanted);
   toManifest(found.options, found.name);
-  const options = withAbsolutePaths(
-    found.options as { readonly [name: string]: Json },
-    path.dirname(path.resolve(file)),
-  );
+  const options = withAbsolutePaths(found.options as Options, path.dirname(path.resolve(file)));
   return { name: nameOf(found, file), options, manifest: toManifest(options, found.name) };
 }
 
@@ -54,10 +52,10 @@ function nameOf({ name }: ExportedApp, file: string): string {
     .toLowerCase();
 }
 
-function withAbsolutePaths(options: { readonly [name: string]: Json }, folder: string): { [name: string]: Json } {
-  const entries = Object.entries(options).map(([name, value]): [string, Json] => {
-    if (!FILES.includes(name) || typeof value !== 'string' || !value.startsWith('file:')) return [name, value];
-    return [name, `file:${path.resolve(folder, value.slice('file:'.length).replace(/^\/\/\//, '/'))}`];
-  });
-  return Object.fromEntries(entries);
+function withAbsolutePaths(options: Options, folder: string): Options {
+  return fileFieldsOf(options).reduce((changed, { at, text }) => {
+    if (!text.startsWith('file:')) return changed;
+    const file = path.resolve(folder, text.slice('file:'.length).replace(/^\/\/\//, '/'));
+    return withField(changed, at, `file:${file}`);
+  }, options);
 }

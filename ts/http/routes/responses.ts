@@ -40,7 +40,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
   const { running } = context;
   const background = new BackgroundResponses();
   app.addHook('preClose', () => background.close(shuttingDown()));
-  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context.responses, background);
+  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context, background);
   const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
   const settingsOf = (operation: Operation) => {
     const settings = bodyRoute(context, responsesSchema(profile.parameters), operation);

@@ -63,6 +63,13 @@ for (const [what, options, changes, says] of [
   ['no memory', { model: 'demo' }, {}, /`machine\.memory` of the script is missing/],
   ['a projector', { ...script, mmproj: 'https://h/p.gguf' }, {}, /`mmproj`/],
   ['a draft model', { ...script, draftModel: 'https://h/d.gguf' }, {}, /`draftModel`/],
+  ['an adapter', { ...script, adapters: { a: 'https://h/a.gguf' } }, {}, /`adapters`/],
+  [
+    'several models',
+    { models: [{ model: 'demo' }, { model: 'demo', alias: 'b' }], machine: { memory: '8Gi' } },
+    {},
+    /`models`/,
+  ],
   ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN/],
   ['no key', script, { keys: [] }, /no key/],
 ] as const) {

@@ -2,7 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { APP, type AppOptions, app } from '../../../../ts/cloud/script/app.ts';
-import { toManifest } from '../../../../ts/cloud/script/manifest.ts';
+import { fileFieldsOf, nameOfField, withField } from '../../../../ts/cloud/script/file-fields.ts';
+import { filesIn, modelNamesOf, modelsIn, slotsOf, toManifest } from '../../../../ts/cloud/script/manifest.ts';
 import { toPlainData } from '../../../../ts/cloud/script/plain-data.ts';
 
 const read = (options: unknown) => toManifest(toPlainData(app(options as AppOptions)[APP], 'a'), 'a');
@@ -40,6 +41,72 @@ test('models come from four places', () => {
   );
 });
 
+test('adapters come from the same places, with a name and a scale', () => {
+  const { adapters } = read({
+    model: 'demo',
+    adapters: { sql: 'hf:org/sql-lora', brief: { file: 'file:./brief.gguf', scale: 0.5 } },
+  });
+  assert.equal(adapters, [
+    { name: 'brief', file: { kind: 'file', path: './brief.gguf' }, scale: 0.5 },
+    { name: 'sql', file: { kind: 'hub', repository: 'org/sql-lora', variant: null }, scale: 1 },
+  ]);
+});
+
+test('each of several models has what is said beside them, unless it says otherwise', () => {
+  const manifest = read({
+    models: [
+      { model: 'demo', slots: 2 },
+      { model: 'hf:org/big-GGUF:Q4_K_M', context: 8192, adapters: { sql: 'file:./sql.gguf' } },
+    ],
+    context: 512,
+    slots: 8,
+    machine: { cpu: 3 },
+  });
+  assert.equal(
+    modelsIn(manifest).map(({ options }) => options),
+    [
+      { alias: 'chasqui-demo', contextSize: 512, parallel: 2, threads: 3 },
+      { alias: 'big', contextSize: 8192, parallel: 8, threads: 3 },
+    ],
+  );
+  assert.equal(modelNamesOf(manifest), ['chasqui-demo', 'big', 'big:sql']);
+  assert.is(slotsOf(manifest), 10);
+  assert.equal(
+    filesIn(manifest).map(({ kind }) => kind),
+    ['demo', 'hub', 'file'],
+  );
+});
+
+test('fields that name files are found and replaced wherever they stand', () => {
+  const options = {
+    models: [
+      { model: 'demo', adapters: { a: 'file:a.gguf', b: { file: 'file:b.gguf', scale: 2 } } },
+      { model: 'file:m.gguf', draftModel: 'file:d.gguf' },
+    ],
+    slots: 2,
+  };
+  const fields = fileFieldsOf(options);
+  assert.equal(
+    fields.map(({ at, text }) => `${nameOfField(at)} ${text}`),
+    [
+      'models[0].model demo',
+      'models[0].adapters.a file:a.gguf',
+      'models[0].adapters.b.file file:b.gguf',
+      'models[1].model file:m.gguf',
+      'models[1].draftModel file:d.gguf',
+    ],
+  );
+  let changed: Parameters<typeof withField>[0] = options;
+  for (const { at, text } of fields) changed = withField(changed, at, text.toUpperCase());
+  assert.equal(changed, {
+    models: [
+      { model: 'DEMO', adapters: { a: 'FILE:A.GGUF', b: { file: 'FILE:B.GGUF', scale: 2 } } },
+      { model: 'FILE:M.GGUF', draftModel: 'FILE:D.GGUF' },
+    ],
+    slots: 2,
+  });
+});
+
 const refused: [options: unknown, says: RegExp][] = [
   [{}, /`model` of the app a is missing/],
   [{ model: 'demo', contxt: 5 }, /`contxt` of the app a is not an option; did you mean `context`\?/],
@@ -55,6 +122,19 @@ const refused: [options: unknown, says: RegExp][] = [
   [{ model: 'llama' }, /`model` of the app a is "llama", but must be demo, hf:/],
   [{ model: 'file:model.bin' }, /`model` .* must be demo, hf:/],
   [{ model: 'https://host/model' }, /`model` .* must be demo, hf:/],
+  [{ model: 'demo', lora: ['a.gguf'] }, /`lora` of the app a is not an option/],
+  [{ model: 'demo', adapters: { 'a b': 'demo' } }, /`adapters` .* is "a b", but must be a name of letters/],
+  [{ model: 'demo', adapters: { a: 'a.gguf' } }, /`adapters\.a` .* is "a\.gguf", but must be demo, hf:/],
+  [{ model: 'demo', adapters: { a: { file: 'file:a.gguf', scale: 101 } } }, /`adapters\.a` .*`scale` from -100 to 100/],
+  [{ model: 'demo', adapters: { a: { file: 'file:a.gguf', scal: 1 } } }, /`adapters\.a` .* must be/],
+  [{ models: [] }, /`models` of the app a is \[\], but must be a list of 1 to 16 models/],
+  [{ models: [{ context: 512 }] }, /`models\[0\]\.model` of the app a is missing/],
+  [{ models: [{ model: 'demo', contxt: 5 }] }, /`models\[0\]\.contxt` .* did you mean `context`\?/],
+  [{ models: [{ model: 'demo', auth: 'public' }] }, /`models\[0\]\.auth` of the app a is not an option/],
+  [{ models: [{ model: 'demo' }], model: 'demo' }, /`model` of the app a belongs to one model/],
+  [{ models: [{ model: 'demo' }], alias: 'x' }, /`alias` of the app a belongs to one model/],
+  [{ models: [{ model: 'demo' }, { model: 'demo' }] }, /`models\[1\]\.alias` .* is chasqui-demo, as another model/],
+  [{ models: [{ model: 'demo' }, { model: 'demo', alias: 'x,y' }] }, /`models\[1\]\.alias` .* has several names/],
   [{ model: 'demo', slots: 1n }, /`a\.slots` is a bigint, but must be data/],
   [{ model: () => 'demo' }, /`a\.model` is a function, but must be data/],
   [{ model: 'demo', scale: new Map() }, /`a\.scale` is an object of a class/],

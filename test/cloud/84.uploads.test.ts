@@ -1,0 +1,145 @@
+// Models that are sent to a cloud take no more than they may: those used longest ago make way, those in use do not.
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
+import { ORG, TestCloud, writeScript } from '../support/cloud.js';
+import { tinyModel } from '../support/tiny-model.js';
+
+const test = suite('cloud: uploads');
+const MIB = 2 ** 20;
+/** Holds two of the files that tests send, and not three. */
+const LIMIT_MIB = 20;
+const FILE_BYTES = 8 * MIB;
+let cloud: TestCloud;
+let deployKey = '';
+
+test.before(async () => {
+  cloud = await TestCloud.start(['--uploads-limit', String(LIMIT_MIB)]);
+  const made = await cloud.client.post<{ key: string }>('/keys', { org: ORG, scopes: ['deploy', 'read'] });
+  deployKey = made.key;
+});
+test.before.each(() => fs.rmSync(folder(), { recursive: true, force: true }));
+test.after(async () => {
+  assert.equal(await cloud.stop(), { code: 0, signal: null });
+});
+
+const folder = () => path.join(cloud.home, 'cloud', 'models');
+const fileOf = (sha256: string) => path.join(folder(), `${sha256}.gguf`);
+const names = () => (fs.existsSync(folder()) ? fs.readdirSync(folder()).sort() : []);
+
+interface Sent {
+  sha256: string;
+  status: number;
+  code: string | undefined;
+}
+
+/** Sends these bytes, without a length when they are `inChunks`. */
+async function send(bytes: Buffer, inChunks = false): Promise<Sent> {
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const { status, text } = await put(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, bytes, inChunks);
+  return { sha256, status, code: JSON.parse(text).error?.code };
+}
+
+function put(url: string, bytes: Buffer, inChunks: boolean): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Key ${deployKey}`,
+      'content-type': 'application/octet-stream',
+      ...(!inChunks && { 'content-length': bytes.length }),
+    };
+    const request = http.request(url, { method: 'PUT', headers }, (response) => {
+      let text = '';
+      response.on('data', (data) => {
+        text += data;
+      });
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.once('error', reject);
+    if (inChunks) Readable.from([bytes.subarray(0, MIB), bytes.subarray(MIB)]).pipe(request);
+    else request.end(bytes);
+  });
+}
+
+/** As if it had been used last so many hours ago. */
+function age(sha256: string, hours: number): void {
+  const at = Date.now() / 1000 - 3600 * hours;
+  fs.utimesSync(fileOf(sha256), at, at);
+}
+
+const there = async (sha256: string) => {
+  const reply = await cloud.client.get<{ path: string | null }>(`/models/${sha256}`);
+  return reply.path !== null;
+};
+
+test('what was used longest ago makes way, asking for it being a use', async () => {
+  const [one, two] = [await send(randomBytes(FILE_BYTES)), await send(randomBytes(FILE_BYTES))];
+  assert.equal([one.status, two.status], [200, 200]);
+  age(one.sha256, 5);
+  age(two.sha256, 4);
+  assert.ok(await there(one.sha256));
+  age(two.sha256, 4);
+  const three = await send(randomBytes(FILE_BYTES));
+  assert.is(three.status, 200);
+  assert.equal(names(), [`${one.sha256}.gguf`, `${three.sha256}.gguf`].sort());
+});
+
+test('what was sent a moment ago is about to be deployed, and stays', async () => {
+  const sent = [await send(randomBytes(FILE_BYTES)), await send(randomBytes(FILE_BYTES))];
+  const refused = await send(randomBytes(FILE_BYTES));
+  assert.equal([refused.status, refused.code], [409, 'no_space']);
+  assert.equal(names(), sent.map(({ sha256 }) => `${sha256}.gguf`).sort());
+});
+
+test('a body whose length is not said is held to the limit as well, and leaves nothing behind', async () => {
+  const { sha256 } = await send(randomBytes(FILE_BYTES));
+  const { status, code } = await send(randomBytes(2 * FILE_BYTES), true).catch(() => ({
+    status: 409,
+    code: 'no_space',
+  }));
+  assert.equal([status, code], [409, 'no_space']);
+  assert.equal(names(), [`${sha256}.gguf`]);
+});
+
+test('files of the last three revisions of an app stay, however long ago they were used', async () => {
+  const model = fs.readFileSync(tinyModel('llama', 1));
+  const padded = Buffer.concat([model, Buffer.alloc(FILE_BYTES)]);
+  const { sha256 } = await send(padded);
+  const options = (slots: number) => ({ model: `file:${fileOf(sha256)}`, alias: 'tiny', slots });
+  await cloud.deployed('sent', options(1));
+  age(sha256, 100);
+  const second = await send(randomBytes(FILE_BYTES));
+  assert.is(second.status, 200);
+  const third = await send(randomBytes(FILE_BYTES));
+  assert.equal([third.status, third.code], [409, 'no_space']);
+  assert.ok(names().includes(`${sha256}.gguf`));
+  // Three revisions of another model, and nobody goes back to the first one.
+  for (const slots of [1, 2, 3]) await cloud.deployed('sent', { model: 'demo', slots });
+  age(sha256, 100);
+  assert.is((await send(randomBytes(FILE_BYTES))).status, 200);
+  assert.not.ok(names().includes(`${sha256}.gguf`));
+});
+
+test('who deploys a file that does not fit hears it before sending it', async () => {
+  const elsewhere = fs.mkdtempSync(path.join(cloud.home, 'elsewhere-'));
+  const variables = { CHASQUI_HOME: elsewhere };
+  assert.is((await runCli(['login', cloud.url, '--key', deployKey], variables)).code, 0);
+  const file = path.join(elsewhere, 'large.gguf');
+  fs.writeFileSync(file, Buffer.alloc((LIMIT_MIB + 1) * MIB));
+  const refused = await runCli(
+    ['deploy', writeScript(`export const large = app({ model: 'file:${file}' });`)],
+    variables,
+  );
+  assert.is.not(refused.code, 0);
+  assert.match(
+    refused.stderr,
+    'The model of 21 MiB does not fit: models that were sent may take 20 MiB together (`uploadsLimit`)',
+  );
+  assert.equal(names(), []);
+});
+
+test.run();

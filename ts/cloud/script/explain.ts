@@ -1,0 +1,59 @@
+/** What is wrong with the options of a script, in words that name the field. */
+import type { ErrorObject } from 'ajv';
+import { ChasquiError } from '../../errors.js';
+
+/** `name` is what messages call the app. */
+export function explain(
+  { instancePath, keyword, params, parentSchema, data }: ErrorObject,
+  name: string,
+): ChasquiError {
+  const at = instancePath
+    .slice(1)
+    .replaceAll('/', '.')
+    .replaceAll(/\.(\d+)/g, '[$1]');
+  if (keyword === 'required') return invalid(name, join(at, String(params.missingProperty)), 'is missing');
+  if (keyword === 'additionalProperties') {
+    const unknown = String(params.additionalProperty).slice(0, 100);
+    const known = Object.keys((parentSchema?.properties ?? {}) as object);
+    const near = nearest(unknown, known);
+    const hint = near === null ? `there are ${known.join(', ')}` : `did you mean \`${near}\`?`;
+    return invalid(name, join(at, unknown), `is not an option; ${hint}`);
+  }
+  return invalid(name, at, `is ${shown(data)}, but must be ${String(parentSchema?.description)}`);
+}
+
+function join(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}
+
+/** `problem` follows the name of the field. */
+export function invalid(app: string, field: string, problem: string): ChasquiError {
+  const end = problem.endsWith('?') ? '' : '.';
+  return new ChasquiError('script_invalid', `\`${field}\` of the app ${app} ${problem}${end}`, field);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'undefined';
+  return text.length > 100 ? `${text.slice(0, 100)}...` : text;
+}
+
+/** The known name that takes the fewest changes of a letter, if that is few. */
+function nearest(name: string, known: readonly string[]): string | null {
+  const ranked = known.map((each) => ({ each, changes: changesBetween(name.toLowerCase(), each.toLowerCase()) }));
+  const best = ranked.sort((one, other) => one.changes - other.changes)[0];
+  return best !== undefined && best.changes <= Math.max(1, name.length / 3) ? best.each : null;
+}
+
+/** Letters put in, left out or exchanged (Levenshtein). */
+function changesBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const exchanged = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(exchanged, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] as number;
+}

@@ -160,6 +160,19 @@ export class AppStore {
     return this.database.all(`SELECT * FROM runners WHERE app = ? ${which} ORDER BY created_at, id`, [app]);
   }
 
+  /** How many milliseconds ago runners of a revision crashed since it was last activated, the oldest first. */
+  crashAges(app: string, revision: number, maxAgeMs: number): number[] {
+    const now = Date.now();
+    const rows = this.database.all<{ at: number }>(
+      `SELECT ended_at AS at FROM runners JOIN revisions ON revisions.app = runners.app AND number = revision
+       WHERE runners.app = ? AND revision = ? AND runners.state = 'CRASHED' AND ended_at >= COALESCE(activated_at, 0)
+       ORDER BY ended_at`,
+      [app, revision],
+    );
+    // A clock that was set back makes no crash one of the future.
+    return rows.map(({ at }) => Math.max(0, now - at)).filter((age) => age < maxAgeMs);
+  }
+
   /** Newest last. */
   events(org: string, app: string, after: number, limit: number): EventRow[] {
     const rows = this.database.all<EventRow>(

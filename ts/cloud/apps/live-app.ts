@@ -135,14 +135,26 @@ export class LiveApp implements DeployedApp {
   /** Another runner is started later the more of them crashed lately. Returns how many did. */
   noteCrash(now: number): number {
     this.#crashedAt = [...this.#crashedAt.filter((at) => now - at < CRASH_MEMORY_MS), now];
-    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashedAt.length - 1));
-    this.restsUntil = now + rest * (1 + Math.random() / 4);
+    this.#rest();
     return this.#crashedAt.length;
+  }
+
+  /** Those that an earlier control plane saw, the oldest first. Another one has not made them forgotten. */
+  recallCrashes(agesMs: readonly number[], now: number): void {
+    this.#crashedAt = agesMs.map((age) => now - age);
+    this.#rest();
   }
 
   forgetCrashes(): void {
     this.#crashedAt = [];
     this.restsUntil = 0;
+  }
+
+  #rest(): void {
+    const last = this.#crashedAt.at(-1);
+    if (last === undefined) return;
+    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashedAt.length - 1));
+    this.restsUntil = last + rest * (1 + Math.random() / 4);
   }
 
   /** For `decide`. */

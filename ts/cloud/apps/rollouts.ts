@@ -7,7 +7,7 @@ import { ChasquiError } from '../../errors.js';
 import { type Manifest, toManifest } from '../script/manifest.js';
 import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
 import { gib } from './decide.js';
-import type { LiveApp, Rollout, Startable } from './live-app.js';
+import { CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { isFullDisk } from './old-weights.js';
 import { estimateRunner } from './runner-models.js';
 import type { SupervisorParts } from './supervisor-parts.js';
@@ -46,6 +46,7 @@ export class Rollouts {
     const { active } = app.row;
     if (active !== null) {
       app.activeManifest = this.manifestOf(app, active);
+      app.recallCrashes(store.crashAges(app.id, active, CRASH_MEMORY_MS), performance.now());
       void this.#prepareActive(app, active);
     }
     if (app.row.deleted !== 0) return;
@@ -54,8 +55,14 @@ export class Rollouts {
     const last = store.revisions(app.id).at(-1);
     if (active === null && last !== undefined) app.activeManifest = this.manifestOf(app, last.number);
     for (const { number } of open) this.#set(app, number, 'RETIRED', 'another revision was deployed');
-    if (newest !== undefined) this.begin(app, newest.number, newest.strategy, 'the control plane came back');
-    else this.#retireDrained(app);
+    if (newest === undefined) {
+      this.#retireDrained(app);
+      return;
+    }
+    this.begin(app, newest.number, newest.strategy, 'the control plane came back');
+    // A revision that the app is going back from is not started again meanwhile.
+    const isLeft = active !== null && store.revision(app.id, active)?.state === 'FAILED';
+    if (isLeft) app.restsUntil = Number.POSITIVE_INFINITY;
   }
 
   /** The candidate has answered its warm-up. */

@@ -1,6 +1,6 @@
 /**
- * As much of a Kubernetes API as kubectl needs to apply, list and delete: discovery, server-side apply with owners of
- * fields, selectors, and faults on demand. It keeps what it is given and runs none of it.
+ * As much of a Kubernetes API as kubectl needs to apply, list, scale, roll back and delete, and to show logs: discovery,
+ * server-side apply with owners of fields, patches, selectors, and faults on demand. It keeps what it is given and runs none of it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -22,6 +22,7 @@ const CORE: readonly Kind[] = [
   { group: '', version: 'v1', plural: 'services', kind: 'Service' },
   { group: '', version: 'v1', plural: 'pods', kind: 'Pod' },
   { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
+  { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' },
   { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget' },
   { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
 ];
@@ -47,6 +48,10 @@ export class FakeCluster {
   readonly owned = new Set<string>();
   /** Answered to the next so many requests that change something. */
   failures: { status: number; reason: string; message: string }[] = [];
+  /** What pods have written, by their names. */
+  readonly logs = new Map<string, string>();
+  /** Told of objects that were changed other than by applying them, as the cluster's own programs would be. */
+  onChange: ((key: string, object: Stored) => void) | null = null;
   readonly #kinds: readonly Kind[];
   readonly #server = http.createServer((request, response) => void this.#answer(request, response));
 
@@ -107,6 +112,14 @@ export class FakeCluster {
       return send(200, this.#list(at.kind, selector));
     }
     const key = `${at.kind.kind}/${at.name}`;
+    const kind = request.headers['content-type'] ?? '';
+    const before = this.objects.get(key);
+    if (at.subresource === 'log') return void response.end(this.logs.get(at.name ?? ''));
+    if (at.subresource === 'scale') return send(200, this.#scale(before, request.method === 'GET' ? null : body));
+    if (request.method === 'PATCH' && before !== undefined && !kind.startsWith('application/apply-patch')) {
+      this.#changed(key, patched(before, JSON.parse(body)));
+      return send(200, this.objects.get(key));
+    }
     if (request.method === 'PATCH') {
       if (this.owned.has(key) && url.searchParams.get('force') !== 'true') {
         return send(
@@ -137,21 +150,37 @@ export class FakeCluster {
       kind: 'APIResourceList',
       apiVersion: 'v1',
       groupVersion,
-      resources: kinds.map(({ plural, kind }) => ({
-        name: plural,
-        singularName: kind.toLowerCase(),
-        namespaced: true,
-        kind,
-        verbs,
-      })),
+      resources: kinds.flatMap(({ plural, kind }) => {
+        const own = { name: plural, singularName: kind.toLowerCase(), namespaced: true, kind, verbs };
+        const scale = { name: `${plural}/scale`, singularName: '', namespaced: true, kind: 'Scale', verbs };
+        return plural === 'deployments' ? [own, { ...scale, group: 'autoscaling', version: 'v1' }] : [own];
+      }),
     };
   }
 
-  #find(path: string): { kind: Kind; name: string | null } | null {
-    const [, group = '', plural, name = null] =
-      /^\/(?:api|apis\/([^/]+))\/v1\/namespaces\/models\/([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+  #find(path: string): { kind: Kind; name: string | null; subresource: string | null } | null {
+    const [, group = '', plural, name = null, subresource = null] =
+      /^\/(?:api|apis\/([^/]+))\/v1\/namespaces\/models\/([^/]+)(?:\/([^/]+)(?:\/(scale|log))?)?$/.exec(path) ?? [];
     const kind = this.#kinds.find((each) => each.group === group && each.plural === plural);
-    return kind === undefined ? null : { kind, name };
+    return kind === undefined ? null : { kind, name, subresource };
+  }
+
+  /** The number of pods as a resource of its own, read or changed. */
+  #scale(object: Stored | undefined, body: string | null): unknown {
+    if (object === undefined) return failure(404, 'NotFound', 'there is nothing to scale');
+    const { name } = object.metadata;
+    if (body !== null) {
+      const { spec } = JSON.parse(body) as Stored;
+      this.#changed(`${object.kind}/${name}`, patched(object, { spec: { replicas: spec?.replicas } }));
+    }
+    const { replicas = 1 } = this.objects.get(`${object.kind}/${name}`)?.spec ?? {};
+    const metadata = { name, namespace: 'models' };
+    return { kind: 'Scale', apiVersion: 'autoscaling/v1', metadata, spec: { replicas }, status: { replicas } };
+  }
+
+  #changed(key: string, object: Stored): void {
+    this.objects.set(key, object);
+    this.onChange?.(key, object);
   }
 
   #list(kind: Kind, selector: string): unknown {
@@ -165,6 +194,31 @@ export class FakeCluster {
     );
     return { kind: `${kind.kind}List`, apiVersion: kind.group === '' ? 'v1' : `${kind.group}/v1`, metadata: {}, items };
   }
+}
+
+/** By a list of operations that replace, or by members of which null removes. */
+function patched(object: Stored, patch: unknown): Stored {
+  if (!Array.isArray(patch)) return merged(object, patch) as Stored;
+  const result = structuredClone(object) as unknown as Record<string, unknown>;
+  for (const { op, path: at, value } of patch as { op: string; path: string; value: unknown }[]) {
+    const names = at.split('/').slice(1);
+    const last = names.pop() ?? '';
+    const parent = names.reduce((each, name) => each[name] as Record<string, unknown>, result);
+    if (op === 'remove') delete parent[last];
+    else parent[last] = value;
+  }
+  return result as unknown as Stored;
+}
+
+function merged(before: unknown, patch: unknown): unknown {
+  const isMap = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object';
+  if (!isMap(patch) || Array.isArray(patch)) return patch;
+  const result = isMap(before) ? { ...before } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = merged(result[name], value);
+  }
+  return result;
 }
 
 function groupOf(name: string): unknown {

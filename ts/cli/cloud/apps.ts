@@ -3,9 +3,22 @@ import { Command } from 'commander';
 import type { EventRow } from '../../cloud/apps/app-store.js';
 import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
+import type { OptionRows } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
+import {
+  deleteInCluster,
+  listInCluster,
+  logsInCluster,
+  type Place,
+  placeOf,
+  restartInCluster,
+  rollBackInCluster,
+  scaleInCluster,
+  statusInCluster,
+} from './kubernetes-apps.js';
+import { CLUSTER_OPTIONS, TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
 import { ended, printJson, toDate, toTable, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
@@ -21,28 +34,60 @@ export interface Target {
 
 const FOLLOW_MS = 500;
 
+/** What a command does to an app of a cloud, and to one of a cluster, where it can be done there. */
+interface Actions {
+  inCloud(target: Target, app: string, parsed: Parsed): Promise<void>;
+  inCluster?(place: Place, app: string, parsed: Parsed): Promise<void>;
+  /** Its own, beside those that all commands have. */
+  options: OptionRows;
+}
+
 export function appsCommand(): Command {
   const command = withHelp(new Command('apps')).description('Look at deployed apps, and change them.');
-  command.addCommand(common('list', 'List the apps.').action((parsed: Parsed) => withTarget(parsed, list)));
-  const named = (
-    name: string,
-    says: string,
-    action: (target: Target, app: string, parsed: Parsed) => Promise<void>,
-  ) => {
-    const sub = common(name, says).argument('<app>', 'the name of the app');
+  const lists = addTableOptions(common('list', 'List the apps.'), TARGET_OPTIONS);
+  command.addCommand(lists.action((parsed: Parsed) => inPlace(parsed, list, listInCluster)));
+  const named = (name: string, says: string, { inCloud, inCluster, options }: Actions) => {
+    const sub = addTableOptions(common(name, says).argument('<app>', 'the name of the app'), options);
     command.addCommand(
-      sub.action((app: string, parsed: Parsed) => withTarget(parsed, (target) => action(target, app, parsed))),
+      sub.action((app: string, parsed: Parsed) =>
+        inPlace(
+          parsed,
+          (target) => inCloud(target, app, parsed),
+          inCluster && ((place) => inCluster(place, app, parsed)),
+        ),
+      ),
     );
-    return sub;
   };
-  named('status', 'Show an app, its revisions and its runners.', status);
-  addTableOptions(named('scale', 'Say how many runners there are, whatever the script says.', scale), SCALE_OPTIONS);
-  addTableOptions(named('rollback', 'Go back to an earlier revision.', rollBack), ROLLBACK_OPTIONS);
-  named('restart', 'Put new runners in the place of the old ones, without a pause.', restart);
-  named('delete', 'Delete an app, when its running requests are over.', remove);
-  addTableOptions(named('events', 'Show how states changed, and why.', events), FOLLOW_OPTION);
-  addTableOptions(named('logs', 'Show what the runners of an app write.', logs), FOLLOW_OPTION);
+  named('status', 'Show an app, its revisions and its runners.', {
+    ...{ inCloud: status, inCluster: statusInCluster, options: TARGET_OPTIONS },
+  });
+  named('scale', 'Say how many runners there are, whatever the script says.', {
+    ...{ inCloud: scale, inCluster: scaleInCluster, options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS } },
+  });
+  // Its own --to is a revision: a context or a namespace says that it is about a cluster.
+  named('rollback', 'Go back to an earlier revision.', {
+    ...{ inCloud: rollBack, inCluster: rollBackInCluster, options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS } },
+  });
+  named('restart', 'Put new runners in the place of the old ones, without a pause.', {
+    ...{ inCloud: restart, inCluster: restartInCluster, options: TARGET_OPTIONS },
+  });
+  named('delete', 'Delete an app, when its running requests are over.', {
+    ...{ inCloud: remove, inCluster: deleteInCluster, options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
+  });
+  named('events', 'Show how states changed, and why.', { inCloud: events, options: FOLLOW_OPTION });
+  named('logs', 'Show what the runners of an app write.', {
+    ...{ inCloud: logs, inCluster: logsInCluster, options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+  });
   return command;
+}
+
+function inPlace(
+  parsed: Parsed,
+  inCloud: (target: Target) => Promise<void>,
+  inCluster?: (place: Place) => Promise<void>,
+): Promise<void> {
+  const place = inCluster === undefined ? null : placeOf(parsed);
+  return place === null ? withTarget(parsed, inCloud) : ended(async () => inCluster?.(place));
 }
 
 export function common(name: string, description: string): Command {

@@ -128,3 +128,24 @@ export const KUBERNETES_OPTIONS = {
     help: 'how to print them',
   },
 } as const satisfies OptionRows;
+
+/** Of commands that look at an app in a cluster or change it. Each of them means Kubernetes by itself. */
+export const CLUSTER_OPTIONS = {
+  context: { ...KUBERNETES_OPTIONS.context, group: 'Apps in Kubernetes' },
+  namespace: { ...KUBERNETES_OPTIONS.namespace, group: 'Apps in Kubernetes' },
+} as const satisfies OptionRows;
+
+export const TARGET_OPTIONS = {
+  target: { ...KUBERNETES_OPTIONS.target, group: 'Apps in Kubernetes', help: 'where the app was deployed to' },
+  ...CLUSTER_OPTIONS,
+} as const satisfies OptionRows;
+
+export const WEIGHTS_OPTION = {
+  weights: {
+    type: 'boolean',
+    default: false,
+    flag: '--weights',
+    group: 'Apps in Kubernetes',
+    help: 'delete the volume with fetched weights as well',
+  },
+} as const satisfies OptionRows;

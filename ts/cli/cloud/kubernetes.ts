@@ -28,6 +28,8 @@ export interface KubernetesSettings extends OptionsOf<typeof KUBERNETES_OPTIONS>
 }
 
 const POLL_MS = 1000;
+/** Beside the time that an app may take to start. */
+const GRACE_MS = 60_000;
 
 /** Prints to standard output. Rejects where the cluster refuses, or the rollout fails. */
 export async function deployToKubernetes(
@@ -53,14 +55,17 @@ async function apply(
   const cluster: Cluster = { context: context ?? null, namespace: namespace ?? null };
   const { applied, removed } = await applyObjects(cluster, objects, { force: takeOver });
   if (!json) for (const each of [...applied, ...removed.map((one) => `${one} removed`)]) console.log(`  ${each}`);
-  const status = detach ? await readStatus(cluster, nameOf(app)) : await untilReady(cluster, nameOf(app), app);
+  const status = detach
+    ? await readStatus(cluster, nameOf(app))
+    : await untilReady(cluster, nameOf(app), app.manifest.timeouts.startMs);
   const { state = null, ready = 0, wanted = 0 } = status ?? {};
   if (json) printJson({ app: app.name, org: app.org, revision: app.revision, state, applied, removed });
   else console.log(`${app.org}/${app.name} is ${state}, ${ready} of ${wanted} pods.`);
 }
 
-async function untilReady(cluster: Cluster, name: string, { manifest }: DeployedManifest): Promise<AppStatus | null> {
-  const deadline = performance.now() + manifest.timeouts.startMs + 60_000;
+/** Rejects with what the cluster says of the pods, when they do not become ready in time. */
+export async function untilReady(cluster: Cluster, name: string, limitMs: number): Promise<AppStatus | null> {
+  const deadline = performance.now() + limitMs + GRACE_MS;
   for (;;) {
     const status = await readStatus(cluster, name);
     if (status === null || status.state === 'ready' || status.state === 'asleep') return status;

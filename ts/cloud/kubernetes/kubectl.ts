@@ -1,5 +1,6 @@
 /** Runs kubectl, which brings the ways to sign in to a cluster that people have set up. */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { ChasquiError } from '../../errors.js';
 
 export interface Cluster {
@@ -21,11 +22,7 @@ export async function kubectl(
   args: readonly string[],
   { input, signal, timeoutMs = 60_000 }: { input?: string; signal?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<string> {
-  const where = [
-    ...(cluster.context === null ? [] : ['--context', cluster.context]),
-    ...(cluster.namespace === null ? [] : ['--namespace', cluster.namespace]),
-  ];
-  const child = spawn('kubectl', [...where, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const stop = () => child.kill('SIGKILL');
   const timer = setTimeout(stop, timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
@@ -50,13 +47,47 @@ export async function kubectl(
     const why = code === null ? `It was ended after ${timeoutMs / 1000} s.` : complaint.trim();
     throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${why}`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new ChasquiError(
-      'cluster_failed',
-      'kubectl is not installed, or not in the PATH: it is what talks to the cluster.',
-    );
+    throw explained(error);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
   }
+}
+
+/** Gives each line that kubectl prints to `onLine`, for as long as it goes on. Rejects as `kubectl` does. */
+export async function followKubectl(
+  cluster: Cluster,
+  args: readonly string[],
+  onLine: (line: string) => void,
+): Promise<void> {
+  const child = spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines = createInterface({ input: child.stdout }).on('line', onLine);
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MAX_COMPLAINT_BYTES);
+  });
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject).once('close', resolve);
+    });
+    if (code === 0) return;
+    throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${complaint.trim()}`);
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    lines.close();
+  }
+}
+
+function placeOf({ context, namespace }: Cluster): string[] {
+  return [
+    ...(context === null ? [] : ['--context', context]),
+    ...(namespace === null ? [] : ['--namespace', namespace]),
+  ];
+}
+
+function explained(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
+  const message = 'kubectl is not installed, or not in the PATH: it is what talks to the cluster.';
+  return new ChasquiError('cluster_failed', message);
 }

@@ -49,3 +49,5 @@ export interface KubernetesObject {
 /** Objects of one app have this label; it is how those that are no longer needed are found. */
 export const APP_LABEL = 'chasqui.dev/app';
 export const REVISION_LABEL = 'chasqui.dev/revision';
+/** All that is deployed by this program; a label and its value. */
+export const MANAGED = 'app.kubernetes.io/managed-by=chasqui';

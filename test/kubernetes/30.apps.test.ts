@@ -1,0 +1,200 @@
+// `chasqui apps … --to kubernetes`: looking at apps in a cluster, and changing them, by kubectl.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
+import { FakeCluster, type Stored } from '../support/kubernetes/fake-cluster.js';
+
+const test = suite('kubernetes: apps');
+const NAME = 'acme-chat';
+let cluster: FakeCluster;
+let folder = '';
+
+test.before.each(async () => {
+  cluster = await FakeCluster.start();
+  folder = mkdtempSync(path.join(tmpdir(), 'chasqui-apps-'));
+  const script = path.join(folder, 'app.mjs');
+  const options = "{ model: 'demo', auth: 'public', machine: { memory: '1Gi' }, scale: { min: 1 } }";
+  writeFileSync(script, `import { app } from 'chasqui/cloud';\nexport const chat = app(${options});\n`);
+  const target = ['--to', 'kubernetes', '--org', 'acme', '--image', 'chasqui:1', '--detach'];
+  const { code, stderr } = await runCli(['deploy', `${script}::chat`, ...target], variables());
+  assert.is(code, 0, stderr);
+});
+test.after.each(async () => {
+  await cluster.close();
+  rmSync(folder, { recursive: true });
+});
+
+function variables() {
+  return { ...cluster.environment, CHASQUI_HOME: folder };
+}
+
+function apps(command: string, ...args: string[]) {
+  return runCli(['apps', command, ...args, '--org', 'acme'], variables());
+}
+
+async function json(command: string, ...args: string[]) {
+  const { code, stdout, stderr } = await apps(command, ...args, '--to', 'kubernetes', '--json');
+  assert.is(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+function deployment(): Stored {
+  return cluster.objects.get(`Deployment/${NAME}`) as Stored;
+}
+
+/** As a Deployment's controller does it: all pods of the present template are there at once. */
+function becomesReady(): void {
+  const object = deployment();
+  const { replicas = 1 } = object.spec as { replicas?: number };
+  object.status = { readyReplicas: replicas, updatedReplicas: replicas };
+}
+
+function addPod(name: string, log: string): void {
+  const metadata = { name, namespace: 'models', labels: { 'chasqui.dev/app': NAME } };
+  const status = { phase: 'Running', containerStatuses: [{ name: 'runner', ready: true, restartCount: 0 }] };
+  const spec = { containers: [{ name: 'runner' }] };
+  cluster.objects.set(`Pod/${name}`, { apiVersion: 'v1', kind: 'Pod', metadata, spec, status });
+  cluster.logs.set(name, log);
+}
+
+/** What a Deployment's controller keeps of each template that it has had. */
+function addReplicaSet(number: number, image: string): void {
+  const { spec, metadata } = deployment();
+  const uid = 'of-the-deployment';
+  Object.assign(metadata, { uid, annotations: { 'deployment.kubernetes.io/revision': '2' } });
+  const template = structuredClone(spec?.template) as { metadata: { labels: object }; spec: { containers: object[] } };
+  Object.assign(template.spec.containers[0] as object, { image });
+  Object.assign(template.metadata.labels, { 'pod-template-hash': `h${number}` });
+  const name = `${NAME}-h${number}`;
+  cluster.objects.set(`ReplicaSet/${name}`, {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name,
+      labels: template.metadata.labels as Record<string, string>,
+      ...{ uid: name, namespace: 'models', annotations: { 'deployment.kubernetes.io/revision': String(number) } },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: NAME, uid, controller: true }],
+    } as Stored['metadata'],
+    spec: { template, selector: { matchLabels: template.metadata.labels } },
+    status: { replicas: number === 2 ? 1 : 0 },
+  });
+}
+
+test('apps are listed by what deployed them, with names and states', async () => {
+  becomesReady();
+  cluster.objects.set('Deployment/other', {
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'other' }, spec: {} },
+  });
+  const listed = await json('list');
+  assert.equal(
+    listed.map(({ org, app, state, ready, wanted, image }: Record<string, unknown>) => {
+      return { org, app, state, ready, wanted, image };
+    }),
+    [{ org: 'acme', app: 'chat', state: 'ready', ready: 1, wanted: 1, image: 'chasqui:1' }],
+  );
+  const { stdout } = await apps('list', '--to', 'kubernetes');
+  assert.match(stdout, /^APP\s+STATE\s+REVISION\s+PODS\nacme\/chat\s+ready\s+[0-9a-f]{12}\s+1 of 1\n$/);
+});
+
+test('the status has pods and the revisions that the cluster can go back to', async () => {
+  addPod(`${NAME}-1`, '');
+  addReplicaSet(1, 'chasqui:0');
+  addReplicaSet(2, 'chasqui:1');
+  const status = await json('status', 'chat');
+  assert.is(status.state, 'deploying');
+  assert.is(status.pods[0].state, 'ready');
+  assert.equal(
+    status.revisions.map(({ number, pods }: Record<string, unknown>) => [number, pods]),
+    [
+      [1, 0],
+      [2, 1],
+    ],
+  );
+  const { stdout } = await apps('status', 'chat', '--context', 'fake');
+  assert.match(stdout, /^app\s+acme\/chat$/m);
+  assert.match(stdout, /^acme-chat-1\s+ready/m);
+});
+
+test('until the cluster has seen a change, its word about the time before does not count', async () => {
+  becomesReady();
+  Object.assign(deployment().metadata, { generation: 2 });
+  Object.assign(deployment().status as object, { observedGeneration: 1 });
+  assert.is((await json('status', 'chat')).state, 'deploying');
+  Object.assign(deployment().status as object, { observedGeneration: 2 });
+  assert.is((await json('status', 'chat')).state, 'ready');
+});
+
+test('logs say which pod a line is from', async () => {
+  addPod(`${NAME}-1`, 'one\n');
+  addPod(`${NAME}-2`, 'two [as it is] \nthree\n');
+  const { code, stdout, stderr } = await apps('logs', 'chat', '--to', 'kubernetes', '--json');
+  assert.is(code, 0, stderr);
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(
+    lines.sort((one, other) => one.text.localeCompare(other.text)),
+    [
+      { runner: `${NAME}-1`, text: 'one' },
+      { runner: `${NAME}-2`, text: 'three' },
+      { runner: `${NAME}-2`, text: 'two [as it is] ' },
+    ],
+  );
+});
+
+test('scaling changes the number of pods, and nothing else of the deployment', async () => {
+  const before = structuredClone(deployment().spec);
+  assert.equal(await json('scale', 'chat', '--min', '3'), { app: 'chat', org: 'acme', wanted: 3 });
+  assert.equal(deployment().spec, { ...before, replicas: 3 });
+});
+
+test('what has no meaning for a cluster is refused', async () => {
+  const { code, stderr } = await apps('scale', 'chat', '--max', '3', '--to', 'kubernetes');
+  assert.is(code, 2);
+  assert.match(stderr, /--min/);
+});
+
+test('a restart gives the pods a new template, and waits until they are ready', async () => {
+  cluster.onChange = () => becomesReady();
+  assert.equal(await json('restart', 'chat'), { app: 'chat', org: 'acme', state: 'ready', ready: 1, wanted: 1 });
+  const { template } = deployment().spec as { template: { metadata: { annotations: object } } };
+  assert.ok('kubectl.kubernetes.io/restartedAt' in template.metadata.annotations);
+});
+
+test('a rollback brings the template of an earlier revision back', async () => {
+  addReplicaSet(1, 'chasqui:0');
+  addReplicaSet(2, 'chasqui:1');
+  cluster.onChange = () => becomesReady();
+  const { code, stdout, stderr } = await apps('rollback', 'chat', '--to', '1', '--namespace', 'models', '--json');
+  assert.is(code, 0, stderr);
+  assert.is(JSON.parse(stdout).state, 'ready');
+  const { template } = deployment().spec as { template: { spec: { containers: { image: string }[] } } };
+  assert.is(template.spec.containers[0]?.image, 'chasqui:0');
+});
+
+test('deleting removes what the app has, and says what', async () => {
+  const { removed } = await json('delete', 'chat');
+  assert.ok(removed.includes('deployment.apps/acme-chat'));
+  assert.is(cluster.objects.size, 0);
+});
+
+test('an app that is not there has an exit code of its own', async () => {
+  for (const [command = '', ...more] of [['status'], ['logs'], ['restart'], ['delete'], ['scale', '--min', '1']]) {
+    const { code, stderr } = await apps(command, 'nothing', ...more, '--to', 'kubernetes');
+    assert.is(code, 5, command);
+    assert.match(stderr, /no app acme\/nothing/);
+  }
+});
+
+test('what the cluster refuses is said in its words', async () => {
+  cluster.failures = [{ status: 403, reason: 'Forbidden', message: 'nobody may not patch deployments/scale' }];
+  const { code, stderr } = await apps('scale', 'chat', '--min', '2', '--to', 'kubernetes');
+  assert.is(code, 1);
+  assert.match(stderr, /nobody may not patch deployments\/scale/);
+});
+
+test.run();

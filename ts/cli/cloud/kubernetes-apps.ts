@@ -1,0 +1,159 @@
+/** `chasqui apps … --to kubernetes`: the same commands, for apps that are in a cluster. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deleteApp } from '../../cloud/kubernetes/apply.js';
+import { readLogs, restartApp, rollBackApp, scaleApp } from '../../cloud/kubernetes/change.js';
+import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
+import { nameOf } from '../../cloud/kubernetes/names.js';
+import {
+  type AppStatus,
+  listApps,
+  type PodRevision,
+  type PodStatus,
+  readDeployment,
+  readRevisions,
+  readStatus,
+} from '../../cloud/kubernetes/status.js';
+import { OWN_ORG } from '../../cloud/start.js';
+import { ChasquiError } from '../../errors.js';
+import { givenOptions } from '../table-options.js';
+import { untilReady } from './kubernetes.js';
+import { TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
+import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
+import { printJson, toTable } from './outcome.js';
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+/** Where an app is, and how to speak of it. */
+export interface Place {
+  cluster: Cluster;
+  org: string;
+  json: boolean;
+}
+
+/** Digests are shown by their beginnings. */
+const DIGEST_LENGTH = 12;
+const FOLLOW_MS = 1000;
+
+/** Null: the command is about a cloud of chasqui. */
+export function placeOf(parsed: Parsed): Place | null {
+  const { target, context, namespace } = givenOptions(TARGET_OPTIONS, parsed, {});
+  if (target !== 'kubernetes' && context === undefined && namespace === undefined) return null;
+  const { org = OWN_ORG, json = false } = givenOptions(COMMON_OPTIONS, parsed, {});
+  return { cluster: { context: context ?? null, namespace: namespace ?? null }, org, json };
+}
+
+export async function listInCluster({ cluster, json }: Place): Promise<void> {
+  const apps = await listApps(cluster);
+  if (json) return printJson(apps);
+  if (apps.length === 0) return console.log('There are no apps here; `chasqui deploy --to kubernetes` makes one.');
+  const rows = apps.map(({ org, app, state, revision, ready, wanted }) => {
+    return [`${org}/${app}`, state, shorten(revision), `${ready} of ${wanted}`];
+  });
+  console.log(toTable([['APP', 'STATE', 'REVISION', 'PODS'], ...rows]));
+}
+
+export async function statusInCluster(place: Place, app: string): Promise<void> {
+  const { cluster, org, json } = place;
+  const [status, revisions] = await Promise.all([find(place, app), readRevisions(cluster, nameIn(place, app))]);
+  if (json) return printJson({ org, app, ...status, revisions });
+  const { state, reason, ready, wanted, pods } = status;
+  const facts = [
+    ['app', `${org}/${app}`],
+    ['state', [state, reason].filter(Boolean).join(': ')],
+    ['pods', `${ready} of ${wanted} ready`],
+  ];
+  console.log(toTable(facts));
+  if (revisions.length > 0) console.log(`\n${revisionTable(revisions)}`);
+  if (pods.length > 0) console.log(`\n${podTable(pods)}`);
+}
+
+function revisionTable(revisions: readonly PodRevision[]): string {
+  const rows = [...revisions].reverse().map(({ number, revision, pods, created_at: at }) => {
+    return [String(number), shorten(revision), at?.replace('T', ' ').replace('Z', '') ?? '-', String(pods)];
+  });
+  return toTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS'], ...rows]);
+}
+
+function podTable(pods: readonly PodStatus[]): string {
+  const rows = pods.map(({ name, state, revision, restarts, reason }) => {
+    return [name, state, shorten(revision), String(restarts), reason ?? '-'];
+  });
+  return toTable([['POD', 'STATE', 'DIGEST', 'RESTARTS', 'SAID'], ...rows]);
+}
+
+export async function scaleInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
+  const { min, max, reset } = givenOptions(SCALE_OPTIONS, parsed, {});
+  if (min === undefined || max !== undefined || reset) {
+    const why = 'In Kubernetes an app has a number of pods, which `min` says; an add-on of the cluster scales it.';
+    throw new ChasquiError('invalid_options', why);
+  }
+  await find(place, app);
+  await scaleApp(place.cluster, nameIn(place, app), min);
+  if (place.json) printJson({ app, org: place.org, wanted: min });
+  else console.log(`${place.org}/${app} has ${min} ${min === 1 ? 'pod' : 'pods'} from now on.`);
+}
+
+export async function restartInCluster(place: Place, app: string): Promise<void> {
+  await find(place, app);
+  await restartApp(place.cluster, nameIn(place, app));
+  await follow(place, app);
+}
+
+export async function rollBackInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
+  const { to = null } = givenOptions(ROLLBACK_OPTIONS, parsed, {});
+  await find(place, app);
+  await rollBackApp(place.cluster, nameIn(place, app), to);
+  await follow(place, app);
+}
+
+export async function deleteInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
+  const { weights = false } = givenOptions(WEIGHTS_OPTION, parsed, {});
+  await find(place, app);
+  const removed = await deleteApp(place.cluster, nameIn(place, app), { weights });
+  if (place.json) printJson({ app, org: place.org, removed });
+  else
+    for (const each of [...removed.map((name) => `  ${name} removed`), `${place.org}/${app} is deleted.`])
+      console.log(each);
+}
+
+export async function logsInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
+  const { follow: goesOn = false } = givenOptions(FOLLOW_OPTION, parsed, {});
+  await find(place, app);
+  const show = (runner: string, text: string) => {
+    if (place.json) printJson({ runner, text });
+    else console.log(`${runner}  ${text}`);
+  };
+  let since: Date | null = null;
+  for (;;) {
+    const began = new Date();
+    await readLogs(place.cluster, nameIn(place, app), { follow: goesOn, since }, show);
+    if (!goesOn) return;
+    // The pods that were followed are gone, and others may have taken their places.
+    since = began;
+    await sleep(FOLLOW_MS);
+  }
+}
+
+async function follow(place: Place, app: string): Promise<void> {
+  const { cluster, org, json } = place;
+  const name = nameIn(place, app);
+  const deployment = await readDeployment(cluster, name);
+  const status = await untilReady(cluster, name, (deployment?.spec?.progressDeadlineSeconds ?? 600) * 1000);
+  const { state = null, ready = 0, wanted = 0 } = status ?? {};
+  if (json) printJson({ app, org, state, ready, wanted });
+  else console.log(`${org}/${app} is ${state}, ${ready} of ${wanted} pods.`);
+}
+
+async function find(place: Place, app: string): Promise<AppStatus> {
+  const status = await readStatus(place.cluster, nameIn(place, app));
+  if (status !== null) return status;
+  throw new ChasquiError('app_not_found', `The cluster has no app ${place.org}/${app} in this namespace.`);
+}
+
+function nameIn({ org }: Place, name: string): string {
+  return nameOf({ org, name });
+}
+
+function shorten(digest: string | null): string {
+  return digest?.slice(0, DIGEST_LENGTH) ?? '-';
+}

@@ -144,8 +144,8 @@ test('only the command line and the table of load options name flags', () => {
     'ts/desktop/window.ts',
     'ts/desktop/awake.ts',
   ];
-  // Pods are started by a command line, and clusters are reached by kubectl's.
-  const isCommand = (file: string) => file.startsWith('ts/cloud/kubernetes/');
+  // Pods and containers are started by a command line, and clusters are reached by kubectl's.
+  const isCommand = (file: string) => /^ts\/cloud\/(kubernetes|runners)\//.test(file);
   const allowed = (file: string) => ['cli', 'cli.ts'].includes(room(file)) || others.includes(file) || isCommand(file);
   const broken = offences(sources, (line, file) => !allowed(file) && /(^|[\s`'"(])--[a-z]/.test(line));
   assert.equal(broken, []);

@@ -38,7 +38,7 @@ test('the pages name only flags that there are, by their present names', () => {
 
 const FLAG = /(?<![\w-])--[a-z][a-z-]*/;
 /** Files that start other programs, with the flags of those; pods are started by a command line, too. */
-const starters = /^ts\/(desktop\/(window|awake)\.ts|cloud\/kubernetes\/)/;
+const starters = /^ts\/(desktop\/(window|awake)\.ts|cloud\/(kubernetes|runners)\/)/;
 const lower = files('ts', /\.ts$/).filter((file) => !/^ts\/cli[/.]/.test(file) && !starters.test(file));
 const native = files('native', /\.(h|cpp)$/);
 

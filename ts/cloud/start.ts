@@ -32,6 +32,8 @@ import { CloudMetrics } from './metrics/cloud-metrics.js';
 import { metricsRoute } from './metrics/route.js';
 import { claim } from './one-at-a-time.js';
 import { type LocalAddress, makePlaces, type Places, placesIn } from './places.js';
+import { removeLeftContainers } from './runners/container.js';
+import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
 import { type Database, openDatabase } from './store/database.js';
 import { SecretStore } from './store/secrets.js';
@@ -49,6 +51,8 @@ export interface CloudSettings {
   /** What models that are sent may take together; default: half of the disk that they are on. */
   uploadsLimitBytes?: number | undefined;
   command: RunnerCommand;
+  /** Puts runners into containers of podman, made of this image, or of its default where it is null. */
+  podman?: { image: string | null } | undefined;
   /** Where fetched models are kept; default: in `home`. */
   modelsFolder?: string;
   /** Where `hf:` models come from, and where they are kept. */
@@ -89,13 +93,16 @@ const UNREAD_GRACE_MS = 2000;
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { host, port, certificate, trustProxy = false, insecure = false } = settings;
   refusePlainPublicListen({ host, hasCertificate: certificate !== undefined, trustProxy, insecure });
+  const podman = new Podman(settings.podman?.image ?? DEFAULT_IMAGE);
+  if (settings.podman !== undefined) await sayIsolation(podman, settings);
   const places = placesIn(settings.home);
   makePlaces(places);
   const held = await claim(places.lock, (server, path) => server.listen(path));
   const database = openDatabase(places.cloud);
-  const parts = assemble(settings, places, database);
+  const parts = assemble(settings, places, { database, podman });
   const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
   await api.ready();
+  if (settings.podman !== undefined) await removeLeftContainers(podman, places.run, parts.runnerIds());
   const front = createFrontServer({ gateway, own: (request, response) => api.routing(request, response), certificate });
   try {
     await listen(front, host, port);
@@ -125,7 +132,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   return { url: publicUrl.value, port: boundPort, org: OWN_ORG, control, accounts, supervisor, stop };
 }
 
-function assemble(settings: CloudSettings, places: Places, database: Database) {
+function assemble(
+  settings: CloudSettings,
+  places: Places,
+  { database, podman }: { database: Database; podman: Podman },
+) {
   const { home, command, demoModel, endsWithParent = false, onEvent, onError } = settings;
   const accounts = openAccounts({ database, home, ...(onError && { onError }) });
   const store = new AppStore(database);
@@ -137,7 +148,7 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
     weights: new WeightStore(models, demoModel, hub),
     makeRoom: () => removeOldWeights(store, { models, uploads: places.uploads }),
     secrets: (org, names) => secrets.read(org, names),
-    command,
+    ...{ command, podman, isolation: settings.podman === undefined ? 'process' : 'podman' },
     runFolder: places.run,
     logFolder: places.logs,
     responsesFolder: places.responses,
@@ -187,7 +198,15 @@ function assemble(settings: CloudSettings, places: Places, database: Database) {
     publicUrl: () => publicUrl.value,
     onServerError: (error) => onError?.(error),
   });
-  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub, metrics };
+  const runnerIds = () => new Set(store.apps().flatMap(({ id }) => store.runners(id).map((runner) => runner.id)));
+  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub, metrics, runnerIds };
+}
+
+/** @throws {ChasquiError} `invalid_options`: containers cannot be run here */
+async function sayIsolation(podman: Podman, { onEvent }: CloudSettings): Promise<void> {
+  const { rootless } = await podman.check();
+  const whose = rootless ? 'rootless' : 'not rootless, because this account is root';
+  onEvent?.(`runners are in containers of podman (${whose})`);
 }
 
 /** A link for who forgot the password: only those ask who can read this machine's files, or manage everything. */

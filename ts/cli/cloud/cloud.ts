@@ -10,7 +10,7 @@ import { addTableOptions, givenOptions } from '../table-options.js';
 import { common, type Target, withTarget } from './apps.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { ended, printJson, withHelp } from './outcome.js';
-import { DEMO_MODEL, runnerCommand } from './runner-command.js';
+import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
 
 const DEFAULT_PORT = 8088;
 const MIB = 2 ** 20;
@@ -54,6 +54,7 @@ async function start_(parsed: Readonly<Record<string, unknown>>): Promise<void> 
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
     uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
     command: runnerCommand(),
+    podman: podmanOf(options),
     demoModel: DEMO_MODEL,
     hub: hubSettings(process.env),
     certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,

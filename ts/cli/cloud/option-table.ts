@@ -1,7 +1,7 @@
 /** The options of the commands of a cloud. Their flags and their help come from these rows. */
 import { MAX_COUNT, type OptionRows } from '../../engine/option-row.js';
 import { HOSTING_OPTIONS } from '../hosting-option-table.js';
-import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
+import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
 
 const GROUP = 'Options';
 const count = (min: number) => ({ type: 'integer', min, max: MAX_COUNT, group: GROUP }) as const;
@@ -26,6 +26,26 @@ export const DATA_DIR_OPTION = {
 } as const satisfies OptionRows;
 
 const AUTH = { ...HOSTING_OPTIONS.auth, group: GROUP, otherwise: 'what the script says, or else private' } as const;
+
+const ISOLATION_OPTIONS = {
+  isolation: {
+    type: 'choice',
+    choices: ['process', 'podman'],
+    default: 'process',
+    flag: '--isolation',
+    placeholder: 'kind',
+    group: GROUP,
+    help: 'what runners are: processes of this account, or each in a container of its own',
+  },
+  runnerImage: {
+    type: 'string',
+    flag: '--runner-image',
+    placeholder: 'reference',
+    group: GROUP,
+    help: 'image of chasqui for those containers, which must be there',
+    otherwise: 'localhost/chasqui',
+  },
+} as const satisfies OptionRows;
 
 export const CLOUD_START_OPTIONS = {
   ...DATA_DIR_OPTION,
@@ -82,6 +102,7 @@ export const CLOUD_START_OPTIONS = {
     group: GROUP,
     help: 'let runners go on when the cloud is stopped, for the next start to find',
   },
+  ...ISOLATION_OPTIONS,
   shutdownTimeout: { ...HOSTING_OPTIONS.shutdownTimeout, group: GROUP },
 } as const satisfies OptionRows;
 
@@ -135,6 +156,7 @@ export const RUN_OPTIONS = {
   appName: DEPLOY_OPTIONS.appName,
   auth: AUTH,
   port: { ...HOSTING_OPTIONS.port, group: GROUP, otherwise: 'any free one' },
+  ...ISOLATION_OPTIONS,
   ...DATA_DIR_OPTION,
   ...JSON_OPTION,
 } as const satisfies OptionRows;
@@ -171,6 +193,7 @@ export const CLOUD_OPTIONS: OptionRows = {
   ...CLOUD_START_OPTIONS,
   ...DEPLOY_OPTIONS,
   ...KUBERNETES_OPTIONS,
+  ...WEIGHTS_OPTION,
   ...SCALE_OPTIONS,
   ...ROLLBACK_OPTIONS,
   ...FOLLOW_OPTION,

@@ -17,7 +17,7 @@ import { withAuth } from './deploy.js';
 import { RUN_OPTIONS } from './option-table.js';
 import { CommandFailed, EXIT, ended, printJson, withHelp } from './outcome.js';
 import { makeRunFolder } from './run-folder.js';
-import { DEMO_MODEL, runnerCommand } from './runner-command.js';
+import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
 import { showSteps } from './until-active.js';
 
 const HOST = '127.0.0.1';
@@ -49,6 +49,7 @@ async function run(entry: string, parsed: Readonly<Record<string, unknown>>): Pr
     port: given.port ?? 0,
     modelsFolder: path.join(dataDir(given.dataDir), 'models'),
     command: runnerCommand(),
+    podman: podmanOf(given),
     demoModel: DEMO_MODEL,
     hub: hubSettings(process.env),
     endsWithParent: true,

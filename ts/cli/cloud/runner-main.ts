@@ -25,6 +25,7 @@ const TELL_MS = 10_000;
 const STATUS_MS = 200;
 
 const config = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as RunnerConfig;
+Object.assign(process.env, config.environment);
 const status: RunnerStatus = {
   bootId: config.bootId,
   pid: process.pid,

@@ -1,6 +1,7 @@
 /** Apps, their revisions and runners, and every change of their states, in the database of the cloud. */
 import type { ErrorCode } from '../../errors.js';
 import { newId } from '../../new-id.js';
+import type { IsolationName } from '../runners/runner-process.js';
 import type { Database, SqlValue } from '../store/database.js';
 
 /** Until ACTIVE a revision is on its way; RETIRED and FAILED are its ends. */
@@ -58,6 +59,7 @@ export interface RunnerRow {
   boot_id: string;
   pid: number | null;
   bytes: number;
+  isolation: IsolationName;
   reason: string | null;
   created_at: number;
   ended_at: number | null;
@@ -127,6 +129,7 @@ const STEPS = [
     reason TEXT NOT NULL
   ) STRICT;
   CREATE INDEX events_by_app ON events (org, app, seq);`,
+  `ALTER TABLE runners ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process'`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
@@ -255,11 +258,16 @@ export class AppStore {
     this.database.run('DELETE FROM apps WHERE id = ?', [app.id]);
   }
 
-  addRunner(app: AppRow, row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes'>, reason: string): void {
+  addRunner(
+    app: AppRow,
+    row: Pick<RunnerRow, 'id' | 'revision' | 'boot_id' | 'bytes' | 'isolation'>,
+    reason: string,
+  ): void {
     this.database.transaction(() => {
       this.database.run(
-        `INSERT INTO runners (id, app, revision, state, boot_id, bytes, created_at) VALUES (?, ?, ?, 'LOADING', ?, ?, ?)`,
-        [row.id, app.id, row.revision, row.boot_id, row.bytes, Date.now()],
+        `INSERT INTO runners (id, app, revision, state, boot_id, bytes, isolation, created_at)
+         VALUES (?, ?, ?, 'LOADING', ?, ?, ?, ?)`,
+        [row.id, app.id, row.revision, row.boot_id, row.bytes, row.isolation, Date.now()],
       );
       this.#addEvent(app, row.revision, row.id, 'LOADING', reason);
       this.#forgetOld(app);

@@ -1,5 +1,6 @@
 /** What the supervisor works with. */
-import type { RunnerCommand } from '../runners/runner-process.js';
+import type { Podman } from '../runners/podman.js';
+import type { IsolationName, RunnerCommand } from '../runners/runner-process.js';
 import type { AppStore } from './app-store.js';
 import type { WeightStore } from './weights.js';
 
@@ -11,6 +12,9 @@ export interface SupervisorParts {
   /** Called when the disk is full. Returns how many bytes it made free. */
   makeRoom(): number;
   readonly command: RunnerCommand;
+  /** Where new runners are started. Those that are found again stay where they are. */
+  readonly isolation: IsolationName;
+  readonly podman: Podman;
   /** Where runners have their sockets; short, because the paths of sockets are. */
   readonly runFolder: string;
   readonly logFolder: string;

@@ -5,9 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Container } from '../runners/container.js';
+import { limitsOf } from '../runners/container-arguments.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
-import { RunnerProcess } from '../runners/runner-process.js';
-import { slotsOf } from '../script/manifest.js';
+import { type Isolation, RunnerProcess } from '../runners/runner-process.js';
+import { type Manifest, slotsOf } from '../script/manifest.js';
 import type { AppRow, RunnerRow, RunnerState } from './app-store.js';
 import { type Action, decide } from './decide.js';
 import { LiveApp, type Startable } from './live-app.js';
@@ -148,11 +150,12 @@ export class Supervisor {
   }
 
   #startRunner(app: LiveApp, { revision, manifest, weights, bytes }: Startable): void {
-    const { store, command, runFolder, logFolder, responsesFolder, endsWithParent, secrets } = this.parts;
+    const { store, command, runFolder, logFolder, responsesFolder, endsWithParent, secrets, isolation } = this.parts;
+    const responses = path.join(responsesFolder, app.id);
     const id = `r${randomBytes(6).toString('hex')}`;
     const bootId = RunnerProcess.newBootId();
     const { startMs, drainMs } = manifest.timeouts;
-    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes }, 'was started');
+    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'was started');
     pruneLogs(logFolder, app.id);
     const runner = new LiveRunner(
       { id, revision, slots: slotsOf(manifest), bytes, startMs, drainMs },
@@ -165,15 +168,21 @@ export class Supervisor {
       runFolder,
       {
         ...{ ...first, others, id, bootId, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
-        responsesFolder: path.join(responsesFolder, app.id),
+        responsesFolder: responses,
       },
-      { ...command, environment: { ...command.environment, ...secrets(app.org, manifest.secrets) } },
+      { ...command, secrets: secrets(app.org, manifest.secrets) },
       logFileOf(logFolder, app.id, id),
       runner.listener,
+      isolation === 'podman' ? this.#isolate(id, manifest, { bytes, responses }) : null,
     );
     store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id} of revision ${revision} starts`);
     app.changed();
+  }
+
+  #isolate(id: string, manifest: Manifest, { bytes, responses }: { bytes: number; responses: string }): Isolation {
+    const container = new Container(this.parts.podman, this.parts.runFolder, id);
+    return { container, limits: limitsOf(manifest, bytes), writable: [responses] };
   }
 
   #hooks(app: LiveApp): RunnerHooks {
@@ -218,14 +227,16 @@ export class Supervisor {
     this.rollouts.resume(app);
   }
 
-  #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid }: RunnerRow): void {
+  #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid, isolation }: RunnerRow): void {
     const manifest = this.rollouts.manifestOf(app, revision);
     if (manifest === null) return;
     const { startMs, drainMs } = manifest.timeouts;
     const facts = { id, revision, bytes, slots: slotsOf(manifest), startMs, drainMs };
     const runner = new LiveRunner(facts, this.#hooks(app), state);
     app.runnersById.set(id, runner);
-    runner.process = RunnerProcess.adopt(this.parts.runFolder, { id, bootId, pid }, runner.listener);
+    const { podman, runFolder } = this.parts;
+    const container = isolation === 'podman' ? new Container(podman, runFolder, id) : null;
+    runner.process = RunnerProcess.adopt(runFolder, { id, bootId, pid }, runner.listener, container);
   }
 
   #remove(app: LiveApp): void {

@@ -52,6 +52,8 @@ export interface RunnerView {
   /** `loading`, `warming`, `idle`, `busy` or `draining`. */
   state: string;
   pid: number | null;
+  /** `process`, or `podman` for one in a container. */
+  isolation: string;
   /** Requests that it computes or lets wait; null where it does not say. */
   running: number | null;
   slots: number;
@@ -94,6 +96,7 @@ export async function runnerView(app: LiveApp, runner: LiveRunner): Promise<Runn
     revision: facts.revision,
     state: isReady ? (running ? 'busy' : 'idle') : state.toLowerCase(),
     pid: process?.pid ?? null,
+    isolation: process?.isolation ?? 'process',
     running,
     slots: facts.slots,
     memory_bytes: facts.bytes,

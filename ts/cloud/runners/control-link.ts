@@ -3,6 +3,8 @@ import net from 'node:net';
 import type { RunnerStatus } from './protocol.js';
 
 export interface ControlListener {
+  /** Before each attempt to connect. */
+  prepare(): void;
   onStatus(status: RunnerStatus): void;
   /** The socket was there and is not any more, or never came: the process has ended, or is as good as that. */
   onLost(): void;
@@ -33,6 +35,7 @@ export class ControlLink {
   }
 
   #connect(): void {
+    this.listener.prepare();
     const socket = net.createConnection(this.path);
     this.#socket = socket;
     let connected = false;

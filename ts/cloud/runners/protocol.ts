@@ -21,6 +21,8 @@ export interface RunnerConfig extends RunnerModelFile {
   others: readonly RunnerModelFile[];
   /** Where responses are kept, together with all runners of the app. */
   responsesFolder: string;
+  /** Set before anything else, where the process was not started with them. */
+  environment?: Readonly<Record<string, string>>;
   drainMs: number;
   /** Whether it ends with the process that started it, whose end it sees at its standard input. */
   endsWithParent: boolean;

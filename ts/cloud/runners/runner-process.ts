@@ -1,8 +1,10 @@
-/** A runner's process: started or found again, watched, stopped. */
-import { spawn } from 'node:child_process';
+/** A runner's process: started or found again, watched, stopped. It may be in a container of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { type Container, describeExit } from './container.js';
+import type { ContainerLimits } from './container-arguments.js';
 import { ControlLink } from './control-link.js';
 import type { RunnerConfig, RunnerStatus } from './protocol.js';
 
@@ -11,6 +13,14 @@ export interface RunnerCommand {
   /** The program and its arguments; the path of the configuration follows. */
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A container that is to be, and what the runner may do in it. */
+export interface Isolation {
+  readonly container: Container;
+  readonly limits: ContainerLimits;
+  /** Folders that it may write to, beside its own. */
+  readonly writable: readonly string[];
 }
 
 export interface RunnerListener {
@@ -27,6 +37,11 @@ export interface RunnerRecord {
   readonly pid: number | null;
 }
 
+export type IsolationName = 'process' | 'podman';
+
+type UnplacedConfig = Omit<RunnerConfig, 'socketPath' | 'controlPath' | 'environment'>;
+type SecretCommand = RunnerCommand & { readonly secrets: Readonly<Record<string, string>> };
+
 /** How long a process that was found in the database and does not listen may take to begin. */
 const ADOPTION_MS = 15_000;
 
@@ -36,14 +51,15 @@ export class RunnerProcess {
   #exited = false;
   #ended = false;
   #how: string | null = null;
+  #child: ChildProcess | null = null;
 
   private constructor(
     readonly id: string,
-    readonly socketPath: string,
     private readonly folder: string,
     private readonly bootId: string,
     pid: number | null,
     private readonly listener: RunnerListener,
+    private readonly container: Container | null,
   ) {
     this.#pid = pid;
   }
@@ -52,56 +68,56 @@ export class RunnerProcess {
     return randomUUID();
   }
 
-  /** `onPid` is called before anything else can happen. */
+  /** `secrets` are variables for the runner alone. Where it cannot be started, `onEnd` is called later. */
   static start(
     folder: string,
-    config: Omit<RunnerConfig, 'socketPath' | 'controlPath'>,
-    { command, environment }: RunnerCommand,
+    config: UnplacedConfig,
+    command: SecretCommand,
     logFile: string,
     listener: RunnerListener,
+    isolation: Isolation | null = null,
   ): RunnerProcess {
-    const runner = new RunnerProcess(config.id, socketOf(folder, config.id), folder, config.bootId, null, listener);
-    const file = configOf(folder, config.id);
-    const whole: RunnerConfig = {
-      ...config,
-      socketPath: runner.socketPath,
-      controlPath: controlOf(folder, config.id),
-    };
-    fs.writeFileSync(file, JSON.stringify(whole), { mode: 0o600 });
+    const runner = new RunnerProcess(config.id, folder, config.bootId, null, listener, isolation?.container ?? null);
     fs.mkdirSync(path.dirname(logFile), { recursive: true, mode: 0o700 });
     const log = fs.openSync(logFile, 'a', 0o600);
-    const [program, ...args] = command;
-    const child = spawn(program, [...args, file], {
-      detached: true,
-      stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
-      env: { ...environment },
-    });
-    fs.closeSync(log);
-    runner.#pid = child.pid ?? null;
-    child.on('error', (error) => runner.#end(`it could not be started: ${error.message}`));
-    child.on('exit', (code, signal) => {
-      runner.#exited = true;
-      runner.#how = signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
-      runner.#end();
-    });
-    child.stdin?.on('error', () => {});
-    child.unref();
-    (child.stdin as { unref?: () => void } | null)?.unref?.();
-    runner.#connect(() => !runner.#exited);
+    try {
+      const child =
+        isolation === null ? runner.#spawn(config, command, log) : runner.#contain(config, command, log, isolation);
+      runner.#watch(child);
+    } catch (error) {
+      setImmediate(() => runner.#end(`it could not be started: ${(error as Error).message}`));
+    } finally {
+      fs.closeSync(log);
+    }
     return runner;
   }
 
   /** One of a control plane before this one. `onEnd` is called when it cannot be found. */
-  static adopt(folder: string, record: RunnerRecord, listener: RunnerListener): RunnerProcess {
-    const { id, bootId, pid } = record;
-    const runner = new RunnerProcess(id, socketOf(folder, id), folder, bootId, pid, listener);
+  static adopt(
+    folder: string,
+    record: RunnerRecord,
+    listener: RunnerListener,
+    container: Container | null = null,
+  ): RunnerProcess {
+    const { id, bootId } = record;
+    const pid = container?.pid ?? record.pid;
+    const runner = new RunnerProcess(id, folder, bootId, pid, listener, container);
     const deadline = performance.now() + ADOPTION_MS;
     runner.#connect(() => performance.now() < deadline && (pid === null || isProcess(pid, id)));
     return runner;
   }
 
+  /** Where it takes requests. */
+  get socketPath(): string {
+    return path.join(this.folder, `${this.id}.sock`);
+  }
+
+  get isolation(): IsolationName {
+    return this.container === null ? 'process' : 'podman';
+  }
+
   get pid(): number | null {
-    return this.#pid;
+    return this.#pid ?? this.container?.pid ?? null;
   }
 
   /** It lets running requests finish, then ends. */
@@ -111,7 +127,10 @@ export class RunnerProcess {
 
   /** It ends at once, with the process of its engine. */
   kill(): void {
-    this.#signal('SIGKILL', true);
+    if (this.container === null) this.#signal('SIGKILL', true);
+    else if (this.container.pid !== null) this.container.kill();
+    // Podman is about to make it.
+    else this.#child?.kill('SIGKILL');
   }
 
   /** Leaves the process as it is. */
@@ -120,36 +139,100 @@ export class RunnerProcess {
     this.#link?.close();
   }
 
+  #spawn(config: UnplacedConfig, { command, environment, secrets }: SecretCommand, log: number): ChildProcess {
+    const file = path.join(this.folder, `${this.id}.json`);
+    writeConfig(file, { ...config, socketPath: this.socketPath, controlPath: this.#controlPath });
+    const [program, ...args] = command;
+    const child = spawn(program, [...args, file], {
+      detached: true,
+      stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
+      env: { ...environment, ...secrets },
+    });
+    this.#pid = child.pid ?? null;
+    return child;
+  }
+
+  /**
+   * What is started is podman, which passes on what the container writes, and ends as the container does. Secrets are not
+   * for its environment, where their names could mean something to podman itself.
+   */
+  #contain(
+    config: UnplacedConfig,
+    { environment, secrets }: SecretCommand,
+    log: number,
+    { container, limits, writable }: Isolation,
+  ): ChildProcess {
+    const whole: RunnerConfig = { ...config, ...container.sockets, environment: secrets };
+    for (const folder of [container.folder, ...writable]) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeConfig(container.configFile, whole);
+    const [program, ...args] = container.command(whole, limits, writable);
+    return spawn(program, args, {
+      detached: true,
+      stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
+      env: { ...environment },
+    });
+  }
+
+  #watch(child: ChildProcess): void {
+    this.#child = child;
+    child.on('error', (error) => this.#end(`it could not be started: ${error.message}`));
+    child.on('exit', (code, signal) => {
+      this.#exited = true;
+      if (signal !== null) this.#how = `it was ended by ${signal}`;
+      else this.#how = this.container === null ? `it ended with exit code ${code}` : describeExit(code);
+      this.#end();
+    });
+    child.stdin?.on('error', () => {});
+    child.unref();
+    (child.stdin as { unref?: () => void } | null)?.unref?.();
+    this.#connect(() => !this.#exited);
+  }
+
   #connect(isAlive: () => boolean): void {
     const onStatus = (status: RunnerStatus): void => {
       // Another process has taken the place of the one that is looked for.
-      if (status.bootId === this.bootId) {
-        this.#pid = status.pid;
-        this.listener.onStatus(status);
-      } else this.#end('it was not found again');
+      if (status.bootId !== this.bootId) {
+        this.#end('it was not found again');
+        return;
+      }
+      // In a container it has a number of its own.
+      this.#pid = this.container === null ? status.pid : this.container.pid;
+      this.container?.exposeSockets();
+      this.listener.onStatus(status);
     };
     // The exit tells more than the end of the connection, and follows it.
     const onLost = (): void => {
       setTimeout(() => this.#end(), this.#how === null ? EXIT_MS : 0);
     };
-    this.#link = new ControlLink(controlOf(this.folder, this.id), { onStatus, onLost }, isAlive);
+    const prepare = () => this.container?.exposeSockets();
+    this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onLost }, isAlive);
+  }
+
+  get #controlPath(): string {
+    return path.join(this.folder, `${this.id}.ctl`);
   }
 
   #end(how = this.#how ?? 'its process is gone'): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#link?.close();
-    // An engine whose runner is gone ends as well; this is for one that hangs.
-    if (this.#pid !== null && (this.#exited || !isProcess(this.#pid, this.id))) killGroup(this.#pid, this.id);
-    else this.kill();
-    for (const file of [this.socketPath, controlOf(this.folder, this.id), configOf(this.folder, this.id)]) {
-      fs.rmSync(file, { force: true });
+    this.#endEngine();
+    for (const extension of ['sock', 'ctl', 'json']) {
+      fs.rmSync(path.join(this.folder, `${this.id}.${extension}`), { force: true });
     }
-    this.listener.onEnd(how);
+    if (this.container === null) this.listener.onEnd(how);
+    else void this.container.remove().then((known) => this.listener.onEnd(known ?? how));
+  }
+
+  /** An engine whose runner is gone ends as well; this is for one that hangs. Nothing outlives a container. */
+  #endEngine(): void {
+    const isGone = this.#pid !== null && (this.#exited || !isProcess(this.#pid, this.id));
+    if (this.container === null && isGone) killGroup(this.#pid as number, this.id);
+    else if (!this.#exited) this.kill();
   }
 
   #signal(signal: NodeJS.Signals, group: boolean): void {
-    const pid = this.#pid;
+    const { pid } = this;
     if (pid === null || this.#exited || !isProcess(pid, this.id)) return;
     try {
       process.kill(group ? -pid : pid, signal);
@@ -191,14 +274,6 @@ function groupIsOf(pid: number, id: string): boolean {
   return !fs.existsSync(`/proc/${pid}`) || isProcess(pid, id);
 }
 
-function socketOf(folder: string, id: string): string {
-  return path.join(folder, `${id}.sock`);
-}
-
-function controlOf(folder: string, id: string): string {
-  return path.join(folder, `${id}.ctl`);
-}
-
-function configOf(folder: string, id: string): string {
-  return path.join(folder, `${id}.json`);
+function writeConfig(file: string, config: RunnerConfig): void {
+  fs.writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
 }

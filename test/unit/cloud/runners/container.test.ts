@@ -1,0 +1,76 @@
+// The files of a container that are outside it, and what podman says about ends.
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Container, describeExit } from '../../../../ts/cloud/runners/container.js';
+import { Podman } from '../../../../ts/cloud/runners/podman.js';
+
+const test = suite('cloud: containers');
+let folder = '';
+let container: Container;
+
+test.before.each(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-run-'));
+  container = new Container(new Podman('i'), folder, 'r1');
+  fs.mkdirSync(container.folder);
+});
+test.after.each(() => fs.rmSync(folder, { recursive: true }));
+
+async function listen(file: string, says: string): Promise<net.Server> {
+  const server = net.createServer((socket) => socket.end(says));
+  await new Promise<void>((resolve) => server.listen(file, resolve));
+  return server;
+}
+
+function read(file: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = net.connect({ path: file });
+    socket.on('data', (data) => {
+      text += data;
+    });
+    socket.once('end', () => resolve(text)).once('error', reject);
+  });
+}
+
+test('a socket is reached outside, also when another has taken its place inside', async () => {
+  const { socketPath } = container.sockets;
+  const own = await listen(socketPath, 'own');
+  const other = await listen(path.join(folder, 'other.sock'), 'other');
+  container.exposeSockets();
+  const outside = path.join(folder, 'r1.sock');
+  assert.is(await read(outside), 'own');
+  fs.rmSync(socketPath);
+  fs.symlinkSync(path.join(folder, 'other.sock'), socketPath);
+  container.exposeSockets();
+  assert.is(await read(socketPath), 'other');
+  assert.is(await read(outside), 'own');
+  own.close();
+  other.close();
+});
+
+test('what is no socket is not made reachable', () => {
+  const { socketPath, controlPath } = container.sockets;
+  fs.symlinkSync('/run/podman/podman.sock', socketPath);
+  fs.writeFileSync(controlPath, '');
+  container.exposeSockets();
+  assert.equal(fs.readdirSync(folder), ['r1']);
+});
+
+test('the number of the process is what podman wrote, outside', () => {
+  assert.is(container.pid, null);
+  fs.writeFileSync(path.join(folder, 'r1.pid'), '4711\n');
+  assert.is(container.pid, 4711);
+});
+
+test('exit codes of podman are told in words', () => {
+  assert.is(describeExit(125), 'podman could not start its container');
+  assert.is(describeExit(137), 'it was ended by SIGKILL');
+  assert.is(describeExit(3), 'it ended with exit code 3');
+  assert.is(describeExit(200), 'it ended with exit code 200');
+});
+
+test.run();

@@ -1,0 +1,118 @@
+/** Podman on this machine: its commands, and what has to be there for it to run containers. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { ChasquiError } from '../../errors.js';
+import { VERSION } from '../../version.js';
+import { confinement, IN_IMAGE } from './container-arguments.js';
+
+export const DEFAULT_IMAGE = 'localhost/chasqui';
+
+interface Output {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+interface PodmanInfo {
+  host: { cgroupControllers?: string[] | null; cgroupVersion?: string; security?: { rootless?: boolean } };
+}
+
+/** A container as `podman ps` lists it. */
+export interface ListedContainer {
+  Id: string;
+  State: string;
+  Labels: Readonly<Record<string, string>> | null;
+}
+
+const COMMAND_MS = 60_000;
+const MAX_OUTPUT_BYTES = 4 << 20;
+const NEEDED_CONTROLLERS = ['memory', 'pids', 'cpu'];
+/** For a program that prints its version. */
+const TRIAL_BYTES = 256 * 2 ** 20;
+
+export class Podman {
+  constructor(readonly image: string = DEFAULT_IMAGE) {}
+
+  /** Where systemd does not run it cannot be asked for groups either, whatever podman's own default is. */
+  get command(): [string, ...string[]] {
+    return existsSync('/run/systemd/system') ? ['podman'] : ['podman', '--cgroup-manager=cgroupfs'];
+  }
+
+  /**
+   * Starts a container as runners are started, and says whether podman is rootless.
+   * @throws {ChasquiError} `invalid_options`: podman, the image, or a way to limit containers is missing
+   */
+  async check(): Promise<{ rootless: boolean }> {
+    const { host } = JSON.parse(
+      (await this.#orRefuse('does not work', ['info', '--format=json'])).stdout,
+    ) as PodmanInfo;
+    const rootless = host.security?.rootless ?? false;
+    const missing = NEEDED_CONTROLLERS.filter((name) => !host.cgroupControllers?.includes(name));
+    if (missing.length > 0) throw refused(cannotLimit(missing, rootless, host.cgroupVersion));
+    if ((await this.run(['image', 'exists', this.image])).code !== 0) throw noImage(this.image);
+    const trial = ['run', '--rm', ...confinement({ memoryBytes: TRIAL_BYTES, cpus: null, gpus: 0 }), this.image];
+    const { stdout } = await this.#orRefuse('cannot start a container', [...trial, IN_IMAGE.commands, '--version']);
+    const found = stdout.trim();
+    if (found === VERSION) return { rootless };
+    throw refused(
+      `\`runnerImage\` is ${this.image}, which has chasqui ${found}, but this is ${VERSION}: build it anew.`,
+    );
+  }
+
+  /** Those of any cloud on this machine, whether they run or not. */
+  async list(label: string): Promise<ListedContainer[]> {
+    const { code, stdout } = await this.run(['ps', '--all', '--no-trunc', `--filter=label=${label}`, '--format=json']);
+    return code === 0 ? ((JSON.parse(stdout || '[]') as ListedContainer[] | null) ?? []) : [];
+  }
+
+  /** Whatever `args` ends with. Rejects with `invalid_options` where there is no podman. */
+  async run(args: readonly string[], timeoutMs = COMMAND_MS): Promise<Output> {
+    const [program, ...options] = this.command;
+    const child = spawn(program, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const output: Output = { code: null, stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+        if (output[name].length > MAX_OUTPUT_BYTES) child.kill('SIGKILL');
+      });
+    }
+    try {
+      output.code = await new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject).once('close', resolve);
+      });
+      return output;
+    } catch (error) {
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      throw refused(isMissing ? 'podman is not installed, or not in the PATH' : (error as Error).message);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #orRefuse(problem: string, args: readonly string[]): Promise<Output> {
+    const output = await this.run(args);
+    if (output.code === 0) return output;
+    const why = output.code === null ? `it was ended after ${COMMAND_MS / 1000} s` : output.stderr.trim().slice(-1000);
+    throw refused(`podman ${problem}: ${why}`);
+  }
+}
+
+function cannotLimit(missing: readonly string[], rootless: boolean, version = 'v1'): string {
+  const what = `podman cannot limit what a container takes: the cgroup controllers ${missing.join(', ')} are missing`;
+  if (!rootless) return what;
+  if (version === 'v1') return `${what}; with the first version of cgroups only root can, so use the second`;
+  return `${what} for this account; systemd gives them to it by \`Delegate=memory pids cpu\` of user@.service`;
+}
+
+function noImage(image: string): ChasquiError {
+  const message =
+    `There is no image ${image} on this machine: build it by the Containerfile, as that says, ` +
+    'or name another one by `runnerImage`.';
+  return new ChasquiError('invalid_options', message);
+}
+
+function refused(problem: string): ChasquiError {
+  const text = /[.:]$/.test(problem) ? problem : `${problem}.`;
+  return new ChasquiError('invalid_options', text.startsWith('`') ? text : `\`isolation\` is podman, but ${text}`);
+}

@@ -39,6 +39,7 @@ const tiers = [
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
+  { name: 'containers', limit: 10 * minute, when: noContainers },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'agents', limit: 20 * minute, when: noAgents, onRequest: true },
@@ -68,6 +69,14 @@ function noPackages() {
 function noKubectl() {
   const { status } = spawnSync('kubectl', ['version', '--client']);
   return status === 0 ? undefined : 'no kubectl: install it, in Debian with the package kubernetes-client';
+}
+
+function noContainers() {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it needs Linux and root';
+  const podman = (...args) => spawnSync('podman', args).status === 0;
+  if (!podman('info')) return 'no podman that works';
+  if (spawnSync('catatonit', ['--version']).status !== 0) return 'no catatonit, with which podman keeps a pod';
+  return podman('image', 'exists', 'localhost/chasqui-base') ? undefined : 'no base image: run .ci/base-image';
 }
 
 function noBrowser() {

@@ -17,7 +17,8 @@ const KEPT = { scale: { min: 1 } };
 
 /** Ends the runner of the app, and waits until that was seen. */
 async function crash(app: string): Promise<void> {
-  await cloud.untilApp(app, ({ ready, runners }) => ready === 1 && runners.some(({ pid }) => pid !== null));
+  // Those of a revision before have gone.
+  await cloud.untilApp(app, ({ ready, runners }) => ready === 1 && runners.length === 1);
   const [runner] = (await cloud.status(app)).runners;
   process.kill(runner?.pid as number, 'SIGKILL');
   await cloud.untilApp(app, ({ runners }) => runners.every(({ id }) => id !== runner?.id));

@@ -134,7 +134,8 @@ void Engine::run() noexcept {
         } catch (const std::exception& error) {
             fail_all(ErrorCode::decode_failed, std::string("The engine failed: ") + error.what());
         }
-        publish();
+        // On an asynchronous device, the next step publishes while the device computes, if there is one.
+        if (!decoder_.is_asynchronous() || !has_work_ || closing_) publish();
         step_began_.store(0, std::memory_order_relaxed);
     }
 }
@@ -159,9 +160,12 @@ void Engine::step() {
 }
 
 void Engine::compute(Plan& plan) {
+    if (decoder_.is_asynchronous() && !plan.placements.empty()) publish();  // to move cells may take long
     place(plan);
     drafter_.add_drafts(plan);
-    if (decode(plan)) sample(plan);
+    if (!submit(plan)) return;
+    if (decoder_.is_asynchronous()) publish();
+    if (finish(plan)) sample(plan);
 }
 
 void Engine::resume_encoder(Clock::time_point step_started) {
@@ -238,18 +242,31 @@ void Engine::place(Plan& plan) {
     }
 }
 
-// False when the step failed, and its sequences with it.
-bool Engine::decode(const Plan& plan) {
+// False when there is nothing to compute, or the step failed.
+bool Engine::submit(const Plan& plan) {
     if (plan.rows.empty()) return false;
-    try {
-        const auto started = Clock::now();
-        decoder_.decode(plan.rows);
-        const std::chrono::duration<double, std::milli> took = Clock::now() - started;
+    submitted_ = Clock::now();
+    return attempt(plan, [&] { decoder_.submit(plan.rows); });
+}
+
+// Waits for the device. False when the step failed.
+bool Engine::finish(const Plan& plan) {
+    return attempt(plan, [&] {
+        decoder_.finish(plan.rows);
+        const std::chrono::duration<double, std::milli> took = Clock::now() - submitted_;
         set_sampling_share(took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         counts_.step_ms += took.count();
         tell_progress(plan);
+    });
+}
+
+// False when that threw, which all sequences of the plan have failed with.
+template <typename Part>
+bool Engine::attempt(const Plan& plan, const Part& part) {
+    try {
+        part();
         return true;
     } catch (const Error& error) {
         for (const PlanRow& row : plan.rows) fail(row.sequence, {error.code(), error.what()});

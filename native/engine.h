@@ -75,9 +75,12 @@ struct EngineStats {
 
 // A model, its context, and the one thread that owns the context.
 //
-//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ decode ▸ sample ▸ publish ──▶ outbox ──▶ take_events
-//                         ▲        └────────────── one step ─────────────────────┘ └─ on_events, once ─┘
+//   submit, cancel ──▶ mailbox ──▶ receive ▸ plan ▸ place ▸ submit ▸ finish ▸ sample ▸ publish ──▶ outbox ──▶ take_events
+//                         ▲        └────────────────── one step ──────────────────────────┘ └─ on_events, once ─┘
 //                         └── tokens of the slow sampler, encoded images
+//
+// Where the device computes while the thread goes on, a step publishes what the one before has sampled between submit and
+// finish: the device has its next work first.
 class Engine {
 public:
     // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
@@ -163,7 +166,10 @@ private:
     void         compute(Plan& plan);
     void         resume_encoder(Clock::time_point step_started);
     void         place(Plan& plan);
-    bool         decode(const Plan& plan);
+    bool         submit(const Plan& plan);
+    bool         finish(const Plan& plan);
+    template <typename Part>
+    bool         attempt(const Plan& plan, const Part& part);
     void         tell_progress(const Plan& plan);
     void         set_sampling_share(double milliseconds);
     void         sample(const Plan& plan);
@@ -212,6 +218,8 @@ private:
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
+
+    Clock::time_point submitted_;  // when the last plan was
 
     mutable std::mutex      stats_mutex_;
     EngineStats             stats_;

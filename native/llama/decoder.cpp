@@ -115,9 +115,10 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
                                                   std::to_string(params.n_ctx) + " cells: " + said +
                                                   ". A smaller context or fewer parallel sequences need less memory.");
     }
-    truncation_ = truncation_of(model.handle());
-    n_embd_     = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
-    generates_  = has_memory() && model.is_causal();
+    truncation_   = truncation_of(model.handle());
+    n_embd_       = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
+    generates_    = has_memory() && model.is_causal();
+    asynchronous_ = model.computes_asynchronously();
     create_threadpool(std::max(params.n_threads, params.n_threads_batch));
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
@@ -206,6 +207,11 @@ void Decoder::add_row(const PlanRow& row) {
 }
 
 void Decoder::decode(const std::vector<PlanRow>& rows) {
+    submit(rows);
+    finish(rows);
+}
+
+void Decoder::submit(const std::vector<PlanRow>& rows) {
     last_copied_ = {};
     output_rows_.clear();
     logits_.clear();
@@ -213,6 +219,10 @@ void Decoder::decode(const std::vector<PlanRow>& rows) {
     const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
     if (chunk == nullptr) compute(rows);
     else compute_image(rows[0], *chunk);
+}
+
+void Decoder::finish(const std::vector<PlanRow>& rows) {
+    llama_synchronize(context_.get());
     look_up_logits(rows);
 }
 
@@ -267,10 +277,7 @@ void Decoder::compute_image(const PlanRow& row, const ImageChunk& chunk) {
 void Decoder::run(const llama_batch& batch) {
     take_last_errors();
     const int32_t result = llama_decode(context_.get(), batch);
-    if (result == 0) {
-        llama_synchronize(context_.get());
-        return;
-    }
+    if (result == 0) return;
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
     throw Error(ErrorCode::decode_failed,
                 "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());

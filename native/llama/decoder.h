@@ -44,6 +44,11 @@ public:
     // Computes the plan. Throws `decode_failed`, or `engine_closed` after abort(); the KV cells of the planned
     // sequences are undefined then.
     void decode(const std::vector<PlanRow>& rows);
+    // The same in two parts. Where the device is asynchronous, submit() returns while it computes; nothing else here may
+    // be called before finish().
+    void submit(const std::vector<PlanRow>& rows);
+    void finish(const std::vector<PlanRow>& rows);
+    bool is_asynchronous() const { return asynchronous_; }
     // The logits after the last token of the plan's row, or after the first `n_drafted` tokens of its draft; nullptr
     // when its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
     // decode().
@@ -117,6 +122,7 @@ private:
     size_t                                           n_outputs_max_      = 0;
     Truncation                                       truncation_         = Truncation::anywhere;
     bool                                             generates_          = false;
+    bool                                             asynchronous_       = false;
     std::vector<int32_t>                             output_rows_;  // by plan row: first index in the batch, or -1
     std::vector<std::vector<float*>>                 logits_;       // by plan row: of its last token, then of its draft
 };

@@ -126,6 +126,16 @@ int32_t Model::offloaded_layers() const {
     return std::min(offload_.options().gpu_layers.value_or(layer_count()), layer_count());
 }
 
+bool Model::computes_asynchronously() const {
+    const auto is_asynchronous = [](ggml_backend_dev_t device) {
+        ggml_backend_dev_props props;
+        ggml_backend_dev_get_props(device, &props);
+        return props.caps.async;
+    };
+    const auto& devices = offload_.devices();
+    return offloaded_layers() > 0 && std::all_of(devices.begin(), devices.end(), is_asynchronous);
+}
+
 bool Model::has_recurrent_state() const {
     return llama_model_is_recurrent(model_.get()) || llama_model_is_hybrid(model_.get());
 }

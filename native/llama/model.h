@@ -55,6 +55,8 @@ public:
     // The output layer counts as one.
     int32_t        layer_count() const;
     int32_t        offloaded_layers() const;
+    // Whether the output layer, which is computed last, is on a device that computes while its caller goes on.
+    bool           computes_asynchronously() const;
 
 private:
     struct Free {

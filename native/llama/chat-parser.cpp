@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <bitset>
 #include <chrono>
+#include <iterator>
+#include <memory>
 #include <random>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace chasqui {
@@ -93,8 +96,7 @@ public:
         : kind_(format.kind),
           pause_factor_(pause_factor),
           generation_prompt_(format.generation_prompt),
-          arena_(load(format.parser)),
-          run_ends_(*arena_),
+          rules_(load(format.parser)),
           input_(generation_prompt_) {
         // What the prompt contains already is not reported.
         if (format.continues) parse(false);
@@ -125,23 +127,37 @@ public:
 private:
     enum class Run { none, content, reasoning };
 
-    using Arena = std::shared_ptr<const common_peg_arena>;
-
-    // The last arena is kept, because all completions of a request use the same one. It may be large: it has a rule for
-    // each property of each tool.
-    static Arena load(const std::string& parser) {
-        thread_local std::string                           last;
-        thread_local std::weak_ptr<const common_peg_arena> last_arena;
-        if (Arena known = last_arena.lock(); known && last == parser) return known;
+    struct Rules {
         common_peg_arena arena;
-        if (parser.empty()) {
-            arena = build_chat_peg_parser([](common_chat_peg_builder& p) { return p.content(p.rest()) + p.end(); });
-        } else {
+        RunEnds          run_ends;
+
+        explicit Rules(const std::string& parser) : arena(read(parser)), run_ends(arena) {}
+        // run_ends refers to the arena.
+        Rules(const Rules&)            = delete;
+        Rules& operator=(const Rules&) = delete;
+
+        static common_peg_arena read(const std::string& parser) {
+            if (parser.empty()) {
+                return build_chat_peg_parser([](common_chat_peg_builder& p) { return p.content(p.rest()) + p.end(); });
+            }
+            common_peg_arena arena;
             arena.load(parser);
+            return arena;
         }
-        Arena loaded = std::make_shared<const common_peg_arena>(std::move(arena));
-        last         = parser;
-        last_arena   = loaded;
+    };
+
+    // Completions whose formats are equal share them: those of a request, and of requests with the same tools. They may be
+    // large, with a rule for each property of each tool, and are gone with the last completion.
+    static std::shared_ptr<const Rules> load(const std::string& parser) {
+        thread_local std::unordered_map<std::string, std::weak_ptr<const Rules>> in_use;
+        if (const auto found = in_use.find(parser); found != in_use.end()) {
+            if (auto known = found->second.lock()) return known;
+        }
+        for (auto each = in_use.begin(); each != in_use.end();) {
+            each = each->second.expired() ? in_use.erase(each) : std::next(each);
+        }
+        auto loaded    = std::make_shared<const Rules>(parser);
+        in_use[parser] = loaded;
         return loaded;
     }
 
@@ -156,7 +172,7 @@ private:
     // Reports the text as a continuation of the current run. False if it has to be parsed.
     bool continue_run(const std::string& text) {
         const bool is_parsed = parsed_ + text.size() == input_.size();
-        if (run_ == Run::none || !is_parsed || !run_ends_.none_in(text)) return false;
+        if (run_ == Run::none || !is_parsed || !rules_->run_ends.none_in(text)) return false;
         parsed_ = reported_ = input_.size();
         ChatDelta delta;
         if (run_ == Run::content) {
@@ -198,7 +214,7 @@ private:
     bool try_parse(bool is_last) {
         try {
             common_peg_parse_context      context(input_, COMMON_PEG_PARSE_FLAG_LENIENT);
-            const common_peg_parse_result result = arena_->parse(context);
+            const common_peg_parse_result result = rules_->arena.parse(context);
             if (result.fail() && (is_last || result.end == 0)) return false;
             common_chat_msg message;
             message.role = "assistant";
@@ -301,8 +317,8 @@ private:
 
     int         kind_, pause_factor_;
     std::string generation_prompt_;
-    Arena       arena_;
-    RunEnds     run_ends_;
+
+    std::shared_ptr<const Rules> rules_;
 
     std::string              input_;  // the generation prompt, then the text
     common_chat_msg          message_;

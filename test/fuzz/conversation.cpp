@@ -1,6 +1,7 @@
 // Fuzzes what a request passes to a template: JSON as ts/engine/render-request.ts writes it. Two characters before it
 // choose the template, and whether the resulting grammar is compiled too.
 #include "core/error-code.h"
+#include "execution.h"
 #include "json-mutator.h"
 #include "templates.h"
 #include "vocabulary.h"
@@ -77,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     constexpr size_t kMaxDepth = 72;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     if (size <= kHead || !is_object(input.substr(kHead), kMaxDepth)) return -1;
+    fuzz::count_execution();
     const ChatTemplate& chat = fuzz::chat_template(static_cast<unsigned char>(input[0]) % fuzz::n_templates());
     try {
         const RenderedPrompt rendered = chat.render(std::string(input.substr(kHead)));

@@ -1,5 +1,6 @@
 // Fuzzes an image file: its header, and its pixels if the header claims a small image.
 #include "core/error-code.h"
+#include "execution.h"
 #include "llama/image-file.h"
 
 #include <cstddef>
@@ -11,11 +12,12 @@ using namespace chasqui;
 namespace {
 
 // More pixels take longer to decode but use the same code.
-constexpr uint64_t kMaxPixels = uint64_t{1} << 16;
+constexpr uint64_t kMaxPixels = fuzz::divided(size_t{1} << 16);
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    fuzz::count_execution();
     ImageSource source;
     source.bytes.assign(data, data + size);
     try {

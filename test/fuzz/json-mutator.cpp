@@ -119,16 +119,28 @@ std::string as_object(std::string_view text, size_t max_depth) {
 
 size_t mutate_json(uint8_t* data, size_t size, size_t max_size, unsigned seed, size_t head,
                    const std::vector<std::string_view>& parts) {
-    Random random(seed);
-    if (size <= head || below(random, 8) == 0) return LLVMFuzzerMutate(data, size, max_size);
-    Json root = Json::parse(data + head, data + size, nullptr, false);
-    if (root.is_discarded()) return LLVMFuzzerMutate(data, size, max_size);
-    const size_t n_changes = 1 + below(random, 3);
-    for (size_t i = 0; i < n_changes; ++i) change(root, random, parts);
-    const std::string text = root.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (head + text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
-    std::memcpy(data + head, text.data(), text.size());
-    return head + text.size();
+    constexpr int kMaxTries = 4;
+    Random        random(seed);
+    if (size > head && below(random, 8) == 0) {
+        const std::string before(data, data + size);
+        const size_t      new_size = LLVMFuzzerMutate(data, size, max_size);
+        if (new_size > head && Json::accept(data + head, data + new_size)) return new_size;
+        std::memcpy(data, before.data(), size);
+    }
+    for (size_t i = size; i < head; ++i) data[i] = 0;
+    if (head > 0 && below(random, 8) == 0) data[below(random, head)] = static_cast<uint8_t>(random());
+    Json root = size > head ? Json::parse(data + head, data + size, nullptr, false) : Json();
+    if (!root.is_structured()) root = part(random, parts);
+    for (int tries = 0; tries < kMaxTries; ++tries) {
+        Json         changed   = root;
+        const size_t n_changes = 1 + below(random, 3);
+        for (size_t i = 0; i < n_changes; ++i) change(changed, random, parts);
+        const std::string text = changed.dump(-1, ' ', false, Json::error_handler_t::replace);
+        if (head + text.size() > max_size) continue;
+        std::memcpy(data + head, text.data(), text.size());
+        return head + text.size();
+    }
+    return LLVMFuzzerMutate(data, size, max_size);
 }
 
 }  // namespace chasqui::fuzz

@@ -1,13 +1,22 @@
 /**
  * Builds the fuzzers and runs them: `npm run fuzz -- [options] [target ...]`. The options:
  *   --minutes N   for all of them together (2)
- *   --runs N      the most executions of each (no limit)
+ *   --runs N      the most executions of each (no limit); 0: only the inputs that are known
+ *   --until N     again and again, N executions of each in all; --minutes is then the time of a round
  *   --jobs N      how many run at a time (2)
  *   --seed N      another one is another run (1)
  *   --patience N  seconds that an input may take, with the sanitizers; more for a busy machine (10)
+ *   --whole       with the product's own limits of texts and of work, which are divided by 32 otherwise
  *   --json        figures for a program
  * What they find is kept in build/fuzz/findings, what they learn in build/fuzz/corpus. A finding ends the run of its target,
  * and the command with code 1. To see one again: build/fuzz/bin/fuzz-TARGET build/fuzz/findings/FILE.
+ *
+ * build/fuzz/executions.json counts the executions of each target from one run to the next, for as long as neither its code
+ * nor the patches change; the totals are printed at the end. An input that a target passes over before it gets to a parser
+ * is no execution. --whole keeps all of this in build/fuzz-whole.
+ *
+ * Speed is what finds faults: inputs are short, limits are small, what is the same for all inputs (vocabularies, templates,
+ * formats of replies) is read once, and leaks are looked for at the end of a run, or after each input that is known.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -17,30 +26,33 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { DRAWING, FORMATS, picture } from '../support/image-files.js';
 import { progressiveJpeg } from '../support/progressive-jpeg.js';
+import { digestOf, ExecutionTally, type Total } from './tally.js';
 
 const here = import.meta.dirname;
 const root = path.join(here, '..', '..');
-const build = path.join(root, 'build', 'fuzz');
-const findings = path.join(build, 'findings');
-
 /** The longest input that libFuzzer makes; where repetitions are written short, the text is longer. */
 const TARGETS: Record<string, { longest: number }> = {
-  conversation: { longest: 1536 },
-  gbnf: { longest: 512 },
-  image: { longest: 2048 },
-  reply: { longest: 512 },
-  schema: { longest: 2048 },
-  tokenizer: { longest: 256 },
+  conversation: { longest: 1024 },
+  gbnf: { longest: 256 },
+  image: { longest: 1024 },
+  reply: { longest: 256 },
+  schema: { longest: 768 },
+  tokenizer: { longest: 128 },
 };
 /** The vocabularies and templates that a target keeps take a third of it. */
 const MAX_MEMORY_MIB = 2048;
 /** A target that has read all templates may be in the middle of an input when its time is over. */
 const GRACE_SECONDS = 60;
+/** The code that the fuzzers run. */
+const LOOKED_AT = ['test/fuzz', 'native/core', 'native/llama', 'vendor/llama.json', 'vendor/patches'];
 /** Of the tail of a finding's log. */
 const TOLD_LINES = 12;
+/** To note where each allocation was made takes as long as the rest of it. */
+const FAST = { ASAN_OPTIONS: 'quarantine_size_mb=16:malloc_context_size=0:detect_leaks=1' };
 
 interface Outcome {
   target: string;
+  /** Inputs that got to a parser. */
   executions: number;
   perSecond: number;
   coverage: number;
@@ -50,28 +62,35 @@ interface Outcome {
   seconds: number;
 }
 
+interface Ended {
+  log: string;
+  isGood: boolean;
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '2' },
     runs: { type: 'string', default: '-1' },
+    until: { type: 'string', default: '0' },
     jobs: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     patience: { type: 'string', default: '10' },
+    whole: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
-const [minutes, runs, jobs, seed] = [values.minutes, values.runs, values.jobs, values.seed].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-];
+const { minutes, runs, until, jobs, seed, patience } = numbersOf(values);
 const unknown = positionals.find((name) => !(name in TARGETS));
-if (unknown !== undefined || !(minutes > 0) || !(jobs > 0) || !Number.isInteger(runs) || !Number.isInteger(seed)) {
-  console.error(`fuzz takes --minutes, --runs, --jobs, --seed, --patience, and of ${Object.keys(TARGETS).join(', ')}`);
+const areWhole = [runs, until, jobs, seed].every(Number.isInteger);
+if (unknown !== undefined || !areWhole || !(minutes > 0 && jobs > 0 && until >= 0 && patience > 0)) {
+  const options = '--minutes, --runs, --until, --jobs, --seed, --patience, --whole, --json';
+  console.error(`fuzz takes ${options}, and of ${Object.keys(TARGETS).join(', ')}`);
   process.exit(2);
 }
+const build = path.join(root, 'build', values.whole ? 'fuzz-whole' : 'fuzz');
+const findings = path.join(build, 'findings');
+const tally = new ExecutionTally(path.join(build, 'executions.json'));
 const targets = positionals.length > 0 ? positionals : Object.keys(TARGETS);
 const running = new Set<ReturnType<typeof spawn>>();
 process.on('exit', () => {
@@ -79,15 +98,23 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
 
+// As it is now: it may change while the fuzzers run.
+const codes = new Map(targets.map((target) => [target, digestOfCode(target)]));
 buildTargets();
 await writeImages();
 const outcomes = await runAll();
-if (values.json) console.log(JSON.stringify(outcomes, null, 2));
+const totals = Object.fromEntries(targets.map((target) => [target, total(target)]));
+if (values.json) console.log(JSON.stringify({ runs: outcomes, totals }, null, 2));
+for (const [target, sum] of Object.entries(totals)) if (sum) tell(summaryOf(target, sum));
 process.exitCode = outcomes.every(({ finding }) => finding === null) ? 0 : 1;
+
+function numbersOf<Name extends string>(texts: Record<Name, string | boolean>): Record<Name, number> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Number(text)])) as Record<Name, number>;
+}
 
 function buildTargets(): void {
   const started = Date.now();
-  const definitions = ['CMAKE_BUILD_TYPE=Release', 'CHASQUI_FUZZ=ON'];
+  const definitions = ['CMAKE_BUILD_TYPE=Release', 'CHASQUI_FUZZ=ON', `CHASQUI_FUZZ_DIVISOR=${values.whole ? 1 : 32}`];
   if (process.env.CHASQUI_LLAMA_DIR) definitions.push(`CHASQUI_LLAMA_DIR=${process.env.CHASQUI_LLAMA_DIR}`);
   if (process.env.CHASQUI_WERROR) definitions.push('CHASQUI_WERROR=ON');
   const env = { ...process.env, CC: 'clang', CXX: 'clang++' };
@@ -120,66 +147,110 @@ function seedsOf(target: string): string {
 
 async function runAll(): Promise<Outcome[]> {
   fs.mkdirSync(findings, { recursive: true });
-  const rounds = Math.ceil(targets.length / jobs);
-  const seconds = Math.max(1, Math.floor((minutes * 60) / rounds));
-  const waiting = [...targets];
+  const done: Outcome[] = [];
+  let wanted = targets;
+  for (let round = 0; wanted.length > 0; ++round) {
+    done.push(...(await runRound(wanted, seed + round)));
+    const failed = new Set(done.filter(({ finding }) => finding !== null).map(({ target }) => target));
+    const isShort = (target: string) => (total(target)?.executions ?? 0) < until;
+    wanted = wanted.filter((target) => !failed.has(target) && isShort(target));
+  }
+  return done;
+}
+
+/** Each of the targets once. */
+async function runRound(wanted: readonly string[], roundSeed: number): Promise<Outcome[]> {
+  const turns = Math.ceil(wanted.length / jobs);
+  const seconds = Math.max(1, Math.floor((minutes * 60) / turns));
+  const waiting = [...wanted];
   const done: Outcome[] = [];
   const work = async (): Promise<void> => {
     for (let target = waiting.shift(); target !== undefined; target = waiting.shift()) {
-      done.push(await runTarget(target, seconds));
+      done.push(await runTarget(target, seconds, roundSeed));
     }
   };
   await Promise.all(Array.from({ length: jobs }, work));
   return done;
 }
 
-async function runTarget(target: string, seconds: number): Promise<Outcome> {
+/** A digest of what a target looks at; of the targets, only its own file belongs to that. */
+function digestOfCode(target: string): string {
+  const isCode = (file: string) => /\.(cpp|h|txt|patch|json)$/.test(file);
+  const others = new Set(
+    Object.keys(TARGETS)
+      .filter((name) => name !== target)
+      .map((name) => `test/fuzz/${name}.cpp`),
+  );
+  return digestOf(root, LOOKED_AT, (file) => isCode(file) && !others.has(file));
+}
+
+function total(target: string): Total | undefined {
+  return tally.total(target, codes.get(target) as string);
+}
+
+async function runTarget(target: string, seconds: number, itsSeed: number): Promise<Outcome> {
   const learned = path.join(build, 'corpus', target);
   fs.mkdirSync(learned, { recursive: true });
   const args = [
     `-max_total_time=${seconds}`,
     `-runs=${runs}`,
-    `-seed=${seed}`,
+    `-seed=${itsSeed}`,
     `-max_len=${TARGETS[target]?.longest}`,
     `-dict=${path.join(here, 'dictionaries', `${target}.dict`)}`,
     `-artifact_prefix=${path.join(findings, `${target}-`)}`,
-    `-timeout=${values.patience}`,
-    `-report_slow_units=${values.patience}`,
+    `-timeout=${patience}`,
+    `-report_slow_units=${patience}`,
     `-rss_limit_mb=${MAX_MEMORY_MIB}`,
+    // After an input, this takes as long as hundreds of inputs. At the end of a run the sanitizer looks for leaks by itself.
+    `-detect_leaks=${runs === 0 ? 1 : 0}`,
+    // To weigh inputs by how rare their features are takes longer than to run them.
+    '-entropic=0',
+    '-reload=0',
     '-print_final_stats=1',
     learned,
     seedsOf(target),
   ];
   const started = Date.now();
-  const log = await run(path.join(build, 'bin', `fuzz-${target}`), args, seconds);
+  const binary = path.join(build, 'bin', `fuzz-${target}`);
+  const { log, isGood } = await run(binary, args, seconds, FAST);
   const [, coverage = 0, features = 0, inputs = 0] =
     [...log.matchAll(/cov: (\d+) ft: (\d+) corp: (\d+)/g)].at(-1) ?? [];
+  const executions = statistic(log, 'executions');
+  const took = (Date.now() - started) / 1000;
   const outcome: Outcome = {
     target,
-    executions: statistic(log, 'number_of_executed_units'),
-    perSecond: statistic(log, 'average_exec_per_sec'),
+    executions,
+    perSecond: Math.round(executions / took),
     coverage: Number(coverage),
     features: Number(features),
     inputs: Number(inputs),
     finding: /Test unit written to (\S+-(?:crash|leak|oom|timeout)-\S+)/.exec(log)?.[1] ?? null,
-    seconds: Math.round((Date.now() - started) / 1000),
+    seconds: Math.round(took),
   };
-  if (!/^Done \d+ runs/m.test(log)) outcome.finding ??= 'none was kept: it ended by itself';
+  if (!isGood) outcome.finding ??= 'none was kept: it ended by itself';
+  const { seconds: spent, finding } = outcome;
+  // Known inputs are no search.
+  if (runs !== 0) {
+    tally.add(target, codes.get(target) as string, { executions, seconds: spent, findings: finding === null ? 0 : 1 });
+  }
   tell(summary(outcome));
-  if (outcome.finding !== null) tell(log.split('\n').filter(isTelling).slice(0, TOLD_LINES).join('\n'));
+  if (finding !== null) await tellFinding(binary, finding, log);
   return outcome;
 }
 
-/** Its log, whatever its end was. */
-function run(command: string, args: string[], seconds: number): Promise<string> {
-  const env = {
-    ...process.env,
-    ASAN_OPTIONS: 'quarantine_size_mb=64:detect_leaks=1',
-    UBSAN_OPTIONS: 'print_stacktrace=1',
-  };
+/** Once more, with the stacks of allocations. What does not come again was told by the first log. */
+async function tellFinding(binary: string, finding: string, log: string): Promise<void> {
+  const again = fs.existsSync(finding) ? await run(binary, [`-timeout=${patience}`, finding], patience, {}) : null;
+  const lines = (again === null || again.isGood ? log : again.log).split('\n').filter(isTelling);
+  tell(lines.slice(0, TOLD_LINES).join('\n'));
+}
+
+/** Its log, whatever its end was, and whether that was a good one. */
+function run(command: string, args: string[], seconds: number, more: Record<string, string>): Promise<Ended> {
+  const env = { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1', ...more };
   const child = spawn(command, args, { env, cwd: findings, stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
-  const timer = setTimeout(() => child.kill('SIGKILL'), (seconds + GRACE_SECONDS) * 1000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), (seconds + GRACE_SECONDS + 2 * patience) * 1000);
   let log = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -189,10 +260,10 @@ function run(command: string, args: string[], seconds: number): Promise<string> 
     });
   }
   return new Promise((resolve, reject) => {
-    child.once('error', reject).once('close', () => {
+    child.once('error', reject).once('close', (code) => {
       clearTimeout(timer);
       running.delete(child);
-      resolve(log);
+      resolve({ log, isGood: code === 0 });
     });
   });
 }
@@ -209,6 +280,11 @@ function summary({ target, executions, perSecond, coverage, features, inputs, fi
   const counts = `${executions} executions in ${seconds} s (${perSecond} a second)`;
   const found = finding === null ? 'nothing found' : `found ${path.relative(root, finding)}`;
   return `${target.padEnd(12)} ${counts}, coverage ${coverage}, features ${features}, ${inputs} inputs kept: ${found}`;
+}
+
+function summaryOf(target: string, { executions, seconds, findings: found, runs: times, since }: Total): string {
+  const hours = (seconds / 3600).toFixed(1);
+  return `${target.padEnd(12)} in all ${executions} executions, ${times} runs, ${hours} h since ${since}, ${found} findings`;
 }
 
 /** To standard error where the standard output is for a program. */

@@ -1,13 +1,17 @@
 // Fuzzes a JSON schema, as in `response_format`: it is converted to a grammar, compiled, and followed for some tokens.
 #include "core/error-code.h"
+#include "execution.h"
 #include "json-mutator.h"
-#include "llama/chat-template.h"
+#include "llama/schema-grammar.h"
 #include "vocabulary.h"
 #include "walk.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace chasqui;
 
@@ -48,11 +52,6 @@ const std::vector<std::string_view> kParts = {
     "7",
 };
 
-const ChatTemplate& plain_template() {
-    static const ChatTemplate chat("{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}");
-    return chat;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -68,11 +67,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // Requests pass Node's JSON parser and ts/chat first.
     const std::string schema = fuzz::as_object({reinterpret_cast<const char*>(data), size}, kMaxDepth);
     if (schema.empty()) return -1;
+    fuzz::count_execution();
+    GrammarSettings grammar;
     try {
-        const RenderedPrompt rendered = plain_template().render(
-            R"({"messages":[{"role":"user","content":"Go."}],"json_schema":)" + schema + "}");
-        if (rendered.grammar) fuzz::compile_and_walk(*rendered.grammar, "a0Zq~");
-    } catch (const Error&) {
+        grammar.gbnf = grammar_of_schema(schema, "response_format");
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_grammar) std::abort();
+        return 0;
     }
+    fuzz::compile_and_walk(grammar, "a0Zq~");
     return 0;
 }

@@ -1,6 +1,7 @@
 // Fuzzes the tokenizing of a text. The first character chooses one of the vocabularies of llama.cpp's tests, the second
 // whether special tokens are parsed and added.
 #include "core/error-code.h"
+#include "execution.h"
 #include "llama/tokenizer.h"
 #include "repeats.h"
 #include "vocabulary.h"
@@ -18,7 +19,7 @@ using namespace chasqui;
 namespace {
 
 constexpr size_t kHead = 2;
-constexpr size_t kMaxBytes = 32768;
+constexpr size_t kMaxBytes = fuzz::divided(32768);
 
 struct Vocabulary {
     Model     model;
@@ -44,6 +45,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     if (size < kHead) return -1;
+    fuzz::count_execution();
     const std::string  text  = fuzz::with_repeats(input.substr(kHead), kMaxBytes);
     const Tokenizer&   read_by = tokenizer(static_cast<unsigned char>(input[0]));
     const bool         special = input[1] % 2 == 0;

@@ -1,5 +1,6 @@
 // Thread: JS. The whole surface between TypeScript and native code; `ts/native/addon.ts` has the types.
 #include "llama/backends.h"
+#include "llama/log.h"
 #include "llama/module-probe.h"
 #include "napi/addon-state.h"
 #include "napi/chat-values.h"
@@ -9,6 +10,7 @@
 #include "napi/offload-values.h"
 #include "napi/open-worker.h"
 #include "napi/own-process.h"
+#include "napi/preparer-wrap.h"
 
 #include <napi.h>
 
@@ -45,6 +47,23 @@ Napi::Value open(const Napi::CallbackInfo& call) {
                        pending->aborted = true;
                    }));
         return result;
+    });
+}
+
+// openPreparer({ path, prepareTimeoutMs, metadata, chatTemplate, stuckExitCode }) → Preparer
+Napi::Value open_preparer(const Napi::CallbackInfo& call) {
+    const Napi::Env env = call.Env();
+    return guarded(env, [&]() -> Napi::Value {
+        const auto from = call[0].As<Napi::Object>();
+        capture_log(/*verbose=*/false);  // an engine's process writes the same
+        const auto vocabulary = std::make_shared<VocabularyPreparer>(
+            from.Get("path").ToString(), strings_from_js(from, "metadata"), from.Get("chatTemplate").ToString());
+
+        PreparePool::Options options;
+        options.timeout  = std::chrono::milliseconds(from.Get("prepareTimeoutMs").ToNumber().Uint32Value());
+        options.on_stuck = [code = from.Get("stuckExitCode").ToNumber().Int32Value()] { std::_Exit(code); };
+        auto preparer    = std::shared_ptr<Preparer>(vocabulary, &vocabulary->preparer);
+        return PreparerWrap::wrap(env, std::make_shared<Preparation>(std::move(preparer), options));
     });
 }
 
@@ -123,11 +142,13 @@ void quit(const Napi::CallbackInfo& call) { std::_Exit(call[0].ToNumber().Int32V
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
     auto state                = std::make_unique<AddonState>();
-    state->engine_constructor = Napi::Persistent(EngineWrap::define(env));
+    state->engine_constructor   = Napi::Persistent(EngineWrap::define(env));
+    state->preparer_constructor = Napi::Persistent(PreparerWrap::define(env));
     env.AddCleanupHook([](AddonState* each) { each->shutdown(); }, state.get());
     env.SetInstanceData(state.release());  // Node deletes it after the cleanup hooks have run
 
     exports.Set("open", Napi::Function::New(env, open, "open"));
+    exports.Set("openPreparer", Napi::Function::New(env, open_preparer, "openPreparer"));
     exports.Set("fit", Napi::Function::New(env, fit, "fit"));
     exports.Set("measure", Napi::Function::New(env, measure, "measure"));
     exports.Set("openParser", Napi::Function::New(env, open_parser, "openParser"));

@@ -84,10 +84,9 @@ std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOp
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
     : model_(path, options.offload, progress),
       adapters_(model_, options.adapters),
-      tokenizer_(model_),
+      preparer_(model_, options.chat_template),
+      tokenizer_(preparer_.tokenizer()),
       breakers_(tokenizer_),
-      chat_template_(model_, options.chat_template),
-      grammars_(model_.vocab()),
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, adapters_, decoder_options(options, vision_.get())),
       drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),

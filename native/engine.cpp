@@ -27,9 +27,8 @@ EngineStats Engine::stats() const {
 PreparedPrompt Engine::tokenize_prompt(const std::string&                                     prompt,
                                        const std::vector<std::shared_ptr<const ImageSource>>& images) const {
     check_generates();
-    const size_t min_tokens = tokenizer_.min_tokens(prompt.size());
-    if (min_tokens >= context_length_) refuse_length(min_tokens, "at least ");
-    if (images.empty()) return {tokenizer_.tokenize(prompt, true, true), nullptr};
+    if (images.empty()) return {preparer_.tokenize_prompt(prompt, context_length_), nullptr};
+    preparer_.check_length(prompt, context_length_);
     if (!vision_) throw Error(ErrorCode::image_not_supported, "The model was loaded without a vision projector.");
     return vision_->prepare(prompt, images);
 }
@@ -63,8 +62,8 @@ void Engine::check_prompt(const Job& job) const {
     }
 }
 
-void Engine::refuse_length(size_t n_tokens, const char* qualifier) const {
-    throw LengthError("The prompt has " + (qualifier + std::to_string(n_tokens)) + " tokens, but the context holds " +
+void Engine::refuse_length(size_t n_tokens) const {
+    throw LengthError("The prompt has " + std::to_string(n_tokens) + " tokens, but the context holds " +
                           std::to_string(context_length_) +
                           " for prompt and completion together. Shorten the prompt or load the model with a larger " +
                           (context_length_ < decoder_.context_length() ? "`kvBudgetMiB`." : "`contextSize`."),

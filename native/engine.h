@@ -13,15 +13,13 @@
 #include "core/worker-pool.h"
 #include "llama/adapters.h"
 #include "llama/breakers.h"
-#include "llama/chat-template.h"
 #include "llama/decoder.h"
 #include "llama/drafter.h"
 #include "llama/embedder.h"
 #include "llama/fit.h"
-#include "llama/grammar.h"
 #include "llama/model.h"
 #include "llama/offload.h"
-#include "llama/tokenizer.h"
+#include "llama/preparer.h"
 #include "llama/vision.h"
 
 #include <atomic>
@@ -98,11 +96,6 @@ public:
     // `image_not_supported`. Any thread; slow for long texts.
     PreparedPrompt tokenize_prompt(const std::string&                                     prompt,
                                    const std::vector<std::shared_ptr<const ImageSource>>& images) const;
-    // Compiles a grammar for `n` jobs, each of which needs a constraint of its own. Throws `invalid_grammar`. Any
-    // thread; slow for large grammars.
-    std::vector<std::shared_ptr<TokenConstraint>> compile_grammar(const GrammarSettings& grammar, size_t n) {
-        return grammars_.compile(grammar, n);
-    }
     // Checks the job against model and context; throws `context_length_exceeded` or `invalid_job`.
     void submit(Job job);
     // Ends the job without another event. Unknown ids are ignored, because the job may just have ended by itself.
@@ -121,8 +114,8 @@ public:
     EngineStats stats() const;
 
     const Model&        model() const { return model_; }
-    const Tokenizer&    tokenizer() const { return tokenizer_; }
-    const ChatTemplate& chat_template() const { return chat_template_; }
+    const ChatTemplate& chat_template() const { return preparer_.chat_template(); }
+    Preparer&           preparer() { return preparer_; }
     const Vision*       vision() const { return vision_.get(); }  // nullptr: loaded without a projector
     Embedder&           embedder() { return embedder_; }
     // False for models that only encode.
@@ -184,7 +177,7 @@ private:
     std::string_view  piece(const Job& job, TokenId token) const;
     void              check_token(TokenId token, const char* where) const;
     void              check_prompt(const Job& job) const;
-    [[noreturn]] void refuse_length(size_t n_tokens, const char* qualifier = "") const;
+    [[noreturn]] void refuse_length(size_t n_tokens) const;
 
     void handle(Command command);
     void handle(const EncodeResult& result);
@@ -197,10 +190,9 @@ private:
 
     Model                   model_;
     Adapters                adapters_;
-    Tokenizer               tokenizer_;
+    Preparer                preparer_;
+    const Tokenizer&        tokenizer_;
     BreakerFinder           breakers_;
-    ChatTemplate            chat_template_;
-    GrammarCompiler         grammars_;
     std::unique_ptr<Vision> vision_;
     Decoder                 decoder_;
     Drafter                 drafter_;

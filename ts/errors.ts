@@ -104,7 +104,7 @@ export const ERRORS = {
     option: 'prepareTimeoutMs',
   },
   prompt_refused: badRequest(
-    'The engine ended twice while it computed this request, which is not tried again for an hour.',
+    'The engine, or what prepares requests for it, ended twice at work on this request, which is not tried again for an hour.',
   ),
   request_cancelled: badRequest('The person who runs the server cancelled the request.'),
   invalid_job: badRequest('The engine refused the job: a setting is out of its range.'),

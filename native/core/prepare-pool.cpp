@@ -338,6 +338,7 @@ private:
     }
 
     void abandon(Run& run, std::vector<OnEnd>& ends) {
+        if (options_.on_stuck) options_.on_stuck();
         --counter_of(run);
         ++n_abandoned_;
         run.is_abandoned = true;

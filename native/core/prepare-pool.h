@@ -22,7 +22,8 @@ struct Interrupted {};
 //
 // A task that takes longer than a quarter of a second is a long one: it continues with lower priority, and another
 // thread takes its place for the other tasks. A task is ended by check(), which its work has to call. If the work does
-// not, the end is reported all the same, and a few times another thread replaces the one that the work occupies.
+// not, the end is reported all the same, and a few times another thread replaces the one that the work occupies, or
+// on_stuck() ends the process.
 class PreparePool {
 public:
     using Clock = std::chrono::steady_clock;
@@ -40,6 +41,7 @@ public:
         Clock::duration       timeout   = std::chrono::seconds(10);
         std::function<void()> prepare_thread;  // is called on each thread as it starts
         std::function<void()> lower_priority;  // is called on the thread of a long task
+        std::function<void()> on_stuck;        // is called, on any thread, when the work of a task does not end
     };
 
     struct Task {

@@ -169,6 +169,7 @@ void Offload::apply(llama_model_params& params) const {
     if (devices_.size() > 1 && !options_.tensor_split.empty()) params.tensor_split = arrays_->tensor_split.data();
     params.load_mode       = load_mode(options_.file);
     params.use_extra_bufts = options_.file.repack;
+    params.vocab_only      = options_.file.vocabulary_only;
     if (!options_.file.metadata.empty()) params.kv_overrides = arrays_->metadata.data();
     if (!options_.overrides.empty()) params.tensor_buft_overrides = arrays_->overrides.data();
 }

@@ -17,6 +17,7 @@ struct FileOptions {
     bool mmap   = true;   // the file is mapped into memory where the devices allow that
     bool mlock  = false;  // and may not be swapped out
     bool repack = true;   // weights are stored anew as the CPU computes fastest with them
+    bool vocabulary_only = false;  // no weights are read
     // Values that go before those in the file, as llama.cpp writes them: key=type:value.
     std::vector<std::string> metadata;
 };

@@ -32,7 +32,7 @@ struct AddonState {
     std::unordered_set<EngineWrap*>                  engines;
     std::unordered_set<std::shared_ptr<PendingLoad>> pending_loads;
     std::vector<std::shared_ptr<Closing>>            closing;
-    Napi::FunctionReference                          engine_constructor;
+    Napi::FunctionReference                          engine_constructor, preparer_constructor;
     // Threads that do not end go on until the process ends, so this is shared by all environments.
     static inline std::atomic<bool> leaves_work_behind{false};
 

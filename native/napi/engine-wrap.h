@@ -30,17 +30,9 @@ public:
 
 private:
     Napi::Value info(const Napi::CallbackInfo& call);
-    Napi::Value render(const Napi::CallbackInfo& call);
-    Napi::Value tokenize(const Napi::CallbackInfo& call);
     Napi::Value tokenize_prompt(const Napi::CallbackInfo& call);
-    Napi::Value tokenize_infill(const Napi::CallbackInfo& call);
-    Napi::Value tokenize_inputs(const Napi::CallbackInfo& call);
-    Napi::Value tokenize_pairs(const Napi::CallbackInfo& call);
-    Napi::Value pieces(const Napi::CallbackInfo& call);
     Napi::Value embed(const Napi::CallbackInfo& call);
     void        cancel_embed(const Napi::CallbackInfo& call);
-    Napi::Value compile_grammar(const Napi::CallbackInfo& call);
-    void        cancel_preparation(const Napi::CallbackInfo& call);
     void        submit(const Napi::CallbackInfo& call);
     void        pause(const Napi::CallbackInfo& call);
     void        cancel(const Napi::CallbackInfo& call);
@@ -50,10 +42,6 @@ private:
     // Throws `engine_closed` after close().
     const std::shared_ptr<Engine>& engine(Napi::Env env) const;
     void                           release();
-
-    template <typename Result>
-    Napi::Value prepare(Napi::Env env, Purpose purpose, typename PoolTask<Result>::Work work,
-                        typename PoolTask<Result>::ToJs to_js);
 
     AddonState*                  state_;
     std::shared_ptr<Engine>      engine_;  // empty once closed

@@ -1,9 +1,11 @@
 #include "pool-task.h"
 
 #include "../llama/interrupt.h"
+#include "../llama/vision.h"
 
 #include <chrono>
 #include <sstream>
+#include <utility>
 
 namespace chasqui {
 
@@ -23,8 +25,8 @@ std::string in_seconds(PreparePool::Clock::duration time) {
 
 }  // namespace
 
-Preparation::Preparation(const PreparePool::Options& options)
-    : timeout(in_seconds(options.timeout)), pool(on_llama_threads(options)) {}
+Preparation::Preparation(std::shared_ptr<Preparer> each, const PreparePool::Options& options)
+    : preparer(std::move(each)), timeout(in_seconds(options.timeout)), pool(on_llama_threads(options)) {}
 
 CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const Preparation& preparation) {
     switch (ending) {

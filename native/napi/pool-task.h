@@ -1,8 +1,8 @@
-// Thread: start() on JS, the work on a thread of the engine's PreparePool.
+// Thread: start() on JS, the work on a thread of the PreparePool.
 #pragma once
 
 #include "../core/prepare-pool.h"
-#include "../engine.h"
+#include "../llama/preparer.h"
 #include "error.h"
 
 #include <napi.h>
@@ -14,12 +14,13 @@
 
 namespace chasqui {
 
-// The pool that prepares requests, and its timeout as text for messages.
+// What prepares requests for one model, on which threads, and its timeout as text for messages.
 struct Preparation {
-    explicit Preparation(const PreparePool::Options& options);
+    Preparation(std::shared_ptr<Preparer> preparer, const PreparePool::Options& options);
 
-    const std::string timeout;  // "10 s"
-    PreparePool       pool;     // last: while it closes, tasks may still read the timeout
+    std::shared_ptr<Preparer> preparer;  // empty once its engine is closed
+    const std::string         timeout;   // "10 s"
+    PreparePool               pool;      // last: while it closes, tasks may still read the timeout
 };
 
 // The owner of a task (see PreparePool), and what the task does, for the message of a timeout: "Rendering the
@@ -32,16 +33,16 @@ struct Purpose {
 // The error of a task that the pool ended.
 CaughtError to_error(PreparePool::Ending ending, const Purpose& purpose, const Preparation& preparation);
 
-// Runs `work(engine)` on a thread of the pool and resolves a promise with its result, converted by `to_js`. The engine
+// Runs `work(subject)` on a thread of the pool and resolves a promise with its result, converted by `to_js`. The subject
 // is released when the work ends, not when the promise settles, because shutdown() waits for that on the JS thread.
-template <typename Result>
+template <typename Result, typename Subject = Preparer>
 class PoolTask {
 public:
-    using Work = std::function<Result(Engine&)>;
+    using Work = std::function<Result(Subject&)>;
     using ToJs = std::function<Napi::Value(Napi::Env, const Result&)>;
 
-    static Napi::Promise start(Napi::Env env, Preparation& preparation, std::shared_ptr<Engine> engine, Purpose purpose,
-                               Work work, ToJs to_js) {
+    static Napi::Promise start(Napi::Env env, Preparation& preparation, std::shared_ptr<Subject> subject,
+                               Purpose purpose, Work work, ToJs to_js) {
         auto* const context  = new Context{Napi::Promise::Deferred(env), std::make_shared<Outcome>(), std::move(to_js)};
         const auto  promise  = context->deferred.Promise();
         const auto  outcome  = context->outcome;
@@ -50,7 +51,7 @@ public:
 
         PreparePool::Task task;
         task.owner  = purpose.owner;
-        task.work   = [outcome, engine = std::move(engine), work = std::move(work)] { outcome->run(work, *engine); };
+        task.work   = [outcome, subject = std::move(subject), work = std::move(work)] { outcome->run(work, *subject); };
         task.on_end = [outcome, function, purpose, &preparation](PreparePool::Ending ending) mutable {
             // Work that goes on after its deadline writes to the outcome, so that is read only if the work is done.
             const bool  is_done = ending == PreparePool::Ending::done;
@@ -73,9 +74,9 @@ private:
         Result      result{};
         CaughtError error;  // without a message: none
 
-        void run(const Work& work, Engine& engine) {
+        void run(const Work& work, Subject& subject) {
             try {
-                result = work(engine);
+                result = work(subject);
             } catch (const Interrupted&) {
                 throw;
             } catch (...) {

@@ -4,63 +4,20 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Child, startChild, untilWritten } from '../support/child.js';
-import { enginesOf, isAlive, openDescriptors, residentMiB, untilEngineOf } from '../support/engine-process.js';
-import { readSse } from '../support/read-sse.js';
+import {
+  enginesOf,
+  isAlive,
+  openDescriptors,
+  preparationsOf,
+  residentMiB,
+  untilEngineOf,
+  untilPreparationOf,
+} from '../support/engine-process.js';
 import { until } from '../support/until.js';
+import { ask, type Context, type Outcome, pidOf, question, serve } from './ask-server.js';
 
 const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 20);
 const CLIENTS = 16;
-
-interface Context {
-  server: Child;
-  url: string;
-}
-
-interface Outcome {
-  status: number;
-  /** `null`: answered in full. */
-  code: string | null;
-  retryAfter: string | null;
-}
-
-async function serve(args: readonly string[] = []): Promise<Context> {
-  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
-  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
-  return { server, url };
-}
-
-async function ask(url: string, body: object): Promise<Outcome> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    // Connections that are kept would count among the descriptors.
-    headers: { 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify({ model: 'chasqui-demo', temperature: 0, ...body }),
-  });
-  const text = await response.text();
-  const retryAfter = response.headers.get('retry-after');
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-    return { status: response.status, code: JSON.parse(text).error?.code ?? null, retryAfter };
-  }
-  const { events, done } = readSse(text);
-  const failed = events.find(({ error }) => error);
-  assert.ok(failed || done, 'a stream ends with [DONE] or with an error');
-  const roles = events.flatMap(({ choices = [] }) => choices).filter(({ delta }) => delta.role);
-  assert.ok(roles.length <= 1, 'nothing is answered twice');
-  return { status: response.status, code: failed?.error.code ?? null, retryAfter };
-}
-
-/** Half of them stream, the others wait for the whole answer. */
-function question(at: number): object {
-  return {
-    messages: [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }],
-    max_tokens: 200,
-    ignore_eos: true,
-    stream: at % 2 === 0,
-  };
-}
-
-const pidOf = ({ server }: Context): number => server.process.pid as number;
 
 const test = suite<Context>('faults: the process of an engine');
 
@@ -72,10 +29,11 @@ test.after(async ({ server }) => {
   await server.exited;
 });
 
-test('the server loads no llama.cpp, and has one process for its engine', (context) => {
+test('the server loads no llama.cpp, and has a process for its engine and one for preparing', (context) => {
   const maps = readFileSync(`/proc/${pidOf(context)}/maps`, 'utf8');
   assert.not.match(maps, /chasqui\.node|libggml/);
   assert.is(enginesOf(pidOf(context)).length, 1);
+  assert.is(preparationsOf(pidOf(context)).length, 1);
 });
 
 test('a request without a byte sent is asked once more, and answered', async (context) => {
@@ -185,11 +143,11 @@ for (const [when, harm] of Object.entries(STOPPED_WHILE)) {
     const asked = ask(url, question(1)).catch(() => null);
     harm(engine);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const engines = enginesOf(pidOf(context));
+    const children = [...enginesOf(pidOf(context)), ...preparationsOf(pidOf(context))];
     server.process.kill('SIGTERM');
     assert.equal(await server.exited, { code: 0, signal: null }, server.output.stderr);
     await asked;
-    for (const each of engines) assert.not(isAlive(each));
+    for (const each of children) assert.not(isAlive(each));
   });
 }
 
@@ -211,14 +169,14 @@ test('an engine that was stopped together with its server, as by Ctrl-Z, goes on
 });
 
 for (const state of ['running', 'stopped'] as const) {
-  test(`the engine ends with its server, ${state}`, async () => {
+  test(`the engine and its preparation end with their server, ${state}`, async () => {
     const { server, url } = await serve();
-    const engine = await untilEngineOf(server.process.pid as number);
+    const children = [await untilEngineOf(pidOf({ server })), await untilPreparationOf(pidOf({ server }))];
     void ask(url, question(1)).catch(() => {});
-    if (state === 'stopped') process.kill(engine, 'SIGSTOP');
+    if (state === 'stopped') for (const child of children) process.kill(child, 'SIGSTOP');
     server.process.kill('SIGKILL');
     await server.exited;
-    await until(() => !isAlive(engine), 'its end', 1000);
+    await until(() => !children.some(isAlive), 'their end', 1000);
   });
 }
 

@@ -195,6 +195,22 @@ const Test stubborn("prepare-pool: work that never calls check() does not take a
     gate->open();
 });
 
+const Test stuck("prepare-pool: work that never calls check() is told of, after its end is", [] {
+    const auto          gate      = std::make_shared<Gate>();
+    const auto          told      = std::make_shared<std::promise<void>>();
+    auto                is_told   = told->get_future();
+    PreparePool::Options stuck    = options(1, 20ms);
+    stuck.on_stuck                = [told] { told->set_value(); };
+    {
+        PreparePool pool(stuck);
+        auto        ending = submit(pool, 1, [gate] { gate->wait(); });
+        expect(is(ending, Ending::timed_out), "an end in time");
+        expect(is_told.wait_for(0s) == std::future_status::timeout, "time to end by itself");
+        expect(is_told.wait_for(30s) == std::future_status::ready, "to be told");
+    }
+    gate->open();
+});
+
 const Test closed_again("prepare-pool: closing again neither waits again nor returns otherwise", [] {
     const auto  gate = std::make_shared<Gate>();
     PreparePool pool(options(1));

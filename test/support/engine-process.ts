@@ -5,20 +5,37 @@ import { until } from './until.js';
 
 /** The processes of engines whose parent is `pid`, as the kernel has them now. */
 export function enginesOf(pid: number): number[] {
+  return childrenOf(pid, 'engine/child/main');
+}
+
+/** The processes that prepare requests for them. */
+export function preparationsOf(pid: number): number[] {
+  return childrenOf(pid, 'engine/child/preparation-main');
+}
+
+export function untilEngineOf(pid: number, other?: number): Promise<number> {
+  return untilFound(() => enginesOf(pid), 'a process for the engine', other);
+}
+
+export function untilPreparationOf(pid: number, other?: number): Promise<number> {
+  return untilFound(() => preparationsOf(pid), 'a process that prepares requests', other);
+}
+
+function childrenOf(pid: number, script: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((each) => parentOf(each) === pid && commandOf(each).includes('engine/child/main'));
+    .filter((each) => parentOf(each) === pid && commandOf(each).includes(script));
 }
 
-export async function untilEngineOf(pid: number, other?: number): Promise<number> {
+async function untilFound(list: () => number[], what: string, other: number | undefined): Promise<number> {
   let found: number | undefined;
   await until(
     () => {
-      found = enginesOf(pid).find((each) => each !== other);
+      found = list().find((each) => each !== other);
       return found !== undefined;
     },
-    'a process for the engine',
+    what,
     30_000,
   );
   return found as number;

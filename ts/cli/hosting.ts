@@ -1,5 +1,5 @@
 /** From the options that say how a server is hosted to its profile and its settings. */
-import type { RestartEvent } from '../engine/child/supervised-engine.js';
+import type { RestartEvent } from '../engine/child/restart-event.js';
 import { ChasquiError } from '../errors.js';
 import { SharedKeys } from '../keys/shared-keys.js';
 import { desktop } from '../profiles/desktop.js';
@@ -99,11 +99,13 @@ function toSecrets(options: HostingOptions): Pick<StartSettings, 'access' | 'cer
   };
 }
 
-function tellRestart({ end, afterMs }: RestartEvent): void {
+const PROCESSES = { engine: 'the engine', preparation: 'what prepares requests' } as const;
+
+function tellRestart({ process: which, end, afterMs }: RestartEvent): void {
   const next = afterMs === null ? 'it is not started again' : 'it is started again';
   const when = afterMs ? ` in ${(afterMs / 1000).toFixed(1)} s` : '';
   const said = end.said ? ` (${end.said})` : '';
-  console.error(`chasqui: the engine ended: ${end.message}${said}; ${next}${when}`);
+  console.error(`chasqui: ${PROCESSES[which]} ended: ${end.message}${said}; ${next}${when}`);
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {

@@ -200,7 +200,10 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
   const instances = new Instances({
     engine: {
       ...settings.engine,
-      onRestart: ({ end }) => log.say('error', `An engine ended: ${end.message}`),
+      onRestart: ({ process, end }) => {
+        const what = process === 'engine' ? 'An engine' : 'What prepares requests';
+        log.say('error', `${what} ended: ${end.message}`);
+      },
     },
     metrics,
     selected: () => server.selected,

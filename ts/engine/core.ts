@@ -6,6 +6,7 @@ import type {
   NativeConstraint,
   NativeEngine,
   NativeJob,
+  NativePreparer,
   NativeReplyDelta,
   NativeReplyFormat,
   NativeStats,
@@ -35,7 +36,12 @@ export type OnCoreEvents = (
   parsed?: ReadonlyMap<number, ParsedText>,
 ) => void;
 
-export interface EngineCore extends Omit<NativeEngine, 'info' | 'submit' | 'stats'> {
+/** What prepares requests without an engine, in a process of its own. */
+export interface PreparationCore extends NativePreparer {}
+
+export interface EngineCore
+  extends Omit<NativeEngine, 'preparer' | 'info' | 'submit' | 'stats'>,
+    Omit<NativePreparer, 'tokenizeTextPrompt'> {
   /** What is wrong with the job is thrown, or told as its failure. */
   submit(job: CoreJob, constraint: NativeConstraint | null): void;
   stats(): Promise<NativeStats>;

@@ -186,6 +186,17 @@ export const LOAD_OPTIONS = {
     group: 'Computing',
     help: 'how long rendering, tokenizing and compiling what one request holds may take',
   },
+  /** Without a process of its own for preparing there is no such limit. */
+  prepareMemoryMiB: {
+    type: 'integer',
+    min: 64,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 1024,
+    flag: '--prepare-memory',
+    group: 'Computing',
+    help: 'memory that preparing requests may take; beyond it, the process that prepares is replaced',
+  },
   kvBudgetMiB: {
     type: 'number',
     min: 1,

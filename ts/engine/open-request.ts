@@ -1,7 +1,7 @@
 /** What native code is asked to open: the options of `loadModel`, checked and complete, in its own words. */
 import { resolve } from 'node:path';
 import { ChasquiError } from '../errors.js';
-import type { OpenRequest } from '../native/open-request.js';
+import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
 import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
@@ -52,6 +52,13 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       imageCacheBytes: options.imageCacheMiB * MIB,
     },
   };
+}
+
+/** @throws {ChasquiError} `invalid_options` */
+export function toPreparerRequest(path: string, given: LoadOptions): Omit<OpenPreparerRequest, 'stuckExitCode'> {
+  const options = completeLoadOptions(given);
+  const { metadata } = toNativeOffload(options);
+  return { path, prepareTimeoutMs: options.prepareTimeoutMs, metadata, chatTemplate: templateOf(given) };
 }
 
 function toNativeRope(options: CompleteLoadOptions): OpenRequest['options']['rope'] {

@@ -88,6 +88,7 @@ export const CATALOGUE = {
 
   // These count starts of engines.
   engine_restarts_total: counter('Restarts of the engine after it had died.'),
+  preparation_restarts_total: counter('Replacements of the process that prepares requests.'),
   model_load_seconds: histogram('Time to load the model.', LOADING),
 
   // These describe the process that serves.

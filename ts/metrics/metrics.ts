@@ -45,6 +45,11 @@ export class Metrics {
     this.#registry.counter('engine_restarts_total', model).add();
   }
 
+  /** Call this when the process that prepares requests for a model was replaced. */
+  preparationRestarted(model: string): void {
+    this.#registry.counter('preparation_restarts_total', model).add();
+  }
+
   /** Call this when a request was refused or failed. */
   requestFailed(code: ErrorCode): void {
     this.#registry.counter('request_failures_total', code).add();

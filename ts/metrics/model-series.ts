@@ -43,6 +43,7 @@ export class ModelSeries {
     const ended = (reason: FinishedReason) => registry.counter('request_success_total', model, reason);
     this.#ended = { stop: ended('stop'), length: ended('length'), abort: ended('abort'), error: ended('error') };
     registry.counter('engine_restarts_total', model);
+    registry.counter('preparation_restarts_total', model);
   }
 
   /** Call this when a completion reached its end. */

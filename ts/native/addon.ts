@@ -1,7 +1,7 @@
 /** What `native/addon.cpp` exports: the contract between the two languages. */
 
 import type { NativeFailure } from './failure.js';
-import type { NativeOffload, NativePooling, OpenRequest } from './open-request.js';
+import type { NativeOffload, NativePooling, OpenPreparerRequest, OpenRequest } from './open-request.js';
 import type { NativeStats } from './stats.js';
 
 export type { NativeFailure, NativeStats };
@@ -240,13 +240,12 @@ export interface NativeTokenLists {
  * turns, and a deadline is for all that one of them asks for, together or one after another. Rejects with
  * `prepare_timeout` or, when too much is waiting, throws `queue_full`.
  */
-export interface NativeEngine {
-  info(): NativeModelInfo;
+export interface NativePreparer {
   /** `requestJson`: the messages and what else a template needs to know (native/llama/chat-template.h). */
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt>;
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array>;
-  /** `images`: one for each image marker in the prompt. */
-  tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt>;
+  /** Rejects with `context_length_exceeded` when it is clear beforehand that it cannot fit. */
+  tokenizeTextPrompt(prompt: string, contextLength: number, owner: number): Promise<Int32Array>;
   tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array>;
   /** What is embedded of each text; ends with the first that has more tokens than `most`. */
   tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
@@ -254,16 +253,24 @@ export interface NativeEngine {
   tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists>;
   /** The tokens spelled out, one after another, and where each ends. */
   pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }>;
+  /** `copies`: how many jobs it is for. */
+  compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]>;
+  /** Ends what is being prepared for an owner, and rejects its promises. */
+  cancelPreparation(owner: number): void;
+}
+
+export interface NativeEngine {
+  /** With the engine's own vocabulary; it ends with the engine. */
+  readonly preparer: NativePreparer;
+  info(): NativeModelInfo;
+  /** Prepares a prompt, as `preparer` does. `images`: one for each image marker in it. */
+  tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt>;
   /**
    * `tokens` holds all inputs one after another, `lengths` the length of each. Resolves with their vectors, one after
    * another; never settles once it has been cancelled.
    */
   embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array>;
   cancelEmbed(id: number): void;
-  /** `copies`: how many jobs it is for. */
-  compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]>;
-  /** Ends what is being prepared for an owner, and rejects its promises. */
-  cancelPreparation(owner: number): void;
   submit(job: NativeJob, constraint: NativeConstraint | null): void;
   pause(jobId: number, paused: boolean): void;
   cancel(jobId: number): void;
@@ -301,6 +308,11 @@ export interface Addon {
     onProgress?: (fraction: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
   openParser(format: NativeReplyFormat): NativeReplyParser;
+  /**
+   * Reads a model's vocabulary, without its weights. Blocks, and what is prepared may end the process or take all of its
+   * memory: for a process that does nothing else, and that ends by `quit`.
+   */
+  openPreparer(request: OpenPreparerRequest): NativePreparer;
   /**
    * How many layers fit into the devices' free memory, less `spareBytes` on each. Blocks, and a driver may end the
    * process: see `fit-child.ts`.

@@ -65,6 +65,18 @@ export interface OpenRequest {
   };
 }
 
+/** What is to prepare requests, with the vocabulary of a model. */
+export interface OpenPreparerRequest {
+  path: string;
+  prepareTimeoutMs: number;
+  /** As in `NativeOffload`. */
+  metadata: readonly string[];
+  /** Instead of the model's own; empty: that one. */
+  chatTemplate: string;
+  /** The process ends with this code when something that it prepares does not end in time, and cannot be ended. */
+  stuckExitCode: number;
+}
+
 /** Where a model is to go. */
 export interface NativeOffload {
   /** ggml's names; `null`: every GPU of the modules; empty: none. */

@@ -170,7 +170,10 @@ async function openEngine(
         ...hooks,
         ...supervision,
         onRestart: (event) => {
-          if (event.afterMs !== null) metrics.engineRestarted(id);
+          if (event.afterMs !== null) {
+            if (event.process === 'engine') metrics.engineRestarted(id);
+            else metrics.preparationRestarted(id);
+          }
           onRestart?.(event);
         },
         ...(onState && { onState }),
@@ -180,10 +183,17 @@ async function openEngine(
 }
 
 async function measure(engine: Engine, estimatedBytes: number): ReturnType<OpenedModel['measure']> {
-  const pid = engine instanceof SupervisedEngine ? await engine.pid() : undefined;
+  if (!(engine instanceof SupervisedEngine)) return { bytes: null, pid: null };
+  const pid = await engine.pid();
   if (pid === undefined) return { bytes: null, pid: null };
-  const residentBytes = readProcessUsage(pid)?.residentBytes ?? null;
-  return { bytes: residentBytes === null ? null : bytesTaken(residentBytes, estimatedBytes, engine.model), pid };
+  const residentBytes = residentBytesOf(pid);
+  if (residentBytes === null) return { bytes: null, pid };
+  const preparation = residentBytesOf(await engine.preparationPid()) ?? 0;
+  return { bytes: bytesTaken(residentBytes, estimatedBytes, engine.model) + preparation, pid };
+}
+
+function residentBytesOf(pid: number | undefined): number | null {
+  return pid === undefined ? null : (readProcessUsage(pid)?.residentBytes ?? null);
 }
 
 /** What a process has on a GPU is not part of its resident memory, so there the estimate is the least that is taken. */

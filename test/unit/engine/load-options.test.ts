@@ -39,6 +39,7 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   maxQueue: [-1, 2 ** 31],
   targetStepMs: [0, -100, 0.5],
   prepareTimeoutMs: [0, -1, 1.5, 1e9 + 1],
+  prepareMemoryMiB: [0, 63, 64.5, '64', 2 ** 31],
   kvBudgetMiB: [-1, 0, 0.5, 2 ** 31, null],
   cacheRamMiB: [-1, 2 ** 31],
   imageCacheMiB: [-1, 0.5, 2 ** 31],

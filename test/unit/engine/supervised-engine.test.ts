@@ -3,19 +3,10 @@
 import { mock } from 'node:test';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { EngineEnd, StartChild, StartedChild } from '../../../ts/engine/child/start-child.js';
-import {
-  type RestartEvent,
-  SupervisedEngine,
-  type SupervisorHooks,
-} from '../../../ts/engine/child/supervised-engine.js';
-import type { CoreJob } from '../../../ts/engine/core.js';
+import { SupervisedEngine } from '../../../ts/engine/child/supervised-engine.js';
 import { completeJob } from '../../../ts/engine/job.js';
-import type { LoadOptions } from '../../../ts/engine/load-options.js';
-import { untilAborted } from '../../../ts/engine/until-aborted.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { FIELDS_PER_RECORD, RECORD_FLAGS } from '../../../ts/native/addon.js';
-import { FakeEngine, finishOf } from '../../support/fake-engine.js';
+import { CRASH, FakePreparation, KILL, opened, turn } from '../../support/played-processes.js';
 
 const test = suite('unit: an engine that is started again');
 
@@ -26,113 +17,6 @@ test.after(() => mock.timers.reset());
 async function pass(ms: number): Promise<void> {
   mock.timers.tick(ms);
   await turn();
-}
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-const { model: info } = new FakeEngine();
-
-const CRASH: EngineEnd = {
-  cause: 'crashed',
-  message: 'it was ended by SIGSEGV',
-  said: '/home/somebody/llama.cpp:12: GGML_ASSERT(false) failed',
-  signal: 'SIGSEGV',
-  exitCode: null,
-};
-const KILL: EngineEnd = { ...CRASH, cause: 'killed', said: '', signal: 'SIGKILL' };
-const CLOSED: EngineEnd = { ...CRASH, cause: 'closed', said: '', signal: null, exitCode: 0 };
-
-/** A process: it computes what the test says. */
-class FakeChild {
-  readonly submitted: CoreJob[] = [];
-  readonly cancelled: number[] = [];
-  closed = 0;
-  ready: () => void = () => {};
-  failToLoad: (error: Error) => void = () => {};
-  readonly loaded: Promise<void>;
-  readonly ended: Promise<EngineEnd>;
-  readonly options: LoadOptions;
-  #end: (end: EngineEnd) => void = () => {};
-  #waiting: ((error: unknown) => void)[] = [];
-  #tell: Parameters<StartChild>[2]['onEvents'];
-
-  constructor(options: LoadOptions, hooks: Parameters<StartChild>[2]) {
-    this.options = options;
-    this.#tell = hooks.onEvents;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-    this.loaded = new Promise((resolve, reject) => {
-      this.ready = resolve;
-      this.failToLoad = reject;
-    });
-    this.loaded.catch(() => {});
-  }
-
-  async die(end: EngineEnd): Promise<void> {
-    this.#end(end);
-    await turn();
-  }
-
-  async give(job: CoreJob | undefined, isLast = false): Promise<void> {
-    const flags = isLast ? RECORD_FLAGS.finish : 0;
-    this.#tell(Int32Array.of(job?.id ?? -1, 1, 1, flags), FIELDS_PER_RECORD / 4, 'x', isLast ? [finishOf(1, 1)] : []);
-    await turn();
-  }
-
-  started(placement: Partial<typeof info>): StartedChild {
-    const asked = () => new Promise<never>((_resolve, reject) => void this.#waiting.push(reject));
-    const core = {
-      submit: (job: CoreJob) => void this.submitted.push(job),
-      cancel: (id: number) => void this.cancelled.push(id),
-      pause: () => {},
-      cancelPreparation: () => {},
-      cancelEmbed: () => {},
-      tokenizePrompt: async (prompt: string) => ({ tokens: Int32Array.of(prompt.length), media: null }),
-      tokenize: asked,
-      embed: asked,
-      stats: async () => ({ active: this.submitted.length }),
-      end: (reason: unknown) => {
-        for (const reject of this.#waiting.splice(0)) reject(reason);
-      },
-      close: async () => {
-        this.closed += 1;
-        await this.die(CLOSED);
-      },
-    } as unknown as StartedChild['core'];
-    return {
-      pid: 1,
-      core,
-      info: { ...info, ...placement },
-      ended: this.ended,
-      beat: { stats: null, at: 0 },
-      abort: () => {},
-    };
-  }
-}
-
-async function opened(hooks: SupervisorHooks = {}, placement: Partial<typeof info> = {}) {
-  const children: FakeChild[] = [];
-  const events: RestartEvent[] = [];
-  const start: StartChild = async (_path, options, childHooks) => {
-    const { signal } = childHooks;
-    signal?.throwIfAborted();
-    const child = new FakeChild(options, childHooks);
-    children.push(child);
-    // The first is there at once.
-    if (children.length === 1) child.ready();
-    await untilAborted(child.loaded, signal, () => {});
-    return child.started(placement);
-  };
-  const onRestart = (event: RestartEvent) => void events.push(event);
-  const engine = await SupervisedEngine.open('m.gguf', {}, { onRestart, ...hooks }, start);
-  const last = () => children.at(-1) as FakeChild;
-  /** The running one ends, and the next is ready. */
-  const restart = async (end: EngineEnd = KILL): Promise<void> => {
-    await last().die(end);
-    last().ready();
-    await turn();
-  };
-  return { engine, children, events, last, restart };
 }
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -269,7 +153,7 @@ test('a request whose signal is aborted rejects at once, and was not there at th
 
 test('calls without parts are asked once more, and not twice', async () => {
   const { engine, restart } = await opened();
-  const call = codeOf(engine.tokenize('a'));
+  const call = codeOf(engine.embed([[1]]));
   await turn();
   await restart();
   await restart();
@@ -279,7 +163,7 @@ test('calls without parts are asked once more, and not twice', async () => {
 
 test('what is under way when the engine is closed rejects, answered or not', async () => {
   const { engine } = await opened();
-  const call = codeOf(engine.tokenize('a'));
+  const call = codeOf(engine.embed([[1]]));
   const stream = codeOf(engine.submit(ask('a')).next());
   await turn();
   await engine.close();
@@ -320,7 +204,7 @@ for (const [when, prepare] of Object.entries(MOMENTS)) {
 
 test('a start that fails is told, and the last one gives the engine up, without a word of paths to clients', async () => {
   const { engine, events, last } = await opened();
-  const waiting = engine.tokenize('a').catch((error) => error);
+  const waiting = engine.embed([[1]]).catch((error) => error);
   await turn();
   await last().die(CRASH);
   const failure = new ChasquiError('model_file_missing', 'There is no file /home/somebody/m.gguf.');
@@ -357,6 +241,45 @@ test('where a GPU was used the CPU is tried before the engine is given up, which
   assert.is(children.at(-1)?.options.backend, 'cpu');
   assert.is(engine.state, 'ready');
   await engine.close();
+});
+
+test('what prepares requests neither ends nor starts with the engine, and is closed with it', async () => {
+  const { engine, events, preparations, restart } = await opened();
+  await restart(CRASH);
+  await restart();
+  assert.is(preparations.length, 1);
+  assert.equal(await engine.tokenize('abc'), Int32Array.of(3));
+  preparations[0]?.die(KILL);
+  await turn();
+  assert.equal(
+    events.map(({ process }) => process),
+    ['engine', 'engine', 'preparation'],
+  );
+  assert.is(preparations.length, 2);
+  assert.is(engine.state, 'ready');
+  assert.is(await engine.preparationPid(), 2);
+  await engine.close();
+  assert.equal(
+    preparations.map(({ closed }) => closed),
+    [0, 1],
+  );
+});
+
+test('where the model cannot be loaded, what was to prepare its requests is closed', async () => {
+  const preparation = new FakePreparation();
+  const failure = new ChasquiError('model_file_missing', 'There is no file.');
+  const opening = SupervisedEngine.open(
+    'm.gguf',
+    {},
+    {},
+    {
+      engine: () => Promise.reject(failure),
+      preparation: async () => preparation.started(),
+    },
+  );
+  assert.is(await codeOf(opening), 'model_file_missing');
+  await turn();
+  assert.is(preparation.closed, 1);
 });
 
 test('restarts leave nothing at the signal that ends them', async () => {

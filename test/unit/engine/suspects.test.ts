@@ -17,7 +17,7 @@ function entered(suspects: Suspects, request: unknown): Suspect {
 /** As in an engine that ends while it computes these. */
 function endWith(suspects: Suspects, ...requests: readonly unknown[]): void {
   const running = requests.map((request) => entered(suspects, request));
-  suspects.engineEnded();
+  suspects.ended('it was ended by SIGSEGV');
   for (const suspect of running) suspect.end(false);
 }
 
@@ -60,7 +60,7 @@ test('what waits for an engine, or is over, was not there when one ended', () =>
     left.end(false);
     left.entered();
     entered(suspects, 'done').end(true);
-    suspects.engineEnded();
+    suspects.ended('it was ended by SIGSEGV');
     waiting.end(false);
   }
   for (const request of ['waits', 'left', 'done']) assert.not(isRefused(suspects, request), request);
@@ -78,7 +78,7 @@ test('what ends well is forgotten, and what does not is not', () => {
 
 test('an hour after its last end a request is as any other', () => {
   let now = 0;
-  const suspects = new Suspects(() => now);
+  const suspects = new Suspects('The engine', () => now);
   endWith(suspects, 'bad');
   now += HOUR_MS;
   endWith(suspects, 'bad');

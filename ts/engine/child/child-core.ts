@@ -1,4 +1,4 @@
-/** An `EngineCore` whose code is in another process: each call is a frame. */
+/** An `EngineCore`, or a `PreparationCore`, whose code is in another process: each call is a frame. */
 import type { Socket } from 'node:net';
 import type {
   NativeConstraint,
@@ -11,7 +11,7 @@ import type {
   NativeTokenLists,
 } from '../../native/addon.js';
 import { FIELDS_PER_RECORD, RECORD_FLAGS } from '../../native/addon.js';
-import type { CoreJob, EngineCore, OnCoreEvents } from '../core.js';
+import type { CoreJob, EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
 import type { WirePrompt } from './core-methods.js';
 import { decodeValue, EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { WireError } from './messages.js';
@@ -34,7 +34,7 @@ class Handle {
   constructor(readonly id: number) {}
 }
 
-export class ChildCore implements EngineCore {
+export class ChildCore implements EngineCore, PreparationCore {
   readonly #pipe: Socket;
   readonly #process: ProcessHooks;
   readonly #calls = new Map<number, Waiting>();
@@ -84,6 +84,11 @@ export class ChildCore implements EngineCore {
     for (const { reject } of calls) reject(reason);
   }
 
+  /** Whether something was asked and is not answered yet. */
+  get waits(): boolean {
+    return this.#calls.size > 0;
+  }
+
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
     return this.#call('render', requestJson, owner);
   }
@@ -96,6 +101,10 @@ export class ChildCore implements EngineCore {
     const { tokens, media } = await this.#call<WirePrompt>('tokenizePrompt', prompt, images, owner);
     if (media === null) return { tokens, media };
     return { tokens, media: this.#handle('releaseMedia', media) as unknown as NativeMedia };
+  }
+
+  tokenizeTextPrompt(prompt: string, contextLength: number, owner: number): Promise<Int32Array> {
+    return this.#call('tokenizeTextPrompt', prompt, contextLength, owner);
   }
 
   tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array> {

@@ -1,15 +1,15 @@
-/** Starts the process of an engine, and tells how it ended. */
+/** Starts the processes of an engine and of its preparation, and tells how they ended. */
 import type { Socket } from 'node:net';
 import { ChasquiError } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
 import { describeExit, type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
-import type { EngineCore, OnCoreEvents } from '../core.js';
+import type { EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import type { LoadOptions } from '../load-options.js';
 import { ChildCore } from './child-core.js';
-import type { ControlMessage, StateMessage } from './messages.js';
+import { type ControlMessage, EXIT_CODES, type StateMessage } from './messages.js';
 import { fromWire } from './wire-error.js';
 
 /** After standard input, output and error, and the channel for messages. */
@@ -21,10 +21,10 @@ export const CLOSE_LIMIT_MS = 5000;
 /** How long a process that is to say where it stands may take to do so. */
 const ABORT_LIMIT_MS = 2000;
 
-/** Why the process of an engine ended. */
+/** Why such a process ended. */
 export interface EngineEnd {
-  /** `closed`: it was asked to; `killed`: by somebody from outside. */
-  cause: 'closed' | 'crashed' | 'hung' | 'out_of_memory' | 'killed';
+  /** `closed`: it was asked to; `killed`: by somebody from outside; `stuck`: by itself, when whoever waited had been told. */
+  cause: 'closed' | 'crashed' | 'hung' | 'out_of_memory' | 'killed' | 'stuck';
   /** In words, which clients may read. */
   message: string;
   /** The last line that it wrote, which may hold paths; empty when there is none. */
@@ -33,16 +33,23 @@ export interface EngineEnd {
   exitCode: number | null;
 }
 
-export interface StartedChild {
+interface StartedProcess {
   readonly pid: number | undefined;
-  readonly core: EngineCore & Pick<ChildCore, 'end'>;
-  readonly info: ModelInfo;
   /** When the process is gone. */
   readonly ended: Promise<EngineEnd>;
   /** The latest counts, and when they came; by `performance.now()`. */
   readonly beat: { stats: NativeStats | null; at: number };
   /** Ends a process that hangs: first so that it can say where, then whatever it says. */
   abort(why: string): void;
+}
+
+export interface StartedChild extends StartedProcess {
+  readonly core: EngineCore & Pick<ChildCore, 'end'>;
+  readonly info: ModelInfo;
+}
+
+export interface StartedPreparation extends StartedProcess {
+  readonly core: PreparationCore & Pick<ChildCore, 'end' | 'waits' | 'close'>;
 }
 
 export interface ChildHooks {
@@ -56,6 +63,16 @@ export interface ChildHooks {
 }
 
 export type StartChild = (path: string, options: LoadOptions, hooks: ChildHooks) => Promise<StartedChild>;
+export type StartPreparation = (
+  path: string,
+  options: LoadOptions,
+  hooks: Omit<ChildHooks, 'onEvents' | 'onProgress'>,
+) => Promise<StartedPreparation>;
+
+const REASONS: Partial<Record<EngineEnd['cause'], string>> = {
+  out_of_memory: 'memory ran out',
+  stuck: 'something that it prepared did not end',
+};
 
 /** Errors of the code itself end a process with these. */
 const FAULTS: readonly (NodeJS.Signals | null)[] = [
@@ -69,15 +86,26 @@ const FAULTS: readonly (NodeJS.Signals | null)[] = [
 ];
 
 /** Rejects as `loadModel` does, and with `model_load_failed` when the process ends or hangs while it loads. */
-export async function startChild(path: string, options: LoadOptions, hooks: ChildHooks): Promise<StartedChild> {
+export const startChild: StartChild = async (path, options, hooks) => {
+  const { child, info } = await start('main', path, options, hooks);
+  if (info === null) throw new ChasquiError('model_load_failed', 'The process says nothing about its model.');
+  return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
+};
+
+/** Rejects likewise. */
+export const startPreparation: StartPreparation = async (path, options, hooks) => {
+  const { child } = await start('preparation-main', path, options, { ...hooks, onEvents: () => {} });
+  return { pid: child.pid, core: child.core, ended: child.ended, beat: child.beat, abort: child.abort };
+};
+
+async function start(script: string, path: string, options: LoadOptions, hooks: ChildHooks) {
   const { signal } = hooks;
   signal?.throwIfAborted();
-  const child = fork(hooks);
+  const child = fork(script, hooks);
   const onAbort = () => void child.close();
   signal?.addEventListener('abort', onAbort);
   try {
-    const info = await child.open(path, options);
-    return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
+    return { child, info: await child.open(path, options) };
   } catch (error) {
     void child.close();
     signal?.throwIfAborted();
@@ -87,15 +115,15 @@ export async function startChild(path: string, options: LoadOptions, hooks: Chil
   }
 }
 
-function fork(hooks: ChildHooks): ChildProcessOfEngine {
+function fork(script: string, hooks: ChildHooks): ModelProcess {
   try {
-    return new ChildProcessOfEngine(hooks);
+    return new ModelProcess(script, hooks);
   } catch (error) {
     throw new ChasquiError('model_load_failed', `No process could be started: ${(error as Error).message}.`);
   }
 }
 
-class ChildProcessOfEngine {
+class ModelProcess {
   readonly core: ChildCore;
   readonly ended: Promise<EngineEnd>;
   readonly beat: StartedChild['beat'] = { stats: null, at: performance.now() };
@@ -105,9 +133,10 @@ class ChildProcessOfEngine {
   #hung: string | null = null;
   #closing: Promise<void> | null = null;
 
-  constructor(hooks: ChildHooks) {
+  /** `script`: the name of a file beside this one. */
+  constructor(script: string, hooks: ChildHooks) {
     this.#hooks = hooks;
-    this.#forked = forkScript(new URL('main', import.meta.url), [], {
+    this.#forked = forkScript(new URL(script, import.meta.url), [], {
       pipes: 1,
       onStderr: (text) => process.stderr.write(text),
     });
@@ -120,7 +149,7 @@ class ChildProcessOfEngine {
       child.once('close', (code, signal) => resolve(this.#toEnd(code, signal)));
       child.once('error', (error) => resolve(notStarted(error)));
     });
-    // The server's life does not depend on an engine's.
+    // The server's life does not depend on this process's.
     child.unref();
     child.channel?.unref();
     (child.stderr as Socket | null)?.unref();
@@ -130,10 +159,10 @@ class ChildProcessOfEngine {
     return this.#forked.child.pid;
   }
 
-  open(path: string, options: LoadOptions): Promise<ModelInfo> {
+  open(path: string, options: LoadOptions): Promise<ModelInfo | null> {
     const { child } = this.#forked;
     const keepAlive = setInterval(() => {}, 2 ** 30);
-    return new Promise<ModelInfo>((resolve, reject) => {
+    return new Promise<ModelInfo | null>((resolve, reject) => {
       const watch = new HangWatch(child.pid, (limitMs) => {
         this.abort(`it gave no sign of life for ${limitMs / 1000} s while it loaded the model`);
       });
@@ -192,15 +221,17 @@ class ChildProcessOfEngine {
 
   #toEnd(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd {
     const described = describeExit(exitCode, signal);
-    const cause = this.#causeOf(signal);
-    const why = cause === 'out_of_memory' ? 'memory ran out' : this.#hung;
+    const cause = this.#causeOf(exitCode, signal);
+    const why = this.#hung ?? REASONS[cause];
     const message = why ? `${why}, and ${described}` : described;
     return { cause, message, said: this.#forked.lastWords(), signal, exitCode };
   }
 
-  #causeOf(signal: NodeJS.Signals | null): EngineEnd['cause'] {
+  #causeOf(exitCode: number | null, signal: NodeJS.Signals | null): EngineEnd['cause'] {
     if (this.#hung !== null) return 'hung';
     if (this.#closing !== null) return 'closed';
+    if (exitCode === EXIT_CODES.stuck) return 'stuck';
+    if (exitCode === EXIT_CODES.memory) return 'out_of_memory';
     if (signal === null || FAULTS.includes(signal)) return 'crashed';
     const kills = countOutOfMemoryKills();
     return signal === 'SIGKILL' && kills !== this.#killsBefore ? 'out_of_memory' : 'killed';

@@ -1,8 +1,9 @@
 /**
  * An engine in a process of its own, which is started again when it ends. What was asked and not answered at all is asked
- * once more of the new process; what had begun fails with `engine_restarting`.
+ * once more of the new process; what had begun fails with `engine_restarting`. What prepares requests for it has another
+ * process, which ends and starts apart from this one.
  */
-import { ChasquiError, ERRORS } from '../../errors.js';
+import { ChasquiError } from '../../errors.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -18,16 +19,17 @@ import type {
   TextInput,
   TokenStream,
 } from '../engine.js';
-import { deliver } from '../events.js';
 import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
-import { Model } from '../model.js';
+import type { Model } from '../model.js';
 import { RelayedStream } from '../relayed-stream.js';
-import type { JobStream } from '../token-stream.js';
 import { untilAborted } from '../until-aborted.js';
+import { failedStart, type RestartEvent } from './restart-event.js';
 import { RestartPolicy } from './restart-policy.js';
-import { type EngineEnd, type StartChild, type StartedChild, startChild } from './start-child.js';
+import { type EngineEnd, type StartChild, type StartPreparation, startChild, startPreparation } from './start-child.js';
+import { type RunningModel, startModel } from './start-model.js';
+import { SupervisedPreparation } from './supervised-preparation.js';
 import { type Suspect, Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 
@@ -43,46 +45,48 @@ export interface SupervisorHooks extends LoadHooks {
   onState?: () => void;
 }
 
-export interface RestartEvent {
-  end: EngineEnd;
-  /** `null`: it is not started again. */
-  afterMs: number | null;
+/** How processes are started. */
+export interface Starts {
+  engine: StartChild;
+  preparation: StartPreparation;
 }
 
 const STEP_TIMEOUT_MS = 60_000;
-const LOAD_TIMEOUT_MS = 10 * 60_000;
 /** Of what was asked and not answered at all. */
 const MAX_STARTS = 2;
 const WATCH_MS = 1000;
-
-interface Running {
-  model: Model;
-  child: StartedChild;
-  loadMs: number;
-}
 
 export class SupervisedEngine implements Engine {
   readonly #path: string;
   readonly #hooks: SupervisorHooks;
   readonly #start: StartChild;
+  readonly #preparation: SupervisedPreparation;
   readonly #policy = new RestartPolicy();
   readonly #suspects = new Suspects();
   #options: LoadOptions;
   #info: ModelInfo;
   #state: EngineState = 'ready';
   /** The engine that runs or will; rejects when there will be none. */
-  #current: Promise<Running>;
+  #current: Promise<RunningModel>;
   #loadMs: number;
   /** Why there will be none. */
   #failure = '';
   #closed: Promise<void> | null = null;
   readonly #closing = new AbortController();
 
-  private constructor(path: string, options: LoadOptions, hooks: SupervisorHooks, start: StartChild, first: Running) {
+  private constructor(
+    path: string,
+    options: LoadOptions,
+    hooks: SupervisorHooks,
+    start: StartChild,
+    preparation: SupervisedPreparation,
+    first: RunningModel,
+  ) {
     this.#path = path;
     this.#options = options;
     this.#hooks = hooks;
     this.#start = start;
+    this.#preparation = preparation;
     this.#info = first.model.model;
     this.#loadMs = first.loadMs;
     this.#current = Promise.resolve(first);
@@ -94,10 +98,24 @@ export class SupervisedEngine implements Engine {
     path: string,
     options: LoadOptions,
     hooks: SupervisorHooks = {},
-    start: StartChild = startChild,
+    starts: Starts = { engine: startChild, preparation: startPreparation },
   ): Promise<SupervisedEngine> {
-    const first = await startModel(start, path, options, hooks);
-    return new SupervisedEngine(path, options, hooks, start, first);
+    const { signal, coreDumps, onRestart, onState } = hooks;
+    const preparing = SupervisedPreparation.open(
+      path,
+      options,
+      { signal, coreDumps, onRestart, onState },
+      starts.preparation,
+    );
+    // Of what is wrong with the model its engine tells.
+    preparing.catch(() => {});
+    try {
+      const first = await startModel(starts.engine, path, options, hooks, preparing);
+      return new SupervisedEngine(path, options, hooks, starts.engine, await preparing, first);
+    } catch (error) {
+      void preparing.then((preparation) => preparation.close()).catch(() => {});
+      throw error;
+    }
   }
 
   get model(): ModelInfo {
@@ -105,12 +123,17 @@ export class SupervisedEngine implements Engine {
   }
 
   get state(): EngineState {
-    return this.#state;
+    return this.#state === 'ready' ? this.#preparation.state : this.#state;
   }
 
   /** Of the process that computes now; `undefined` while there is none. */
   async pid(): Promise<number | undefined> {
     return this.#state === 'ready' ? (await this.#current).child.pid : undefined;
+  }
+
+  /** Of what prepares requests, likewise. */
+  preparationPid(): Promise<number | undefined> {
+    return this.#preparation.pid();
   }
 
   submit(job: Job, options: SubmitOptions = {}): TokenStream {
@@ -141,23 +164,25 @@ export class SupervisedEngine implements Engine {
   }
 
   render(messages: readonly ChatMessage[], options: RenderOptions = {}, on: OnBehalf = {}): Promise<RenderedPrompt> {
-    return this.#ask([messages, options], on, (engine) => engine.render(messages, options, on));
+    return this.#prepare(on, (engine) => engine.render(messages, options, on));
   }
 
   countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on: OnBehalf = {}): Promise<number> {
+    // The tokens of images are counted by the engine's process.
+    if (prompt.images.length === 0) return this.#prepare(on, (engine) => engine.countTokens(prompt, on));
     return this.#ask([prompt.prompt, prompt.images], on, (engine) => engine.countTokens(prompt, on));
   }
 
   tokenize(text: string, options: Parameters<Engine['tokenize']>[1] = {}): Promise<Int32Array> {
-    return this.#ask(text, options, (engine) => engine.tokenize(text, options));
+    return this.#prepare(options, (engine) => engine.tokenize(text, options));
   }
 
   tokenizeInfill(prefix: string, suffix: string, on: OnBehalf = {}): Promise<Int32Array> {
-    return this.#ask([prefix, suffix], on, (engine) => engine.tokenizeInfill(prefix, suffix, on));
+    return this.#prepare(on, (engine) => engine.tokenizeInfill(prefix, suffix, on));
   }
 
   pieces(tokens: readonly number[], on: OnBehalf = {}): Promise<Uint8Array[]> {
-    return this.#ask(tokens, on, (engine) => engine.pieces(tokens, on));
+    return this.#prepare(on, (engine) => engine.pieces(tokens, on));
   }
 
   embed(inputs: readonly TextInput[], on: OnBehalf = {}): Promise<Embeddings> {
@@ -181,8 +206,15 @@ export class SupervisedEngine implements Engine {
   async #close(): Promise<void> {
     this.#state = 'closed';
     this.#closing.abort(engineClosed());
+    const preparation = this.#preparation.close();
     const running = await this.#current.catch(() => null);
-    await running?.model.close();
+    await Promise.all([running?.model.close(), preparation]);
+  }
+
+  /** For what the engine's process has no part in, so that its end is no matter; the other process sees to its own. */
+  async #prepare<T>({ signal }: OnBehalf, ask: (engine: Engine) => Promise<T>): Promise<T> {
+    const { model } = await untilAborted(this.#current, signal, () => {});
+    return ask(model);
   }
 
   /** Asks once more when the engine ended; what has no parts cannot have begun. */
@@ -221,7 +253,7 @@ export class SupervisedEngine implements Engine {
     return error;
   }
 
-  #watch(running: Running): void {
+  #watch(running: RunningModel): void {
     const { child } = running;
     const watchdog = new Watchdog(this.#hooks.stepTimeoutMs ?? STEP_TIMEOUT_MS);
     let seen = child.beat.at;
@@ -243,7 +275,7 @@ export class SupervisedEngine implements Engine {
     });
   }
 
-  #ended({ model, child }: Running, end: EngineEnd): void {
+  #ended({ model, child }: RunningModel, end: EngineEnd): void {
     if (this.#closed !== null) {
       // What was asked before it was closed may not have been answered.
       child.core.end(engineClosed());
@@ -251,7 +283,7 @@ export class SupervisedEngine implements Engine {
     }
     // What somebody from outside ended is started again at once, and however often.
     const isFailure = end.cause !== 'killed';
-    if (isFailure) this.#suspects.engineEnded();
+    if (isFailure) this.#suspects.ended(end.message);
     this.#startAgain(end, isFailure);
     // Last, so that whatever is asked again asks the new engine.
     const reason = this.#restarting(end.message);
@@ -259,10 +291,10 @@ export class SupervisedEngine implements Engine {
     model.end(reason);
   }
 
-  #startAgain(end: EngineEnd, isFailure: boolean): Promise<Running> {
+  #startAgain(end: EngineEnd, isFailure: boolean): Promise<RunningModel> {
     this.#become('restarting');
     const afterMs = isFailure ? this.#delayAfterFailure() : 0;
-    this.#hooks.onRestart?.({ end, afterMs });
+    this.#hooks.onRestart?.({ process: 'engine', end, afterMs });
     this.#current = afterMs === null ? this.#giveUp(end) : this.#restart(afterMs);
     this.#current.catch(() => {});
     return this.#current;
@@ -278,13 +310,13 @@ export class SupervisedEngine implements Engine {
     return 0;
   }
 
-  async #restart(afterMs: number): Promise<Running> {
+  async #restart(afterMs: number): Promise<RunningModel> {
     if (afterMs > 0) await sleep(afterMs, this.#closing.signal);
-    let started: Running;
+    let started: RunningModel;
     try {
       const { coreDumps = false } = this.#hooks;
       const hooks = { coreDumps, signal: this.#closing.signal };
-      started = await startModel(this.#start, this.#path, this.#options, hooks);
+      started = await startModel(this.#start, this.#path, this.#options, hooks, this.#preparation);
     } catch (error) {
       if (this.#closed !== null) throw error;
       return this.#startAgain(failedStart(error), true);
@@ -308,33 +340,6 @@ export class SupervisedEngine implements Engine {
     this.#failure = `The engine ended again and again, the last time: ${message}. It is not started any more.`;
     throw this.#unavailable();
   }
-}
-
-async function startModel(
-  start: StartChild,
-  path: string,
-  options: LoadOptions,
-  hooks: SupervisorHooks,
-): Promise<Running> {
-  const began = performance.now();
-  const streams = new Map<number, JobStream>();
-  const child = await start(path, options, {
-    onEvents: (records, count, text, extras, parsed) => deliver(streams, records, count, text, extras, parsed),
-    onProgress: hooks.onProgress,
-    signal: hooks.signal,
-    loadTimeoutMs: LOAD_TIMEOUT_MS,
-    coreDumps: hooks.coreDumps,
-  });
-  const loadMs = performance.now() - began;
-  return { child, model: new Model(child.core, streams, child.info, options), loadMs };
-}
-
-/** The error's own message may hold paths, which clients are not told. */
-function failedStart(error: unknown): EngineEnd {
-  const isOfModel = error instanceof ChasquiError && error.code !== 'model_load_failed';
-  const why = isOfModel ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';
-  const said = (error as Error).message;
-  return { cause: 'crashed', message: `it could not be started again${why}`, said, signal: null, exitCode: null };
 }
 
 function engineClosed(): ChasquiError {

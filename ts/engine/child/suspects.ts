@@ -1,6 +1,7 @@
 /**
- * Which requests an engine was computing when it ended. One that it computed at two ends is not computed again, and those
- * that are tried once more are tried one after another, so that one that ends the engine takes no other with it.
+ * Which requests a process was at work on when it ended: an engine computed them, or its preparation prepared them. One that
+ * was there at two ends is refused, and those that are tried once more are tried one after another, so that one that ends
+ * the process takes no other with it.
  */
 import { createHash } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
@@ -9,32 +10,41 @@ const MAX_REMEMBERED = 1024;
 const REMEMBERED_MS = 60 * 60_000;
 const MAX_ENDS = 2;
 
+interface KnownEnds {
+  count: number;
+  /** When the last was, and how, in words. */
+  at: number;
+  how: string;
+}
+
 export class Suspects {
+  readonly #what: string;
   readonly #now: () => number;
-  /** By the digest of a request: how many ends it was there at, and when the last was. The latest last. */
-  readonly #ends = new Map<string, { count: number; at: number }>();
+  /** By the digest of a request: the ends it was there at. The latest last. */
+  readonly #ends = new Map<string, KnownEnds>();
   readonly #running = new Set<Suspect>();
   #gate: Promise<void> = Promise.resolve();
 
-  /** `now`: milliseconds that only grow. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `what` it is that ends; `now`: milliseconds that only grow. */
+  constructor(what = 'The engine', now: () => number = () => performance.now()) {
+    this.#what = what;
     this.#now = now;
   }
 
   /** What a request is told by; it is read only if an engine ends, or has. Throws `prompt_refused`. */
   begin(request: unknown): Suspect {
     const suspect = new Suspect(request, this.#running, this.#ends);
-    if (this.#ends.size > 0 && this.#endsOf(suspect.digest) >= MAX_ENDS) throw refused();
+    if (this.#ends.size > 0) this.#refuse(suspect);
     return suspect;
   }
 
-  /** An engine ended through an error of its own, while it computed all that have entered it. Equal requests are one. */
-  engineEnded(): void {
+  /** The process ended through an error of its own, while it had all that have entered it. Equal requests are one. */
+  ended(how: string): void {
     const at = this.#now();
     for (const digest of new Set(Array.from(this.#running, (suspect) => suspect.digest))) {
-      const count = this.#endsOf(digest) + 1;
+      const count = (this.#endsOf(digest)?.count ?? 0) + 1;
       this.#ends.delete(digest);
-      this.#ends.set(digest, { count, at });
+      this.#ends.set(digest, { count, at, how });
       const [oldest] = this.#ends.keys();
       if (this.#ends.size > MAX_REMEMBERED && oldest !== undefined) this.#ends.delete(oldest);
     }
@@ -47,9 +57,24 @@ export class Suspects {
     await before;
   }
 
-  #endsOf(digest: string): number {
+  /** Whether it was there at an end. */
+  isKnown(suspect: Suspect): boolean {
+    return this.#ends.size > 0 && this.#endsOf(suspect.digest) !== undefined;
+  }
+
+  #refuse(suspect: Suspect): void {
+    const known = this.#endsOf(suspect.digest);
+    if (known === undefined || known.count < MAX_ENDS) return;
+    throw new ChasquiError(
+      'prompt_refused',
+      `${this.#what} ended ${known.count} times at work on this, the last time: ${known.how}. ` +
+        'It is not tried again for an hour; change it, and report it.',
+    );
+  }
+
+  #endsOf(digest: string): KnownEnds | undefined {
     const known = this.#ends.get(digest);
-    return known && this.#now() - known.at < REMEMBERED_MS ? known.count : 0;
+    return known && this.#now() - known.at < REMEMBERED_MS ? known : undefined;
   }
 }
 
@@ -75,7 +100,7 @@ export class Suspect {
     return this.#digest;
   }
 
-  /** An engine gets it now. Whatever waits for an engine has no part in how the last one ended. */
+  /** The process gets it now. Whatever waits for a process has no part in how the last one ended. */
   entered(): void {
     if (!this.#over) this.running.add(this);
   }
@@ -84,7 +109,7 @@ export class Suspect {
     this.#setHarmless();
   }
 
-  /** It is over; `well`: the engine computed all of it. */
+  /** It is over; `well`: the process did all of it. */
   end(well: boolean): void {
     this.#over = true;
     this.running.delete(this);
@@ -116,11 +141,4 @@ function digestOfBytes(bytes: Uint8Array): string {
 
 function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('base64');
-}
-
-function refused(): ChasquiError {
-  return new ChasquiError(
-    'prompt_refused',
-    `The engine ended ${MAX_ENDS} times while it computed this. It is not tried again for an hour; change it, and report it.`,
-  );
 }

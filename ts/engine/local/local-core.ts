@@ -41,11 +41,11 @@ export class LocalCore implements EngineCore {
   }
 
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
-    return this.#native.render(requestJson, owner);
+    return this.#native.preparer.render(requestJson, owner);
   }
 
   tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array> {
-    return this.#native.tokenize(text, addSpecial, parseSpecial, owner);
+    return this.#native.preparer.tokenize(text, addSpecial, parseSpecial, owner);
   }
 
   tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt> {
@@ -53,19 +53,19 @@ export class LocalCore implements EngineCore {
   }
 
   tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array> {
-    return this.#native.tokenizeInfill(prefix, suffix, owner);
+    return this.#native.preparer.tokenizeInfill(prefix, suffix, owner);
   }
 
   tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#native.tokenizeInputs(texts, most, owner);
+    return this.#native.preparer.tokenizeInputs(texts, most, owner);
   }
 
   tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#native.tokenizePairs(query, documents, most, owner);
+    return this.#native.preparer.tokenizePairs(query, documents, most, owner);
   }
 
   pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }> {
-    return this.#native.pieces(tokens, owner);
+    return this.#native.preparer.pieces(tokens, owner);
   }
 
   embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
@@ -77,11 +77,11 @@ export class LocalCore implements EngineCore {
   }
 
   compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]> {
-    return this.#native.compileGrammar(grammar, copies, owner);
+    return this.#native.preparer.compileGrammar(grammar, copies, owner);
   }
 
   cancelPreparation(owner: number): void {
-    this.#native.cancelPreparation(owner);
+    this.#native.preparer.cancelPreparation(owner);
   }
 
   async stats(): Promise<NativeStats> {

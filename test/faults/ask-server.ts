@@ -1,0 +1,54 @@
+/** A server with the demo model in a process of its own, and what it answers. */
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { readSse } from '../support/read-sse.js';
+
+export interface Context {
+  server: Child;
+  url: string;
+}
+
+export interface Outcome {
+  status: number;
+  /** `null`: answered in full. */
+  code: string | null;
+  retryAfter: string | null;
+}
+
+export async function serve(args: readonly string[] = []): Promise<Context> {
+  const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
+  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
+  return { server, url };
+}
+
+export async function ask(url: string, body: object): Promise<Outcome> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    // Connections that are kept would count among the descriptors.
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ model: 'chasqui-demo', temperature: 0, ...body }),
+  });
+  const text = await response.text();
+  const retryAfter = response.headers.get('retry-after');
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    return { status: response.status, code: JSON.parse(text).error?.code ?? null, retryAfter };
+  }
+  const { events, done } = readSse(text);
+  const failed = events.find(({ error }) => error);
+  assert.ok(failed || done, 'a stream ends with [DONE] or with an error');
+  const roles = events.flatMap(({ choices = [] }) => choices).filter(({ delta }) => delta.role);
+  assert.ok(roles.length <= 1, 'nothing is answered twice');
+  return { status: response.status, code: failed?.error.code ?? null, retryAfter };
+}
+
+/** Half of them stream, the others wait for the whole answer. */
+export function question(at: number): object {
+  return {
+    messages: [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }],
+    max_tokens: 200,
+    ignore_eos: true,
+    stream: at % 2 === 0,
+  };
+}
+
+export const pidOf = ({ server }: Pick<Context, 'server'>): number => server.process.pid as number;

@@ -1,0 +1,206 @@
+// The process that prepares requests is ended in every way, again and again, while sixteen clients stream: no stream notices,
+// and what was being prepared is answered all the same, but for the request that was the reason.
+// CHASQUI_FAULT_KILLS: how often (20).
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  enginesOf,
+  isAlive,
+  openDescriptors,
+  preparationsOf,
+  residentMiB,
+  untilPreparationOf,
+} from '../support/engine-process.js';
+import { until } from '../support/until.js';
+import { ask, type Context, type Outcome, pidOf, serve } from './ask-server.js';
+
+const KILLS = Number(process.env.CHASQUI_FAULT_KILLS ?? 20);
+const STREAMS = 16;
+const MORE_SLOTS = ['--parallel', '24'];
+const ANSWERED = { status: 200, code: null };
+
+/** Asked to render slowly, or for a megabyte after another, it goes on for ever. */
+const TEMPLATE =
+  "{% if messages[0].content.startswith('slow') %}" +
+  '{% for a in range(100000) %}{% for b in range(100000) %}{% set c = a %}{% endfor %}{% endfor %}{% endif %}' +
+  "{% if messages[0].content == 'large' %}{% set text = namespace(all='0123456789abcdef') %}" +
+  '{% for each in range(16) %}{% set text.all = text.all + text.all %}{% endfor %}' +
+  '{% for each in range(100000) %}{{ text.all }}{% endfor %}{% endif %}' +
+  '{{ messages[0].content }}';
+
+/** Clients that stream one text after another until they are told to stop, all well. */
+class Streams {
+  readonly #outcomes: Outcome[] = [];
+  readonly #clients: Promise<void>[];
+  #stopped = false;
+
+  constructor(url: string) {
+    this.#clients = Array.from({ length: STREAMS }, (_, at) => this.#stream(url, at));
+  }
+
+  async #stream(url: string, at: number): Promise<void> {
+    while (!this.#stopped) {
+      const messages = [{ role: 'user', content: `Count from ${at} to ${at + 40}.` }];
+      this.#outcomes.push(await ask(url, { messages, max_tokens: 200, ignore_eos: true, stream: true }));
+    }
+  }
+
+  get count(): number {
+    return this.#outcomes.length;
+  }
+
+  async end(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#clients);
+    for (const { status, code } of this.#outcomes) assert.equal({ status, code }, ANSWERED);
+  }
+}
+
+let asked = 0;
+
+/** A question that was never asked before, for what is asked again and again becomes suspect. */
+async function askNew(url: string, body: object = {}): Promise<Pick<Outcome, 'status' | 'code'>> {
+  asked += 1;
+  const messages = [{ role: 'user', content: `Is ${asked} even?` }];
+  const { status, code } = await ask(url, { messages, max_tokens: 2, ...body });
+  return { status, code };
+}
+
+const test = suite<Context>('faults: the process that prepares requests');
+
+test.before(async (context) => {
+  Object.assign(context, await serve([...MORE_SLOTS, '--chat-template', TEMPLATE, '--prepare-timeout', '100']));
+});
+test.after(async ({ server }) => {
+  server.process.kill('SIGKILL');
+  await server.exited;
+});
+
+test('it has a vocabulary and no weights', async (context) => {
+  const preparation = await untilPreparationOf(pidOf(context));
+  const maps = readFileSync(`/proc/${preparation}/maps`, 'utf8');
+  assert.match(maps, /chasqui\.node/);
+  assert.not.match(maps, /\.gguf/);
+});
+
+for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
+  test(`${KILLS} times ${signal} under ${STREAMS} streams`, async (context) => {
+    const { url } = context;
+    const streams = new Streams(url);
+    const outcomes: Promise<Pick<Outcome, 'status' | 'code'>>[] = [];
+    let asking = true;
+    const clients = Array.from({ length: 4 }, async (_, at) => {
+      while (asking) {
+        const outcome = askNew(url, at % 2 === 0 ? { grammar: `root ::= "yes" | "no ${asked}"` } : {});
+        outcomes.push(outcome);
+        await outcome;
+      }
+    });
+    await until(() => streams.count >= STREAMS, 'the first streams', 60_000);
+    const memory = residentMiB(pidOf(context));
+    const descriptors = openDescriptors(pidOf(context));
+    const engines = enginesOf(pidOf(context));
+    let last: number | undefined;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      last = await untilPreparationOf(pidOf(context), last);
+      const before = outcomes.length;
+      process.kill(last, signal);
+      await until(() => !isAlive(last as number), 'its end');
+      assert.equal(await askNew(url), ANSWERED, 'ready again');
+      // Whatever was being prepared is answered by now, or will be before the next end.
+      await Promise.all(outcomes.slice(0, before));
+    }
+    asking = false;
+    await Promise.all(clients);
+    await streams.end();
+    for (const outcome of await Promise.all(outcomes)) assert.equal(outcome, ANSWERED);
+    assert.equal(enginesOf(pidOf(context)), engines, 'the engine goes on');
+    assert.is(preparationsOf(pidOf(context)).length, 1);
+    await until(() => openDescriptors(pidOf(context)) <= descriptors + 8, 'descriptors as before');
+    assert.ok(residentMiB(pidOf(context)) < memory + 100, `${residentMiB(pidOf(context))} MiB, ${memory} before`);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const [, restarts = ''] = /^chasqui_preparation_restarts_total\S* (\d+)$/m.exec(metrics) ?? [];
+    assert.ok(Number(restarts) >= KILLS, restarts);
+    assert.match(metrics, /^chasqui_engine_restarts_total\S* 0$/m);
+  });
+}
+
+test('one that is stopped is ended, and what it had is prepared by the next', async (context) => {
+  const { url, server } = context;
+  const streams = new Streams(url);
+  const preparation = await untilPreparationOf(pidOf(context));
+  await until(() => streams.count >= 1, 'the first stream', 60_000);
+  process.kill(preparation, 'SIGSTOP');
+  const waiting = Array.from({ length: 4 }, () => askNew(url));
+  for (const outcome of await Promise.all(waiting)) assert.equal(outcome, ANSWERED);
+  assert.not(isAlive(preparation));
+  assert.match(server.output.stderr, /what prepares requests ended: it gave no sign of life for \d+ s/);
+  await streams.end();
+});
+
+for (const [signal, why] of [
+  ['SIGSTOP', 'it gave no sign of life'],
+  ['SIGSEGV', 'it was ended by SIGSEGV'],
+] as const) {
+  test(`what two processes met ${signal} with is refused, and others are answered meanwhile`, async (context) => {
+    const { url } = context;
+    const streams = new Streams(url);
+    await until(() => streams.count >= 1, 'the first stream', 60_000);
+    const slow = fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chasqui-demo', messages: [{ role: 'user', content: `slow ${signal}` }] }),
+    });
+    let last: number | undefined;
+    for (let end = 0; end < 2; end += 1) {
+      last = await untilPreparationOf(pidOf(context), last);
+      // It is being rendered by now.
+      assert.equal(await askNew(url), ANSWERED);
+      process.kill(last, signal);
+      const during = askNew(url);
+      await until(() => !isAlive(last as number), 'its end', 60_000);
+      assert.equal(await during, ANSWERED);
+    }
+    const reply = await slow;
+    const { error } = (await reply.json()) as { error: { code: string; message: string } };
+    assert.equal([reply.status, error.code], [400, 'prompt_refused']);
+    assert.match(error.message, new RegExp(why));
+    await streams.end();
+  });
+}
+
+test('what takes too much memory is refused, and others are answered', async () => {
+  const context = await serve([...MORE_SLOTS, '--chat-template', TEMPLATE, '--prepare-memory', '256']);
+  try {
+    const { url, server } = context;
+    const streams = new Streams(url);
+    await until(() => streams.count >= 1, 'the first stream', 60_000);
+    const large = ask(url, { messages: [{ role: 'user', content: 'large' }] });
+    const others = Array.from({ length: 8 }, () => askNew(url));
+    const { status, code } = await large;
+    assert.equal({ status, code }, { status: 400, code: 'prompt_refused' });
+    for (const outcome of await Promise.all(others)) assert.equal(outcome, ANSWERED);
+    assert.match(server.output.stderr, /what prepares requests ended: memory ran out/);
+    await streams.end();
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
+test('a server that is stopped while it is stopped, or started again, ends well, and leaves no process', async () => {
+  for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
+    const context = await serve(['--shutdown-timeout', '2']);
+    const { server } = context;
+    const preparation = await untilPreparationOf(pidOf(context));
+    process.kill(preparation, signal);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const children = [...enginesOf(pidOf(context)), ...preparationsOf(pidOf(context))];
+    server.process.kill('SIGTERM');
+    assert.equal(await server.exited, { code: 0, signal: null }, server.output.stderr);
+    for (const each of children) assert.not(isAlive(each));
+  }
+});
+
+test.run();

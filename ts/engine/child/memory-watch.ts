@@ -1,0 +1,47 @@
+/** Notices that a process takes more memory than it may. */
+
+const LOOK_MS = 50;
+/** Work that nobody waits for any more may go on for a while. */
+const LOOKS_AFTERWARDS = 100;
+
+export interface MemoryLimit {
+  /** In bytes, beyond what the process has now. */
+  mayGrowBy: number;
+  onExceeded(): void;
+  /** Default: the resident memory of this process. */
+  measure?: () => number;
+}
+
+export class MemoryWatch {
+  readonly #limit: number;
+  readonly #measure: () => number;
+  readonly #onExceeded: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #running = 0;
+  #looksLeft = 0;
+
+  constructor({ mayGrowBy, onExceeded, measure = () => process.memoryUsage.rss() }: MemoryLimit) {
+    this.#measure = measure;
+    this.#onExceeded = onExceeded;
+    this.#limit = measure() + mayGrowBy;
+  }
+
+  /** Looks at the memory while `work` goes on, and for some seconds after it. */
+  async during<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#running += 1;
+    this.#timer ??= setTimeout(() => this.#look(), LOOK_MS);
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      this.#looksLeft = LOOKS_AFTERWARDS;
+    }
+  }
+
+  #look(): void {
+    if (this.#measure() > this.#limit) this.#onExceeded();
+    this.#looksLeft -= 1;
+    const goesOn = this.#running > 0 || this.#looksLeft > 0;
+    this.#timer = goesOn ? setTimeout(() => this.#look(), LOOK_MS) : undefined;
+  }
+}

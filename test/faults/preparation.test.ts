@@ -29,6 +29,8 @@ const TEMPLATE =
   '{% for each in range(100000) %}{{ text.all }}{% endfor %}{% endif %}' +
   '{{ messages[0].content }}';
 
+const SLOW = ['--chat-template', TEMPLATE, '--prepare-timeout', '100'];
+
 /** Clients that stream one text after another until they are told to stop, all well. */
 class Streams {
   readonly #outcomes: Outcome[] = [];
@@ -37,6 +39,8 @@ class Streams {
 
   constructor(url: string) {
     this.#clients = Array.from({ length: STREAMS }, (_, at) => this.#stream(url, at));
+    // Where a test fails its server ends, and so do they: the test says why.
+    for (const client of this.#clients) client.catch(() => {});
   }
 
   async #stream(url: string, at: number): Promise<void> {
@@ -70,7 +74,7 @@ async function askNew(url: string, body: object = {}): Promise<Pick<Outcome, 'st
 const test = suite<Context>('faults: the process that prepares requests');
 
 test.before(async (context) => {
-  Object.assign(context, await serve([...MORE_SLOTS, '--chat-template', TEMPLATE, '--prepare-timeout', '100']));
+  Object.assign(context, await serve([...MORE_SLOTS, ...SLOW]));
 });
 test.after(async ({ server }) => {
   server.process.kill('SIGKILL');
@@ -171,7 +175,7 @@ for (const [signal, why] of [
 }
 
 test('what takes too much memory is refused, and others are answered', async () => {
-  const context = await serve([...MORE_SLOTS, '--chat-template', TEMPLATE, '--prepare-memory', '256']);
+  const context = await serve([...MORE_SLOTS, ...SLOW, '--prepare-memory', '256']);
   try {
     const { url, server } = context;
     const streams = new Streams(url);

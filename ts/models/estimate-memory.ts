@@ -8,6 +8,8 @@ import type { LoadOptions } from '../engine/load-options.js';
 
 /** The process itself, with Node and the code of llama.cpp. */
 const PROCESS_BYTES = 100 * 2 ** 20;
+/** The one that prepares requests: Node, and a vocabulary of up to a hundred MiB. */
+const PREPARATION_BYTES = 80 * 2 ** 20;
 
 const DEFAULT_TYPES = { cacheTypeK: LOAD_OPTIONS.cacheTypeK.default, cacheTypeV: LOAD_OPTIONS.cacheTypeV.default };
 
@@ -25,7 +27,7 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
   const cells = context * (options.parallel ?? LOAD_OPTIONS.parallel.default);
   const { cacheTypeK, cacheTypeV } = { ...DEFAULT_TYPES, ...options };
   const bytesPerHead = headLength * cellBytes(cacheTypeK) + valueLength * cellBytes(cacheTypeV);
-  return PROCESS_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
+  return PROCESS_BYTES + PREPARATION_BYTES + fileBytes + adapterBytes + perToken * bytesPerHead * cells;
 }
 
 function sizeOf(file: string): number {

@@ -68,8 +68,8 @@ class Served {
   }
 }
 
-/** Holds one process of an engine with the demo model, and not two. */
-const ONE = ['--models-memory', '150'];
+/** Holds the processes of one engine with the demo model, and not of two. */
+const ONE = ['--models-memory', '250'];
 
 test('a folder: each is loaded when it is named, and makes way for the other', async ({ folder }) => {
   const served = await Served.start(['--models-dir', folder, ...ONE]);
@@ -108,10 +108,10 @@ test('those that are named are there at the start, side by side within a budget 
   folder,
 }) => {
   const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
-  const served = await Served.start([...files, '--models-memory', '1000', '--ttl', '1']);
+  const served = await Served.start([...files, '--models-memory', '1000', '--ttl', '4']);
   assert.is(served.processes, 2);
   assert.equal(await served.ask('two'), { status: 200, model: 'two' });
-  await until(() => served.processes === 0, 'they are idle for a second', 20_000);
+  await until(() => served.processes === 0, 'they are idle for some seconds', 30_000);
   assert.equal(await served.ask('one'), { status: 200, model: 'one' });
   await served.stop();
 });

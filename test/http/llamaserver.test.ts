@@ -9,6 +9,8 @@ import { readSse } from '../support/read-sse.js';
 const test = suite('http: llama-server');
 test.after.each(closeApps);
 
+const JSON_TYPE = { 'content-type': 'application/json' };
+
 function complete({ send }: TestApp, body: Record<string, unknown> = {}) {
   return send('/completion', { prompt: 'Hi', ...body });
 }
@@ -289,6 +291,37 @@ test('adapters are listed by their places', async () => {
   const { app } = testApp({ model: { adapters } });
   assert.equal((await app.inject('/lora-adapters')).json(), [{ id: 0, name: 'style', scale: 0.5 }]);
   assert.equal((await testApp().app.inject('/lora-adapters')).json(), []);
+});
+
+test('the scales of adapters are set for requests that do not say', async () => {
+  const adapters = [
+    { name: 'style', scale: 0.5 },
+    { name: 'sql', scale: 1 },
+  ];
+  const { app, engine, send } = testApp({ model: { adapters } });
+  const set = async (body: unknown) =>
+    app.inject({ method: 'POST', url: '/lora-adapters', headers: JSON_TYPE, body: JSON.stringify(body) });
+  const scales = async () => (await app.inject('/lora-adapters')).json().map(({ scale }: { scale: number }) => scale);
+  const adaptersOf = async (body: object = {}) => {
+    await send('/completion', { model: 'fake', prompt: 'a', ...body });
+    return engine.jobs.at(-1)?.adapters;
+  };
+  assert.is(await adaptersOf(), null);
+  assert.equal((await set([{ id: 1, scale: 0.25 }])).json(), { success: true });
+  assert.equal(await scales(), [0, 0.25]);
+  assert.equal(await adaptersOf(), [{ adapter: 1, scale: 0.25 }]);
+  assert.equal(await adaptersOf({ lora: [{ id: 0, scale: 2 }] }), [{ adapter: 0, scale: 2 }]);
+  assert.is((await set([{ id: 'style' }])).statusCode, 200);
+  assert.equal(await scales(), [0.5, 0]);
+  assert.is((await set([])).statusCode, 200);
+  assert.equal(await scales(), [0, 0]);
+
+  for (const body of [[{ id: 2 }], [{ id: 'other' }], [{ id: 0 }, { id: 0 }], [{ id: 0, scale: 'x' }], {}, [{}], 'x']) {
+    const reply = await set(body);
+    assert.is(reply.statusCode, 400, JSON.stringify(body));
+    assert.is(reply.json().error.type, 'invalid_request_error');
+  }
+  assert.equal(await scales(), [0, 0]);
 });
 
 test('a chat’s prompt is counted', async () => {

@@ -39,7 +39,7 @@ interface Answer {
   cached: number;
 }
 
-async function ask(engine: Engine, adapters: AdapterUse[], prompt = PROMPT, maxTokens = 24): Promise<Answer> {
+async function ask(engine: Engine, adapters: AdapterUse[] | null, prompt = PROMPT, maxTokens = 24): Promise<Answer> {
   const job = completeJob({ prompt, adapters, maxTokens, temperature: 0, topLogprobs: 0, ignoreEos: true });
   const tokens: Token[] = [];
   for await (const token of engine.submit(job)) tokens.push(token);
@@ -129,6 +129,19 @@ test('a scale of 0 is no adapter, another scale another set', async ({ engine })
   const none = await ask(engine, []);
   assertSame(await ask(engine, [{ adapter: 0, scale: 0 }]), none, 'scale 0');
   assert.not.equal((await ask(engine, [{ adapter: 0, scale: 0.5 }])).ids, (await ask(engine, FIRST)).ids);
+});
+
+test('a job that does not say is computed with those in use', async ({ model, first, second }) => {
+  const engine = await loadModel(model, { ...OPTIONS, lora: [first, second] });
+  const [none, one, other] = [await ask(engine, []), await ask(engine, FIRST), await ask(engine, SECOND)];
+  assertSame(await ask(engine, null), none, 'before any is set');
+  engine.useAdapters(FIRST);
+  assert.equal(engine.model.adaptersInUse, FIRST);
+  assertSame(await ask(engine, null), one, 'the first');
+  assertSame(await ask(engine, SECOND), other, 'a job that says');
+  engine.useAdapters([]);
+  assertSame(await ask(engine, null), none, 'none again');
+  await engine.close();
 });
 
 test('the model says what it has; a job that names another one is refused', async ({ engine }) => {

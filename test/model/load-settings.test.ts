@@ -94,6 +94,20 @@ test('what the file says can be overridden', async () => {
   });
 });
 
+const fatal = ['llama.expert_count=int:100000', 'llama.block_count=int:0', 'llama.block_count=int:100000'];
+const misfitting = ['llama.context_length=float:7', 'tokenizer.ggml.tokens=str:a', 'gpt.context_length=int:7'];
+
+for (const entry of [...fatal, ...misfitting]) {
+  test(`${entry} is refused, and ends nothing`, async () => {
+    const { code, message } = await refusal({ overrideKv: [entry] });
+    assert.is(code, 'invalid_options');
+    assert.match(
+      message,
+      fatal.includes(entry) ? /llama\.cpp fails with it: .* SIGABRT/ : /does not fit the model's file/,
+    );
+  });
+}
+
 test('other positions are other texts', async () => {
   const stretched = await withModel({ ropeScaling: 'linear', ropeScale: 64 }, (model) => answer(model));
   const plain = await withModel({}, (model) => answer(model));

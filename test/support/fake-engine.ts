@@ -1,4 +1,5 @@
 /** An engine without a model: it obeys the interface and answers by a script. */
+import type { AdapterUse } from '../../ts/engine/adapter-file.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -43,7 +44,7 @@ export interface FakeScript {
 export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { text: '' }, { text: '!' }]];
 
 export class FakeEngine implements Engine {
-  readonly model: ModelInfo;
+  model: ModelInfo;
   /** Every job submitted, in order. */
   readonly jobs: Job[] = [];
   /** Every conversation rendered, in order. */
@@ -115,7 +116,8 @@ export class FakeEngine implements Engine {
     return { scores: documents.map(({ length }) => length), promptTokens };
   }
 
-  submit(job: Job, { signal }: { signal?: AbortSignal } = {}): FakeStream {
+  submit(given: Job, { signal }: { signal?: AbortSignal } = {}): FakeStream {
+    const job = { ...given, adapters: given.adapters ?? this.model.adaptersInUse ?? null };
     this.jobs.push(job);
     const script = this.#script;
     const stream = new FakeStream({
@@ -150,6 +152,10 @@ export class FakeEngine implements Engine {
       jobsFinished: this.finished,
       jobsCancelled: this.cancelled,
     };
+  }
+
+  useAdapters(adaptersInUse: readonly AdapterUse[]): void {
+    this.model = { ...this.model, adaptersInUse };
   }
 
   async close(): Promise<void> {

@@ -8,21 +8,25 @@ const MAX_SHOWN = 10;
 
 /** `null`: the request does not say. */
 export function toAdapters(lora: readonly RequestedAdapter[] | undefined, model: ModelInfo): AdapterUse[] | null {
-  if (lora === undefined) return null;
+  return lora === undefined ? null : toAdapterUses(lora, model, 'lora');
+}
+
+/** `field`: what the list is called in errors. */
+export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string): AdapterUse[] {
   const { adapters: known = [] } = model;
   const uses = lora.map(({ id, scale }, at): AdapterUse => {
     const adapter = typeof id === 'string' ? known.findIndex(({ name }) => name === id) : id;
     const found = known[adapter];
-    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model), `lora[${at}].id`);
+    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model, field), `${field}[${at}].id`);
     return { adapter, scale: scale ?? found.scale };
   });
   const twice = uses.findIndex(({ adapter }, at) => uses.findIndex((each) => each.adapter === adapter) < at);
   if (twice < 0) return uses;
-  throw new ChasquiError('invalid_value', '`lora` names the same adapter twice.', `lora[${twice}].id`);
+  throw new ChasquiError('invalid_value', `\`${field}\` names the same adapter twice.`, `${field}[${twice}].id`);
 }
 
-function notThere({ adapters = [] }: ModelInfo): string {
-  if (adapters.length === 0) return 'The model was loaded without adapters: leave `lora` out.';
+function notThere({ adapters = [] }: ModelInfo, field: string): string {
+  if (adapters.length === 0) return `The model was loaded without adapters: leave \`${field}\` out.`;
   const names = adapters.slice(0, MAX_SHOWN).map(({ name }, at) => `${at} (${name})`);
   return `The model has no such adapter; it has ${names.join(', ')}${adapters.length > MAX_SHOWN ? ' and others' : ''}.`;
 }

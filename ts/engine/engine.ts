@@ -9,7 +9,7 @@ import type {
   NativeReplyFormat,
   NativeStats,
 } from '../native/addon.js';
-import type { AdapterInfo } from './adapter-file.js';
+import type { AdapterInfo, AdapterUse } from './adapter-file.js';
 import type { Grammar, ImageInput, Job, SamplingSettings } from './job.js';
 
 /** What is known about a loaded model. */
@@ -25,6 +25,8 @@ export interface ModelInfo extends NativeModelInfo {
   gpus?: readonly DeviceMemory[];
   /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
   adapters?: readonly AdapterInfo[];
+  /** What jobs are computed with that do not say; absent: nobody has said, and it is none. */
+  adaptersInUse?: readonly AdapterUse[];
   /** How its options say that it samples unless a request says otherwise; absent: nothing. */
   sampling?: Partial<SamplingSettings>;
   /** What message parts the model takes. */
@@ -248,6 +250,8 @@ export interface Engine {
    */
   submit(job: Job, options?: SubmitOptions): TokenStream;
   stats(): Promise<EngineStats>;
+  /** From now on, jobs that do not say are computed with these adapters of the model. */
+  useAdapters(adapters: readonly AdapterUse[]): void;
   /** Cancels what runs (streams reject with `engine_closed`), frees everything. Safe in every state, any number of times. */
   close(): Promise<void>;
 }

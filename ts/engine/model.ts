@@ -1,6 +1,7 @@
 import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeConstraint, NativePrompt } from '../native/addon.js';
+import type { AdapterUse } from './adapter-file.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Embedder } from './embedder.js';
 import type {
@@ -41,7 +42,7 @@ interface Prepared {
 
 /** A loaded model with an engine of its own, wherever that computes. */
 export class Model implements Engine {
-  readonly model: ModelInfo;
+  #info: ModelInfo;
   readonly #core: EngineCore;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
@@ -63,10 +64,14 @@ export class Model implements Engine {
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
     this.#templateVariables = templateVariables(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
-    this.model = info;
+    this.#info = info;
     this.#preparation = new Preparation(core);
     this.#embedder = new Embedder(core, this.#preparation, info, info.parallel + this.#maxQueue);
     this.#prepared = new PreparedPrompts(core, this.#preparation);
+  }
+
+  get model(): ModelInfo {
+    return this.#info;
   }
 
   /** See `generate`. */
@@ -74,8 +79,9 @@ export class Model implements Engine {
     return generate(this, request, options, this.#imageHosts);
   }
 
-  submit(job: Job, options: SubmitOptions = {}): TokenStream {
+  submit(given: Job, options: SubmitOptions = {}): TokenStream {
     const { signal } = options;
+    const job = { ...given, adapters: given.adapters ?? this.#info.adaptersInUse ?? null };
     const id = this.#nextJobId();
     const onAbort = () => stream.abort(signal?.reason);
     const stream = new JobStream({
@@ -161,6 +167,10 @@ export class Model implements Engine {
   async stats(): Promise<EngineStats> {
     if (this.#closed !== null) throw engineClosed();
     return this.#core.stats();
+  }
+
+  useAdapters(adapters: readonly AdapterUse[]): void {
+    this.#info = { ...this.#info, adaptersInUse: adapters };
   }
 
   get state(): EngineState {

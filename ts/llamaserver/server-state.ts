@@ -37,6 +37,8 @@ export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineSta
   }));
 }
 
-export function toAdapterList({ adapters = [] }: ModelInfo): AdapterList {
-  return adapters.map(({ name, scale }, id) => ({ id, name, scale }));
+/** With the scales that hold for requests that do not say, once somebody has set those. */
+export function toAdapterList({ adapters = [], adaptersInUse }: ModelInfo): AdapterList {
+  const scaleOf = (id: number): number => adaptersInUse?.find(({ adapter }) => adapter === id)?.scale ?? 0;
+  return adapters.map(({ name, scale }, id) => ({ id, name, scale: adaptersInUse ? scaleOf(id) : scale }));
 }

@@ -1,5 +1,5 @@
 /** Adapters (LoRA) as models of their own: `base:name`, loaded and unloaded with the model that they belong to. */
-import type { AdapterFile } from '../engine/adapter-file.js';
+import type { AdapterFile, AdapterUse } from '../engine/adapter-file.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -94,6 +94,10 @@ export class AdaptedEngine implements Engine {
 
   stats(): Promise<EngineStats> {
     return this.#engine.stats();
+  }
+
+  useAdapters(adapters: readonly AdapterUse[]): void {
+    this.#engine.useAdapters(adapters);
   }
 
   close(): Promise<void> {

@@ -65,6 +65,8 @@ const requestedAdapter = objectOf(
   { scale: limited(number, { minimum: -MAX_ADAPTER_SCALE, maximum: MAX_ADAPTER_SCALE }) },
 );
 
+export const requestedAdapters = limited(arrayOf(requestedAdapter), { maxItems: MAX_ADAPTERS });
+
 /** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
 export const completionFields = {
   top_k: field('Chooses among this many most probable tokens; 0 or -1 is all.', integer, { minimum: -1 }),
@@ -99,8 +101,7 @@ export const completionFields = {
   ),
   lora: field(
     'The adapters to compute with, by their places or names among those of the model, such as `[{"id": 0, "scale": 0.5}]`; others have no effect. Without it, `model` says.',
-    arrayOf(requestedAdapter),
-    { maxItems: MAX_ADAPTERS },
+    requestedAdapters,
   ),
   ...samplerFields,
   ...modelUseFields,

@@ -108,7 +108,10 @@ export const slotsSchema = arrayOf(
   objectOf({ id: integer, n_ctx: integer, speculative: boolean, is_processing: boolean }),
 );
 
-/** `scale` is what holds where a request names the adapter without one. */
+/**
+ * `scale` is what holds where a request names the adapter without one; once scales were set, what holds for requests that
+ * do not say.
+ */
 export const adapterListSchema = arrayOf(objectOf({ id: integer, name: string, scale: number }));
 
 /** In their order, the most relevant first. */
@@ -119,5 +122,8 @@ export type NativeEnding = { [Name in keyof typeof ending]: Static<(typeof endin
 export type TokenProbability = Static<typeof probabilities>[number];
 export type Props = Static<typeof propsSchema>;
 export type Slots = Static<typeof slotsSchema>;
+export const adaptersSetSchema = objectOf({ success: boolean });
+
+export type AdaptersSet = Static<typeof adaptersSetSchema>;
 export type AdapterList = Static<typeof adapterListSchema>;
 export type TextRankReply = Static<typeof textRankReplySchema>;

@@ -46,6 +46,25 @@ test('what has no token yet is asked once more of the next engine, what has fail
   await engine.close();
 });
 
+test('the adapters in use are those of the next engine as well', async () => {
+  const { engine, last, restart } = await opened();
+  engine.useAdapters([{ adapter: 1, scale: 0.5 }]);
+  await restart();
+  assert.equal(engine.model.adaptersInUse, [{ adapter: 1, scale: 0.5 }]);
+  const running = [engine.submit(ask('a')), engine.submit({ ...ask('b'), adapters: [] })];
+  const first = running.map((stream) => codeOf(stream.next()));
+  await turn();
+  assert.equal(
+    last().submitted.map(({ adapters, adapterScales }) => [[...adapters], [...adapterScales]]),
+    [
+      [[1], [0.5]],
+      [[], []],
+    ],
+  );
+  await engine.close();
+  await Promise.all(first);
+});
+
 test('what clients are told names no paths; what the process said last is for the log', async () => {
   const { engine, events, last, restart } = await opened();
   const running = engine.submit(ask('a'));

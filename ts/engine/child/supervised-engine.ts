@@ -3,7 +3,8 @@
  * once more of the new process; what had begun fails with `engine_restarting`. What prepares requests for it has another
  * process, which ends and starts apart from this one.
  */
-import { ChasquiError } from '../../errors.js';
+import { ChasquiError, ERRORS } from '../../errors.js';
+import type { AdapterUse } from '../adapter-file.js';
 import type {
   ChatMessage,
   Embeddings,
@@ -136,7 +137,8 @@ export class SupervisedEngine implements Engine {
     return this.#preparation.pid();
   }
 
-  submit(job: Job, options: SubmitOptions = {}): TokenStream {
+  submit(given: Job, options: SubmitOptions = {}): TokenStream {
+    const job = { ...given, adapters: given.adapters ?? this.#info.adaptersInUse ?? null };
     const { prompt, images, grammar } = job;
     let suspect: Suspect | undefined;
     let starts = 0;
@@ -191,6 +193,10 @@ export class SupervisedEngine implements Engine {
 
   rank(query: string, documents: readonly string[], on: OnBehalf = {}): Promise<Ranking> {
     return this.#ask([query, documents], on, (engine) => engine.rank(query, documents, on));
+  }
+
+  useAdapters(adapters: readonly AdapterUse[]): void {
+    this.#info = { ...this.#info, adaptersInUse: adapters };
   }
 
   async stats(): Promise<EngineStats> {
@@ -325,7 +331,8 @@ export class SupervisedEngine implements Engine {
     // It is closed by whoever waits for it there.
     if (this.#closed !== null) return started;
     this.#loadMs = started.loadMs;
-    this.#info = { ...started.model.model, created: this.#info.created };
+    const { created, adaptersInUse } = this.#info;
+    this.#info = { ...started.model.model, created, ...(adaptersInUse && { adaptersInUse }) };
     this.#become('ready');
     return started;
   }

@@ -4,6 +4,7 @@ import type { NativeEngine } from '../../native/addon.js';
 import { decideGpus, decideModules } from '../../native/backends.js';
 import { loadAddon } from '../../native/load-addon.js';
 import { readAdapterFiles } from '../adapter-file.js';
+import { checkMetadata, tryMetadata } from '../check-metadata.js';
 import { chooseContext } from '../choose-context.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
@@ -37,6 +38,8 @@ export async function openLocal(
   const wanted = { ...asked, modules: await decideModules(options.backend) };
   const gpus = (await decideGpus(options.backend)).map(({ name, memoryTotal }) => ({ name, memoryBytes: memoryTotal }));
   signal?.throwIfAborted();
+  checkMetadata(absolutePath, options.overrideKv ?? []);
+  await tryMetadata(wanted, signal);
   const context = await chooseContext(wanted, options, signal);
   const request = { ...wanted, options: { ...wanted.options, ...context } };
   const chosen = await chooseOffload(request, options, signal);

@@ -126,10 +126,14 @@ function toRequestBody(schema: JsonSchema, examples: Record<string, Example>): J
   return { required: true, content: { 'application/json': { schema, examples: Object.fromEntries(sent) } } };
 }
 
+function isStreamed(request: Example['request']): boolean {
+  return request !== undefined && 'stream' in request && request.stream === true;
+}
+
 /** The replies of the streamed examples, or of the others. For a stream one event is shown. */
 function replies(examples: Record<string, Example>, streamed: boolean): { examples?: object } {
   const shown = Object.entries(examples).filter(
-    ([, { request, reply }]) => reply !== undefined && (request?.stream === true) === streamed,
+    ([, { request, reply }]) => reply !== undefined && isStreamed(request) === streamed,
   );
   if (shown.length === 0) return {};
   return {

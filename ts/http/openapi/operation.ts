@@ -50,7 +50,7 @@ export interface NamedSchema {
 export interface Example {
   summary: string;
   /** A body; none for endpoints that take none. */
-  request?: Readonly<Record<string, unknown>>;
+  request?: Readonly<Record<string, unknown>> | readonly unknown[];
   /** A reply that was received; for a stream, one of its events. */
   reply?: unknown;
 }

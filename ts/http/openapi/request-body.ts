@@ -8,6 +8,7 @@ import { type Fields, type JsonSchema, orNull, type Schema } from '../../schemas
 
 /** A field that is `null` counts as absent: nulls are removed before the route's own schema checks the body. */
 export function describeBody(body: JsonSchema, profile: Profile): JsonSchema {
+  if (body.properties === undefined) return body;
   const properties = body.properties as Fields;
   const required = (body.required ?? []) as string[];
   const described = Object.entries(properties).map(([name, schema]) => {

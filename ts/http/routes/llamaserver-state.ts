@@ -1,12 +1,16 @@
 /** What llama-server tells of itself: its settings, its slots, its adapters. */
 import type { FastifyInstance } from 'fastify';
+import { toAdapterUses } from '../../chat/to-adapters.js';
 import type { Engine } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
 import { toAdapterList, toProps, toSlots } from '../../llamaserver/server-state.js';
 import { type ModelPool, modelLoading, modelNotFound } from '../../models/pool.js';
+import { type RequestedAdapter, requestedAdapters } from '../../schemas/chat-completion.js';
 import {
   type AdapterList,
+  type AdaptersSet,
   adapterListSchema,
+  adaptersSetSchema,
   type Props,
   propsSchema,
   type Slots,
@@ -30,6 +34,12 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
   });
   app.get<ByModel>('/lora-adapters', route(adaptersOperation), async ({ query }): Promise<AdapterList> => {
     return toAdapterList(engineOf(pool, query).model);
+  });
+  const setting = { schema: { body: requestedAdapters }, config: { operation: setAdaptersOperation } };
+  app.post<ByModel & { Body: RequestedAdapter[] }>('/lora-adapters', setting, async ({ query, body }) => {
+    const engine = engineOf(pool, query);
+    engine.useAdapters(toAdapterUses(body, engine.model, 'body'));
+    return { success: true } satisfies AdaptersSet;
   });
 }
 
@@ -75,11 +85,24 @@ const slotsOperation: Operation = {
   }),
 };
 
+const setAdaptersOperation: Operation = {
+  id: 'setAdapters',
+  tag: 'llama-server',
+  summary: 'Sets which adapters completions are computed with that do not say, as in llama-server.',
+  description:
+    `${BY_MODEL} The body is a list of places, or names, and scales; adapters that are not in it have no effect. ` +
+    'It holds until it is set anew or the model is unloaded, and for everybody.',
+  requestName: 'AdapterScales',
+  errors,
+  reply: { json: { name: 'AdaptersSet', schema: adaptersSetSchema } },
+  examples: () => ({ none: { summary: 'None', request: [], reply: { success: true } } }),
+};
+
 const adaptersOperation: Operation = {
   id: 'listAdapters',
   tag: 'llama-server',
   summary: 'The adapters that a model was loaded with, as in llama-server.',
-  description: `${BY_MODEL} A request chooses among them with \`lora\`; without it none has an effect.`,
+  description: `${BY_MODEL} A request chooses among them with \`lora\`; without it those have an effect that were set by \`POST\`, or none.`,
   errors,
   reply: { json: { name: 'Adapters', schema: adapterListSchema } },
 };

@@ -21,6 +21,9 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
+/** So generous that only a page which never gets there fails, however much else the computer does. */
+const PATIENCE_MS = 180_000;
+
 /** Opens the app as `chasqui desktop` does: by its address with the token. */
 export async function openApp(
   browser: Browser,
@@ -30,7 +33,7 @@ export async function openApp(
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const opened: OpenPage = { page, complaints: [], foreign: [] };
   page.on('pageerror', (error) => opened.complaints.push(String(error)));
   page.on('console', (message) => {

@@ -38,9 +38,9 @@ const ROUTES = [
   eventsRoute,
 ];
 
-/** What the pages ask for all the time says nothing in a log. */
+/** What the pages ask for all the time says nothing in a log, nor does what they do not want any more. */
 export function isRoutine({ path = '', status = 0 }: RequestFields): boolean {
-  return status < 400 && !path.startsWith(`${COMPLETIONS_PATH}/`);
+  return (status < 400 || status === 499) && !path.startsWith(`${COMPLETIONS_PATH}/`);
 }
 
 export interface AppPortSettings {

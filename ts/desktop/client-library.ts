@@ -107,7 +107,7 @@ function meantBy(name: string, models: readonly LocalModel[]): string {
     const { repo, tag } = parseModelName(name);
     const same = (one: string | null, other: string) => one?.toLowerCase() === other.toLowerCase();
     const meant = models.filter((model) => same(model.repo, repo) && (tag === null || same(model.quantisation, tag)));
-    // Of several it would be a guess.
+    // Of several nobody can tell which is meant.
     return meant.length === 1 && meant[0] !== undefined ? meant[0].id : name;
   } catch {
     return name;

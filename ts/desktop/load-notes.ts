@@ -11,9 +11,13 @@ export function loadNotes(model: ModelInfo, config: LoadConfig): string[] {
 
 /** A context that is shorter than what the model was trained for is chosen by somebody: it is said by whom, and why. */
 function contextNote(model: ModelInfo, { contextSize, fit }: LoadConfig): string | null {
-  const { generates, contextLength, trainedContextLength, parallel } = model;
-  if (!generates || contextLength >= trainedContextLength) return null;
+  const { generates, contextLength, trainedContextLength, parallel, kvCells } = model;
+  const isShared = kvCells < contextLength * parallel;
+  if (!generates || (contextLength >= trainedContextLength && !isShared)) return null;
   const room = `${number.format(contextLength)} of ${number.format(trainedContextLength)} tokens`;
+  if (isShared) {
+    return `Context: ${room}, and ${number.format(kvCells)} for ${parallel} conversations at a time together.`;
+  }
   const each = parallel > 1 ? `, for each of ${parallel} conversations at a time` : '';
   const why =
     contextSize !== undefined

@@ -3,7 +3,7 @@
 //
 //   node --import tsx test/browser/measure/soak.ts [events] [minutes of streaming]
 import type { Page } from 'playwright-core';
-import { goTo, openApp, startBrowser } from '../../support/browser.js';
+import { goTo, openApp, startBrowser, untilIn } from '../../support/browser.js';
 import { removeFolder, startDesktop } from '../../support/start-desktop.js';
 import { growthOf, isFlat, type PageSize, sizeOf } from './page-size.js';
 
@@ -28,17 +28,22 @@ async function until(count: number): Promise<void> {
   }
 }
 
+/** Has new chats begin with settings that the page has no fields for: they are those of the chat that was open last. */
+async function settle(page: Page): Promise<void> {
+  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Soak', settings: ENDLESS, model: 'chasqui-demo' });
+  await page.getByRole('button', { name: 'Chat settings' }).click();
+  await page.evaluate(`location.hash = '#/chat/${id}'`);
+  await untilIn(page, `document.querySelector('.chat-settings input[placeholder=none]').value === '1500'`);
+  await page.getByRole('button', { name: 'New chat', exact: true }).click();
+}
+
 /** A chat of its own for each stream, as people begin one; it is deleted afterwards, so that no list of chats grows. */
 async function stream(page: Page): Promise<void> {
-  const { id } = await app.done('POST', '/api/v1/chats', { title: 'Soak', settings: ENDLESS, model: 'chasqui-demo' });
-  const opened = page.waitForResponse((reply) => reply.url().endsWith(`/api/v1/chats/${id}`));
-  await page.evaluate(`location.hash = '#/chat/${id}'`);
-  await opened;
-  await page.waitForTimeout(100);
   const message = page.getByRole('textbox', { name: 'Message' });
   await message.fill('Tell me a long story, with a list and `code` in it.');
   await message.press('Enter');
-  await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor({ timeout: 300_000 });
+  await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor({ timeout: 600_000 });
+  const id = new URL(page.url()).hash.replace('#/chat/', '');
   await page.getByRole('button', { name: 'New chat', exact: true }).click();
   await app.done('DELETE', `/api/v1/chats/${id}`);
 }
@@ -61,6 +66,7 @@ const seen = events.seen.length;
 if (minutes > 0) {
   const chat = await openApp(browser, app);
   await goTo(chat.page, 'Chat');
+  await settle(chat.page);
   for (let streams = 0; streams < WARM_UP.streams; streams += 1) await stream(chat.page);
   const before = { chat: await sizeOf(chat.page), developer: await sizeOf(developer.page) };
   const began = performance.now();

@@ -2,8 +2,7 @@
 // server that runs. The hub is the one of the tests.
 //
 //   npm run build && node --import tsx test/browser/readme-images/take.ts
-import { copyFileSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import OpenAI from 'openai';
 import type { Page } from 'playwright-core';
@@ -12,13 +11,13 @@ import { picture } from '../../support/image-files.js';
 import { root } from '../../support/places.js';
 import { desktopFolder, removeFolder, startDesktop } from '../../support/start-desktop.js';
 import { newcomersHub, REPO } from './hub.js';
+import { shrink } from './shrink.js';
 
 /** A README with larger ones would be slow to open. */
 const MAX_BYTES = 150_000;
 const IN_ROOT_README = path.join(root, '.github', 'images');
 const IN_OWN_README = path.join(root, 'ts', 'desktop', 'images');
 
-const taken = mkdtempSync(path.join(tmpdir(), 'chasqui-images-'));
 const folder = desktopFolder();
 const hub = await newcomersHub();
 const [app, browser] = await Promise.all([
@@ -31,13 +30,12 @@ async function take(name: string, to: string): Promise<void> {
   // The pointer would show what it rests on.
   await page.mouse.move(0, 0);
   await page.waitForTimeout(800);
-  const file = path.join(taken, `${name}.png`);
-  await page.screenshot({ path: file });
-  const { size } = statSync(file);
-  if (size > MAX_BYTES) throw new Error(`${name}.png has ${size} bytes; ${MAX_BYTES} is the limit`);
+  const image = shrink(await page.screenshot());
+  if (image.length > MAX_BYTES) throw new Error(`${name}.png has ${image.length} bytes; ${MAX_BYTES} is the limit`);
   mkdirSync(to, { recursive: true });
-  copyFileSync(file, path.join(to, `${name}.png`));
-  console.log(`${path.relative(root, path.join(to, `${name}.png`))}: ${Math.round(size / 1000)} KB`);
+  const file = path.join(to, `${name}.png`);
+  writeFileSync(file, image);
+  console.log(`${path.relative(root, file)}: ${Math.round(image.length / 1000)} KB`);
 }
 
 async function ask(page: Page, text: string): Promise<void> {
@@ -92,4 +90,4 @@ await take('desktop-chat', IN_ROOT_README);
 await browser.close();
 await app.stop();
 await hub.close();
-for (const each of [folder, taken]) removeFolder(each);
+removeFolder(folder);

@@ -9,7 +9,10 @@ const usual: ModelInfo = new FakeEngine({}).model;
 const placed = (gpuLayers: number, layers = 33) => ({ devices: gpuLayers > 0 ? ['CUDA0'] : [], gpuLayers, layers });
 const gpus = [{ name: 'CUDA0', memoryBytes: 8e9 }];
 const notesOn = (change: Partial<ModelInfo>, config = {}) =>
-  loadNotes({ ...usual, contextLength: 4096, trainedContextLength: 4096, genericTools: false, ...change }, config);
+  loadNotes(
+    { ...usual, contextLength: 4096, kvCells: 16_384, trainedContextLength: 4096, genericTools: false, ...change },
+    config,
+  );
 
 test('of a model that is as one expects there is nothing to say', () => {
   assert.equal(notesOn({}), []);
@@ -24,6 +27,9 @@ test('a shorter context than the model was trained for is told with who chose it
   assert.match(notesOn(long, { contextSize: 4096 })[0] ?? '', 'as its load settings say');
   assert.match(notesOn(long, { fit: 'on' })[0] ?? '', 'half of the free memory');
   assert.equal(notesOn({ ...long, generates: false }), []);
+  assert.equal(notesOn({ kvCells: 6000 }), [
+    'Context: 4,096 of 4,096 tokens, and 6,000 for 4 conversations at a time together.',
+  ]);
 });
 
 test('where layers are on a GPU, it is said how many, and what would put more there', () => {

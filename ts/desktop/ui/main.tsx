@@ -7,7 +7,7 @@ import { Notices } from './parts/notices.js';
 import { connected, library, ready } from './state/app.js';
 import { followEvents } from './state/events.js';
 import { followAddress, replaceRoute, route } from './state/route.js';
-import { loadOtherViews, viewOf } from './views/all-views.js';
+import { viewOf } from './views/all-views.js';
 
 function App() {
   return (
@@ -51,4 +51,3 @@ followEvents();
 const place = document.getElementById('app') as HTMLElement;
 place.replaceChildren();
 render(<App />, place);
-loadOtherViews();

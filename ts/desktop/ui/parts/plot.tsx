@@ -72,7 +72,7 @@ function optionsOf(element: HTMLElement, series: readonly Series[], format: (val
     padding: [8, 4, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 55, size: 24, values: (_plot, splits) => splits.map(timeOf) },
+      { ...axis, space: 62, size: 24, values: (_plot, splits) => splits.map((at) => timeOf(at, splits)) },
       { ...axis, space: 32, size: 54, values: (_plot, splits) => splits.map(format) },
     ],
     series: [
@@ -88,11 +88,10 @@ function optionsOf(element: HTMLElement, series: readonly Series[], format: (val
   };
 }
 
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString('en-GB', {
-    hour: '2-digit',
-    minute: '2-digit',
-  });
+/** With seconds where marks are closer to each other than minutes. */
+function timeOf(at: number, [first = 0, second = first + 60]: readonly number[]): string {
+  const withSeconds = second - first < 60 ? { second: '2-digit' as const } : {};
+  return new Date(at * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...withSeconds });
 }
 
 /** Changes when the colours do, whether the system or the setting changes them. */

@@ -73,7 +73,7 @@ async function startOn(free: number): Promise<void> {
   if (server.value.state === 'running') notify('done', `The server listens on port ${free}.`);
 }
 
-const outOfMemory = /memory|too large|does not fit/i;
+const outOfMemory = /memory|too large|does not fit|more than llama\.cpp can address/i;
 
 /** What makes a model fit that did not: a smaller context, fewer layers on the GPU, or another quantisation. */
 function memoryMends(

@@ -19,15 +19,15 @@ export function snippetsFor(address: string, model: string, asksForKey: boolean)
     { name: 'OpenAI · Python', language: 'python', code: openaiPython(base, model, key) },
     { name: 'Anthropic · JavaScript', language: 'javascript', code: anthropic(base, model, key) },
     { name: 'Vercel AI SDK', language: 'javascript', code: vercel(base, model, key) },
-    { name: 'Coding agents', language: 'bash', code: codingAgents(model, asksForKey) },
+    { name: 'Coding agents', language: 'bash', code: codingAgents(asksForKey) },
   ];
 }
 
-/** They are given the address of the app's server by themselves. */
-function codingAgents(model: string, asksForKey: boolean): string {
+/** They are given the address of the app's server by themselves, and the model that is loaded. */
+function codingAgents(asksForKey: boolean): string {
   const variable = asksForKey ? `CHASQUI_API_KEY=${unknownKey} ` : '';
   const agents = ['codex', 'opencode', 'claude'];
-  return agents.map((agent) => `${variable}npx chasqui launch ${agent} --model ${quoted(model)}`).join('\n');
+  return agents.map((agent) => `${variable}npx chasqui launch ${agent}`).join('\n');
 }
 
 /** One word for a shell, whatever is in it. */

@@ -11,6 +11,11 @@ const spans: readonly [label: string, seconds: number][] = [
   ['Last hour', 3600],
 ];
 
+/** A short conversation takes less than a hundredth. */
+function finePercent(share: number): string {
+  return share > 0 && share < 0.1 ? `${(share * 100).toFixed(1)} %` : percent(share);
+}
+
 export function Plots() {
   const span = useSignal(300);
   const from = (points.value.at(-1)?.at ?? 0) - span.value * 1000;
@@ -68,7 +73,7 @@ export function Plots() {
         <Plot
           title="KV cache in use"
           times={times}
-          format={percent}
+          format={finePercent}
           series={[{ label: 'KV', values: values((point) => point.kvUsage) }]}
         />
         <Plot

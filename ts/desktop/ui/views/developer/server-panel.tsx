@@ -76,7 +76,7 @@ function Choice({ settled }: { settled: boolean }) {
             min={1}
             max={65535}
             disabled={!settled}
-            value={chosenPort.value}
+            value={settled ? chosenPort.value : server.value.port}
             onChange={(event) => {
               if (event.currentTarget.validity.valid) port.value = event.currentTarget.valueAsNumber || null;
             }}

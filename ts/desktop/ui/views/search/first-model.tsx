@@ -3,9 +3,10 @@ import { useEffect } from 'preact/hooks';
 import { Action } from '../../parts/button.js';
 import { FitBadge } from '../../parts/fit-badge.js';
 import { JobProgress } from '../../parts/job-progress.js';
-import { activeDownloads } from '../../state/app.js';
+import { UseModel } from '../../parts/use-model.js';
+import { activeDownloads, library } from '../../state/app.js';
 import { linkTo } from '../../state/route.js';
-import { download, findFirstModel, type HubListedModel } from '../../state/search.js';
+import { download, findFirstModel, type HubListedModel, searchError } from '../../state/search.js';
 import { ModelFacts } from './results.js';
 
 /** For somebody who has no model yet: one that is small, fits and is good, one press away. */
@@ -34,7 +35,7 @@ export function FirstModel() {
       </section>
     );
   }
-  if (!model.value) return null;
+  if (!model.value) return searchError.value ? <WithoutHub /> : null;
   const { repo, fit } = model.value;
   return (
     <section class="card first-model" aria-label="Your first model">
@@ -48,6 +49,23 @@ export function FirstModel() {
         </p>
       </div>
       <Action label="Download" icon="downloads" kind="primary" run={() => download(repo)} />
+    </section>
+  );
+}
+
+/** The model that came with the app is no good one, but it shows what there is, without a network. */
+function WithoutHub() {
+  const own = library.value?.find(({ source }) => source === 'builtin');
+  if (!own) return null;
+  return (
+    <section class="card first-model" aria-label="Without the hub">
+      <p class="muted">
+        Until the hub can be reached, try the tiny model that came with the app, <strong>{own.key}</strong>. Models in
+        folders of yours are found when their folder is added in <a href={linkTo('settings')}>Settings</a>.
+      </p>
+      <div class="row">
+        <UseModel model={own.key} />
+      </div>
     </section>
   );
 }

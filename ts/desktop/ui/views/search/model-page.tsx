@@ -119,7 +119,7 @@ function QuantisationRow({ model, quantisation }: { model: HubModelPage; quantis
           {words}
           {tokensPerSecond !== null && ` · about ${rate(tokensPerSecond)} here`}
           {files.length > 1 && ` · ${files.length} parts`}
-          {projector && ' · with what it sees images by'}
+          {projector && ' · understands images'}
         </p>
         <MemoryNeeded model={`${model.repo}:${label}`} longest={model.contextLength} />
       </div>

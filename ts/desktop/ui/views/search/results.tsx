@@ -41,7 +41,7 @@ function Result({ model, chosen }: { model: HubListedModel; chosen: boolean }) {
           .filter((each) => each !== 'chat')
           .map((each) => (
             <span key={each} class="badge">
-              {each}
+              {each === 'vision' ? 'images' : each}
             </span>
           ))}
       </span>

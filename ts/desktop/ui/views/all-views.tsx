@@ -38,13 +38,15 @@ async function fetchView(view: View): Promise<void> {
       throw error;
     };
   });
+  const isFirst = Object.keys(loaded.peek()).length === 0;
   loaded.value = { ...loaded.peek(), [view]: View };
+  if (isFirst) loadOthers();
 }
 
 const patienceMs = 3000;
 
 /** When the page is idle, and after a while in any case: the app may be gone when somebody goes to another view. */
-export function loadOtherViews(): void {
+function loadOthers(): void {
   const all = () => void Promise.all(VIEWS.map(load));
   if ('requestIdleCallback' in globalThis) requestIdleCallback(all, { timeout: patienceMs });
   else setTimeout(all, patienceMs);

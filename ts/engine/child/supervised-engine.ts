@@ -3,7 +3,7 @@
  * once more of the new process; what had begun fails with `engine_restarting`. What prepares requests for it has another
  * process, which ends and starts apart from this one.
  */
-import { ChasquiError, ERRORS } from '../../errors.js';
+import { ChasquiError } from '../../errors.js';
 import type { AdapterUse } from '../adapter-file.js';
 import type {
   ChatMessage,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace chasqui {
 
@@ -21,20 +22,25 @@ size_t Scheduler::n_claimed_cells() const {
     return n_cells;
 }
 
-// Alone, every sequence has its cells: none is longer than all cells are.
-bool Scheduler::has_cells(const Sequence& sequence) const {
-    const size_t n_cells = options_.cache.max_cells;
-    if (n_cells == 0 || running_.empty()) return true;
-    return n_claimed_cells() + sequence.tokens.size() + n_cells / kShareToGrow <= n_cells;
+// Once others have given up this many. Alone, every sequence has its cells: none is longer than all cells are.
+bool Scheduler::has_cells(const Sequence& sequence, size_t n_given_up) const {
+    const size_t n_cells = options_.cache.max_cells, n_left = n_claimed_cells() - n_given_up;
+    if (n_cells == 0 || n_left == 0) return true;
+    return n_left + sequence.tokens.size() + n_cells / kShareToGrow <= n_cells;
 }
 
-// Whether there are cells for the sequence, if need be those of running ones that give their slots up for it.
+// Whether there are cells for the sequence, if need be those of running ones that give their slots up for it. None does
+// so before it is known that this is enough.
 bool Scheduler::find_cells(const Sequence& sequence, Clock::time_point now, const Plan& plan) {
-    while (!has_cells(sequence)) {
-        Sequence* victim = victim_for(sequence, now, plan);
+    std::vector<Sequence*> victims;
+    size_t                 n_given_up = 0;
+    while (!has_cells(sequence, n_given_up)) {
+        Sequence* victim = victim_for(sequence, now, plan, victims);
         if (victim == nullptr) return false;
-        preempt(*victim);
+        n_given_up += victim->tokens.size();
+        victims.push_back(victim);
     }
+    for (Sequence* victim : victims) preempt(*victim);
     return true;
 }
 

@@ -135,14 +135,15 @@ void Scheduler::pause(Sequence& sequence, bool paused) {
     if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
 }
 
-// A paused sequence, or else the one that would be admitted last; nullptr: none runs.
-Sequence* Scheduler::first_to_yield(Clock::time_point now) const {
+// A paused sequence, or else the one that would be admitted last; nullptr: no other runs.
+Sequence* Scheduler::first_to_yield(Clock::time_point now, const std::vector<Sequence*>& except) const {
     const auto yields_before = [now](const Sequence& a, const Sequence& b) {
         return std::make_tuple(!a.paused, effective_priority(a, now)) <=
                std::make_tuple(!b.paused, effective_priority(b, now));
     };
     Sequence* first = nullptr;
     for (const auto& each : running_) {
+        if (std::find(except.begin(), except.end(), each.get()) != except.end()) continue;
         if (first == nullptr || yields_before(*each, *first)) first = each.get();
     }
     return first;
@@ -152,8 +153,9 @@ Sequence* Scheduler::first_to_yield(Clock::time_point now) const {
 // keeps its slot. Both priorities are compared: without the job's own, equal ones would take each other's slots;
 // without the effective one, a sequence that was admitted because it had waited for long would lose its slot to the
 // next that arrives.
-Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const {
-    Sequence* victim = first_to_yield(now);
+Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
+                                const std::vector<Sequence*>& except) const {
+    Sequence* victim = first_to_yield(now, except);
     if (victim == nullptr) return nullptr;
     const bool is_lower = victim->job().priority < sequence.job().priority &&
                           effective_priority(*victim, now) < effective_priority(sequence, now);

@@ -109,10 +109,11 @@ private:
     Load      load() const;
     void      admit(Clock::time_point now, Plan& plan);
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
-    Sequence* first_to_yield(Clock::time_point now) const;
-    Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
+    Sequence* first_to_yield(Clock::time_point now, const std::vector<Sequence*>& except = {}) const;
+    Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
+                         const std::vector<Sequence*>& except = {}) const;
     bool      find_cells(const Sequence& sequence, Clock::time_point now, const Plan& plan);
-    bool      has_cells(const Sequence& sequence) const;
+    bool      has_cells(const Sequence& sequence, size_t n_given_up) const;
     void      keep_to_cells(Clock::time_point now);
     void      empty_unused_slots(Plan& plan);
     size_t    n_claimed_cells() const;

@@ -87,6 +87,17 @@ const Test priority("scheduler: a higher priority gets cells from a lower one", 
     expect(runs(scheduler, 1) && runs(scheduler, 3) && !runs(scheduler, 2), "2 gave way to 3");
 });
 
+const Test in_vain("scheduler: nobody gives up cells that are too few for whom they are wanted", [] {
+    Scheduler scheduler(sharing(4, 320));
+    scheduler.submit(sequence(1, 200, 9));
+    scheduler.submit(sequence(2, 60));
+    step(scheduler);
+    scheduler.submit(sequence(3, 200, 5));
+    step(scheduler);
+    expect(runs(scheduler, 1) && runs(scheduler, 2) && !runs(scheduler, 3), "2 goes on");
+    expect_equal(scheduler.n_preemptions(), uint64_t{0});
+});
+
 const Test paused("scheduler: a paused sequence gives up its cells for one that waits for them", [] {
     Scheduler scheduler(sharing(4, 320));
     scheduler.submit(sequence(1, 250));

@@ -216,7 +216,7 @@ test('tells how far the prompt is where it was started last', async () => {
   const first = await open();
   first.prepared(10);
   first.progress(4);
-  assert.equal(stream.prefill, { computed: 4, total: 10 });
+  assert.equal(stream.prefill, { computed: 4, total: 10, cached: 4 });
   first.fail(ended);
   await turn();
   const second = await open();

@@ -41,17 +41,19 @@ test('tokens come one by one, those pushed between two reads included', async ()
   assert.equal(log, ['stop', 'ended']);
 });
 
-test('a prompt is as far as the engine has told, and complete with the first token', () => {
+test('a prompt is as far as the engine has told, first of all of what was cached, and complete with the first token', () => {
   const { stream } = streamAndLog();
   assert.is(stream.prefill, null);
   stream.prepared(100);
   assert.equal(stream.prefill, { computed: 0, total: 100 });
   const streams = new Map([[7, stream]]);
   const wake = (...records: number[][]) => deliver(streams, Int32Array.from(records.flat()), records.length, '', []);
-  wake([7, 64, 0, RECORD_FLAGS.progress], [8, 5, 0, RECORD_FLAGS.progress]);
-  assert.equal(stream.prefill, { computed: 64, total: 100 });
+  wake([7, 16, 0, RECORD_FLAGS.progress], [8, 5, 0, RECORD_FLAGS.progress]);
+  assert.equal(stream.prefill, { computed: 16, total: 100, cached: 16 });
+  wake([7, 64, 0, RECORD_FLAGS.progress]);
+  assert.equal(stream.prefill, { computed: 64, total: 100, cached: 16 });
   wake([7, 1, 0, 0]);
-  assert.equal(stream.prefill, { computed: 100, total: 100 });
+  assert.equal(stream.prefill, { computed: 100, total: 100, cached: 16 });
 });
 
 test('batches are taken in the wake, as they were flushed', async () => {

@@ -68,10 +68,10 @@ watching('a request is seen from its beginning to its end, with what it took', a
 watching(
   'how far a long prompt is, and how long it is, is seen while it is computed; and the name that was asked for',
   async () => {
-    // Steps of a few tokens, so that one of them ends before the prompt does.
-    await app.done('POST', '/api/v1/models/load', { model: MODEL, config: { batchSize: 64, contextSize: 2048 } });
+    // Steps of a few tokens, and a prompt that takes many of them, so that it is looked at before its end.
+    await app.done('POST', '/api/v1/models/load', { model: MODEL, config: { batchSize: 64, contextSize: 16384 } });
     const events = await app.watch();
-    const content = 'a story of many words '.repeat(250);
+    const content = 'a story of many words '.repeat(2000);
     await (await ask({ model: 'a-nonsense-name', messages: [{ role: 'user', content }], max_tokens: 2 })).text();
     const seen = (): Row[] => events.seen.flatMap(({ name, data }) => (name === 'request' ? [data] : []));
     await until(() => seen().at(-1)?.state === 'done', 'its end');

@@ -78,7 +78,7 @@ function addReplicaSet(number: number, image: string): void {
       ...{ uid: name, namespace: 'models', annotations: { 'deployment.kubernetes.io/revision': String(number) } },
       ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: NAME, uid, controller: true }],
     } as Stored['metadata'],
-    spec: { template, selector: { matchLabels: template.metadata.labels } },
+    spec: { replicas: number === 2 ? 1 : 0, template, selector: { matchLabels: template.metadata.labels } },
     status: { replicas: number === 2 ? 1 : 0 },
   });
 }

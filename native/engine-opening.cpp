@@ -4,7 +4,13 @@
 #include "llama/thread-priority.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
 
 namespace chasqui {
 
@@ -45,9 +51,34 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     return embedder;
 }
 
+// 0: not known.
+size_t main_memory_bytes() {
+#ifdef __linux__
+    const long n_pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (n_pages > 0 && page_bytes > 0) return static_cast<size_t>(n_pages) * static_cast<size_t>(page_bytes);
+#endif
+    return 0;
+}
+
+// Cells of main memory take none before they are used, so the system would promise more of them than it can ever have.
+void refuse_excess(const Model& model, const Decoder& decoder) {
+    const size_t available = main_memory_bytes();
+    const double wanted    = static_cast<double>(decoder.bytes_per_token()) * decoder.context_length() * decoder.n_slots();
+    if (!model.offload().devices().empty() || available == 0 || wanted <= static_cast<double>(available)) return;
+    constexpr double mib = 1 << 20;
+    throw Error(ErrorCode::out_of_memory,
+                "insufficient memory: the KV cells of " + std::to_string(decoder.n_slots()) + " sequences of " +
+                    std::to_string(decoder.context_length()) + " tokens take " +
+                    std::to_string(std::llround(wanted / mib)) + " MiB, and this machine has " +
+                    std::to_string(available >> 20) +
+                    " MiB. A smaller context or fewer parallel sequences need less memory, and with `kvBudgetMiB` they "
+                    "share what it says.");
+}
+
 // As many cells as the budget pays for; 0: no fewer than the slots have.
-size_t affordable_cells(const EngineOptions& options, const Decoder& decoder) {
+size_t affordable_cells(const EngineOptions& options, const Model& model, const Decoder& decoder) {
     const size_t bytes = decoder.bytes_per_token();
+    if (options.kv_budget_bytes == 0) refuse_excess(model, decoder);
     if (options.kv_budget_bytes == 0 || bytes == 0) return 0;
     const size_t n_cells = options.kv_budget_bytes / bytes;
     if (n_cells >= size_t{decoder.context_length()} * decoder.n_slots()) return 0;
@@ -91,7 +122,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       decoder_(model_, adapters_, decoder_options(options, vision_.get())),
       drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
       embedder_(model_, for_embedding(options, decoder_)),
-      max_cells_(affordable_cells(options, decoder_)),
+      max_cells_(affordable_cells(options, model_, decoder_)),
       context_length_(longest_sequence(decoder_, max_cells_)),
       n_slots_(decoder_.n_slots()),
       n_draft_max_(options.draft.n_max),

@@ -1,4 +1,5 @@
 // KV cells take memory when they are used, and give it back: what a slot could hold costs nothing. Linux only.
+import os from 'node:os';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError, type Finish, type LoadOptions, loadModel, type SupervisedEngine } from '../../ts/index.js';
@@ -83,6 +84,18 @@ if (process.platform === 'linux') {
       const { kvCellsUsed, kvCellsCached } = await engine.stats();
       assert.ok(kvCellsUsed + kvCellsCached <= before.kvCellsTotal, `${kvCellsUsed} + ${kvCellsCached} cells`);
     }));
+
+  test('more cells than this machine has memory are refused before anybody fills them, unless a budget is given', async () => {
+    const parallel = 64;
+    const many = { parallel, contextSize: Math.ceil((1.5 * os.totalmem()) / 1024 / parallel) };
+    const refusal = await withEngine(many, async () => {}).catch((error) => error);
+    assert.instance(refusal, ChasquiError);
+    assert.is(refusal.code, 'out_of_memory');
+    assert.match(refusal.message, /insufficient memory: .* `kvBudgetMiB`/);
+    await withEngine({ ...many, kvBudgetMiB: 16 }, async (engine) => {
+      assert.is((await complete(engine, 1, 300))[0]?.promptTokens, 300);
+    });
+  });
 
   test('sequences that outgrow the budget wait for each other, and end with all of their tokens', () =>
     withEngine({ parallel: 2, contextSize: 4096, kvBudgetMiB: 1 }, async (engine) => {

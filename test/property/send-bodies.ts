@@ -98,7 +98,7 @@ function randomBody(random: Random, schema: JsonSchema, model: string): string {
   const body = randomValue(random, schema) as Record<string, unknown>;
   if (random() < 0.95) body.model = model;
   // Most answers should be short.
-  if (random() < 0.9 && 'max_tokens' in (schema.properties as object)) body.max_tokens = 1 + Math.floor(random() * 4);
+  if (random() < 0.9 && 'max_tokens' in Object(schema.properties)) body.max_tokens = 1 + Math.floor(random() * 4);
   if (random() < 0.5) mutate(random, body);
   const text = JSON.stringify(body);
   return random() < 0.05 ? mutateText(random, text) : text;
@@ -115,6 +115,8 @@ function problemWith(status: number, type: string, body: string): string | null 
   const { error } = JSON.parse(body) as { error: string | { param: string | null; code: string; message: string } };
   // Ollama's errors are a sentence.
   if (typeof error === 'string') return error === '' ? 'nothing is said' : null;
-  const aboutAll = error.code === 'invalid_json' || error.message.startsWith('The request body');
+  // What the path names is no field.
+  const aboutAll =
+    ['invalid_json', 'response_not_found'].includes(error.code) || error.message.startsWith('The request body');
   return error.param === null && !aboutAll ? 'no field is named' : null;
 }

@@ -43,7 +43,7 @@ const tiers = [
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
   { name: 'agents', limit: 20 * minute, when: noAgents, onRequest: true },
-  { name: 'cloud', limit: 20 * minute, when: noBrowser },
+  { name: 'cloud', limit: 30 * minute, when: noBrowser },
   { name: 'property', limit: 10 * minute },
   // It measures how long others are held up.
   { name: 'hostile', limit: 20 * minute, alone: true },

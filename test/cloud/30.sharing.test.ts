@@ -15,14 +15,14 @@ let cloud: TestCloud;
 const elsewhere = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-elsewhere-'));
 
 test.before(async () => {
-  cloud = await TestCloud.start(['--runners-memory', '300']);
+  cloud = await TestCloud.start(['--runners-memory', '500']);
 });
 test.after(async () => {
   assert.equal(await cloud.stop(), { code: 0, signal: null });
   fs.rmSync(elsewhere, { recursive: true, force: true });
 });
 
-const LARGE = { machine: { memory: '200Mi' }, scale: { keepAlive: '1h' } };
+const LARGE = { machine: { memory: '260Mi' }, scale: { keepAlive: '1h' } };
 
 async function codeOf(action: () => Promise<unknown>): Promise<string> {
   try {

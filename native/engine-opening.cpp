@@ -1,16 +1,13 @@
 // The part of the engine that sets it up, and works out what memory that takes.
 #include "engine.h"
 
+#include "llama/main-memory.h"
 #include "llama/thread-priority.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
-
-#ifdef __linux__
-#include <unistd.h>
-#endif
 
 namespace chasqui {
 
@@ -49,15 +46,6 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     embedder.context.rope            = options.decoder.context.rope;
     embedder.has_memory      = decoder.has_memory();
     return embedder;
-}
-
-// 0: not known.
-size_t main_memory_bytes() {
-#ifdef __linux__
-    const long n_pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    if (n_pages > 0 && page_bytes > 0) return static_cast<size_t>(n_pages) * static_cast<size_t>(page_bytes);
-#endif
-    return 0;
 }
 
 // Cells of main memory take none before they are used, so the system would promise more of them than it can ever have.

@@ -25,22 +25,27 @@ async function lines(): Promise<string[]> {
   return (await (await scrape(key)).text()).split('\n');
 }
 
-/** So long that it is still running when the test leaves it. */
-function stream(prompt: string, signal: AbortSignal): Promise<string> {
+/** A stream that is left once its first bytes are here. It is so long that it does not end before. */
+async function streamUntil(prompt: string, signal: AbortSignal, onBegun: () => void): Promise<void> {
   const body = { model: 'chasqui-demo', prompt, max_tokens: 8000, ignore_eos: true, stream: true };
   const headers = { 'content-type': 'application/json' };
   const url = `${own.cloud.url}/me/chat/v1/completions`;
-  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).then((reply) => reply.text());
+  const reply = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  for await (const _ of reply.body ?? []) onBegun();
 }
 
 test('two runners with a request each: both are busy on the page, and the metrics count two', async () => {
   const leaving = new AbortController();
-  const streams = ['The sea', 'A star'].map((prompt) => stream(prompt, leaving.signal).catch(() => ''));
+  const begun = new Set<string>();
+  const streams = ['The sea', 'A star'].map((prompt) =>
+    streamUntil(prompt, leaving.signal, () => begun.add(prompt)).catch(() => {}),
+  );
   await until(async () => {
     const page = (await own.visitor.get('/dashboard/apps/me/chat')).text;
     return [...page.matchAll(/data-label="Busy">1 of 1</g)].length === 2;
   }, 'both are busy');
   assert.ok((await lines()).includes('chasqui_app_requests_running{org="me",app="chat"} 2'));
+  await until(() => begun.size === 2, 'both have begun');
   leaving.abort();
   await Promise.all(streams);
   await until(async () => {

@@ -5,7 +5,8 @@ import { inWords } from '../hub/in-words.js';
 import { parseModelName } from '../hub/model-name.js';
 import { recommend } from '../hub/recommend.js';
 import { fetchHubModel } from './fetch-hub-model.js';
-import { HUB_HELP, type HubCommandOptions, type HubContext, hubCommand, withHub } from './hub-context.js';
+import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
+import type { HubContext } from './hub-context.js';
 import { textTable } from './text-table.js';
 
 interface GetOptions extends HubCommandOptions {

@@ -1,7 +1,7 @@
 /** What `chasqui serve` needs to know beside the options of `loadModel`: which model, and how its server is hosted. */
 import { MAX_COUNT, type OptionRows, type OptionsOf } from '../engine/option-row.js';
 import { MAX_TEXT_BYTES } from '../http/body/limits.js';
-import { LOG_LEVELS } from '../http/request-log.js';
+import { LOG_LEVELS } from '../http/log-levels.js';
 import { OTHER_NAMES } from '../metrics/other-names.js';
 import { desktop } from '../profiles/desktop.js';
 import { runtime } from '../profiles/runtime.js';

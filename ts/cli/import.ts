@@ -1,7 +1,7 @@
 /** `chasqui import`: takes a model's file from anywhere on this computer. */
 import { type Command, Option } from 'commander';
 import type { ImportKind } from '../hub/library.js';
-import { type HubCommandOptions, hubCommand, withHub } from './hub-context.js';
+import { type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;

@@ -5,7 +5,7 @@ import { runtime } from '../profiles/runtime.js';
 import type { ListedModel, ModelList } from '../schemas/models.js';
 import { dataFolder } from './data-dir.js';
 import { DesktopClient } from './desktop-client.js';
-import { hubCommand, withHub } from './hub-context.js';
+import { hubCommand, withHub } from './hub-command.js';
 import { type LocalListOptions, listLocalModels } from './local-models.js';
 import { type Columns, toTable } from './table.js';
 

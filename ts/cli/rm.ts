@@ -1,7 +1,7 @@
 /** `chasqui rm`: deletes a model of this computer. */
 import type { Command } from 'commander';
 import { inWords } from '../hub/in-words.js';
-import { type HubCommandOptions, hubCommand, withHub } from './hub-context.js';
+import { type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
 
 export function rmCommand(): Command {
   return hubCommand('rm', 'Delete a model of this computer; what other models share with it stays.')

@@ -2,7 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Fit, machineWithoutGpus, quickFit } from '../hub/fit.js';
 import type { Capability, HubListedModel, HubSort } from '../hub/hub-types.js';
-import { HUB_HELP, type HubCommandOptions, type HubContext, hubCommand, withHub } from './hub-context.js';
+import { HUB_HELP, type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
+import type { HubContext } from './hub-context.js';
 import { inBillions, inThousands, textTable } from './text-table.js';
 
 /** Bits of a weight in Q4_K_M, the quantisation that is recommended. */

@@ -31,6 +31,7 @@ import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics } from './metrics/cloud-metrics.js';
 import { metricsRoute } from './metrics/route.js';
 import { claim } from './one-at-a-time.js';
+import { OWN_ORG } from './own-org.js';
 import { type LocalAddress, makePlaces, type Places, placesIn } from './places.js';
 import { removeLeftContainers } from './runners/container.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
@@ -84,7 +85,6 @@ export interface Cloud {
   stop(options: { drainMs: number; keepRunners: boolean }): Promise<void>;
 }
 
-export const OWN_ORG = 'me';
 const DEFAULT_SHARE = 0.8;
 /** How long clients get to read the ends of their replies when the cloud stops. */
 const UNREAD_GRACE_MS = 2000;

@@ -2,8 +2,7 @@
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify';
 import type { RequestRecord } from '../metrics/request-record.js';
 import { toTraceParent } from '../metrics/trace-parent.js';
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+import type { LOG_LEVELS } from './log-levels.js';
 
 export interface LogOptions {
   /** `debug` adds probes and scrapes, `warn` leaves only requests with a status of 500 or more. */

@@ -13,7 +13,7 @@ import {
   readRevisions,
   readStatus,
 } from '../../cloud/kubernetes/status.js';
-import { OWN_ORG } from '../../cloud/start.js';
+import { OWN_ORG } from '../../cloud/own-org.js';
 import { ChasquiError } from '../../errors.js';
 import { givenOptions } from '../table-options.js';
 import { untilReady } from './kubernetes.js';

@@ -1,0 +1,140 @@
+/** Deploys an app of a script as the options of `chasqui deploy` say. */
+import { statSync } from 'node:fs';
+import type { Deployed } from '../../cloud/apps/control.js';
+import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
+import { canonicalJson, type Json } from '../../cloud/script/canonical-json.js';
+import { fileFieldsOf, nameOfField, withField } from '../../cloud/script/file-fields.js';
+import { modelsIn } from '../../cloud/script/manifest.js';
+import { readModelReference } from '../../cloud/script/model-reference.js';
+import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js';
+import { modelIdOf } from '../../engine/load-options.js';
+import { ChasquiError } from '../../errors.js';
+import { showProgress } from '../progress.js';
+import { givenOptions } from '../table-options.js';
+import { appRoute, CloudClient } from './client.js';
+import { deployToKubernetes } from './kubernetes.js';
+import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
+import { DEPLOY_OPTIONS } from './option-table.js';
+import { printJson } from './outcome.js';
+import { untilActive } from './until-active.js';
+
+export type Options = { readonly [name: string]: Json };
+
+export async function deployApp(entry: string, parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  // Not from the environment: what is deployed is what the script and the command say.
+  const given = givenOptions(DEPLOY_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+  const { strategy = 'rolling', message, detach = false, check = false, json = false } = given;
+  const app = await readScript(entry);
+  const kubernetes = givenOptions(KUBERNETES_OPTIONS, parsed, {});
+  if (kubernetes.target === 'kubernetes') {
+    const options = withAuth(app.options, given.auth);
+    return deployToKubernetes({ ...app, name: given.appName ?? app.name, options }, { ...given, ...kubernetes });
+  }
+  const cloud = await CloudClient.find(given.dataDir);
+  const org = given.org ?? cloud.org;
+  const name = given.appName ?? app.name;
+  const { options, files } = await filesOf(app, withAuth(app.options, given.auth), cloud, check);
+  const before = await activeOptions(cloud, org, name);
+  const changes = differences(before, options);
+  if (!json) for (const line of changes) console.log(line);
+  if (check) {
+    if (json) printJson({ app: name, org, changes });
+    else if (changes.length === 0) console.log('Nothing would change.');
+    return;
+  }
+  const body = { options, files, strategy, ...(message !== undefined && { message }) };
+  const deployed = await cloud.post<Deployed>(`${appRoute(org, name)}/revisions`, body);
+  if (deployed.unchanged && !json) console.log('Nothing has changed.');
+  const state = detach || deployed.unchanged ? deployed.state : await untilActive(cloud, deployed, json);
+  report({ ...deployed, state: state.toLowerCase() }, json);
+}
+
+/** The script's word, unless the command has one. */
+export function withAuth(options: Options, auth: string | undefined): Options {
+  return auth === undefined ? options : { ...options, auth };
+}
+
+function report({ app, org, revision, url, state }: Deployed, json: boolean): void {
+  if (json) printJson({ app, org, revision, url, state });
+  else console.log(`Revision ${revision} of ${org}/${app} is ${state}.\n\n  ${url}/v1\n`);
+}
+
+/** On this machine by path and digest; to another one, files are sent. */
+async function filesOf(
+  app: ScriptedApp,
+  options: Options,
+  cloud: CloudClient,
+  check: boolean,
+): Promise<{ options: Options; files: FileMarks }> {
+  const files: Record<string, FileMarks[string]> = {};
+  let sent = options;
+  for (const { at, text } of fileFieldsOf(options)) {
+    const reference = readModelReference(text);
+    if (reference?.kind !== 'file') continue;
+    const { path } = reference;
+    const mark = files[path] ?? (await markWithProgress(path, nameOfField(at)));
+    if (cloud.isLocal) files[path] = mark;
+    else if (!check) {
+      const there = await cloud.upload(path, mark.sha256);
+      files[there] = mark;
+      sent = withField(sent, at, `file:${there}`);
+    }
+  }
+  return { options: sent === options ? options : withNames(sent, app), files };
+}
+
+/** A file that was sent has another name, and its model is to keep its own. */
+function withNames(options: Options, { manifest }: ScriptedApp): Options {
+  const names = modelsIn(manifest).map((model) => modelIdOf('', model.options) || null);
+  const { models } = options;
+  if (models === undefined) return { alias: names[0] ?? null, ...options };
+  const named = (models as readonly Options[]).map((model, index) => ({ alias: names[index] ?? null, ...model }));
+  return { ...options, models: named };
+}
+
+async function markWithProgress(path: string, field: string): Promise<FileMarks[string]> {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    throw new ChasquiError('script_invalid', `\`${field}\` is the file ${path}, which is not there.`);
+  }
+  const progress = showProgress(process.stderr, 'Reading the model');
+  try {
+    return await markOf(path, progress.update);
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Null: there is no such app yet. */
+async function activeOptions(cloud: CloudClient, org: string, name: string): Promise<Options | null> {
+  try {
+    const { revision, revisions } = await cloud.app(org, name);
+    return (revisions.find(({ number }) => number === revision)?.options as Options | undefined) ?? null;
+  } catch (error) {
+    if (error instanceof ChasquiError && error.code === 'app_not_found') return null;
+    throw error;
+  }
+}
+
+/** A line for each setting that changes. */
+export function differences(before: Options | null, after: Options): string[] {
+  const old = flat(before ?? {});
+  const now = flat(after);
+  const names = [...new Set([...old.keys(), ...now.keys()])].sort();
+  return names.flatMap((name) => {
+    const [from, to] = [old.get(name), now.get(name)];
+    if (from === to) return [];
+    if (before === null || from === undefined) return [`  + ${name}: ${to}`];
+    return to === undefined ? [`  - ${name}: ${from}`] : [`  ~ ${name}: ${from} -> ${to}`];
+  });
+}
+
+function flat(options: Json, prefix = ''): Map<string, string> {
+  if (Array.isArray(options) && options.some((each) => typeof each === 'object')) {
+    return new Map(options.flatMap((each, index) => [...flat(each, `${prefix}[${index}]`)]));
+  }
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    return new Map([[prefix, canonicalJson(options)]]);
+  }
+  const members = Object.entries(options as Options);
+  return new Map(members.flatMap(([name, value]) => [...flat(value, prefix === '' ? name : `${prefix}.${name}`)]));
+}

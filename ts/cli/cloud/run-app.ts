@@ -1,0 +1,121 @@
+/** Runs an app of a script as the options of `chasqui run` say, for as long as the command runs. */
+import fs from 'node:fs';
+import path from 'node:path';
+import type { LogCursor } from '../../cloud/apps/control.js';
+import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
+import { filesIn, type Manifest } from '../../cloud/script/manifest.js';
+import { readScript } from '../../cloud/script/read-script.js';
+import { type Cloud, startCloud } from '../../cloud/start.js';
+import { modelIdOf } from '../../engine/load-options.js';
+import { hubSettings } from '../../hub/hub-settings.js';
+import { stopOnSignals } from '../../server/stop-on-signals.js';
+import { curlLine } from '../curl-line.js';
+import { dataDir } from '../data-dir.js';
+import { givenOptions } from '../table-options.js';
+import { withAuth } from './deploy-app.js';
+import { RUN_OPTIONS } from './option-table.js';
+import { CommandFailed, EXIT, printJson } from './outcome.js';
+import { makeRunFolder } from './run-folder.js';
+import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
+import { showSteps } from './until-active.js';
+
+const HOST = '127.0.0.1';
+const LOOK_MS = 200;
+/** People who press Ctrl-C do not wait for long. */
+const DRAIN_MS = 3000;
+const HARD_STOP_MS = 25_000;
+const LOCAL = { kind: 'local', name: 'chasqui run', org: null, app: null, address: null } as const;
+
+export async function runApp(entry: string, parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  const given = givenOptions(RUN_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+  const app = await readScript(entry);
+  const name = given.appName ?? app.name;
+  const files = await marksOf(app.manifest);
+  const options = withAuth(app.options, given.auth);
+  const isPrivate = options.auth !== 'public';
+  const home = await makeRunFolder();
+  const cloud = await startCloud({
+    home,
+    host: HOST,
+    port: given.port ?? 0,
+    modelsFolder: path.join(dataDir(given.dataDir), 'models'),
+    command: runnerCommand(),
+    podman: podmanOf(given),
+    demoModel: DEMO_MODEL,
+    hub: hubSettings(process.env),
+    endsWithParent: true,
+    onError: (error) => console.error('chasqui:', error),
+  });
+  const stop = async (): Promise<void> => {
+    await cloud.stop({ drainMs: DRAIN_MS, keepRunners: false });
+    fs.rmSync(home, { recursive: true, force: true });
+  };
+  stopOnSignals(stop, () => {}, { hardStopMs: HARD_STOP_MS });
+  try {
+    const { key } = cloud.accounts.keys.create({ name: 'chasqui run', org: cloud.org, app: name });
+    cloud.control.deploy(cloud.org, name, { options, files, message: null, strategy: 'rolling' }, LOCAL);
+    cloud.control.scale(
+      cloud.org,
+      name,
+      { min: Math.max(1, app.manifest.scale.min), max: app.manifest.scale.max },
+      LOCAL,
+    );
+    announce(
+      cloud,
+      name,
+      { key: isPrivate ? key : null, model: modelIdOf('', app.manifest.options) },
+      given.json ?? false,
+    );
+    await follow(cloud, name, given.json ?? false);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** So that another file in the place of one is noticed. */
+async function marksOf(manifest: Manifest): Promise<FileMarks> {
+  const paths = filesIn(manifest).flatMap((reference) => (reference.kind === 'file' ? [reference.path] : []));
+  const marks: Record<string, FileMarks[string]> = {};
+  for (const each of new Set(paths)) marks[each] = await markOf(each);
+  return marks;
+}
+
+function announce(
+  cloud: Cloud,
+  name: string,
+  { key, model }: { key: string | null; model: string },
+  json: boolean,
+): void {
+  const url = `${cloud.url}/${cloud.org}/${name}`;
+  if (json) {
+    printJson({ app: name, org: cloud.org, url, key, model });
+    return;
+  }
+  const curl = curlLine(url, model, process.platform, { scheme: key === null ? null : 'Key' });
+  console.log(`${name}, until Ctrl-C:\n\n  address  ${url}`);
+  console.log(key === null ? '  public   no key is needed' : `  key      ${key}`);
+  console.log(`\n  ${key === null ? curl : curl.replace('<API_KEY>', key)}\n`);
+}
+
+/** Shows how the start goes on, and then what the runners write. Ends only by a failure, or with the process. */
+async function follow({ control, org }: Cloud, name: string, json: boolean): Promise<never> {
+  const steps = showSteps(process.stderr, json);
+  let cursor: LogCursor | null = null;
+  let wasReady = false;
+  for (;;) {
+    const { state, reason, progress, ready } = control.status(org, name);
+    if (state === 'failed') {
+      steps.clear();
+      throw new CommandFailed(EXIT.notReady, reason ?? 'the app failed');
+    }
+    if (ready === 0) steps.show(progress ?? state);
+    else steps.clear();
+    if (ready > 0 && !wasReady && !json) console.log('Ready.');
+    wasReady = ready > 0;
+    const read = control.logs(org, name, cursor ?? {});
+    cursor = read.cursor;
+    for (const { text } of read.lines) console.error(text);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}

@@ -1,0 +1,57 @@
+/** Starts a cloud as the options of `chasqui cloud start` say, until it is told to stop. */
+import { type Cloud, startCloud } from '../../cloud/start.js';
+import { ChasquiError } from '../../errors.js';
+import { hubSettings } from '../../hub/hub-settings.js';
+import { Certificate } from '../../server/certificate.js';
+import { stopOnSignals } from '../../server/stop-on-signals.js';
+import { dataDir } from '../data-dir.js';
+import { givenOptions } from '../table-options.js';
+import { CLOUD_START_OPTIONS } from './option-table.js';
+import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
+
+const DEFAULT_PORT = 8088;
+const MIB = 2 ** 20;
+/** After requests have ended: runners free their models. */
+const AFTER_DRAINING_MS = 40_000;
+
+export async function startFromOptions(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  const options = givenOptions(CLOUD_START_OPTIONS, parsed);
+  const { runnersMemory, uploadsLimit } = options;
+  const { host = '127.0.0.1', port = DEFAULT_PORT, tlsCert, tlsKey, keepRunners = false } = options;
+  const { shutdownTimeout = CLOUD_START_OPTIONS.shutdownTimeout.default } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
+  }
+  const cloud = await startCloud({
+    home: dataDir(options.dataDir),
+    host,
+    port,
+    publicUrl: options.publicUrl,
+    memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
+    uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
+    command: runnerCommand(),
+    podman: podmanOf(options),
+    demoModel: DEMO_MODEL,
+    hub: hubSettings(process.env),
+    certificate: tlsCert && tlsKey ? new Certificate(tlsCert, tlsKey) : undefined,
+    trustProxy: options.trustProxy ?? false,
+    insecure: options.insecure ?? false,
+    onEvent: (line) => console.error(`${new Date().toISOString()} ${line}`),
+    onError: (error) => console.error('chasqui:', error),
+  });
+  const drainMs = shutdownTimeout * 1000;
+  stopOnSignals(
+    () => cloud.stop({ drainMs, keepRunners }),
+    () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
+    { hardStopMs: 2 * drainMs + AFTER_DRAINING_MS },
+  );
+  announce(cloud);
+}
+
+function announce({ url, org, accounts }: Cloud): void {
+  console.log(`The cloud is at ${url}; its own organisation is ${org}.`);
+  if (accounts.needsSetup()) {
+    console.log(`Set a password for its pages, within half an hour:\n\n  ${url}${accounts.setupPath()}\n`);
+  }
+  console.log('Deploy an app:\n\n  chasqui deploy app.ts::chat --app-name chat --auth private\n');
+}

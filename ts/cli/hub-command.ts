@@ -1,0 +1,45 @@
+/** What the commands about models on the hub and on this computer have in common. */
+import { Command } from 'commander';
+import { explainFailure } from './explain-failure.js';
+import { HOSTING_OPTIONS } from './hosting-option-table.js';
+import type { HubContext } from './hub-context.js';
+import { addTableOptions } from './table-options.js';
+
+/** The option of `chasqui serve`, under the heading that the others here have. */
+export const DATA_DIR = { dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Options' } };
+
+export const HUB_HELP = `
+HF_TOKEN holds a token of your account at the hub, for models that need one;
+HF_ENDPOINT names another hub; HF_HOME and HF_HUB_CACHE say where models are
+kept. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are heeded.`;
+
+export interface HubCommandOptions {
+  dataDir?: string;
+  json?: boolean;
+}
+
+export function hubCommand(name: string, description: string): Command {
+  return addTableOptions(new Command(name), DATA_DIR)
+    .description(description)
+    .option('--json', 'print JSON, for programs')
+    .helpOption('-h, --help', 'explain the options');
+}
+
+/** Prints what `action` returns. */
+export async function withHub(
+  options: HubCommandOptions,
+  action: (context: HubContext) => Promise<string>,
+): Promise<void> {
+  try {
+    const { hubContext } = await import('./hub-context.js');
+    const context = hubContext(options.dataDir);
+    try {
+      console.log(await action(context));
+    } finally {
+      await context.client.close();
+    }
+  } catch (error) {
+    console.error(`chasqui: ${explainFailure(error)}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,190 @@
+/** Serves the models that the options of `chasqui serve` name, until it is told to stop. */
+import path from 'node:path';
+import type { ModelInfo } from '../engine/engine.js';
+import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+import type { LoadOptions } from '../engine/load-options.js';
+import { ChasquiError } from '../errors.js';
+import { fetchModel } from '../hub/fetch-model.js';
+import type { LocalModel } from '../hub/library.js';
+import type { ModelEntry } from '../models/pool.js';
+import type { Profile } from '../profiles/profile.js';
+import type { ModelPreset } from '../server/model-specs.js';
+import { type Server, type StartSettings, start } from '../server/start.js';
+import { stopOnSignals } from '../server/stop-on-signals.js';
+import { baseUrl, type CurlSettings, curlLine } from './curl-line.js';
+import { dataDir } from './data-dir.js';
+import { DEMO_MODEL } from './demo-model.js';
+import { explainStart, type Tried } from './explain-start.js';
+import { fetchHubModel, findLocally } from './fetch-hub-model.js';
+import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
+import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
+import { hubContext } from './hub-context.js';
+import { readModelsPreset } from './models-preset.js';
+import { OPTION_NAMES, withFlags } from './option-names.js';
+import { showProgress } from './progress.js';
+import { givenOptions } from './table-options.js';
+
+export async function runServe(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  const progress = showProgress(process.stderr, 'Loading the model');
+  let profile: Profile | undefined;
+  let hosting: HostingOptions = {};
+  let tried: Pick<Tried, 'path' | 'load'> = {};
+  try {
+    hosting = givenOptions(HOSTING_OPTIONS, parsed);
+    profile = profileOf(hosting);
+    const { paths, library, ...found } = await findModels(hosting);
+    const preset = presetOf(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
+    tried = { path: paths.length === 1 ? paths[0] : undefined, load: preset.model };
+    const settings = toSettings(hosting, preset.model);
+    const models = { ...modelsSettings(hosting), presets: preset.presets, paths, ...(library && { library }) };
+    const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
+    stopOnSignals(
+      () => server.stop(),
+      () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
+      { hardStopMs: server.stopWithinMs },
+    );
+    // Whoever sees that it loads may stop it.
+    const ready = await server.load();
+    progress.clear();
+    if (ready !== null) announce(server, ready, profile, hosting);
+  } catch (error) {
+    progress.clear();
+    console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
+    process.exit(1);
+  }
+}
+
+/** Files of models, and what follows from where they come from. */
+interface FoundModels extends Pick<LoadOptions, 'alias' | 'mmproj'> {
+  paths: readonly string[];
+  /** Those that the library has; absent: they are not asked for. */
+  library?: readonly LocalModel[];
+}
+
+async function findModels(options: HostingOptions): Promise<FoundModels> {
+  const { model, modelUrl, hf, modelsDir, modelsPreset, modelsHub, dataDir: given } = options;
+  const hasOthers = modelsDir !== undefined || modelsPreset !== undefined || modelsHub === true;
+  const others = async () => (modelsHub ? { library: await findInLibrary(given) } : {});
+  if (hf !== undefined) {
+    const found = await findHubModel(hf, given);
+    // Options of one model cannot be those of all in a folder.
+    return hasOthers ? { paths: found.paths, ...(await others()) } : found;
+  }
+  if (modelUrl !== undefined) return { paths: [await fetchFromUrl(modelUrl, given)], ...(await others()) };
+  return { paths: model ?? (hasOthers ? [] : [DEMO_MODEL]), ...(await others()) };
+}
+
+/** Models of other programs may go while they are served, so they are left out. */
+async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
+  const { library, client } = hubContext(given);
+  await client.close();
+  const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
+  if (models.length > 0) return models;
+  throw new ChasquiError(
+    'invalid_options',
+    '`modelsHub` asks for the models on this computer, but there are none: chasqui get brings one.',
+  );
+}
+
+/** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */
+async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
+  const hub = hubContext(given);
+  try {
+    let local = await findLocally(hub, name);
+    if (local === undefined) {
+      const { path: file } = await fetchHubModel(hub, name, process.stderr);
+      local = await hub.library.find(file ?? '');
+    }
+    if (local === undefined)
+      throw new ChasquiError('model_file_invalid', `${name} was downloaded, and cannot be read.`);
+    // Others in its folder may have projectors, too, so it is said whose is whose.
+    return { paths: [local.path], alias: [local.id], mmproj: local.projector };
+  } finally {
+    await hub.client.close();
+  }
+}
+
+async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
+  const progress = showProgress(process.stderr, 'Fetching the model');
+  const stop = new AbortController();
+  const onSignal = () => stop.abort(new Error('it was stopped'));
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, onSignal);
+  try {
+    const options = { onProgress: progress.update, signal: stop.signal };
+    return await fetchModel(modelUrl, path.join(dataDir(given), 'models'), options);
+  } finally {
+    progress.clear();
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+/** What the command line says goes before what a preset says, and that before what it says for all models. */
+function presetOf(
+  { modelsPreset }: HostingOptions,
+  given: LoadOptions,
+): { model: LoadOptions; presets: ModelPreset[] } {
+  if (modelsPreset === undefined) return { model: given, presets: [] };
+  const { models, defaults, ignored } = readModelsPreset(modelsPreset);
+  for (const each of ignored) console.error(`chasqui: ${each}`);
+  const { lora: _lora, ...common } = given;
+  const presets = models.map((preset) => ({ ...preset, options: { ...preset.options, ...common } }));
+  return { model: { ...defaults, ...given }, presets };
+}
+
+function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'models'> {
+  const hosting = hostingSettings(options);
+  return {
+    ...hosting,
+    model,
+    app: { ...hosting.app, optionNames: OPTION_NAMES },
+  };
+}
+
+function announce(server: Server, models: readonly ModelEntry[], profile: Profile, options: HostingOptions): void {
+  const { host, port, basePath } = server;
+  const scheme = schemeOf(profile, options);
+  const socket = socketOf(options);
+  const transport = options.tlsCert === undefined ? 'http' : 'https';
+  const base = `${socket === undefined ? baseUrl(host, port, transport) : `${transport}://localhost`}${basePath}`;
+  const first = models.find(({ engine }) => engine !== null) ?? models[0];
+  const info = first?.engine?.model;
+  console.log(`Serving ${namesOf(models)} at ${base}/v1${socket === undefined ? '' : ` on the socket ${socket}`}`);
+  if (info !== undefined && info.placement.devices.length > 0) {
+    const { devices, gpuLayers, layers } = info.placement;
+    console.log(`Layers on ${devices.join(', ')}: ${gpuLayers} of ${layers}`);
+  }
+  const context = info === undefined ? undefined : contextOf(info);
+  if (context !== undefined) console.log(`Context: ${context}`);
+  if (info?.unfitted !== undefined) console.error(`chasqui: ${withFlags(info.unfitted)}`);
+  for (const { id } of models.filter(({ engine }) => engine?.model.genericTools && engine.model.generates)) {
+    console.log(`The chat template of ${id} has no form for tools: they are offered in a general one.`);
+  }
+  const asks = info === undefined || info.generates ? 'chat' : info.pooling === 'rank' ? 'rerank' : 'embeddings';
+  console.log(`Try it:\n\n  ${curlLine(base, first?.id ?? '', process.platform, { scheme, asks, socket })}\n`);
+  if (scheme === 'Key') console.log('Put a key in place of <API_KEY>; `chasqui keys create` makes one.');
+  if (scheme === 'Bearer') console.log('Put one of the keys in place of <API_KEY>.');
+}
+
+/** `undefined` where each completion has all that the model was trained for. */
+function contextOf({ contextLength, trainedContextLength, parallel, kvCells }: ModelInfo): string | undefined {
+  const length = `${contextLength} of ${trainedContextLength} tokens`;
+  if (kvCells < contextLength * parallel) {
+    return `${length}, and ${kvCells} for ${parallel} completions at a time together; see --kv-budget`;
+  }
+  if (contextLength >= trainedContextLength) return undefined;
+  return `${length}, for each of ${parallel} completions at a time; see --ctx-size`;
+}
+
+function schemeOf({ authentication }: Profile, { auth }: HostingOptions): CurlSettings['scheme'] {
+  if (authentication === 'key') return auth === 'public' ? null : 'Key';
+  return authentication === 'bearer' ? 'Bearer' : null;
+}
+
+const MAX_NAMES = 5;
+
+function namesOf(models: readonly ModelEntry[]): string {
+  const names = models.slice(0, MAX_NAMES).map(({ id }) => id);
+  const others = models.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+}

@@ -1,12 +1,9 @@
 /** What the commands about models on the hub and on this computer have in common. */
 import { Command } from 'commander';
+import { DATA_DIR } from './data-dir-option.js';
 import { explainFailure } from './explain-failure.js';
-import { HOSTING_OPTIONS } from './hosting-option-table.js';
 import type { HubContext } from './hub-context.js';
 import { addTableOptions } from './table-options.js';
-
-/** The option of `chasqui serve`, under the heading that the others here have. */
-export const DATA_DIR = { dataDir: { ...HOSTING_OPTIONS.dataDir, group: 'Options' } };
 
 export const HUB_HELP = `
 HF_TOKEN holds a token of your account at the hub, for models that need one;

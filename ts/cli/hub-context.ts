@@ -5,7 +5,7 @@ import { type HubSettings, hubSettings } from '../hub/hub-settings.js';
 import { Library } from '../hub/library.js';
 import { libraryPlaces } from '../hub/library-places.js';
 import { dataDir } from './data-dir.js';
-import { DATA_DIR } from './hub-command.js';
+import { DATA_DIR } from './data-dir-option.js';
 import { givenOptions } from './table-options.js';
 
 export interface HubContext {

@@ -4,7 +4,6 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { ModelPool } from '../models/pool.js';
 import { newId } from '../new-id.js';
@@ -49,7 +48,7 @@ import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
 import { rootRoute } from './routes/root.js';
 import { tokenizeRoutes } from './routes/tokenize.js';
-import { toValidationError } from './validation-error.js';
+import { validateBodies } from './validate-bodies.js';
 
 /** The routes below the base path. */
 const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
@@ -155,30 +154,3 @@ function requestIdOf({ socket, headers }: { socket?: Socket; headers: IncomingMe
 }
 
 const GATEWAY_ID = /^req_[0-9a-f]{32}$/;
-
-/** Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. */
-function validateBodies(app: FastifyInstance): void {
-  const ajv = new Ajv({
-    coerceTypes: false,
-    removeAdditional: false,
-    useDefaults: false,
-    allErrors: false,
-    strict: true,
-    // A variant of a discriminated union requires properties that only the variant itself defines.
-    strictRequired: false,
-    allowUnionTypes: true,
-    discriminator: true,
-    verbose: true,
-  });
-  // Several endpoints take the same body, and its schema takes longer to compile than all else at the start.
-  const compiled = new Map<string, ValidateFunction>();
-  app.setValidatorCompiler(({ schema }) => {
-    const key = JSON.stringify(schema);
-    const validate = compiled.get(key) ?? ajv.compile(schema as object);
-    compiled.set(key, validate);
-    return (body: unknown) => {
-      if (validate(body)) return { value: body };
-      return { error: toValidationError((validate.errors as ErrorObject[])[0] as ErrorObject) };
-    };
-  });
-}

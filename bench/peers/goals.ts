@@ -16,6 +16,10 @@ export function atLeastOfLoop(ratio: number): Goal {
   return { text: `≥ ${ratio} × loop`, isReached: ({ oursToLoop }) => (oursToLoop ?? 0) >= ratio };
 }
 
+export function atLeastOfServer(ratio: number): Goal {
+  return { text: `≥ ${ratio} × llama-server`, isReached: ({ oursToServer }) => oursToServer >= ratio };
+}
+
 /** `unit` is empty for shares. */
 export function atMost(limit: number, unit: 's' | 'µs' | '' = 's'): Goal {
   return { text: `≤ ${limit} ${unit}`.trim(), isReached: ({ ours }) => ours <= limit };

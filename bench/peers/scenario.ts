@@ -8,8 +8,11 @@ import type { Goal } from './goals.js';
 /** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
 export const runTimeoutMs = 600_000;
 
-/** Uses a server and returns figures by name. The rounds of a run must not profit from each other. */
-export type ServedRun = (server: RunningServer, round: number) => Promise<Record<string, number>>;
+/**
+ * Uses a server and returns figures by name. The rounds of a run must not profit from each other. `startedAt` is when the
+ * server's process was started, by `performance.now()`.
+ */
+export type ServedRun = (server: RunningServer, round: number, startedAt: number) => Promise<Record<string, number>>;
 
 export type SubjectName = 'loop' | 'llama-server' | 'in-process' | 'chasqui';
 
@@ -47,6 +50,8 @@ export interface StreamsScenario extends Shape {
 export interface ServedScenario extends Shape {
   run: ServedRun;
   subjects?: SubjectName[];
+  /** Every round has a server of its own, because its start is measured. */
+  startsEachRound?: boolean;
   /** Added to llama-server's. */
   peerFlags?: string[];
 }

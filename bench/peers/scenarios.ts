@@ -1,10 +1,13 @@
 /** What is measured, line by line of the table, and what has to be reached. */
-import { atLeastOfLoop, atMost, atMostOfServer, type Goal, noMoreMemoryThan } from './goals.js';
+import { atLeastOfLoop, atLeastOfServer, atMost, atMostOfServer, type Goal, noMoreMemoryThan } from './goals.js';
 import type { Line, Scenario } from './scenario.js';
 import { grammarCost } from './scenarios/grammar.js';
 import { longPromptArrives } from './scenarios/long-prompt.js';
+import { manyClients } from './scenarios/many-clients.js';
+import { onePrompt } from './scenarios/one-prompt.js';
 import { picturesArrive, sameAgain } from './scenarios/pictures.js';
 import { residentSize } from './scenarios/resident-size.js';
+import { firstAnswer } from './scenarios/start.js';
 import { sharedSystemPrompt } from './scenarios/system-prompt.js';
 
 const shortPrompt = { promptTokens: 80, predictTokens: 128 };
@@ -164,6 +167,66 @@ export const scenarios: Scenario[] = [
         ours: 'chasqui',
         goal: atMost(0.1, ''),
       },
+    ],
+  },
+  {
+    id: 'first-token',
+    model: '0.5B',
+    contextSize: 256,
+    parallel: 1,
+    rounds: 9,
+    run: onePrompt({ promptTokens: 80, predictTokens: 8 }),
+    lines: [seconds('0.5B, one prompt of 80 tokens: first token', 'firstToken', atMostOfServer(0.4))],
+  },
+  {
+    id: 'prompt-500',
+    model: '0.5B',
+    contextSize: 1024,
+    parallel: 1,
+    rounds: 5,
+    run: onePrompt({ promptTokens: 500, predictTokens: 8 }),
+    lines: [rate('0.5B, one prompt of 500 tokens', 'promptRate', 'chasqui')],
+  },
+  {
+    id: 'behind-7500',
+    model: '0.5B',
+    contextSize: 8192,
+    parallel: 1,
+    rounds: 1,
+    run: onePrompt({ promptTokens: 7500, predictTokens: 64 }),
+    lines: [
+      seconds('0.5B, one prompt of 7,500 tokens: first token', 'firstToken'),
+      rate('the same: decoding behind it', 'decodeRate', 'chasqui', atLeastOfServer(1.2)),
+    ],
+  },
+  {
+    id: '200-clients',
+    model: 'tiny',
+    contextSize: 1024,
+    parallel: 8,
+    run: manyClients({ clients: 200, systems: 4 }),
+    lines: [
+      {
+        name: 'tiny, 200 clients at once on 8 slots, four system prompts of 300 tokens: requests a second',
+        figure: 'requestRate',
+        unit: '',
+        ours: 'chasqui',
+        goal: atLeastOfServer(3),
+      },
+      seconds('the same: 99 of 100 first tokens are not later', 'slowFirstToken', atMostOfServer(0.4)),
+    ],
+  },
+  {
+    id: 'start',
+    model: '0.5B',
+    contextSize: 20_000,
+    parallel: 1,
+    rounds: 7,
+    startsEachRound: true,
+    run: firstAnswer,
+    lines: [
+      seconds('0.5B, context of 20,000 tokens: from the start of the process until it is ready', 'ready'),
+      seconds('the same, to the end of a first answer of 64 tokens', 'answered', atMostOfServer(0.7)),
     ],
   },
   {

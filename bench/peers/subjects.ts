@@ -8,7 +8,7 @@ import type { Figures, Subject, Work } from '../work.js';
 import type { ChosenBackend } from './backend.js';
 import { logsFolder } from './places.js';
 import { mainThreadSeconds } from './process-usage.js';
-import type { Scenario, SubjectName } from './scenario.js';
+import type { Scenario, ServedRun, SubjectName } from './scenario.js';
 import { userTemplateTokens } from './scenarios/prompts.js';
 
 /** Tokens that a draft model guesses at a time. */
@@ -44,11 +44,27 @@ export async function startContestant(name: SubjectName, scenario: Scenario, set
   const args = isOurs ? ourArguments(scenario, setting) : peerArguments(scenario, setting);
   const command = isOurs ? process.execPath : setting.llamaServer;
   const log = path.join(logsFolder, `${scenario.id}-${name}.log`);
-  const subject = await httpServer({ name, command, args, log }, userTemplateTokens);
+  const start = () => httpServer({ name, command, args, log }, userTemplateTokens);
+  if ('run' in scenario && scenario.startsEachRound) {
+    return { name, run: (round) => runFromStart(start, scenario.run, round), close: async () => {} };
+  }
+  const startedAt = performance.now();
+  const subject = await start();
   const { server, close } = subject;
   const streams = isOurs ? withScriptCost : streamsRun;
-  const run = 'work' in scenario ? streams(subject, scenario.work) : (round: number) => scenario.run(server, round);
+  const run =
+    'work' in scenario ? streams(subject, scenario.work) : (round: number) => scenario.run(server, round, startedAt);
   return { name, pid: server.pid, run, close };
+}
+
+async function runFromStart(start: () => Promise<HttpServer>, run: ServedRun, round: number) {
+  const startedAt = performance.now();
+  const { server, close } = await start();
+  try {
+    return await run(server, round, startedAt);
+  } finally {
+    await close();
+  }
 }
 
 async function startLocal(name: 'loop' | 'in-process', scenario: Scenario, setting: Setting): Promise<Contestant> {

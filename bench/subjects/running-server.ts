@@ -59,7 +59,7 @@ async function untilHealthy(server: ServerCommand, child: ChildProcess, port: nu
       () => false,
     );
     if (healthy) return;
-    await sleep(50);
+    await sleep(10);
   }
   child.kill('SIGKILL');
   throw new Error(`${server.name} did not start:\n${fs.readFileSync(server.log, 'utf8').slice(-2000)}`);

@@ -9,6 +9,7 @@ import type {
   ChatMessage,
   Embeddings,
   Engine,
+  EngineProcesses,
   EngineState,
   EngineStats,
   ModelInfo,
@@ -69,6 +70,7 @@ export class SupervisedEngine implements Engine {
   #state: EngineState = 'ready';
   /** The engine that runs or will; rejects when there will be none. */
   #current: Promise<RunningModel>;
+  #pid: number | null = null;
   #loadMs: number;
   /** Why there will be none. */
   #failure = '';
@@ -127,14 +129,8 @@ export class SupervisedEngine implements Engine {
     return this.#state === 'ready' ? this.#preparation.state : this.#state;
   }
 
-  /** Of the process that computes now; `undefined` while there is none. */
-  async pid(): Promise<number | undefined> {
-    return this.#state === 'ready' ? (await this.#current).child.pid : undefined;
-  }
-
-  /** Of what prepares requests, likewise. */
-  preparationPid(): Promise<number | undefined> {
-    return this.#preparation.pid();
+  get processes(): EngineProcesses {
+    return { engine: this.#state === 'ready' ? this.#pid : null, preparation: this.#preparation.pid };
   }
 
   submit(given: Job, options: SubmitOptions = {}): TokenStream {
@@ -261,6 +257,7 @@ export class SupervisedEngine implements Engine {
 
   #watch(running: RunningModel): void {
     const { child } = running;
+    this.#pid = child.pid ?? null;
     const watchdog = new Watchdog(this.#hooks.stepTimeoutMs ?? STEP_TIMEOUT_MS);
     let seen = child.beat.at;
     let last = performance.now();

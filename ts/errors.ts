@@ -133,6 +133,10 @@ export const ERRORS = {
     ...serverError('The server holds as much of request bodies as it has room for.', 503),
     retryAfterSeconds: 5,
   },
+  too_many_open_files: {
+    ...serverError('The server, or its machine, has as many files and connections open as it may.', 503),
+    retryAfterSeconds: 5,
+  },
   engine_closed: { ...serverError('The server is shutting down.', 503), retryAfterSeconds: 5 },
   engine_restarting: {
     ...serverError('The process of the engine ended, and another is being started.', 503),

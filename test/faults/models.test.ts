@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { enginesOf } from '../support/engine-process.js';
+import { enginesOf, preparationsOf, residentMiB } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
 import { until } from '../support/until.js';
 
@@ -133,9 +133,14 @@ test('ps, ls, load and unload', async ({ folder }) => {
   assert.equal(await run('load', 'one'), { code: 0, stdout: 'one is loaded.\n', stderr: '' });
   const [loaded] = JSON.parse((await run('ps', '--json')).stdout);
   assert.equal([loaded.id, loaded.status.value], ['one', 'loaded']);
-  assert.equal(enginesOf(served.child.process.pid as number), [loaded.status.pid]);
-  assert.ok(loaded.status.memory > 10_000_000 && loaded.status.expires_at > Date.now() / 1000);
-  assert.match((await run('ps')).stdout, /^MODEL +STATE +PID .*\none +loaded +\d+ +\d+ MiB +0 +0 +in \d+ s\n$/);
+  const server = served.child.process.pid as number;
+  const { pid, preparation_pid: preparation, memory } = loaded.status;
+  assert.equal([enginesOf(server), preparationsOf(server)], [[pid], [preparation]]);
+  // What both have in memory; the engine's alone is less by a process of Node.
+  const resident = residentMiB(pid) + residentMiB(preparation);
+  assert.ok(Math.abs(memory / 2 ** 20 - resident) < residentMiB(preparation) / 2, `${memory} bytes, ${resident} MiB`);
+  assert.ok(memory > 10_000_000 && loaded.status.expires_at > Date.now() / 1000);
+  assert.match((await run('ps')).stdout, /^MODEL +STATE +PIDS .*\none +loaded +\d+ \d+ +\d+ MiB +0 +0 +in \d+ s\n$/);
   assert.match((await run('ls')).stdout, /^MODEL +STATE +SIZE\none +loaded +\d+ MiB\ntwo +unloaded +\d+ MiB\n$/);
   assert.is((await run('load', 'two')).stdout, 'two is loaded.\n');
   assert.equal(await served.states(), { one: 'unloaded', two: 'loaded' });

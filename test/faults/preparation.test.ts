@@ -193,6 +193,37 @@ test('what takes too much memory is refused, and others are answered', async () 
   }
 });
 
+/** The rest of the text is moved for each of a million replacements, in one call, which does not ask whether to go on. */
+const ENDLESS =
+  "{% set text = messages[0].content %}{{ (text ~ text ~ text ~ text ~ text ~ text ~ text ~ text).replace('@', '') }}";
+const MANY = '@+'.repeat(200_000);
+
+test('a loop that no check can end is ended with its process, and only its request is refused', async () => {
+  const context = await serve([...MORE_SLOTS, '--chat-template', ENDLESS, '--prepare-timeout', '5']);
+  try {
+    const { url, server } = context;
+    const streams = new Streams(url);
+    await until(() => streams.count >= 1, 'the first stream', 60_000);
+    const engines = enginesOf(pidOf(context));
+    for (let end = 1; end <= 3; end += 1) {
+      const preparation = await untilPreparationOf(pidOf(context));
+      const endless = ask(url, { messages: [{ role: 'user', content: `${end} ${MANY}` }] });
+      const others = Array.from({ length: 8 }, () => askNew(url));
+      const [{ status, code }, ...outcomes] = await Promise.all([endless, ...others]);
+      assert.equal({ status, code }, { status: 400, code: 'prepare_timeout' });
+      for (const outcome of outcomes) assert.equal(outcome, ANSWERED);
+      await until(() => !isAlive(preparation), 'the end of the process', 60_000);
+      assert.equal(await askNew(url), ANSWERED);
+      assert.is(server.output.stderr.split('something that it prepared did not end').length - 1, end);
+    }
+    await streams.end();
+    assert.equal(enginesOf(pidOf(context)), engines, 'the engine goes on');
+  } finally {
+    context.server.process.kill('SIGKILL');
+    await context.server.exited;
+  }
+});
+
 test('a server that is stopped while it is stopped, or started again, ends well, and leaves no process', async () => {
   for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
     const context = await serve(['--shutdown-timeout', '2']);

@@ -24,7 +24,7 @@ async function listening(): Promise<Listening> {
     open: async ({ onProgress }) => {
       if (id === 'bad') throw new Error('/secret/path');
       for (const fraction of [0.5, 0.501, 1]) onProgress?.(fraction);
-      return { engine: new FakeEngine({ model: { id } }), measure: async () => ({ bytes: 10, pid: null }) };
+      return { engine: new FakeEngine({ model: { id } }), measure: () => 10 };
     },
   });
   const pool = new ManagedPool(['good', 'bad'].map(sourceOf), {
@@ -101,7 +101,7 @@ test('an engine that is started again is loading meanwhile, and says why; one th
         estimatedBytes: 10,
         open: async ({ onState = () => {} }) => {
           tell = onState;
-          return { engine, measure: async () => ({ bytes: 10, pid: null }) };
+          return { engine, measure: () => 10 };
         },
       },
     ],
@@ -170,6 +170,7 @@ test('a reader that does not read is cut off', async () => {
     reason,
     memoryBytes: null,
     pid: null,
+    preparationPid: null,
     running: 0,
     waiting: 0,
     expiresAt: null,

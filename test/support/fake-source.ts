@@ -34,7 +34,7 @@ export class FakeSource implements ManagedSource {
   }
 
   load(measured: number | null = null): void {
-    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measure: async () => ({ bytes: measured, pid: null }) });
+    this.#loaded({ engine: this.engines.at(-1) as FakeEngine, measure: () => measured });
   }
 
   fail(error: unknown): void {

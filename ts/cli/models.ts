@@ -16,6 +16,10 @@ const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 const KEY_HELP = `
 The variable CHASQUI_API_KEY holds the key of a private deployment.`;
 
+const PS_HELP = `
+PIDS are the processes of a model: of its engine, and of what prepares requests
+for it. MEMORY is what both take together.`;
+
 interface ServerOptions {
   url?: string;
   json?: boolean;
@@ -32,12 +36,9 @@ interface ListOptions extends LocalListOptions {
 
 export function modelCommands(): Command[] {
   return [
-    command('ps', 'List the models of a server that are loaded or being loaded.').action((options: ServerOptions) =>
-      run(async () => {
-        const models = (await list(options)).filter(({ status }) => ['loaded', 'loading'].includes(status.value));
-        return options.json ? toJson(models) : toTable(PS_COLUMNS, models);
-      }),
-    ),
+    command('ps', 'List the models of a server that are loaded or being loaded.')
+      .addHelpText('after', PS_HELP)
+      .action((options: ServerOptions) => run(() => listRunning(options))),
     hubCommand('ls', 'List the models on this computer, or those of a server.')
       .option('--url <address>', 'of a server, without /v1: list its models instead')
       .option('--updates', 'ask the hub whether it has newer ones')
@@ -80,6 +81,11 @@ async function run(action: () => Promise<string>): Promise<void> {
 
 async function list(options: ServerOptions): Promise<readonly ListedModel[]> {
   return (await ask<ModelList>(options, '/v1/models')).data;
+}
+
+async function listRunning(options: ServerOptions): Promise<string> {
+  const models = (await list(options)).filter(({ status }) => ['loaded', 'loading'].includes(status.value));
+  return options.json ? toJson(models) : toTable(PS_COLUMNS, models);
 }
 
 async function listServed(options: ServerOptions): Promise<string> {
@@ -146,7 +152,7 @@ const LS_COLUMNS: Columns<ListedModel> = {
 const PS_COLUMNS: Columns<ListedModel> = {
   MODEL: ({ id }) => id,
   STATE: stateOf,
-  PID: ({ status }) => status.pid,
+  PIDS: ({ status }) => [status.pid, status.preparation_pid].filter(Boolean).join(' ') || undefined,
   MEMORY: ({ status }) => inMiB(status.memory),
   RUNNING: ({ status }) => status.running ?? 0,
   QUEUED: ({ status }) => status.queued ?? 0,

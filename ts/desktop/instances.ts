@@ -223,7 +223,8 @@ export class Instances {
   }
 
   #toLoaded(entry: ModelEntry): LoadedModel {
-    const { id, status, progress, memoryBytes, running, waiting, expiresAt, pinned, pid, reason, engine } = entry;
+    const { id, status, progress, memoryBytes, running, waiting, expiresAt, pinned, reason, engine } = entry;
+    const { pid, preparationPid } = entry;
     const instance = this.#instances.get(id);
     return {
       id,
@@ -237,6 +238,7 @@ export class Instances {
       expiresAt,
       pinned,
       pid,
+      preparationPid,
       reason: status === 'failed' ? (instance?.failure ?? reason) : reason,
       notes: engine === null ? [] : loadNotes(engine.model, this.configOf(id)),
       config: this.configOf(id),

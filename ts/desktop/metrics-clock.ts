@@ -1,7 +1,7 @@
 /** A point for the plots each second. */
 import { EngineSnapshot } from '../metrics/engine-snapshot.js';
 import type { ModelEntry, ModelPool } from '../models/pool.js';
-import { readProcessUsage } from '../process/process-usage.js';
+import { residentBytesOf } from '../process/process-usage.js';
 import type { MetricsPoint } from './api-types.js';
 import type { EventBus } from './event-bus.js';
 import type { RequestTable } from './request-table.js';
@@ -79,9 +79,9 @@ export class MetricsClock {
 
 /** Of all engines' processes and of this one. */
 function memoryOf(entries: readonly ModelEntry[]): number {
-  const engines = entries.map(({ pid, memoryBytes }) => {
-    const usage = pid === null ? null : readProcessUsage(pid);
-    return usage?.residentBytes ?? memoryBytes ?? 0;
+  const engines = entries.map(({ pid, preparationPid, memoryBytes }) => {
+    const residentBytes = residentBytesOf(pid);
+    return residentBytes === null ? (memoryBytes ?? 0) : residentBytes + (residentBytesOf(preparationPid) ?? 0);
   });
   return engines.reduce((sum, bytes) => sum + bytes, process.memoryUsage.rss());
 }

@@ -220,9 +220,18 @@ export interface OnBehalf {
  * Whatever renders, tokenizes or compiles rejects with `prepare_timeout` when it takes too long, and with `queue_full`
  * when too much of that is waiting.
  */
+/** Which processes an engine has beside the one that loaded it; `null`: that one is not there at the moment. */
+export interface EngineProcesses {
+  readonly engine: number | null;
+  /** What prepares requests. */
+  readonly preparation: number | null;
+}
+
 export interface Engine {
   readonly model: ModelInfo;
   readonly state: EngineState;
+  /** As they are now; absent where it computes in the process that loaded it. */
+  readonly processes?: EngineProcesses;
   /**
    * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
    * `image_not_supported` when it holds an image and the model takes none, with `invalid_grammar` when a schema cannot

@@ -1,8 +1,9 @@
 /** Reads the head of a GGUF file: names and types of its values, and the values that are small. */
 import { closeSync, openSync, readSync } from 'node:fs';
+import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import { LIST, TEXT, VALUE_BYTES } from './gguf-values.js';
 
-/** As much of a file's beginning as is asked for; nothing of one that cannot be read. */
+/** As much of a file's beginning as is asked for; nothing of one that cannot be read. @throws {ChasquiError} `too_many_open_files` */
 export function readHead(path: string, bytes: number): Buffer {
   const head = Buffer.alloc(bytes);
   try {
@@ -12,7 +13,8 @@ export function readHead(path: string, bytes: number): Buffer {
     } finally {
       closeSync(file);
     }
-  } catch {
+  } catch (error) {
+    if (isOutOfFiles(error)) throw outOfFiles('The file of a model cannot be read', error);
     return head.subarray(0, 0);
   }
 }

@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { fieldOfError } from '../chat/field-of-error.js';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import type { ErrorBody } from '../schemas/error.js';
 
 /** Called with what was thrown, for every failure that is the server's own error. */
@@ -83,5 +84,6 @@ function fromFastify(error: FastifyError, request: FastifyRequest): ChasquiError
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ChasquiError('bad_request', `${error.message}.`);
   }
+  if (isOutOfFiles(error)) return outOfFiles('The request could not be answered', error);
   return new ChasquiError('internal_error', error.message);
 }

@@ -111,6 +111,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the network cannot be reached; is this computer online?',
   EHOSTUNREACH: 'it cannot be reached',
   ECONNRESET: 'the connection broke off',
+  EMFILE: 'this program has as many files and connections open as it may (ulimit -n)',
+  ENFILE: 'this computer has as many files and connections open as it may',
   UND_ERR_SOCKET: 'the connection broke off',
   UND_ERR_CONNECT_TIMEOUT: 'it did not take the connection in time',
   UND_ERR_HEADERS_TIMEOUT: 'it did not reply in time',

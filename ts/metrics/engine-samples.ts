@@ -28,7 +28,7 @@ export function addEngineSamples(samples: CurrentSamples, model: string, { stats
     samples.set(name, [...(samples.get(name) ?? []), { labels: { ...labels, ...more }, value }]);
   };
   add('engine_up', isUp ? 1 : 0);
-  const usage = pid === undefined ? null : readProcessUsage(pid);
+  const usage = pid === null ? null : readProcessUsage(pid);
   if (usage !== null) {
     add('engine_process_cpu_seconds_total', usage.cpuSeconds);
     add('engine_process_resident_memory_bytes', usage.residentBytes);

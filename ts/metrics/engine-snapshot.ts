@@ -2,10 +2,8 @@
 import type { Engine, EngineStats } from '../engine/engine.js';
 
 /** The part of an engine that is needed here. */
-export interface WatchedEngine extends Pick<Engine, 'stats'> {
+export interface WatchedEngine extends Pick<Engine, 'stats' | 'processes'> {
   readonly model: Pick<Engine['model'], 'id'>;
-  /** The process that computes, if it is another one than this. */
-  pid?(): Promise<number | undefined>;
 }
 
 export interface Snapshot {
@@ -13,8 +11,8 @@ export interface Snapshot {
   stats: EngineStats | null;
   /** Whether the engine returned them for this reading. */
   isUp: boolean;
-  /** The process of its own that the engine had then. */
-  pid: number | undefined;
+  /** The process of its own that the engine had then; `null`: none. */
+  pid: number | null;
 }
 
 /**
@@ -24,7 +22,7 @@ export interface Snapshot {
 export class EngineSnapshot {
   readonly #engine: Omit<WatchedEngine, 'model'>;
   #stats: EngineStats | null = null;
-  #pid: number | undefined;
+  #pid: number | null = null;
   #asking: Promise<boolean> | null = null;
 
   constructor(engine: Omit<WatchedEngine, 'model'>) {
@@ -45,12 +43,13 @@ export class EngineSnapshot {
 
   async #ask(): Promise<boolean> {
     try {
-      [this.#stats, this.#pid] = await Promise.all([this.#engine.stats(), this.#engine.pid?.()]);
+      this.#stats = await this.#engine.stats();
+      this.#pid = this.#engine.processes?.engine ?? null;
       return true;
     } catch {
       // An engine that is closed, has died or is being restarted has nothing that could be counted.
       this.#stats = null;
-      this.#pid = undefined;
+      this.#pid = null;
       return false;
     } finally {
       this.#asking = null;

@@ -245,14 +245,14 @@ export class ManagedPool implements ModelPool {
     const release = () => {
       if (!held) return;
       held = false;
-      if (slot.giveBack()) void this.#becameIdle(slot);
+      if (slot.giveBack()) this.#becameIdle(slot);
     };
     return { engine, release };
   }
 
-  async #becameIdle(slot: ModelSlot): Promise<void> {
+  #becameIdle(slot: ModelSlot): void {
     this.#replan();
-    await slot.measure();
+    slot.measure();
     const { ttlMs = this.#options.ttlMs } = slot.source;
     const keepMs = slot.keepMs ?? (ttlMs || Infinity);
     slot.whenIdleFor(slot.isPinned ? Infinity : keepMs, () => this.#unload(slot));

@@ -31,7 +31,6 @@ export class ModelSlot {
   #loadedAt = 0;
   #loadMs = 0;
   #failedAt = 0;
-  #pid: number | null = null;
   #expiresAt: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
 
@@ -83,7 +82,8 @@ export class ModelSlot {
       sizeBytes,
       reason: failure === null ? null : reasonOf(failure),
       memoryBytes: engine && !isGivenUp ? this.#bytes : null,
-      pid: engine && !isGivenUp ? this.#pid : null,
+      pid: engine?.processes?.engine ?? null,
+      preparationPid: engine?.processes?.preparation ?? null,
       running: this.#leases,
       waiting,
       expiresAt: engine && this.#expiresAt,
@@ -135,7 +135,7 @@ export class ModelSlot {
       this.#loadedAt = performance.now();
       this.#usedAt = this.#loadedAt;
       this.#loadMs = this.#loadedAt - began;
-      await this.measure();
+      this.measure();
       this.#become('loaded');
     } catch (error) {
       this.failure = error;
@@ -157,10 +157,9 @@ export class ModelSlot {
   }
 
   /** What is mapped from the file and not read yet counts too. */
-  async measure(): Promise<void> {
+  measure(): void {
     if (this.opened === null) return;
-    const { bytes, pid } = await this.opened.measure();
-    this.#pid = pid;
+    const bytes = this.opened.measure();
     if (bytes !== null) this.#bytes = Math.max(bytes, this.source.sizeBytes ?? 0);
   }
 

@@ -27,6 +27,6 @@ export interface OpenHooks extends LoadHooks {
 
 export interface OpenedModel {
   engine: Engine;
-  /** What it takes now, and its process; `null` where that cannot be told. */
-  measure(): Promise<{ bytes: number | null; pid: number | null }>;
+  /** How many bytes it takes now; `null` where that cannot be told. */
+  measure(): number | null;
 }

@@ -22,6 +22,8 @@ export interface ModelEntry {
   readonly memoryBytes: number | null;
   /** The process of its engine; `null` where that is not known. */
   readonly pid: number | null;
+  /** The process that prepares requests for it, likewise. */
+  readonly preparationPid: number | null;
   /** How many requests use it. */
   readonly running: number;
   /** How many requests wait for it to be loaded. */

@@ -147,6 +147,7 @@ export class SingleModel implements ModelPool {
       reason,
       memoryBytes: null,
       pid: null,
+      preparationPid: null,
       running: 0,
       waiting: 0,
       expiresAt: null,

@@ -58,12 +58,16 @@ function tryFork(file: string, args: readonly string[], stdio: StdioOptions): Ch
       stdio,
     });
   } catch (error) {
-    throw new ForkFailed((error as Error).message);
+    throw new ForkFailed((error as Error).message, { cause: error });
   }
   // Without a listener the event would end this process.
   child.on('error', () => {});
   // Whatever the types say, Node leaves a child without pipes when there are no files left for them.
-  if ((child.stdio as unknown) === undefined) throw new ForkFailed('too many files are open');
+  if ((child.stdio as unknown) === undefined) {
+    throw new ForkFailed('too many files are open', {
+      cause: Object.assign(new Error('no pipes'), { code: 'EMFILE' }),
+    });
+  }
   return child;
 }
 

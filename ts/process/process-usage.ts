@@ -24,3 +24,8 @@ export function readProcessUsage(pid: number): ProcessUsage | null {
     return null;
   }
 }
+
+/** `null` likewise, and where there is no process. */
+export function residentBytesOf(pid: number | null): number | null {
+  return pid === null ? null : (readProcessUsage(pid)?.residentBytes ?? null);
+}

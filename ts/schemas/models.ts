@@ -23,7 +23,9 @@ const status = objectOf(
     reason: string,
     /** The process of its engine. */
     pid: integer,
-    /** Bytes of memory that it takes, as measured last. */
+    /** The process that prepares requests for it. */
+    preparation_pid: integer,
+    /** Bytes of memory that both processes take, as measured last. */
     memory: integer,
     /** How many requests use it. */
     running: integer,

@@ -15,7 +15,7 @@ import { MemoryBudget } from '../models/memory-budget.js';
 import type { ManagedSource, OpenedModel, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
-import { readProcessUsage } from '../process/process-usage.js';
+import { residentBytesOf } from '../process/process-usage.js';
 import { type ModelFiles, modelSpecs } from './model-specs.js';
 
 export interface ModelsSettings extends ModelFiles {
@@ -182,18 +182,12 @@ async function openEngine(
   return opened;
 }
 
-async function measure(engine: Engine, estimatedBytes: number): ReturnType<OpenedModel['measure']> {
-  if (!(engine instanceof SupervisedEngine)) return { bytes: null, pid: null };
-  const pid = await engine.pid();
-  if (pid === undefined) return { bytes: null, pid: null };
-  const residentBytes = residentBytesOf(pid);
-  if (residentBytes === null) return { bytes: null, pid };
-  const preparation = residentBytesOf(await engine.preparationPid()) ?? 0;
-  return { bytes: bytesTaken(residentBytes, estimatedBytes, engine.model) + preparation, pid };
-}
-
-function residentBytesOf(pid: number | undefined): number | null {
-  return pid === undefined ? null : (readProcessUsage(pid)?.residentBytes ?? null);
+/** What both of its processes take. */
+function measure({ processes, model }: Engine, estimatedBytes: number): number | null {
+  if (processes === undefined) return null;
+  const residentBytes = residentBytesOf(processes.engine);
+  if (residentBytes === null) return null;
+  return bytesTaken(residentBytes, estimatedBytes, model) + (residentBytesOf(processes.preparation) ?? 0);
 }
 
 /** What a process has on a GPU is not part of its resident memory, so there the estimate is the least that is taken. */

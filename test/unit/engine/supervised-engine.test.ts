@@ -241,6 +241,7 @@ test('a start that fails is told, and the last one gives the engine up, without 
   const error = await waiting;
   assert.is(error.code, 'engine_failed');
   assert.not.match(error.message, /somebody/);
+  assert.is(engine.processes.engine, null);
   assert.is(await codeOf(engine.submit(ask('a')).next()), 'engine_failed');
   await engine.close();
 });
@@ -276,7 +277,7 @@ test('what prepares requests neither ends nor starts with the engine, and is clo
   );
   assert.is(preparations.length, 2);
   assert.is(engine.state, 'ready');
-  assert.is(await engine.preparationPid(), 2);
+  assert.is(engine.processes.preparation, 2);
   await engine.close();
   assert.equal(
     preparations.map(({ closed }) => closed),

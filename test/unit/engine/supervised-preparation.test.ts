@@ -266,7 +266,7 @@ test('while no process can be started all are told to come again, and later ther
   assert.not.match(error.message, /somebody/);
   assert.match(events.at(-1)?.end.said ?? '', /somebody/);
   assert.is(preparation.state, 'restarting');
-  assert.is(await preparation.pid(), undefined);
+  assert.is(preparation.pid, null);
   assert.is(await codeOf(tokenize('a')), 'engine_restarting');
   mock.timers.tick(1000);
   await turn();

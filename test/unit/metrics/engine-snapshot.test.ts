@@ -50,7 +50,7 @@ test('one that answers late is heard all the same', async () => {
       () => counts(5),
     ),
   );
-  assert.equal(await snapshot.read(1), { stats: null, isUp: false, pid: undefined });
+  assert.equal(await snapshot.read(1), { stats: null, isUp: false, pid: null });
   answer(await counts(4));
   await late;
   await new Promise((resolve) => setImmediate(resolve));
@@ -65,7 +65,7 @@ test('one that is dead', async () => {
   const snapshot = new EngineSnapshot(engineThat(() => counts(1), dead, dead));
   await snapshot.read();
   for (let i = 0; i < 2; i++) {
-    assert.equal(await snapshot.read(), { stats: null, isUp: false, pid: undefined });
+    assert.equal(await snapshot.read(), { stats: null, isUp: false, pid: null });
   }
 });
 

@@ -89,7 +89,9 @@ test('engines that come back, and models that are loaded', async () => {
 if (process.platform === 'linux') {
   test('the process of an engine, while there is one', async () => {
     const metrics = new Metrics();
-    const engine = Object.assign(engineWith('m', {}), { pid: async (): Promise<number | undefined> => process.pid });
+    const engine = Object.assign(engineWith('m', {}), {
+      processes: { engine: process.pid as number | null, preparation: null },
+    });
     const other = engineWith('in this process', {});
     metrics.watchEngines(() => [engine, other]);
     const { rss } = process.memoryUsage();
@@ -100,8 +102,8 @@ if (process.platform === 'linux') {
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(cpu - (user + system) / 1e6) < 1, `${cpu} s`);
     // There is no such process: Linux's numbers end below.
-    for (const pid of [2 ** 30, undefined]) {
-      engine.pid = async () => pid;
+    for (const pid of [2 ** 30, null]) {
+      engine.processes = { engine: pid, preparation: null };
       assert.equal((await read(metrics)).samples('chasqui_engine_process_resident_memory_bytes'), []);
     }
   });

@@ -26,7 +26,7 @@ function sourceOf(id: string, adapters = FILES): ManagedSource & { engine: FakeE
     sizeBytes: 8,
     estimatedBytes: 10,
     adapters,
-    open: async () => ({ engine, measure: async () => ({ bytes: 10, pid: 7 }) }),
+    open: async () => ({ engine, measure: () => 10 }),
   };
 }
 

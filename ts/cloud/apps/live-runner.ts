@@ -1,5 +1,6 @@
 /** One runner and its states: loading, warming, ready, draining, gone. Each change is told to the app it belongs to. */
 import type { ErrorCode } from '../../errors.js';
+import { isOutOfFiles } from '../../process/open-files.js';
 import { lookAt, warmUp } from '../runners/ask-runner.js';
 import type { RunnerStatus } from '../runners/protocol.js';
 import type { RunnerListener, RunnerProcess } from '../runners/runner-process.js';
@@ -106,7 +107,7 @@ export class LiveRunner {
       this.#misses = health === null ? this.#misses + 1 : 0;
       if (this.#misses >= MAX_MISSES) this.#end('it does not reply any more');
     } catch (error) {
-      this.#end((error as Error).message);
+      if (!isOutOfFiles(error)) this.#end((error as Error).message);
     }
   }
 

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
 import { toErrorBody } from '../../http/error-handler.js';
+import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import type { ErrorBody } from '../../schemas/error.js';
 import { unframed } from './chunks.js';
 import type { ReplyHead } from './reply-reader.js';
@@ -198,5 +199,6 @@ export function sendJson(response: ServerResponse, status: number, body: object)
 /** What was thrown → what the client is told. */
 export function toTold(thrown: unknown): ChasquiError {
   if (thrown instanceof ChasquiError) return thrown;
+  if (isOutOfFiles(thrown)) return outOfFiles('The request could not be answered', thrown);
   return new ChasquiError('internal_error', ERRORS.internal_error.meaning, null, { cause: thrown });
 }

@@ -1,5 +1,6 @@
 /** Gives a request to one runner, and passes the runner's reply on to the client. */
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
+import { outOfFiles } from '../../process/open-files.js';
 import { unframed } from './chunks.js';
 import type { ClientReply } from './client-reply.js';
 import type { RunnerAddress } from './directory.js';
@@ -64,6 +65,7 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
         else incoming.end(trailers);
       },
       onFailure,
+      onNoFiles: (error) => settled(reject)(outOfFiles('No connection to a runner could be opened', error)),
     });
     const onAbort = (): void => {
       connection.abort();

@@ -1,5 +1,6 @@
 /** One request to a runner, over a connection of its own to the runner's Unix socket. */
 import net from 'node:net';
+import { isOutOfFiles } from '../../process/open-files.js';
 import type { RunnerAddress } from './directory.js';
 import { BrokenReply, type ReplyHead, ReplyReader } from './reply-reader.js';
 
@@ -23,6 +24,8 @@ export interface RunnerHandler {
    * `onEnd`.
    */
   onFailure(reason: string, isConnection: boolean): void;
+  /** There is no connection, for want of files: the runner has no part in that. Nothing is called after it, either. */
+  onNoFiles(error: Error): void;
 }
 
 /**
@@ -64,7 +67,10 @@ export class RunnerConnection {
         callback: (count, bytes) => this.#read(count, bytes),
       },
     });
-    this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message, true));
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (!isOutOfFiles(error)) this.#fail(error.code ?? error.message, true);
+      else if (this.#finish()) handler.onNoFiles(error);
+    });
     this.#socket.on('close', () => this.#closed());
     this.#socket.write(toHead(request), 'latin1');
     if (request.body.length > 0) this.#socket.write(request.body);

@@ -1,5 +1,6 @@
 /** Small requests of the control plane's own to a runner. */
 import http from 'node:http';
+import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import type { RunnerModel } from './protocol.js';
 
 const WARM_UP_MS = 60_000;
@@ -33,9 +34,15 @@ export interface RunnerHealth {
   queued: number;
 }
 
-/** Null: it does not reply. Rejects with its reason when it says that it cannot compute any more. */
+/**
+ * Null: it does not reply. Rejects with its reason when it says that it cannot compute any more, and with
+ * `too_many_open_files` when it could not be asked.
+ */
 export async function lookAt(socketPath: string): Promise<RunnerHealth | null> {
-  const reply = await ask(socketPath, 'GET', '/health', undefined, LOOK_MS).catch(() => null);
+  const reply = await ask(socketPath, 'GET', '/health', undefined, LOOK_MS).catch((error) => {
+    if (isOutOfFiles(error)) throw outOfFiles('The runner could not be asked', error);
+    return null;
+  });
   if (reply === null) return null;
   const body = reply.body as { active?: number; queued?: number; error?: { code?: string } } | null;
   if (body?.error?.code === 'engine_failed') throw new Error(messageOf(reply));

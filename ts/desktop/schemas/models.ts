@@ -38,7 +38,9 @@ export const loadedModel = objectOf({
   expiresAt: orNull(number),
   /** Whether it stays whoever else needs room. */
   pinned: boolean,
+  /** The process of its engine, and the one that prepares requests for it. */
   pid: orNull(integer),
+  preparationPid: orNull(integer),
   /** Why it failed. */
   reason: orNull(string),
   /** Of one that is loaded: what is not as one might expect, in sentences. */

@@ -4,6 +4,7 @@ import { ChasquiError } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
 import { describeExit, type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
+import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
 import type { EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
 import type { ModelInfo } from '../engine.js';
@@ -119,6 +120,7 @@ function fork(script: string, hooks: ChildHooks): ModelProcess {
   try {
     return new ModelProcess(script, hooks);
   } catch (error) {
+    if (isOutOfFiles(error)) throw outOfFiles('No process could be started', error);
     throw new ChasquiError('model_load_failed', `No process could be started: ${(error as Error).message}.`);
   }
 }

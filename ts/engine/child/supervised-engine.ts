@@ -4,11 +4,13 @@
  * process, which ends and starts apart from this one.
  */
 import { ChasquiError } from '../../errors.js';
+import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
 import type {
   ChatMessage,
   Embeddings,
   Engine,
+  EngineProcesses,
   EngineState,
   EngineStats,
   ModelInfo,
@@ -56,6 +58,8 @@ const STEP_TIMEOUT_MS = 60_000;
 /** Of what was asked and not answered at all. */
 const MAX_STARTS = 2;
 const WATCH_MS = 1000;
+/** Between starts for which there are no files. */
+const NO_FILES_DELAY_MS = 5000;
 
 export class SupervisedEngine implements Engine {
   readonly #path: string;
@@ -69,6 +73,7 @@ export class SupervisedEngine implements Engine {
   #state: EngineState = 'ready';
   /** The engine that runs or will; rejects when there will be none. */
   #current: Promise<RunningModel>;
+  #pid: number | null = null;
   #loadMs: number;
   /** Why there will be none. */
   #failure = '';
@@ -127,14 +132,8 @@ export class SupervisedEngine implements Engine {
     return this.#state === 'ready' ? this.#preparation.state : this.#state;
   }
 
-  /** Of the process that computes now; `undefined` while there is none. */
-  async pid(): Promise<number | undefined> {
-    return this.#state === 'ready' ? (await this.#current).child.pid : undefined;
-  }
-
-  /** Of what prepares requests, likewise. */
-  preparationPid(): Promise<number | undefined> {
-    return this.#preparation.pid();
+  get processes(): EngineProcesses {
+    return { engine: this.#state === 'ready' ? this.#pid : null, preparation: this.#preparation.pid };
   }
 
   submit(given: Job, options: SubmitOptions = {}): TokenStream {
@@ -261,6 +260,7 @@ export class SupervisedEngine implements Engine {
 
   #watch(running: RunningModel): void {
     const { child } = running;
+    this.#pid = child.pid ?? null;
     const watchdog = new Watchdog(this.#hooks.stepTimeoutMs ?? STEP_TIMEOUT_MS);
     let seen = child.beat.at;
     let last = performance.now();
@@ -290,16 +290,15 @@ export class SupervisedEngine implements Engine {
     // What somebody from outside ended is started again at once, and however often.
     const isFailure = end.cause !== 'killed';
     if (isFailure) this.#suspects.ended(end.message);
-    this.#startAgain(end, isFailure);
+    this.#startAgain(end, isFailure ? this.#delayAfterFailure() : 0);
     // Last, so that whatever is asked again asks the new engine.
     const reason = this.#restarting(end.message);
     child.core.end(reason);
     model.end(reason);
   }
 
-  #startAgain(end: EngineEnd, isFailure: boolean): Promise<RunningModel> {
+  #startAgain(end: EngineEnd, afterMs: number | null): Promise<RunningModel> {
     this.#become('restarting');
-    const afterMs = isFailure ? this.#delayAfterFailure() : 0;
     this.#hooks.onRestart?.({ process: 'engine', end, afterMs });
     this.#current = afterMs === null ? this.#giveUp(end) : this.#restart(afterMs);
     this.#current.catch(() => {});
@@ -325,7 +324,8 @@ export class SupervisedEngine implements Engine {
       started = await startModel(this.#start, this.#path, this.#options, hooks, this.#preparation);
     } catch (error) {
       if (this.#closed !== null) throw error;
-      return this.#startAgain(failedStart(error), true);
+      if (isOutOfFiles(error)) return this.#tryLater(failedStart(error));
+      return this.#startAgain(failedStart(error), this.#delayAfterFailure());
     }
     this.#watch(started);
     // It is closed by whoever waits for it there.
@@ -335,6 +335,17 @@ export class SupervisedEngine implements Engine {
     this.#info = { ...started.model.model, created, ...(adaptersInUse && { adaptersInUse }) };
     this.#become('ready');
     return started;
+  }
+
+  /** Of the engine that says nothing, so it is tried again for as long as it takes; until then nobody waits. */
+  async #tryLater(end: EngineEnd): Promise<never> {
+    this.#hooks.onRestart?.({ process: 'engine', end, afterMs: NO_FILES_DELAY_MS });
+    const again = () => {
+      this.#current = this.#restart(0);
+      this.#current.catch(() => {});
+    };
+    sleep(NO_FILES_DELAY_MS, this.#closing.signal).then(again, () => {});
+    throw this.#restarting(end.message);
   }
 
   #become(state: EngineState): void {

@@ -45,6 +45,7 @@ export class SupervisedPreparation implements PreparationCore {
   readonly #closing = new AbortController();
   /** The process that runs or will; rejects when its start failed, until the next start. */
   #current: Promise<StartedPreparation>;
+  #pid: number | null = null;
   /** Whether something was asked of it. */
   #isUsed = false;
   #failures = 0;
@@ -81,12 +82,9 @@ export class SupervisedPreparation implements PreparationCore {
     return this.#failures > 0 ? 'restarting' : 'ready';
   }
 
-  /** Of the process that prepares now; `undefined` while there is none. */
-  async pid(): Promise<number | undefined> {
-    return this.#current.then(
-      ({ pid }) => pid,
-      () => undefined,
-    );
+  /** Of the process that prepares now; `null` while there is none. */
+  get pid(): number | null {
+    return this.#pid;
   }
 
   render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
@@ -180,6 +178,7 @@ export class SupervisedPreparation implements PreparationCore {
   }
 
   #watch(child: StartedPreparation): void {
+    this.#pid = child.pid ?? null;
     const watchdog = new Watchdog(SILENCE_MS);
     let seen = child.beat.at;
     let last = performance.now();
@@ -210,6 +209,7 @@ export class SupervisedPreparation implements PreparationCore {
   }
 
   #ended(child: StartedPreparation, end: EngineEnd): void {
+    this.#pid = null;
     if (this.#closed !== null) {
       child.core.end(closed());
       return;

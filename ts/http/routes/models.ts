@@ -83,12 +83,13 @@ function toListedModel(entry: ModelEntry): ListedModel {
 }
 
 function toStatus(entry: ModelEntry): ListedModel['status'] {
-  const { status, progress, reason, pid, memoryBytes, running, waiting, expiresAt, pinned } = entry;
+  const { status, progress, reason, pid, preparationPid, memoryBytes, running, waiting, expiresAt, pinned } = entry;
   return {
     value: status,
     ...(progress !== null && { progress }),
     ...(reason !== null && { reason }),
     ...(pid !== null && { pid }),
+    ...(preparationPid !== null && { preparation_pid: preparationPid }),
     ...(memoryBytes !== null && { memory: Math.round(memoryBytes) }),
     ...(running > 0 && { running }),
     ...(waiting > 0 && { queued: waiting }),
@@ -139,7 +140,7 @@ const exampleModel = (id: string): ListedModel => ({
   object: 'model',
   created: 1_790_000_000,
   owned_by: 'chasqui',
-  status: { value: 'loaded', pid: 4711, memory: 120_000_000 },
+  status: { value: 'loaded', pid: 4711, preparation_pid: 4710, memory: 120_000_000 },
   context_length: 4096,
   input_modalities: ['text'],
   output_modalities: ['text'],

@@ -1,0 +1,108 @@
+// A server that may open no more files: whatever needs one is refused, with the reason, and everything else goes on. When there
+// are files again, so does the rest.
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Child, startChild, untilWritten } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { untilEngineOf, untilPreparationOf } from '../support/engine-process.js';
+import { type Answer, OneConnection } from '../support/one-connection.js';
+import { leaveAllFiles, leaveFiles } from '../support/open-files.js';
+import { until } from '../support/until.js';
+
+interface Context {
+  folder: string;
+  served: Served;
+}
+
+class Served {
+  readonly #connection: OneConnection;
+
+  constructor(
+    readonly child: Child,
+    url: string,
+  ) {
+    this.#connection = new OneConnection(url);
+  }
+
+  get pid(): number {
+    return this.child.process.pid as number;
+  }
+
+  ask(method: string, url: string, body?: object): Promise<Answer> {
+    return this.#connection.ask(method, url, body);
+  }
+
+  chat(model: string, content = 'Is 3 even?'): Promise<Answer> {
+    return this.ask('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content }], max_tokens: 2 });
+  }
+}
+
+const test = suite<Context>('faults: no files left');
+
+test.before.each(async (context) => {
+  context.folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-files-'));
+  const models = path.join(context.folder, 'models');
+  mkdirSync(models);
+  for (const name of ['one', 'two']) copyFileSync(demoModelPath, path.join(models, `${name}.gguf`));
+  const data = path.join(context.folder, 'data');
+  const child = startChild('ts/cli.ts', [
+    ...['serve', '--port', '0', '--ctx-size', '512', '--threads', '1', '--models-dir', models, '--data-dir', data],
+  ]);
+  const [, url = ''] = await untilWritten(child, /^Serving .* at (http:\S+)\/v1$/m);
+  context.served = new Served(child, url);
+});
+test.after.each(async ({ folder, served }) => {
+  served.child.process.kill('SIGKILL');
+  await served.child.exited;
+  rmSync(folder, { recursive: true });
+});
+
+test('a model is not loaded, with the reason; the one that is loaded answers, and its responses are stored', async ({
+  served,
+}) => {
+  assert.is((await served.chat('one')).status, 200);
+  for (const spare of [0, 1, 2, 4, 6]) {
+    leaveFiles(served.pid, spare);
+    const refused = await served.chat('two', `Is ${spare} even?`);
+    assert.is(refused.status, 503, JSON.stringify(refused.body));
+    assert.match(refused.body.error.message, /as many files and connections open/);
+    assert.is((await served.chat('one', `Is ${spare} odd?`)).status, 200);
+    const { body } = await served.ask('POST', '/v1/responses', { model: 'one', input: 'Hi', max_output_tokens: 16 });
+    assert.is((await served.ask('GET', `/v1/responses/${body.id}`)).status, 200);
+    assert.is((await served.ask('GET', '/health')).status, 200);
+    leaveAllFiles(served.pid);
+  }
+  await until(async () => (await served.chat('two')).status === 200, 'the model to be loaded', 60_000);
+  assert.is(served.child.process.exitCode, null);
+});
+
+for (const [what, untilProcessOf] of [
+  ['engine', untilEngineOf],
+  ['process that prepares requests', untilPreparationOf],
+] as const) {
+  test(`an ${what} that ends is started again when there are files again, however late`, async ({ served }) => {
+    assert.is((await served.chat('one')).status, 200);
+    const pid = await untilProcessOf(served.pid);
+    leaveFiles(served.pid, 0);
+    process.kill(pid, 'SIGSEGV');
+    // Longer than any number of starts that is not for the want of files.
+    for (let asked = 0; asked < 12; asked += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const { status, body } = await served.ask('POST', '/v1/completions', {
+        model: 'one',
+        prompt: 'Hi',
+        max_tokens: 2,
+      });
+      if (asked < 2) continue;
+      assert.is(status, 503, JSON.stringify(body));
+      assert.match(body.error.message, /as many files and connections open/);
+    }
+    leaveAllFiles(served.pid);
+    await until(async () => (await served.chat('one')).status === 200, 'an answer', 120_000);
+  });
+}
+
+test.run();

@@ -29,6 +29,7 @@ import { openLocal } from './local/open-local.js';
 import { catalogued, withCatalogueCode } from './native-failure.js';
 import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
+import { type ReasoningLimits, reasoningLimits, toNativeLimit } from './reasoning-option-table.js';
 import { toRenderRequest } from './render-request.js';
 import { takesTextOnly } from './takes-text-only.js';
 import { templateVariables } from './template-option-table.js';
@@ -48,6 +49,7 @@ export class Model implements Engine {
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
   readonly #templateVariables: Readonly<Record<string, unknown>>;
+  readonly #reasoning: ReasoningLimits;
   readonly #embedder: Embedder;
   readonly #preparation: Preparation;
   readonly #prepared: PreparedPrompts;
@@ -63,6 +65,7 @@ export class Model implements Engine {
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
     this.#templateVariables = templateVariables(options);
+    this.#reasoning = reasoningLimits(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.#info = info;
     this.#preparation = new Preparation(core);
@@ -199,7 +202,7 @@ export class Model implements Engine {
     refuseUnknownTokens(job, this.model.vocabularySize);
     const { prompt, constraints } = await this.#prepare(job, options);
     stream.prepared(prompt.tokens.length);
-    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, job), constraints.pop() ?? null);
+    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, job, this.#reasoning), constraints.pop() ?? null);
   }
 
   #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
@@ -269,7 +272,7 @@ export async function loadModel(
   return new Model(core, streams, info, options);
 }
 
-function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJob {
+function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job, reasoning: ReasoningLimits): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
   const adapters = [...(job.adapters ?? [])].sort((one, other) => one.adapter - other.adapter);
   const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
@@ -285,6 +288,7 @@ function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJ
     stop: job.stop,
     preservedTokens: job.preservedTokens,
     format: job.format,
+    reasoning: toNativeLimit(job, reasoning),
     adapters: Int32Array.from(adapters, ({ adapter }) => adapter),
     adapterScales: Float32Array.from(adapters, ({ scale }) => scale),
     sampling: {

@@ -36,6 +36,18 @@ test('a request may lower its priority, and raise it as far as the server allows
   assert.is(priorityOf(7, 5), 5);
 });
 
+test('a budget of reasoning: the first name that says one, and -1 as the server does', () => {
+  const budgetOf = (body: Partial<ChatCompletionRequest>) => jobOf(body).reasoningBudget;
+  assert.is(budgetOf({}), null);
+  assert.is(budgetOf({ reasoning_budget_tokens: 0 }), 0);
+  assert.is(budgetOf({ thinking_budget_tokens: 5 }), 5);
+  assert.is(budgetOf({ thinking_budget_tokens: 5, reasoning_budget_tokens: 6 }), 6);
+  assert.is(budgetOf({ thinking_budget_tokens: 5, reasoning_budget_tokens: -1 }), 5);
+  assert.is(budgetOf({ reasoning_budget_tokens: 2 ** 40 }), 2 ** 31 - 1);
+  assert.is(jobOf({}).reasoningMessage, null);
+  assert.is(jobOf({ reasoning_budget_message: '' }).reasoningMessage, '');
+});
+
 test('stop strings: one, several, and those of the template after them', () => {
   assert.equal(jobOf({ stop: 'a' }).stop, ['a']);
   assert.equal(jobOf({ stop: ['a', 'b'] }, ['<end>']).stop, ['a', 'b', '<end>']);

@@ -1,7 +1,7 @@
 // Thread: one at a time.
 #pragma once
 
-#include "../core/job.h"
+#include "job.h"
 
 #include <algorithm>
 #include <deque>

@@ -85,7 +85,10 @@ void Engine::submit(Job job) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
         }
     }
-    if (job.reasoning_limit) job.reasoning_budget = reasoning_budget(*job.reasoning_limit, tokenizer_);
+    if (job.reasoning_limit) {
+        for (const TokenId token : job.reasoning_limit->message) check_token(token, "The message that ends reasoning");
+        job.reasoning_budget = reasoning_budget(*job.reasoning_limit, tokenizer_);
+    }
     for (const std::string& name : job.preserved_tokens) {
         const std::vector<TokenId> tokens = tokenizer_.tokenize(name, false, true);
         if (tokens.size() == 1) job.preserved_pieces[tokens[0]] = name;

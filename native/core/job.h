@@ -80,7 +80,7 @@ struct ReasoningLimit {
     std::vector<std::string> ends;        // those that close it, of which the first is written at the limit; never empty
     std::string              prompt_end;  // the end of the prompt, which may have opened it
     size_t                   max_tokens = 0;
-    std::string              message;  // is written before the closing tag
+    std::vector<TokenId>     message;  // is written before the closing tag
 };
 
 // One generation. Its fields are checked before it is submitted; the scheduler and the sequence rely on that.

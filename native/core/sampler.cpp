@@ -57,9 +57,11 @@ void Sampler::accept(TokenId token) {
 
 // A grammar that does not allow what would end the reasoning goes before the budget: the text would break off otherwise.
 std::optional<TokenId> Sampler::forced_token() {
-    const std::optional<TokenId> token = reasoning_ ? reasoning_->forced() : std::nullopt;
-    if (!token || !constraint_ || constraint_->allows(*token)) return token;
-    reasoning_->give_up();
+    if (!reasoning_) return std::nullopt;
+    while (const std::optional<TokenId> token = reasoning_->forced()) {
+        if (!constraint_ || constraint_->allows(*token)) return token;
+        reasoning_->refuse();
+    }
     return std::nullopt;
 }
 

@@ -44,8 +44,9 @@ public:
     // The sampled token becomes part of the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
-    // by two if the constraint refused the first token, and not at all where reasoning is being ended. Throws `invalid_grammar` if the constraint allows no token, and
-    // ConstraintTimeout at the deadline; the sampler is then unchanged and can be called again.
+    // by two if the constraint refused the first token, and not at all where reasoning is being ended. Throws
+    // `invalid_grammar` if the constraint allows no token, and ConstraintTimeout at the deadline; the sampler can then be
+    // called again and does the same.
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:

@@ -1,17 +1,28 @@
 #include "reasoning.h"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace chasqui {
 
+namespace {
+
+// A token that no text is tokenized into.
+bool is_control(const Tokenizer& tokenizer, TokenId token) {
+    return tokenizer.piece(token).empty() && !tokenizer.spelled(token).empty();
+}
+
+}  // namespace
+
 std::shared_ptr<ReasoningBudget> reasoning_budget(const ReasoningLimit& limit, const Tokenizer& tokenizer) {
-    // Apart, because a tag is a token of its own in most vocabularies.
-    std::vector<TokenId>       closing = tokenizer.tokenize(limit.message, false, false);
-    const std::vector<TokenId> tag     = tokenizer.tokenize(limit.ends.front(), false, true);
-    closing.insert(closing.end(), tag.begin(), tag.end());
-    if (closing.empty()) return nullptr;  // the vocabulary cannot write the tag
-    return std::make_shared<ReasoningBudget>(limit, std::move(closing),
-                                             [&tokenizer](TokenId token) { return tokenizer.spelled(token); });
+    ReasoningTokens tokens;
+    tokens.closing = tokenizer.tokenize(limit.ends.front(), false, true);
+    if (tokens.closing.empty()) return nullptr;
+    const std::vector<TokenId> start = tokenizer.tokenize(limit.start, false, true);
+    if (!start.empty() && is_control(tokenizer, start.front())) tokens.opening = start.front();
+    tokens.spell = [&tokenizer](TokenId token) { return tokenizer.spelled(token); };
+    return std::make_shared<ReasoningBudget>(limit, std::move(tokens));
 }
 
 }  // namespace chasqui

@@ -157,7 +157,7 @@ std::optional<ReasoningLimit> reasoning_from_js(const Napi::Value& value) {
     limit.ends       = strings_from_js(from, "ends");
     limit.prompt_end = string_field(from, "promptEnd");
     limit.max_tokens = integer_field<uint32_t>(from, "maxTokens");
-    limit.message    = string_field(from, "message");
+    limit.message    = tokens_field(from, "message");
     if (limit.start.empty() || limit.ends.empty()) throw Napi::TypeError::New(from.Env(), "reasoning must have tags.");
     return limit;
 }

@@ -45,20 +45,22 @@ const Test parity("reasoning-budget: forces the tokens that llama.cpp's sampler 
     const llama_vocab* vocab = vocabulary("qwen2");
     const Tokenizer    tokenizer(vocab);
     // Tags that are tokens of their own there.
-    const std::string start = "<|im_start|>", end = "<|im_end|>", message = " So, to answer:";
-    const TokenId     start_token = tokenizer.tokenize(start, false, true).at(0);
-    const TokenId     end_token   = tokenizer.tokenize(end, false, true).at(0);
-    std::vector<TokenId> closing  = tokenizer.tokenize(message, false, false);
+    const std::string          start = "<|im_start|>", end = "<|im_end|>";
+    const TokenId              start_token = tokenizer.tokenize(start, false, true).at(0);
+    const TokenId              end_token   = tokenizer.tokenize(end, false, true).at(0);
+    const std::vector<TokenId> message     = tokenizer.tokenize(" So, to answer:", false, false);
+    std::vector<TokenId>       closing     = message;
     expect(closing.size() > 2, "a message of several tokens");
     closing.push_back(end_token);
 
     std::mt19937 random(11);
     size_t       n_forced = 0;
-    // Parts of characters are where the two differ: llama.cpp looks at the last token alone.
+    // The two differ where characters and tags are in parts: llama.cpp looks at the last token alone.
     const auto any_token = [&] {
         for (;;) {
             const auto token = static_cast<TokenId>(random() % 50'000);
-            if (is_valid_utf8(tokenizer.spelled(token))) return token;
+            const std::string text = tokenizer.spelled(token);
+            if (is_valid_utf8(text) && text.find('<') == std::string::npos) return token;
         }
     };
     for (size_t max_tokens = 0; max_tokens < 6; ++max_tokens) {
@@ -98,7 +100,8 @@ const Test tags("reasoning-budget: templates with reasoning say between which ta
 const Test none_without_tag("reasoning-budget: the closing tag follows the message, whatever the vocabulary has", [] {
     for (const std::string name : {"qwen2", "llama-spm", "llama-bpe", "phi-3"}) {
         const Tokenizer tokenizer(vocabulary(name));
-        const auto      budget = reasoning_budget({"<think>", {"</think>"}, "<think>", 0, "Enough."}, tokenizer);
+        const auto      message = tokenizer.tokenize("Enough.", false, false);
+        const auto      budget  = reasoning_budget({"<think>", {"</think>"}, "<think>", 0, message}, tokenizer);
         std::string     text;
         while (const auto token = budget->forced()) {
             text += tokenizer.spelled(*token);

@@ -6,7 +6,7 @@ import type { RenderedPrompt } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { limitDepth } from './json-depth.js';
-import { toReasoningBudget } from './to-job.js';
+import { toReasoningBudget, toReasoningTags } from './to-job.js';
 import { unenforced } from './unenforced.js';
 
 /**
@@ -60,11 +60,11 @@ function limitMembers(schema: object, param: string): void {
  */
 export function unenforcedParts(
   body: ChatCompletionRequest,
-  { reasoning }: Pick<RenderedPrompt, 'reasoning'>,
+  rendered: Pick<RenderedPrompt, 'reasoning'>,
   max: number,
 ): string[] {
   const found: string[] = [];
-  if (reasoning === null)
+  if (toReasoningTags(body, rendered) === null)
     found.push(...REASONING_LIMITS.filter((field) => toReasoningBudget({ [field]: body[field] }) !== null));
   for (const [schema, path] of schemasOf(body)) {
     found.push(...unenforcedOf(schema, path, max - found.length));

@@ -1,5 +1,5 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
-import type { ModelInfo, RenderedPrompt } from '../engine/engine.js';
+import type { ModelInfo, ReasoningTags, RenderedPrompt } from '../engine/engine.js';
 import {
   completeJob,
   type GenerateOptions,
@@ -32,7 +32,7 @@ export function toJob(
     grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
-    reasoning: rendered.reasoning,
+    reasoning: toReasoningTags(body, rendered),
     reasoningBudget: toReasoningBudget(body),
     ...(body.reasoning_budget_message !== undefined && { reasoningMessage: body.reasoning_budget_message }),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
@@ -126,6 +126,18 @@ function toMaxTokens(body: ChatCompletionRequest): number | null {
   const limits = [body.max_completion_tokens, body.max_tokens, body.n_predict];
   const limit = limits.find((each) => each !== undefined && each !== UNSET);
   return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
+}
+
+/**
+ * The tags between which a completion reasons; `null` where that cannot be told. A grammar of the request's own that does
+ * not mention how reasoning ends has no place for it: a tag would be written within what the grammar is about.
+ */
+export function toReasoningTags(
+  { grammar }: Pick<ChatCompletionRequest, 'grammar'>,
+  { reasoning }: Pick<RenderedPrompt, 'reasoning'>,
+): ReasoningTags | null {
+  const hasPlace = grammar === undefined || reasoning?.ends.some((end) => grammar.includes(end));
+  return hasPlace ? reasoning : null;
 }
 
 /** `null`: as the server's options say, which is what -1 means in a request. */

@@ -1,6 +1,6 @@
 /** The options of `loadModel` about how long a model may reason, unless a request says otherwise. */
 import { ChasquiError } from '../errors.js';
-import type { NativeReasoningLimit } from '../native/addon.js';
+import type { NativeReasoningTags } from '../native/addon.js';
 import { type Job, MAX_REASONING_MESSAGE } from './job.js';
 import { MAX_COUNT, type OptionRows, type OptionsOf } from './option-row.js';
 
@@ -48,11 +48,11 @@ export function reasoningLimits(options: OptionsOf<typeof REASONING_OPTIONS>): R
   return { budget: reasoningBudget < 0 ? null : reasoningBudget, message: reasoningBudgetMessage };
 }
 
-/** What native code gets of it for a job. */
-export function toNativeLimit(
+/** How the reasoning of a job is limited; `null`: not at all. */
+export function reasoningLimitOf(
   { reasoning, reasoningBudget, reasoningMessage }: Pick<Job, 'reasoning' | 'reasoningBudget' | 'reasoningMessage'>,
   defaults: ReasoningLimits,
-): NativeReasoningLimit | null {
+): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
   const budget = reasoningBudget ?? defaults.budget;
   if (reasoning === null || budget === null) return null;
   return { ...reasoning, maxTokens: budget, message: reasoningMessage ?? defaults.message };

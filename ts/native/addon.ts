@@ -195,10 +195,10 @@ export interface NativeReasoningTags {
   promptEnd: string;
 }
 
-/** How many tokens of reasoning there may be before `message` and the first closing tag are written. */
+/** How many tokens of reasoning there may be before those of `message` and the first closing tag are written. */
 export interface NativeReasoningLimit extends NativeReasoningTags {
   maxTokens: number;
-  message: string;
+  message: Int32Array;
 }
 
 export interface NativeRenderedPrompt {

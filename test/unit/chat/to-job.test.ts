@@ -4,7 +4,7 @@ import { toJob } from '../../../ts/chat/to-job.js';
 import { SAMPLERS } from '../../../ts/engine/job.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
-import { plainPrompt } from '../../support/fake-engine.js';
+import { FAKE_TAGS, plainPrompt } from '../../support/fake-engine.js';
 
 const test = suite('unit: request → job');
 
@@ -46,6 +46,18 @@ test('a budget of reasoning: the first name that says one, and -1 as the server 
   assert.is(budgetOf({ reasoning_budget_tokens: 2 ** 40 }), 2 ** 31 - 1);
   assert.is(jobOf({}).reasoningMessage, null);
   assert.is(jobOf({ reasoning_budget_message: '' }).reasoningMessage, '');
+});
+
+test('reasoning is not limited within a grammar that has no place for its end', () => {
+  const tagsOf = (grammar?: string) =>
+    toJob(
+      { model: 'm', messages: [], ...(grammar && { grammar }) },
+      { ...plainPrompt('p'), reasoning: FAKE_TAGS },
+      runtime,
+    ).reasoning;
+  assert.equal(tagsOf(), FAKE_TAGS);
+  assert.equal(tagsOf('root ::= [a-z]* "</think>" [0-9]'), FAKE_TAGS);
+  assert.is(tagsOf('root ::= "\\"" [^"]* "\\""'), null);
 });
 
 test('stop strings: one, several, and those of the template after them', () => {

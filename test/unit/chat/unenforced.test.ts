@@ -116,6 +116,12 @@ test('a limit of reasoning, where reasoning cannot be told from the rest', () =>
   const body = { model: 'm', messages: [], ...limits };
   assert.equal(unenforcedParts(body, { reasoning: null }, 5), Object.keys(limits));
   assert.equal(unenforcedParts(body, { reasoning: FAKE_TAGS }, 5), []);
+  const grammar = 'root ::= [a-z]* "</think>" [0-9]';
+  assert.equal(unenforcedParts({ ...body, grammar }, { reasoning: FAKE_TAGS }, 5), []);
+  assert.equal(
+    unenforcedParts({ ...body, grammar: 'root ::= [a-z]*' }, { reasoning: FAKE_TAGS }, 5),
+    Object.keys(limits),
+  );
   assert.equal(unenforcedParts({ ...body, reasoning_budget_tokens: -1 }, { reasoning: null }, 5), [
     'thinking_budget_tokens',
   ]);

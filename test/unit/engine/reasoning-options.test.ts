@@ -1,13 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { completeJob } from '../../../ts/engine/job.js';
-import { reasoningLimits, toNativeLimit } from '../../../ts/engine/reasoning-option-table.js';
+import { reasoningLimitOf, reasoningLimits } from '../../../ts/engine/reasoning-option-table.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 
 const test = suite('unit: how long a model may reason');
 
 const limitOf = (job: object, options: object = {}) =>
-  toNativeLimit(completeJob({ prompt: 'p', reasoning: FAKE_TAGS, ...job }), reasoningLimits(options));
+  reasoningLimitOf(completeJob({ prompt: 'p', reasoning: FAKE_TAGS, ...job }), reasoningLimits(options));
 
 test('a job goes before the options, and without either there is no limit', () => {
   const options = { reasoningBudget: 20, reasoningBudgetMessage: 'Enough.' };

@@ -2,6 +2,7 @@
 
 #include "core/length-error.h"
 #include "core/snapshot-points.h"
+#include "llama/reasoning.h"
 
 #include <algorithm>
 #include <chrono>
@@ -83,6 +84,10 @@ void Engine::submit(Job job) {
         for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
             job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
         }
+    }
+    if (job.reasoning_limit) {
+        for (const TokenId token : job.reasoning_limit->message) check_token(token, "The message that ends reasoning");
+        job.reasoning_budget = reasoning_budget(*job.reasoning_limit, tokenizer_);
     }
     for (const std::string& name : job.preserved_tokens) {
         const std::vector<TokenId> tokens = tokenizer_.tokenize(name, false, true);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace chasqui {
 
 class Media;
+class ReasoningBudget;
 class TokenConstraint;
 
 using TokenId = int32_t;
@@ -72,6 +74,15 @@ struct SamplingSettings {
     std::vector<LogitBias>   logit_bias;
 };
 
+// How much of a completion may be reasoning (reasoning-budget.h).
+struct ReasoningLimit {
+    std::string              start;       // the tag that opens reasoning; never empty
+    std::vector<std::string> ends;        // those that close it, of which the first is written at the limit; never empty
+    std::string              prompt_end;  // the end of the prompt, which may have opened it
+    size_t                   max_tokens = 0;
+    std::vector<TokenId>     message;  // is written before the closing tag
+};
+
 // One generation. Its fields are checked before it is submitted; the scheduler and the sequence rely on that.
 struct Job {
     uint32_t             id = 0;
@@ -91,6 +102,9 @@ struct Job {
     std::vector<std::string>                 preserved_tokens;  // control tokens that are part of the text, by name ...
     std::unordered_map<TokenId, std::string> preserved_pieces;  // ... and by id, once submitted
     std::shared_ptr<TokenConstraint>         constraint;        // of this job alone; nullptr: any token is allowed
+
+    std::optional<ReasoningLimit>    reasoning_limit;
+    std::shared_ptr<ReasoningBudget> reasoning_budget;  // the same, of this job alone, once submitted; nullptr: no limit
 };
 
 }  // namespace chasqui

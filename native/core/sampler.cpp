@@ -28,13 +28,15 @@ float largest(const float* logits, int32_t n_vocab) {
 
 }  // namespace
 
-Sampler::Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint)
+Sampler::Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint,
+                 std::shared_ptr<ReasoningBudget> reasoning)
     : settings_(settings),
       has_penalties_(!SamplerChain::is_needed(settings) && has_penalties(settings)),
       recent_(has_penalties_ ? settings.repeat_last_n : 0),
       random_(settings.seed),
       chain_(SamplerChain::is_needed(settings) ? std::make_unique<SamplerChain>(settings) : nullptr),
-      constraint_(std::move(constraint)) {
+      constraint_(std::move(constraint)),
+      reasoning_(std::move(reasoning)) {
     if (constraint_) constraint_->set_deadline(&deadline_);
 }
 
@@ -50,9 +52,21 @@ void Sampler::remember_token(TokenId token) {
 void Sampler::accept(TokenId token) {
     remember_token(token);
     if (constraint_) constraint_->accept(token);
+    if (reasoning_) reasoning_->accept(token);
+}
+
+// A grammar that does not allow what would end the reasoning goes before the budget: the text would break off otherwise.
+std::optional<TokenId> Sampler::forced_token() {
+    if (!reasoning_) return std::nullopt;
+    while (const std::optional<TokenId> token = reasoning_->forced()) {
+        if (!constraint_ || constraint_->allows(*token)) return token;
+        reasoning_->refuse();
+    }
+    return std::nullopt;
 }
 
 TokenId Sampler::sample(float* logits, int32_t n_vocab) {
+    if (const std::optional<TokenId> forced = forced_token()) return *forced;
     if (!constraint_) {
         adjust(logits, n_vocab);
         const TokenId token = choose(logits, n_vocab);

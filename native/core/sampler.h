@@ -3,12 +3,14 @@
 
 #include "event.h"
 #include "job.h"
+#include "reasoning-budget.h"
 #include "recent-tokens.h"
 #include "sampler-chain.h"
 #include "token-constraint.h"
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -23,9 +25,12 @@ namespace chasqui {
 // A constraint applies before top_k, but is expensive. So a token is drawn without it first, and only if the constraint
 // refuses that token are the others checked and a second one drawn. llama.cpp's samplers do the same, so that equal
 // seeds draw equal tokens.
+//
+// Where the budget of a model's reasoning is spent, the tokens that end it are taken and nothing is drawn.
 class Sampler {
 public:
-    explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr);
+    explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr,
+                     std::shared_ptr<ReasoningBudget> reasoning = nullptr);
     ~Sampler();
     Sampler(const Sampler&)            = delete;
     Sampler& operator=(const Sampler&) = delete;
@@ -39,11 +44,13 @@ public:
     // The sampled token becomes part of the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
-    // by two if the constraint refused the first token. Throws `invalid_grammar` if the constraint allows no token, and
-    // ConstraintTimeout at the deadline; the sampler is then unchanged and can be called again.
+    // by two if the constraint refused the first token, and not at all where reasoning is being ended. Throws
+    // `invalid_grammar` if the constraint allows no token, and ConstraintTimeout at the deadline; the sampler can then be
+    // called again and does the same.
     TokenId sample(float* logits, int32_t n_vocab);
 
 private:
+    std::optional<TokenId> forced_token();
     void remember_token(TokenId token);
     void adjust(float* logits, int32_t n_vocab);
     void penalise(float* logits, int32_t n_vocab);
@@ -71,6 +78,7 @@ private:
 
     Deadline                         deadline_;
     std::shared_ptr<TokenConstraint> constraint_;
+    std::shared_ptr<ReasoningBudget> reasoning_;  // nullptr: it is not limited
 
     std::vector<Candidate> changed_;  // logits as they were before adjust()
     std::vector<Candidate> candidates_;

@@ -4,6 +4,7 @@
 #include "gbnf.h"
 #include "generic-tools.h"
 #include "json-shape.h"
+#include "named-templates.h"
 #include "past-arguments.h"
 #include "schema-grammar.h"
 
@@ -158,8 +159,9 @@ ChatTemplate::~ChatTemplate() = default;
 void ChatTemplate::Free::operator()(common_chat_templates* templates) const { common_chat_templates_free(templates); }
 
 ChatTemplate::ChatTemplate(const Model& model, const std::string& override) {
+    const std::string source = override.empty() ? "" : template_source(override);
     try {
-        templates_.reset(common_chat_templates_init(model.handle(), override).release());
+        templates_.reset(common_chat_templates_init(model.handle(), source).release());
         analyse();
     } catch (const std::exception& error) {
         refuse_template(error);
@@ -310,6 +312,9 @@ RenderedPrompt ChatTemplate::render_formatted(common_chat_templates_inputs input
     if (must_call) rendered.grammar->gbnf = without_preamble(rendered.grammar->gbnf);
     if (rendered.grammar && !inputs.parallel_tool_calls) rendered.grammar->gbnf = with_one_call(rendered.grammar->gbnf);
 
+    if (!params.thinking_start_tag.empty() && !params.thinking_end_tags.empty()) {
+        rendered.reasoning = {params.thinking_start_tag, params.thinking_end_tags, params.generation_prompt};
+    }
     ChatFormat& format       = rendered.format.emplace();
     format.kind              = static_cast<int>(params.format);
     format.parser            = params.parser;

@@ -23,12 +23,20 @@ struct ChatFormat {
     bool        continues = false;  // the generation prompt has the beginning of the completion, which is not reported
 };
 
+// The tags between which a template has reasoning, and the end of the prompt, which may hold some of it.
+struct ReasoningTags {
+    std::string              start;
+    std::vector<std::string> ends;
+    std::string              prompt_end;
+};
+
 struct RenderedPrompt {
     std::string                    text;
     std::vector<std::string>       additional_stops;
     std::vector<std::string>       preserved_tokens;  // control tokens that the format needs in the text
     std::optional<GrammarSettings> grammar;
     std::optional<ChatFormat>      format;  // none: the completion is its text
+    std::optional<ReasoningTags>   reasoning;  // none: the template has no reasoning, or no tags around it
 };
 
 // What a template supports.
@@ -42,8 +50,8 @@ class GenericTools;
 // The model's chat template, run by llama.cpp's Jinja engine.
 class ChatTemplate {
 public:
-    // `override` replaces the template in the model's file unless it is empty. Throws `model_load_failed` when the
-    // template does not parse.
+    // `override` replaces the template in the model's file unless it is empty; it may be a name (named-templates.h).
+    // Throws `model_load_failed` when the template does not parse, and `invalid_options` for an unknown name.
     explicit ChatTemplate(const Model& model, const std::string& override = {});
     // A template without a model; its special tokens are empty.
     explicit ChatTemplate(const std::string& source);

@@ -1,10 +1,10 @@
 #include "grammar.h"
 
 #include "../core/error-code.h"
+#include "../core/trigger-words.h"
 #include "../core/utf8-buffer.h"
 #include "log.h"
 #include "schema-grammar.h"
-#include "trigger-words.h"
 
 #include <common.h>
 #include <llama.h>

@@ -77,6 +77,14 @@ ChatFormat format_from_js(const Napi::Value& value) {
     return format;
 }
 
+Napi::Value reasoning_to_js(Napi::Env env, const ReasoningTags& tags) {
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("start", tags.start);
+    result.Set("ends", strings_to_js(env, tags.ends));
+    result.Set("promptEnd", tags.prompt_end);
+    return result;
+}
+
 Napi::Object delta_to_js(Napi::Env env, const ChatDelta& delta) {
     Napi::Object result = Napi::Object::New(env);
     if (!delta.reasoning.empty()) result.Set("reasoning", delta.reasoning);
@@ -98,6 +106,7 @@ Napi::Value rendered_to_js(Napi::Env env, const RenderedPrompt& rendered) {
     result.Set("preservedTokens", strings_to_js(env, rendered.preserved_tokens));
     result.Set("grammar", rendered.grammar ? grammar_to_js(env, *rendered.grammar) : env.Null());
     result.Set("format", rendered.format ? format_to_js(env, *rendered.format) : env.Null());
+    result.Set("reasoning", rendered.reasoning ? reasoning_to_js(env, *rendered.reasoning) : env.Null());
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -148,6 +149,19 @@ std::string string_field(const Napi::Object& from, const char* name) {
     return value.As<Napi::String>().Utf8Value();
 }
 
+std::optional<ReasoningLimit> reasoning_from_js(const Napi::Value& value) {
+    if (value.IsNull()) return std::nullopt;
+    const Napi::Object from = as_object(value, "reasoning");
+    ReasoningLimit     limit;
+    limit.start      = string_field(from, "start");
+    limit.ends       = strings_from_js(from, "ends");
+    limit.prompt_end = string_field(from, "promptEnd");
+    limit.max_tokens = integer_field<uint32_t>(from, "maxTokens");
+    limit.message    = tokens_field(from, "message");
+    if (limit.start.empty() || limit.ends.empty()) throw Napi::TypeError::New(from.Env(), "reasoning must have tags.");
+    return limit;
+}
+
 RopeSettings rope_from_js(const Napi::Object& from) {
     RopeSettings rope;
     rope.scaling               = string_field(from, "scaling");
@@ -211,6 +225,7 @@ Job job_from_js(const Napi::Value& value) {
     job.preserved_tokens = strings_from_js(from, "preservedTokens");
     job.sampling     = sampling_from_js(as_object(from.Get("sampling"), "sampling"));
     job.adapters     = adapters_from_js(from);
+    job.reasoning_limit = reasoning_from_js(from.Get("reasoning"));
     return job;
 }
 

@@ -137,6 +137,7 @@ test('only the command line and the table of load options name flags', () => {
   const others = [
     'ts/engine/load-option-table.ts',
     'ts/engine/context-option-table.ts',
+    'ts/engine/reasoning-option-table.ts',
     'ts/engine/sampling-option-table.ts',
     'ts/engine/template-option-table.ts',
     'ts/native/backends.ts',

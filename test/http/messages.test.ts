@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../ts/errors.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
-import { type FakeScript, finishOf } from '../support/fake-engine.js';
+import { FAKE_TAGS, type FakeScript, finishOf } from '../support/fake-engine.js';
 import { inPieces, postTo, readNamedEvents } from '../support/post-to.js';
 import { until } from '../support/until.js';
 
@@ -161,6 +161,23 @@ for (const [body, param, code] of wrong) {
   });
 }
 
+test('a budget of thinking limits reasoning, and is named where that cannot be told from the rest', async () => {
+  const thinking = { type: 'enabled', budget_tokens: 1024 };
+  const telling = messages({ reasons: true });
+  const reply = await telling.ask({ thinking });
+  assert.is(reply.headers['x-chasqui-ignored'], undefined);
+  assert.is(telling.engine.jobs[0]?.reasoningBudget, 1024);
+  assert.equal(telling.engine.jobs[0]?.reasoning, FAKE_TAGS);
+
+  await telling.ask({ thinking, reasoning_budget_tokens: 7 });
+  assert.is(telling.engine.jobs[1]?.reasoningBudget, 7);
+  await telling.ask({ thinking: { ...thinking, type: 'disabled' } });
+  assert.is(telling.engine.jobs[2]?.reasoningBudget, null);
+
+  const other = messages();
+  assert.is((await other.ask({ thinking })).headers['x-chasqui-ignored'], 'thinking.budget_tokens');
+});
+
 test('what only Anthropic’s servers can run, and hints, are passed over and named', async () => {
   const { ask, engine } = messages({ model: { takesTools: true } });
   const reply = await ask({
@@ -192,9 +209,9 @@ test('what only Anthropic’s servers can run, and hints, are passed over and na
     'messages[1].content[2]',
     'tools[0]',
     'tools[1]',
-    'thinking.budget_tokens',
     'thinking.display',
     'context_management',
+    'thinking.budget_tokens',
   ]);
   assert.is(engine.jobs[0]?.prompt, '<user>Hi<assistant>It is so.<user>Why?');
   assert.equal(

@@ -108,6 +108,17 @@ for (const entry of [...fatal, ...misfitting]) {
   });
 }
 
+test('a template goes by a name of llama.cpp, and an unknown name is refused', async () => {
+  await withModel({ chatTemplate: 'llama3' }, async (model) => {
+    const { prompt } = await model.render([{ role: 'user', content: 'Hi' }]);
+    const head = (role: string) => `<|start_header_id|>${role}<|end_header_id|>\n\n`;
+    assert.is(prompt, `${head('user')}Hi<|eot_id|>${head('assistant')}`);
+  });
+  const { code, message } = await refusal({ chatTemplate: 'lama3' });
+  assert.is(code, 'invalid_options');
+  assert.match(message, /neither a Jinja template nor the name of one .* llama3,/);
+});
+
 test('other positions are other texts', async () => {
   const stretched = await withModel({ ropeScaling: 'linear', ropeScale: 64 }, (model) => answer(model));
   const plain = await withModel({}, (model) => answer(model));

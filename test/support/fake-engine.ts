@@ -9,6 +9,7 @@ import type {
   Finish,
   ModelInfo,
   Ranking,
+  ReasoningTags,
   RenderedPrompt,
   RenderOptions,
   ReplyFormat,
@@ -76,7 +77,8 @@ export class FakeEngine implements Engine {
     const images: ImageInput[] = [];
     const texts = messages.map(({ role, content }) => `<${role}>${joinParts(content, '<image>', images)}`);
     const format = options.tools || this.#script.reasons ? FAKE_FORMAT : null;
-    return { ...plainPrompt(texts.join('')), images, format, ...this.#script.renderWith?.(messages) };
+    const reasoning = this.#script.reasons ? FAKE_TAGS : null;
+    return { ...plainPrompt(texts.join('')), images, format, reasoning, ...this.#script.renderWith?.(messages) };
   }
 
   async tokenize(text: string): Promise<Int32Array> {
@@ -198,10 +200,12 @@ export function finishOf(promptTokens: number, completionTokens: number, changes
 
 /** What a template makes of a conversation whose answer is just its text. */
 export function plainPrompt(prompt: string): RenderedPrompt {
-  return { prompt, additionalStops: [], preservedTokens: [], grammar: null, format: null, images: [] };
+  return { prompt, additionalStops: [], preservedTokens: [], grammar: null, format: null, reasoning: null, images: [] };
 }
 
 const FAKE_FORMAT: ReplyFormat = { kind: 0, parser: '', generationPrompt: '', continues: false };
+
+export const FAKE_TAGS: ReasoningTags = { start: '<think>', ends: ['</think>'], promptEnd: '' };
 
 const MODEL: ModelInfo = {
   id: 'fake',

@@ -23,7 +23,12 @@ export interface Script {
   calls: readonly { tool: string; arguments: object }[];
   /** The completion where there is nothing to call, or a result is there. */
   say: string;
+  /** Every completion begins with reasoning, which goes on and on until a closing tag is there; then it says `say`. */
+  reasons?: boolean;
 }
+
+/** What the model writes while it reasons: a token, again and again. */
+export const REASONING = 'hm, ';
 
 const width = 128;
 /** llama.cpp's numbers for kinds of tokens. */
@@ -50,6 +55,7 @@ export function writeScriptedModel(file: string, script: Script): string {
     const head = `<tool_call>\n{"name": "${call.tool}", "arguments": `;
     steps.push(...stepsOf(`<|call_${index}|>`, [head, `${JSON.stringify(call.arguments)}}\n</tool_call>`], end));
   }
+  if (script.reasons) steps.push(...reasoningSteps(steps[2] ?? end));
   const vocabulary = readEntries(path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-starcoder.gguf')).filter(
     ({ key }) => key.startsWith('tokenizer.ggml.') && !/_token_id$|^tokenizer\.ggml\.add_/.test(key),
   );
@@ -79,12 +85,25 @@ function stepsOf(sign: string, texts: readonly string[], end: Step): Step[] {
   return steps;
 }
 
-/** Qwen's template, but for the sign at the end. */
-function chatTemplate({ calls }: Script): string {
-  const original = fs.readFileSync(
-    path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', 'Qwen-Qwen2.5-7B-Instruct.jinja'),
-    'utf8',
-  );
+function reasoningSteps(after: Step): Step[] {
+  const more: Step = { text: REASONING, kind: userDefined, next: null };
+  more.next = more;
+  const [start, end] = ['<think>', '</think>'].map((text, index) => ({
+    text,
+    kind: userDefined,
+    next: index === 0 ? more : after,
+  })) as [Step, Step];
+  return [start, more, end];
+}
+
+function templateOf(name: string): string {
+  return fs.readFileSync(path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', name), 'utf8');
+}
+
+/** Qwen's template, but for the sign at the end, or that of its model that reasons, which ends with a tag. */
+function chatTemplate({ calls, reasons }: Script): string {
+  if (reasons) return templateOf('Qwen-QwQ-32B.jinja').replace("assistant\\n<think>\\n'", "assistant\\n<think>'");
+  const original = templateOf('Qwen-Qwen2.5-7B-Instruct.jinja');
   const prompt = "{{- '<|im_start|>assistant\\n' }}";
   const choices = calls.map(
     ({ tool }, index) => `

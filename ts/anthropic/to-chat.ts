@@ -161,7 +161,12 @@ function toSettings(request: MessagesRequest, origins: FieldOrigins, ignored: st
   if (request.thinking) {
     const enable_thinking = request.thinking.type !== 'disabled';
     settings.chat_template_kwargs = { enable_thinking, ...request.chat_template_kwargs };
-    if (request.thinking.budget_tokens != null) ignored.push('thinking.budget_tokens');
+    const { budget_tokens: budget } = request.thinking;
+    if (budget != null && enable_thinking) {
+      if (settings.reasoning_budget_tokens === undefined)
+        origins.set('reasoning_budget_tokens', 'thinking.budget_tokens');
+      settings.reasoning_budget_tokens ??= budget;
+    }
     if (request.thinking.display === 'omitted') ignored.push('thinking.display');
   }
   if (changesContext(request)) ignored.push('context_management');

@@ -2,9 +2,11 @@
  * JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes over the
  * rest, and the reply names that. Where a request says `strict`, it is an error, unless OpenAI has the keyword there.
  */
+import type { RenderedPrompt } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { limitDepth } from './json-depth.js';
+import { toReasoningBudget, toReasoningTags } from './to-job.js';
 import { unenforced } from './unenforced.js';
 
 /**
@@ -52,11 +54,18 @@ function limitMembers(schema: object, param: string): void {
 }
 
 /**
- * The parts of schemas that no grammar enforces: at most `max`, and one more as a sign that there are more. Of a strict
- * schema that has passed the check, only such are left that `strict` allows.
+ * What a completion of this prompt does not obey: the parts of schemas that no grammar enforces, and a limit of reasoning
+ * where reasoning cannot be told from the rest. At most `max`, and one more as a sign that there are more. Of a strict
+ * schema that has passed the check, only such parts are left that `strict` allows.
  */
-export function unenforcedParts(body: ChatCompletionRequest, max: number): string[] {
+export function unenforcedParts(
+  body: ChatCompletionRequest,
+  rendered: Pick<RenderedPrompt, 'reasoning'>,
+  max: number,
+): string[] {
   const found: string[] = [];
+  if (toReasoningTags(body, rendered) === null)
+    found.push(...REASONING_LIMITS.filter((field) => toReasoningBudget({ [field]: body[field] }) !== null));
   for (const [schema, path] of schemasOf(body)) {
     found.push(...unenforcedOf(schema, path, max - found.length));
     if (found.length > max) return found;
@@ -73,6 +82,8 @@ export function unenforcedOf(schema: object, path: string, max: number): string[
   }
   return found;
 }
+
+const REASONING_LIMITS = ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const;
 
 function* schemasOf(body: ChatCompletionRequest): Generator<[object, string]> {
   const { tools, tool_choice: choice, response_format: format, json_schema: schema } = body;

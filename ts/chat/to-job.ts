@@ -1,5 +1,5 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
-import type { ModelInfo, RenderedPrompt } from '../engine/engine.js';
+import type { ModelInfo, ReasoningTags, RenderedPrompt } from '../engine/engine.js';
 import {
   completeJob,
   type GenerateOptions,
@@ -32,6 +32,9 @@ export function toJob(
     grammar: body.grammar === undefined ? rendered.grammar : grammarOf(body.grammar),
     preservedTokens: rendered.preservedTokens,
     format: rendered.format,
+    reasoning: toReasoningTags(body, rendered),
+    reasoningBudget: toReasoningBudget(body),
+    ...(body.reasoning_budget_message !== undefined && { reasoningMessage: body.reasoning_budget_message }),
     topLogprobs: body.logprobs ? (body.top_logprobs ?? 0) : null,
     ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
     ...(body.cache_prompt !== undefined && { cachePrompt: body.cache_prompt }),
@@ -123,6 +126,27 @@ function toMaxTokens(body: ChatCompletionRequest): number | null {
   const limits = [body.max_completion_tokens, body.max_tokens, body.n_predict];
   const limit = limits.find((each) => each !== undefined && each !== UNSET);
   return limit === undefined ? null : Math.min(limit, MAX_TOKENS);
+}
+
+/**
+ * The tags between which a completion reasons; `null` where that cannot be told. A grammar of the request's own that does
+ * not mention how reasoning ends has no place for it: a tag would be written within what the grammar is about.
+ */
+export function toReasoningTags(
+  { grammar }: Pick<ChatCompletionRequest, 'grammar'>,
+  { reasoning }: Pick<RenderedPrompt, 'reasoning'>,
+): ReasoningTags | null {
+  const hasPlace = grammar === undefined || reasoning?.ends.some((end) => grammar.includes(end));
+  return hasPlace ? reasoning : null;
+}
+
+/** `null`: as the server's options say, which is what -1 means in a request. */
+export function toReasoningBudget(
+  body: Pick<ChatCompletionRequest, 'reasoning_budget_tokens' | 'thinking_budget_tokens'>,
+): number | null {
+  const budgets = [body.reasoning_budget_tokens, body.thinking_budget_tokens];
+  const budget = budgets.find((each) => each !== undefined && each !== UNSET);
+  return budget === undefined ? null : Math.min(budget, MAX_TOKENS);
 }
 
 function toStopStrings(stop: ChatCompletionRequest['stop']): readonly string[] {

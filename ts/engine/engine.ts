@@ -5,6 +5,7 @@
 import type {
   NativeFinish,
   NativeModelInfo,
+  NativeReasoningTags,
   NativeReplyDelta,
   NativeReplyFormat,
   NativeStats,
@@ -107,10 +108,14 @@ export interface RenderedPrompt {
   grammar: Grammar | null;
   /** How to parse the completion, for the job (`Job.format`); `null` when the completion is just its text. */
   format: ReplyFormat | null;
+  /** How to tell reasoning from the rest, for the job (`Job.reasoning`); `null` when that cannot be told. */
+  reasoning: ReasoningTags | null;
 }
 
 /** Plain data that only the engine understands. */
 export type ReplyFormat = NativeReplyFormat;
+/** The same. */
+export type ReasoningTags = NativeReasoningTags;
 /** What a parsed completion grew by. */
 export type ReplyDelta = NativeReplyDelta;
 

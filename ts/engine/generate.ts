@@ -31,7 +31,8 @@ export function generate(
     const loaded = await loadChatImages(messages, { hosts, ...options });
     const rendered = await engine.render(loaded, {}, options);
     const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
-    const complete = { ...rest, prompt: rendered.prompt, images: rendered.images, stop };
+    const { prompt, images, reasoning } = rendered;
+    const complete = { ...rest, prompt, images, reasoning, stop };
     return engine.submit(completeJob(complete, defaults), options);
   });
 }

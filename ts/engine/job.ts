@@ -5,7 +5,7 @@
  * `completeJob` is the only place where defaults are applied.
  */
 
-import type { NativeGrammar, NativeReplyFormat } from '../native/addon.js';
+import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
 import type { AdapterUse } from './adapter-file.js';
 
 /** The samplers of llama.cpp that are here, by its names, in the order in which they are usually applied. */
@@ -92,6 +92,10 @@ export interface SamplingSettings {
  * already, three bytes each, row by row.
  */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
+
+/** Of `Job.reasoningMessage`, in characters. It becomes tokens with each job. */
+export const MAX_REASONING_MESSAGE = 2000;
+
 /** What an answer must be; made by `Engine.render`, or just a `gbnf`. */
 export type Grammar = NativeGrammar;
 
@@ -119,6 +123,12 @@ export interface Job {
   preservedTokens: readonly string[];
   /** How to parse the completion into `Token.deltas`, as `Engine.render` gave it; `null`: it is just its text. */
   format: NativeReplyFormat | null;
+  /** How to tell reasoning from the rest, as `Engine.render` gave it; `null`: reasoning is not limited. */
+  reasoning: NativeReasoningTags | null;
+  /** How many tokens of reasoning there may be at a time before it is ended; `null`: as the model's options say. */
+  reasoningBudget: number | null;
+  /** What the model is made to write where it ends; `null`: as the model's options say. */
+  reasoningMessage: string | null;
   /** The adapters that it is computed with, each at most once; `null`: those of whoever lends the engine, or none. */
   adapters: readonly AdapterUse[] | null;
 }
@@ -178,6 +188,9 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     grammar: options.grammar ?? null,
     preservedTokens: options.preservedTokens ?? [],
     format: options.format ?? null,
+    reasoning: options.reasoning ?? null,
+    reasoningBudget: options.reasoningBudget ?? null,
+    reasoningMessage: options.reasoningMessage ?? null,
     adapters: options.adapters ?? null,
     sampling: completeSampling(options, defaults),
   };

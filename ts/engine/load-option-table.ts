@@ -7,6 +7,7 @@
 import { BACKENDS } from '../native/module-files.js';
 import { CONTEXT_OPTIONS } from './context-option-table.js';
 import { MAX_COUNT, type OptionRows } from './option-row.js';
+import { REASONING_OPTIONS } from './reasoning-option-table.js';
 import { SAMPLING_OPTIONS } from './sampling-option-table.js';
 import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
@@ -44,6 +45,7 @@ export const LOAD_OPTIONS = {
     otherwise: 'none',
   },
   ...TEMPLATE_OPTIONS,
+  ...REASONING_OPTIONS,
   pooling: {
     type: 'choice',
     choices: ['mean', 'cls', 'last', 'rank'],

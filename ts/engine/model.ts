@@ -1,6 +1,6 @@
 import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
-import type { NativeConstraint, NativePrompt } from '../native/addon.js';
+import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../native/addon.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Embedder } from './embedder.js';
@@ -29,15 +29,17 @@ import { openLocal } from './local/open-local.js';
 import { catalogued, withCatalogueCode } from './native-failure.js';
 import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
+import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
 import { toRenderRequest } from './render-request.js';
 import { takesTextOnly } from './takes-text-only.js';
 import { templateVariables } from './template-option-table.js';
 import { JobStream } from './token-stream.js';
 
-/** What jobs that differ in their seeds only have in common: their prompt, and a grammar for each. */
+/** What jobs that differ in their seeds only have in common: prompt and limit of reasoning, and a grammar for each. */
 interface Prepared {
   prompt: NativePrompt;
   constraints: NativeConstraint[];
+  reasoning: NativeReasoningLimit | null;
 }
 
 /** A loaded model with an engine of its own, wherever that computes. */
@@ -48,6 +50,7 @@ export class Model implements Engine {
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
   readonly #templateVariables: Readonly<Record<string, unknown>>;
+  readonly #reasoning: ReasoningLimits;
   readonly #embedder: Embedder;
   readonly #preparation: Preparation;
   readonly #prepared: PreparedPrompts;
@@ -63,6 +66,7 @@ export class Model implements Engine {
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
     this.#templateVariables = templateVariables(options);
+    this.#reasoning = reasoningLimits(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.#info = info;
     this.#preparation = new Preparation(core);
@@ -197,9 +201,9 @@ export class Model implements Engine {
 
   async #submitWhenReady(id: number, stream: JobStream, job: Job, options: SubmitOptions): Promise<void> {
     refuseUnknownTokens(job, this.model.vocabularySize);
-    const { prompt, constraints } = await this.#prepare(job, options);
+    const { prompt, constraints, reasoning } = await this.#prepare(job, options);
     stream.prepared(prompt.tokens.length);
-    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, job), constraints.pop() ?? null);
+    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, reasoning, job), constraints.pop() ?? null);
   }
 
   #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
@@ -212,13 +216,22 @@ export class Model implements Engine {
 
   async #prepareFor(count: number, job: Job, signal: AbortSignal | undefined): Promise<Prepared> {
     const { grammar } = job;
-    const [prompt, constraints] = await Promise.all([
+    const [prompt, reasoning, constraints] = await Promise.all([
       this.#tokenizePrompt(job, signal),
+      this.#limitReasoning(job, signal),
       grammar === null
         ? []
         : this.#preparation.run(signal, (owner) => this.#core.compileGrammar(grammar, count, owner)),
     ]);
-    return { prompt, constraints };
+    return { prompt, reasoning, constraints };
+  }
+
+  async #limitReasoning(job: Job, signal: AbortSignal | undefined): Promise<NativeReasoningLimit | null> {
+    const limit = reasoningLimitOf(job, this.#reasoning);
+    if (limit === null) return null;
+    const start = (owner: number) => this.#core.tokenize(limit.message, false, false, owner);
+    const message = limit.message === '' ? new Int32Array() : await this.#preparation.run(signal, start);
+    return { ...limit, message };
   }
 
   async #tokenizePrompt({ prompt, images }: Job, signal: AbortSignal | undefined): Promise<NativePrompt> {
@@ -269,7 +282,12 @@ export async function loadModel(
   return new Model(core, streams, info, options);
 }
 
-function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJob {
+function toCoreJob(
+  id: number,
+  { tokens, media }: NativePrompt,
+  reasoning: NativeReasoningLimit | null,
+  job: Job,
+): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
   const adapters = [...(job.adapters ?? [])].sort((one, other) => one.adapter - other.adapter);
   const seed = sampling.seed ?? Math.floor(Math.random() * 2 ** 32);
@@ -285,6 +303,7 @@ function toCoreJob(id: number, { tokens, media }: NativePrompt, job: Job): CoreJ
     stop: job.stop,
     preservedTokens: job.preservedTokens,
     format: job.format,
+    reasoning,
     adapters: Int32Array.from(adapters, ({ adapter }) => adapter),
     adapterScales: Float32Array.from(adapters, ({ scale }) => scale),
     sampling: {

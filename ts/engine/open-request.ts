@@ -7,6 +7,7 @@ import { findProjector } from './find-projector.js';
 import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
+import { reasoningLimits } from './reasoning-option-table.js';
 import { templateOf, templateVariables } from './template-option-table.js';
 
 const MIB = 2 ** 20;
@@ -17,6 +18,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
   const { draftModel, pooling } = options;
   // They are no matter of native code, but what is wrong with them is said before the model is loaded.
   templateVariables(given);
+  reasoningLimits(given);
   return {
     verbose: options.verbose,
     path,

@@ -15,7 +15,7 @@ export const TEMPLATE_OPTIONS = {
     flag: '--chat-template',
     placeholder: 'jinja',
     group: GROUP,
-    help: 'a Jinja template for chats, as text',
+    help: "a Jinja template for chats, as text, or one of llama.cpp's names, such as chatml, llama3, gemma or mistral-v7",
     otherwise: "the model's own",
   },
   chatTemplateFile: {

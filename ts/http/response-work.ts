@@ -108,7 +108,7 @@ export class ResponseWork {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
     const rendered = await renderBody(engine, this.chat, { hosts: options.imageHosts, signal });
-    const unenforced = unenforcedParts(this.chat, MAX_IGNORED_PARTS);
+    const unenforced = unenforcedParts(this.chat, rendered, MAX_IGNORED_PARTS);
     const named = unenforced.map((part) => this.#translation.origins.nameOf(part));
     const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     return {

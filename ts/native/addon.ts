@@ -35,6 +35,8 @@ export interface NativeJob {
   stop: readonly string[];
   /** Names of control tokens that show in the text. */
   preservedTokens: readonly string[];
+  /** `null`: it may be as long as the completion. */
+  reasoning: NativeReasoningLimit | null;
   /** Places of adapters among those that were loaded, ascending. */
   adapters: Int32Array;
   /** One for each of `adapters`. */
@@ -186,12 +188,27 @@ export interface NativeReplyFormat {
   continues: boolean;
 }
 
+/** Between which tags a template has reasoning; the end of the prompt may hold some of it. */
+export interface NativeReasoningTags {
+  start: string;
+  ends: readonly string[];
+  promptEnd: string;
+}
+
+/** How many tokens of reasoning there may be before those of `message` and the first closing tag are written. */
+export interface NativeReasoningLimit extends NativeReasoningTags {
+  maxTokens: number;
+  message: Int32Array;
+}
+
 export interface NativeRenderedPrompt {
   prompt: string;
   additionalStops: string[];
   preservedTokens: string[];
   grammar: NativeGrammar | null;
   format: NativeReplyFormat | null;
+  /** `null`: the template has no reasoning, or no tags around it. */
+  reasoning: NativeReasoningTags | null;
 }
 
 /** What an answer grew by; what is there came in this order. */

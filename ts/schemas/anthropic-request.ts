@@ -77,10 +77,10 @@ const optional = {
   stream,
   metadata: field('Ignored.', anyObject),
   thinking: field(
-    'Whether the model should reason, where its template knows that.',
+    'Whether the model should reason, where its template knows that, and for how many tokens at most.',
     objectOf(
       { type: oneOf('enabled', 'disabled', 'adaptive', 'between_tools') },
-      { budget_tokens: orNull(integer), display: orNull(string) },
+      { budget_tokens: orNull(limited(integer, { minimum: -1 })), display: orNull(string) },
     ),
   ),
   cache_control: field('Ignored: what has been computed is kept for later requests by itself.', anyObject),

@@ -40,6 +40,8 @@ export const MAX_LOGIT_BIASES = 16_384;
 /** Templates use a dozen variables at most. */
 export const MAX_TEMPLATE_VARIABLES = 64;
 export const MAX_PRIORITY = 100;
+/** In characters. */
+export const MAX_REASONING_MESSAGE = 2000;
 /** As many as a model may be loaded with. */
 export const MAX_ADAPTERS = 64;
 export const MAX_ADAPTER_SCALE = 100;
@@ -107,6 +109,8 @@ export const completionFields = {
   ...modelUseFields,
 };
 
+const reasoningBudget = limited(integer, { minimum: -1 });
+
 /** Fields of conversations in every protocol. */
 export const conversationFields = {
   grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
@@ -115,6 +119,15 @@ export const conversationFields = {
     properties: { enable_thinking: boolean },
     additionalProperties: true,
   }),
+  reasoning_budget_tokens: field(
+    "How many tokens of reasoning there may be before the model is made to answer; 0 is none, -1 as the server's options say.",
+    reasoningBudget,
+  ),
+  thinking_budget_tokens: field('Another name of `reasoning_budget_tokens`, which goes before it.', reasoningBudget),
+  reasoning_budget_message: field(
+    'What the model is made to write where that ends its reasoning.',
+    limited(string, { maxLength: MAX_REASONING_MESSAGE }),
+  ),
 };
 
 export const timingsPerToken = field('Reports them with each chunk of a stream, as far as they are known.', boolean, {

@@ -130,7 +130,15 @@ function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo
   const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
   return toJob(
     chat,
-    { prompt: '', images: [], additionalStops: [], preservedTokens: [], grammar: toGrammar(schema), format: null },
+    {
+      prompt: '',
+      images: [],
+      additionalStops: [],
+      preservedTokens: [],
+      grammar: toGrammar(schema),
+      format: null,
+      reasoning: null,
+    },
     profile,
     model,
   );

@@ -4,7 +4,7 @@ import { toJob } from '../../../ts/chat/to-job.js';
 import { SAMPLERS } from '../../../ts/engine/job.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
-import { plainPrompt } from '../../support/fake-engine.js';
+import { FAKE_TAGS, plainPrompt } from '../../support/fake-engine.js';
 
 const test = suite('unit: request → job');
 
@@ -34,6 +34,30 @@ test('a request may lower its priority, and raise it as far as the server allows
   assert.is(priorityOf(-100, 0), -100);
   assert.is(priorityOf(3, 5), 3);
   assert.is(priorityOf(7, 5), 5);
+});
+
+test('a budget of reasoning: the first name that says one, and -1 as the server does', () => {
+  const budgetOf = (body: Partial<ChatCompletionRequest>) => jobOf(body).reasoningBudget;
+  assert.is(budgetOf({}), null);
+  assert.is(budgetOf({ reasoning_budget_tokens: 0 }), 0);
+  assert.is(budgetOf({ thinking_budget_tokens: 5 }), 5);
+  assert.is(budgetOf({ thinking_budget_tokens: 5, reasoning_budget_tokens: 6 }), 6);
+  assert.is(budgetOf({ thinking_budget_tokens: 5, reasoning_budget_tokens: -1 }), 5);
+  assert.is(budgetOf({ reasoning_budget_tokens: 2 ** 40 }), 2 ** 31 - 1);
+  assert.is(jobOf({}).reasoningMessage, null);
+  assert.is(jobOf({ reasoning_budget_message: '' }).reasoningMessage, '');
+});
+
+test('reasoning is not limited within a grammar that has no place for its end', () => {
+  const tagsOf = (grammar?: string) =>
+    toJob(
+      { model: 'm', messages: [], ...(grammar && { grammar }) },
+      { ...plainPrompt('p'), reasoning: FAKE_TAGS },
+      runtime,
+    ).reasoning;
+  assert.equal(tagsOf(), FAKE_TAGS);
+  assert.equal(tagsOf('root ::= [a-z]* "</think>" [0-9]'), FAKE_TAGS);
+  assert.is(tagsOf('root ::= "\\"" [^"]* "\\""'), null);
 });
 
 test('stop strings: one, several, and those of the template after them', () => {

@@ -2,6 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { unenforcedParts } from '../../../ts/chat/check-schema.js';
 import { unenforced } from '../../../ts/chat/unenforced.js';
+import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
+import { FAKE_TAGS } from '../../support/fake-engine.js';
 
 const test = suite('unit: what of a schema is not enforced');
 
@@ -92,20 +94,37 @@ test('strictly: what OpenAI has no such keyword for', () => {
 });
 
 test('of a request: all schemas, and no more parts than asked for', () => {
+  const partsOf = (body: ChatCompletionRequest, max: number) => unenforcedParts(body, { reasoning: null }, max);
   const schema = { not: {}, if: {}, contains: {} };
   const tool = { type: 'function' as const, function: { name: 'f', parameters: schema } };
   const body = { model: 'm', messages: [] };
-  assert.equal(unenforcedParts(body, 5), []);
-  assert.equal(unenforcedParts({ ...body, tools: [tool, tool] }, 3), [
+  assert.equal(partsOf(body, 5), []);
+  assert.equal(partsOf({ ...body, tools: [tool, tool] }, 3), [
     ...['not', 'if', 'contains'].map((keyword) => `tools[0].function.parameters.${keyword}`),
     'tools[1].function.parameters.not',
   ]);
-  assert.equal(unenforcedParts({ ...body, tools: [tool], tool_choice: 'none' }, 5), []);
-  assert.equal(unenforcedParts({ ...body, json_schema: { not: {} } }, 5), ['json_schema.not']);
+  assert.equal(partsOf({ ...body, tools: [tool], tool_choice: 'none' }, 5), []);
+  assert.equal(partsOf({ ...body, json_schema: { not: {} } }, 5), ['json_schema.not']);
   const ofObject = { type: 'json_object' as const, schema: { not: {} } };
-  assert.equal(unenforcedParts({ ...body, response_format: ofObject }, 5), ['response_format.schema.not']);
+  assert.equal(partsOf({ ...body, response_format: ofObject }, 5), ['response_format.schema.not']);
   const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } };
-  assert.is(unenforcedParts({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
+  assert.is(partsOf({ ...body, response_format: format }, 5)[0], 'response_format.json_schema.schema.not');
+});
+
+test('a limit of reasoning, where reasoning cannot be told from the rest', () => {
+  const limits = { reasoning_budget_tokens: 3, thinking_budget_tokens: 0 };
+  const body = { model: 'm', messages: [], ...limits };
+  assert.equal(unenforcedParts(body, { reasoning: null }, 5), Object.keys(limits));
+  assert.equal(unenforcedParts(body, { reasoning: FAKE_TAGS }, 5), []);
+  const grammar = 'root ::= [a-z]* "</think>" [0-9]';
+  assert.equal(unenforcedParts({ ...body, grammar }, { reasoning: FAKE_TAGS }, 5), []);
+  assert.equal(
+    unenforcedParts({ ...body, grammar: 'root ::= [a-z]*' }, { reasoning: FAKE_TAGS }, 5),
+    Object.keys(limits),
+  );
+  assert.equal(unenforcedParts({ ...body, reasoning_budget_tokens: -1 }, { reasoning: null }, 5), [
+    'thinking_budget_tokens',
+  ]);
 });
 
 test.run();

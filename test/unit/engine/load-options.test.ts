@@ -24,6 +24,8 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   alias: ['', 3, [], ['a', '']],
   mmproj: ['', false],
   lora: ['a.gguf', [], [''], [3], null],
+  reasoningBudget: [-2, 1.5, '3', 2 ** 31, null],
+  reasoningBudgetMessage: ['', 3, null],
   chatTemplate: ['', null],
   chatTemplateFile: ['', 3, null],
   chatTemplateKwargs: ['', {}, null],

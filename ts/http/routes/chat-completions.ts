@@ -37,7 +37,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
     async (request, reply, { engine, signal }) => {
       const { body } = request;
       const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
-      nameIgnoredParts(reply, unenforcedParts(body, MAX_IGNORED_PARTS));
+      nameIgnoredParts(reply, unenforcedParts(body, rendered, MAX_IGNORED_PARTS));
       const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
       const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
       const extension = extended?.extension(engine.model);

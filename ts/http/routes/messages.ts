@@ -46,7 +46,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const { body: chat, origins, ignored } = read(body);
       return origins.guard(chat, async () => {
         const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        const unenforced = unenforcedParts(chat, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part));
+        const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part));
         nameIgnoredParts(reply, [...ignored, ...unenforced]);
         // The first event of a stream says how long the prompt is.
         const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;

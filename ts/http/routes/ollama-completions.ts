@@ -96,7 +96,7 @@ async function completeChat(exchange: Exchange, { body: chat, origins }: ChatTra
   const { imageHosts } = context.options;
   return origins.guard(chat, async () => {
     const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-    const unenforced = unenforcedParts(chat, MAX_IGNORED_PARTS);
+    const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS);
     nameIgnoredParts(
       reply,
       unenforced.map((part) => origins.nameOf(part)),

@@ -1,7 +1,7 @@
 // Thread: one at a time.
 #pragma once
 
-#include "../core/job.h"
+#include "job.h"
 
 #include <algorithm>
 #include <deque>
@@ -36,6 +36,16 @@ public:
             recent_.pop_front();
         }
         return false;
+    }
+
+    // Whether the text ends within a word.
+    bool has_begun() const {
+        return std::any_of(words_.begin(), words_.end(), [this](const std::string& word) {
+            for (size_t n = std::min(text_.size(), word.size() - 1); n > 0; --n) {
+                if (text_.compare(text_.size() - n, n, word, 0, n) == 0) return true;
+            }
+            return false;
+        });
     }
 
     const std::deque<TokenId>& recent() const { return recent_; }

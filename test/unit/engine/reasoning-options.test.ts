@@ -1,0 +1,34 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { completeJob } from '../../../ts/engine/job.js';
+import { reasoningLimitOf, reasoningLimits } from '../../../ts/engine/reasoning-option-table.js';
+import { FAKE_TAGS } from '../../support/fake-engine.js';
+
+const test = suite('unit: how long a model may reason');
+
+const limitOf = (job: object, options: object = {}) =>
+  reasoningLimitOf(completeJob({ prompt: 'p', reasoning: FAKE_TAGS, ...job }), reasoningLimits(options));
+
+test('a job goes before the options, and without either there is no limit', () => {
+  const options = { reasoningBudget: 20, reasoningBudgetMessage: 'Enough.' };
+  assert.is(limitOf({}), null);
+  assert.is(limitOf({}, { reasoningBudget: -1 }), null);
+  assert.equal(limitOf({}, options), { ...FAKE_TAGS, maxTokens: 20, message: 'Enough.' });
+  assert.equal(limitOf({ reasoningBudget: 0 }, options), { ...FAKE_TAGS, maxTokens: 0, message: 'Enough.' });
+  assert.equal(limitOf({ reasoningBudget: 3, reasoningMessage: '' }, options), {
+    ...FAKE_TAGS,
+    maxTokens: 3,
+    message: '',
+  });
+});
+
+test('where reasoning cannot be told from the rest there is none either', () => {
+  assert.is(limitOf({ reasoning: null }, { reasoningBudget: 20 }), null);
+});
+
+test('a message that is too long is refused before the model is loaded', () => {
+  const long = () => reasoningLimits({ reasoningBudgetMessage: 'x'.repeat(2001) });
+  assert.throws(long, /`reasoningBudgetMessage` has 2001 characters/);
+});
+
+test.run();

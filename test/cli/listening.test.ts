@@ -124,6 +124,10 @@ test('a model goes by all names that it is given, and replies have the first', a
     assert.is(reply.status, 200, model);
     assert.is(((await reply.json()) as { model: string }).model, 'gpt-4o');
   }
+  const models = await (await fetch(`${url}/v1/models`)).json();
+  const [{ id, aliases }] = (models as { data: [{ id: string; aliases: string[] }] }).data;
+  assert.equal([id, aliases], ['gpt-4o', ['small', 'demo']]);
+  assert.is(((await (await fetch(`${url}/v1/models/small`)).json()) as { id: string }).id, 'gpt-4o');
   assert.is((await fetch(`${url}/v1/models/chasqui-demo`)).status, 404);
   await stop(child);
 });

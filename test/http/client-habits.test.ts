@@ -229,6 +229,16 @@ const REFUSED: [name: string, body: Record<string, unknown>, param: string, says
     /empty array/,
   ],
   ['nothing to continue', { continue_final_message: true }, 'continue_final_message', /last message/],
+  [
+    'to continue a message and to begin one',
+    {
+      messages: [user, { role: 'assistant', content: 'Hel' }],
+      continue_final_message: true,
+      add_generation_prompt: true,
+    },
+    'continue_final_message',
+    /exclude each other/,
+  ],
 ];
 
 for (const [name, body, param, says] of REFUSED) {

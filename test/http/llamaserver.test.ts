@@ -266,6 +266,9 @@ test('props say how a model is served, and not where its file lies', async () =>
   assert.equal(props.modalities, { vision: false, audio: false, video: false });
   const { n_ctx, params } = props.default_generation_settings;
   assert.equal([n_ctx, params.temperature, params.top_k, params.n_predict], [4096, 1, 50, -1]);
+  const own = testApp({ model: { sampling: { seed: 42, temperature: 0.5 } } });
+  const settings = (await own.app.inject('/props')).json().default_generation_settings.params;
+  assert.equal([settings.seed, settings.temperature, settings.top_k], [42, 0.5, 50]);
   assert.is((await app.inject('/props?model=fake')).statusCode, 200);
   assert.is((await app.inject('/props?model=other')).json().error.code, 'model_not_found');
 });

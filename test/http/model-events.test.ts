@@ -162,6 +162,7 @@ test('a reader that does not read is cut off', async () => {
   const told = new ModelEvents();
   const entry = (reason: string): ModelEntry => ({
     id: 'x'.repeat(1000),
+    aliases: [],
     parent: null,
     status: reason === 'a' ? 'loading' : 'failed',
     created: 0,

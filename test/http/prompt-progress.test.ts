@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import type { FakeStream } from '../support/fake-stream.js';
+import { readNamedEvents } from '../support/post-to.js';
 import { readSse } from '../support/read-sse.js';
 import { until } from '../support/until.js';
 
@@ -14,12 +15,17 @@ const PROMPTS: Record<string, object> = {
   '/v1/chat/completions': { messages: [{ role: 'user', content: 'Hi' }] },
   '/v1/completions': { prompt: 'Hi' },
   '/completion': { prompt: 'Hi' },
+  '/v1/responses': { input: 'Hi' },
 };
 
 interface Event {
   prompt_progress?: { total: number; cache: number; processed: number; time_ms: number };
   timings?: object;
 }
+
+/** Those of responses have names. */
+const readEvents = (path: string, text: string): Event[] =>
+  path === '/v1/responses' ? readNamedEvents(text) : (readSse(text).events as Event[]);
 
 for (const [path, prompt] of Object.entries(PROMPTS)) {
   const begin = async (fields: object = {}) => {
@@ -52,7 +58,7 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
       await new Promise((resolve) => setImmediate(resolve));
     }
     while (!(await read()));
-    const events = readSse(text).events as Event[];
+    const events = readEvents(path, text);
     const reports = events.flatMap(({ prompt_progress }) => prompt_progress ?? []);
     assert.equal(
       reports.map(({ total, cache, processed }) => [total, cache, processed]),
@@ -75,7 +81,7 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
       engine.step();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const events = readSse(await (await reply).text()).events as Event[];
+    const events = readEvents(path, await (await reply).text());
     const told = events.filter(({ prompt_progress }) => prompt_progress !== undefined);
     assert.equal(
       told.map(({ prompt_progress: report }) => [report?.cache, report?.processed]),

@@ -20,6 +20,23 @@ function responses(script: FakeScript = {}, options: Parameters<typeof testApp>[
   return { ...rest, app, respond: (body: object = {}) => post({ model: 'fake', input: 'Hi', ...body }) };
 }
 
+test('timings_per_token: times so far with what each step brought, and whole ones at the end', async () => {
+  for (const how of [{}, { background: true }]) {
+    const { respond } = responses();
+    const timed = readNamedEvents((await respond({ stream: true, timings_per_token: true, ...how })).body);
+    const told = timed.filter((event) => 'timings' in event);
+    const last = told.pop();
+    assert.equal([last.type, last.timings.predicted_n, last.timings.cache_n], ['response.completed', 4, 0]);
+    // One write may bring several tokens.
+    assert.ok(told.length > 0);
+    assert.ok(told.every(({ type, timings }) => type === 'response.output_text.delta' && !('cache_n' in timings)));
+    const counts = told.map(({ timings }) => timings.predicted_n);
+    assert.equal([counts.at(-1), [...new Set(counts)].sort()], [4, counts]);
+    const plain = readNamedEvents((await respond({ stream: true, ...how })).body);
+    assert.ok(plain.every((event) => !('timings' in event)));
+  }
+});
+
 test('a whole response has the published fields', async () => {
   const { respond, engine } = responses();
   const reply = await respond({ instructions: 'Be brief.', max_output_tokens: 9, metadata: { a: 'b' } });

@@ -141,6 +141,11 @@ test('timings are there when asked for, whole and streamed', async () => {
     draft_n_accepted: 1,
   };
   assert.equal((await chat({ timings: true })).json().timings, expected);
+  const short = testApp({
+    batches: () => [[{ text: 'x', finish: finishOf(10, 1, { cachedTokens: 10, timings: { ...finish.timings } }) }]],
+  });
+  const none = (await short.chat({ timings: true })).json().timings;
+  assert.equal([none.prompt_per_second, none.predicted_per_second], [0, 0], 'of nothing');
   assert.is((await chat()).json().timings, undefined);
   const chunks = chunksOf((await chat({ timings: true, stream: true })).body);
   assert.equal(

@@ -32,8 +32,20 @@ export class CompletionEventEncoder {
     this.#reader = new CompletionReader(parsed);
   }
 
+  /** Throws when the completion has not ended. */
+  get finish(): Finish {
+    return this.#reader.finish;
+  }
+
+  /** The events that announce the completion, unless they were given. */
+  begin(): SseEvent[] {
+    if (this.#begun) return [];
+    this.#begun = true;
+    return this.#protocol.begin();
+  }
+
   encode({ tokens }: ChoiceBatch): SseEvent[] {
-    const events = this.#begin();
+    const events = this.begin();
     for (const delta of this.#reader.read(tokens)) events.push(...this.#protocol.add(delta));
     return events;
   }
@@ -44,18 +56,12 @@ export class CompletionEventEncoder {
   }
 
   fail(body: ErrorBody): SseEvent[] {
-    return [...this.#begin(), ...this.#protocol.fail(body)];
+    return [...this.begin(), ...this.#protocol.fail(body)];
   }
 
   /** Reads the streams to their ends, and gives events to `take` alone. The protocol object has the whole completion then. */
   async collect(streams: readonly TokenStream[], take: (events: SseEvent[]) => void = () => {}): Promise<void> {
     await forEachChoice(streams, (batch) => take(this.encode(batch)));
     take(this.end());
-  }
-
-  #begin(): SseEvent[] {
-    if (this.#begun) return [];
-    this.#begun = true;
-    return this.#protocol.begin();
   }
 }

@@ -39,9 +39,20 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
   });
   if (body.messages.at(-1)?.role === 'assistant') {
     if (body.continue_final_message !== false) refuseTwoAssistantMessages(body);
+    refuseBoth(body);
   } else {
     refuseContinuing(body);
   }
+}
+
+/** The one begins a message, the other goes on with the last; vLLM and llama-server refuse both together, too. */
+function refuseBoth({ continue_final_message: continues, add_generation_prompt: begins }: ChatCompletionRequest): void {
+  if (!continues || !begins) return;
+  throw new ChasquiError(
+    'invalid_value',
+    '`continue_final_message` and `add_generation_prompt` exclude each other: leave out one of them.',
+    'continue_final_message',
+  );
 }
 
 /** Only a message of the assistant's can be continued. */

@@ -47,6 +47,7 @@ export class RunningTimings {
   }
 }
 
-function perSecond(count: number, ms: number): number | null {
-  return count > 0 && ms > 0 ? (1000 * count) / ms : null;
+/** 0 where nothing was computed: clients of llama-server expect a number. */
+function perSecond(count: number, ms: number): number {
+  return count > 0 && ms > 0 ? (1000 * count) / ms : 0;
 }

@@ -1,7 +1,6 @@
 /** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
 import type { FastifyRequest } from 'fastify';
 import { unenforcedParts } from '../chat/check-schema.js';
-import { CompletionEventEncoder } from '../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../chat/start-completion.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { SamplingSettings } from '../engine/job.js';
@@ -11,6 +10,7 @@ import type { EventLog } from '../responses/event-log.js';
 import { conversationOf, newResponse } from '../responses/new-response.js';
 import { refusePassedOver, refuseUnsupported } from '../responses/refuse-unsupported.js';
 import { resolveInput } from '../responses/resolve-input.js';
+import { ResponseEncoder } from '../responses/response-encoder.js';
 import { ResponseEvents } from '../responses/response-events.js';
 import { MAX_STORED_INPUT } from '../responses/store/response-store.js';
 import { type ResponseTranslation, toChat } from '../responses/to-chat.js';
@@ -143,7 +143,7 @@ export function computeLater(
     const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
     try {
       const { streams, parsed } = await work.start({ engine, signal });
-      await new CompletionEventEncoder(events, parsed).collect(streams, (batch) => log?.add(batch));
+      await new ResponseEncoder(events, parsed, streams, body).collect(streams, (batch) => log?.add(batch));
     } finally {
       release();
     }

@@ -197,8 +197,8 @@ function toNativeTimings(finish: Finish): object {
   };
 }
 
-function each(ms: number, count: number): number | null {
-  return count > 0 ? ms / count : null;
+function each(ms: number, count: number): number {
+  return count > 0 ? ms / count : 0;
 }
 
 /** `generation_settings/n_predict` is a field within a field; its path is its name in the reply. */

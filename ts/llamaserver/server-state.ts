@@ -1,14 +1,13 @@
 /** What llama-server tells of a model that it serves. */
 import { basename } from 'node:path';
 import type { EngineStats, ModelInfo } from '../engine/engine.js';
-import { completeJob } from '../engine/job.js';
+import { completeJob, type SamplingSettings } from '../engine/job.js';
 import { quantisationOf } from '../models/model-words.js';
-import type { Profile } from '../profiles/profile.js';
 import type { AdapterList, Props, Slots } from '../schemas/llamaserver-reply.js';
 import { VERSION } from '../version.js';
 import { toGenerationSettings } from './generation-settings.js';
 
-export function toProps(model: ModelInfo, { sampling }: Pick<Profile, 'sampling'>): Props {
+export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
   return {
     default_generation_settings: {
       n_ctx: model.contextLength,

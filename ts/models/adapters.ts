@@ -27,6 +27,7 @@ export function withAdapters(entry: ModelEntry, adapters: readonly AdapterFile[]
   const adapted = adapters.map(({ name }) => ({
     ...entry,
     id: adaptedId(entry.id, name),
+    aliases: [],
     parent: entry.id,
     // These are the model's, and are counted there.
     sizeBytes: null,

@@ -67,7 +67,7 @@ export class ModelSlot {
 
   /** `waiting`: how many requests wait for it. */
   toEntry(waiting: number): ModelEntry {
-    const { id, sizeBytes } = this.source;
+    const { id, aliases, sizeBytes } = this.source;
     const engine = this.state === 'loaded' ? (this.opened?.engine ?? null) : null;
     // It stays in its place until it is unloaded, but nothing computes there any more.
     const isGivenUp = engine?.state === 'failed';
@@ -75,6 +75,7 @@ export class ModelSlot {
     const failure = isGivenUp ? GIVEN_UP : isRestarting ? RESTARTING : this.state === 'failed' ? this.failure : null;
     return {
       id,
+      aliases,
       parent: null,
       status: isGivenUp ? 'failed' : isRestarting ? 'loading' : this.state === 'unloading' ? 'unloaded' : this.state,
       created: engine?.model.created ?? this.#created,

@@ -7,6 +7,8 @@ export type ModelStatus = 'unloaded' | 'loading' | 'loaded' | 'failed';
 export interface ModelEntry {
   /** The name that requests use. */
   readonly id: string;
+  /** Other names that requests may use. */
+  readonly aliases: readonly string[];
   /** Of an adapter, the model that it is loaded with, whose state it has; `null`: it is a model itself. */
   readonly parent: string | null;
   readonly status: ModelStatus;

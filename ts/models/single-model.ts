@@ -139,6 +139,7 @@ export class SingleModel implements ModelPool {
     const status = engine !== null ? 'loaded' : reason !== null ? 'failed' : 'loading';
     return {
       id,
+      aliases: [],
       parent: null,
       status,
       created: engine?.model.created ?? this.#created,

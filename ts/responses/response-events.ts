@@ -9,7 +9,7 @@ import type { CompletionDelta } from '../chat/completion-reader.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';
-import type { LogprobEntry } from '../schemas/chat-response.js';
+import type { LogprobEntry, PromptProgressReport } from '../schemas/chat-response.js';
 import type { ErrorBody } from '../schemas/error.js';
 import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
 import { InputReader } from './custom-tools.js';
@@ -63,6 +63,11 @@ export class ResponseEvents implements CompletionProtocol {
     const created = this.#queued ? [] : [this.#ofResponse('response.created')];
     this.#response = { ...this.#response, status: 'in_progress' };
     return [...created, this.#ofResponse('response.in_progress')];
+  }
+
+  /** To be called after `begin`: the same once more, with how far the prompt is. */
+  progress(prompt_progress: PromptProgressReport): SseEvent {
+    return this.#event('response.in_progress', { response: this.#response, prompt_progress });
   }
 
   add(delta: CompletionDelta): SseEvent[] {

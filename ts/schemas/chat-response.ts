@@ -61,11 +61,11 @@ export const timings = objectOf(
     cache_n: integer,
     prompt_n: integer,
     prompt_ms: number,
-    prompt_per_second: orNull(number),
+    prompt_per_second: number,
     predicted_n: integer,
     /** The time from the first token to the last. */
     predicted_ms: number,
-    predicted_per_second: orNull(number),
+    predicted_per_second: number,
   },
   {
     /** How many tokens speculative decoding drafted, and how many were accepted; present where it drafted any. */
@@ -80,7 +80,7 @@ export const timingsSoFar = objectOf({
   prompt_ms: number,
   predicted_n: integer,
   predicted_ms: number,
-  predicted_per_second: orNull(number),
+  predicted_per_second: number,
 });
 
 /** Of a stream that asked for it with `return_progress`, before its first token. */

@@ -26,8 +26,8 @@ const nativeTimings = typed<object>({
   ...timings,
   properties: {
     ...timings.properties,
-    prompt_per_token_ms: orNull(number),
-    predicted_per_token_ms: orNull(number),
+    prompt_per_token_ms: number,
+    predicted_per_token_ms: number,
   },
 });
 

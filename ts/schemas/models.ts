@@ -65,6 +65,8 @@ export const listedModelSchema = objectOf(
     status,
   },
   {
+    /** Its other names, where it has any. */
+    aliases: words,
     /** Of an adapter: the model that it belongs to. */
     parent: string,
     /** Bytes of its file; of its weights, once it is loaded. */

@@ -1,5 +1,5 @@
 /** The events of a streamed response, numbered from 0. */
-import { logprobEntry } from './chat-response.js';
+import { logprobEntry, promptProgress, timings, timingsSoFar } from './chat-response.js';
 import {
   anyOf,
   arrayOf,
@@ -15,7 +15,15 @@ import {
 import { contentSchema, itemSchema, responseSchema } from './response-object.js';
 
 function event(type: Schema<string>, fields: Fields) {
-  return objectOf({ type, sequence_number: integer, ...fields });
+  return objectOf(
+    { type, sequence_number: integer, ...fields },
+    {
+      /** When `timings_per_token` asked for them: those so far with what a step brought, whole ones with the end. */
+      timings: anyOf(timings, timingsSoFar),
+      /** In events of the response in progress, before its first item, when `return_progress` asked for it. */
+      prompt_progress: promptProgress,
+    },
+  );
 }
 
 const OF_RESPONSE = ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map(

@@ -2,7 +2,15 @@
  * The body of `POST /v1/responses`. Only impossible values are refused here; what this server cannot do is refused by
  * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
  */
-import { MAX_TOP_LOGPROBS, model, stream, temperature, topP } from './chat-completion.js';
+import {
+  MAX_TOP_LOGPROBS,
+  model,
+  returnProgress,
+  stream,
+  temperature,
+  timingsPerToken,
+  topP,
+} from './chat-completion.js';
 import { chatExtras } from './chat-extras.js';
 import {
   anyObject,
@@ -77,6 +85,8 @@ const optional = {
   ),
   stream,
   stream_options: field('Nothing to choose here.', anyObject),
+  timings_per_token: timingsPerToken,
+  return_progress: returnProgress,
   metadata,
   store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
   truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),

@@ -1,6 +1,7 @@
 /** What llama-server tells of itself: its settings, its slots, its adapters. */
 import type { FastifyInstance } from 'fastify';
 import { toAdapterUses } from '../../chat/to-adapters.js';
+import { samplingDefaults } from '../../chat/to-job.js';
 import type { Engine } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
 import { toAdapterList, toProps, toSlots } from '../../llamaserver/server-state.js';
@@ -26,7 +27,8 @@ interface ByModel {
 export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppContext): void {
   const route = (operation: Operation) => ({ config: { operation } });
   app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
-    return toProps(engineOf(pool, query).model, profile);
+    const { model } = engineOf(pool, query);
+    return toProps(model, samplingDefaults(profile, model));
   });
   app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
     const engine = engineOf(pool, query);

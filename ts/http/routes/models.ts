@@ -46,7 +46,7 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel | AnthropicModel> => {
     const id = request.params['*'];
     const entries = pool.list();
-    const entry = entries.find((each) => each.id === id);
+    const entry = entries.find((each) => each.id === id || each.aliases.includes(id));
     if (entry === undefined) throw modelNotFound(id, entries, null);
     return isAnthropics(request) ? toAnthropicModel(entry) : toListedModel(entry);
   });
@@ -69,12 +69,13 @@ function isAnthropics({ headers }: FastifyRequest): boolean {
 }
 
 function toListedModel(entry: ModelEntry): ListedModel {
-  const { id, parent, created, sizeBytes, engine } = entry;
+  const { id, aliases, parent, created, sizeBytes, engine } = entry;
   return {
     id,
     object: 'model',
     created,
     owned_by: 'chasqui',
+    ...(aliases.length > 0 && { aliases }),
     ...(parent !== null && { parent }),
     status: toStatus(entry),
     ...(sizeBytes !== null && { size: sizeBytes }),

@@ -2,9 +2,9 @@
  * A responses request's way through the server: it becomes a chat body, and its completion a response, which is kept.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody } from '../../chat/start-completion.js';
 import { samplingDefaults } from '../../chat/to-job.js';
+import { ResponseEncoder } from '../../responses/response-encoder.js';
 import { responseFailure } from '../../responses/response-events.js';
 import { responseEventSchema } from '../../schemas/response-event.js';
 import {
@@ -56,7 +56,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
       return work.guard(async () => {
         const { streams, parsed, ignored } = await work.start(leased);
         nameIgnoredParts(reply, ignored);
-        const encoder = new CompletionEventEncoder(events, parsed);
+        const encoder = new ResponseEncoder(events, parsed, streams, request.body);
         if (!request.body.stream) {
           await encoder.collect(streams);
           return events.response;

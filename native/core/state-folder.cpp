@@ -121,7 +121,8 @@ bool StateFolder::make_room(uint64_t n_bytes, const std::vector<fs::path>& first
     uint64_t   taken = n_bytes;
     const auto now   = fs::file_time_type::clock::now();
     for (const File& file : files) {
-        const bool is_abandoned = !file.is_whole && now - file.used > kAbandoned;
+        // A clock may have been wrong.
+        const bool is_abandoned = !file.is_whole && (now - file.used > kAbandoned || file.used - now > kAbandoned);
         if (!is_abandoned || !has_removed(file.path)) taken += file.n_bytes;
     }
     for (const File& file : files) {

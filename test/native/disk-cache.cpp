@@ -254,6 +254,10 @@ const Test unfinished("disk-cache: files of writers that were ended count for th
     fs::last_write_time(part, fs::last_write_time(part) - std::chrono::hours(1));
     cache.keep(counting(5000, 300), std::string(50'000, 'x'));
     expect(!fs::exists(part) && folder.files().size() == 1, "nobody is");
+    std::ofstream(part) << std::string(60'000, 'x');
+    fs::last_write_time(part, fs::last_write_time(part) + std::chrono::hours(10'000));
+    const Cache later(folder, "another", 100'000);
+    expect(!fs::exists(part), "nobody writes in the future");
     // Half of a file under the name of a whole one is none.
     const fs::path whole = folder.files().at(0);
     fs::resize_file(whole, fs::file_size(whole) / 2);

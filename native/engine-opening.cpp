@@ -101,7 +101,8 @@ std::vector<DeviceMemory> measure_memory(const std::string& path, const EngineOp
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress)
-    : model_(path, options.offload, progress),
+    : opened_files_(identity_of_files(path, options)),
+      model_(path, options.offload, progress),
       adapters_(model_, options.adapters),
       preparer_(model_, options.chat_template),
       tokenizer_(preparer_.tokenizer()),
@@ -129,6 +130,7 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
             [this](const ImageSource& source, const auto& yield) { return vision_->encode(source, yield); },
             [this](EncodeResult result) { mailbox_.put(std::move(result)); });
     }
+    open_disk_cache(options);
     thread_ = std::thread([this] { run(); });
 }
 

@@ -142,6 +142,7 @@ void Engine::run() noexcept {
         if (!decoder_.is_asynchronous() || !has_work_ || closing_) publish();
         step_began_.store(0, std::memory_order_relaxed);
     }
+    keep_all();
 }
 
 void Engine::step() {
@@ -196,12 +197,13 @@ void Engine::receive() {
         if (!was_idle || closing_) break;
         commands = mailbox_.take_for(scheduler_.batching_delay() - (Clock::now() - started));
     }
-    if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.");
+    if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.", false);
     if (failure) std::rethrow_exception(failure);
 }
 
 void Engine::handle(Command command) {
     if (auto* submitted = std::get_if<std::unique_ptr<Sequence>>(&command)) {
+        fetch_state(**submitted);
         scheduler_.submit(std::move(*submitted));
     } else if (const auto* cancelled = std::get_if<Cancel>(&command)) {
         if (Sequence* sequence = scheduler_.find(cancelled->job_id)) {
@@ -215,6 +217,8 @@ void Engine::handle(Command command) {
         handle(*result);
     } else if (auto* sampled = std::get_if<std::unique_ptr<SlowSample>>(&command)) {
         handle(std::move(*sampled));
+    } else if (auto* fetched = std::get_if<FetchedState>(&command)) {
+        handle(std::move(*fetched));
     } else {
         closing_ = true;
     }
@@ -242,7 +246,11 @@ void Engine::handle(const EncodeResult& result) {
 // Loads the cached prefixes into the slots of the sequences that were admitted.
 void Engine::place(Plan& plan) {
     for (const Placement& placement : plan.placements) {
-        if (!decoder_.place(placement)) scheduler_.placement_failed(placement.slot, plan);
+        if (!decoder_.place(placement)) {
+            forget_state(placement);
+            scheduler_.placement_failed(placement.slot, plan);
+        }
+        keep_snapshot(placement.save_as);
     }
 }
 
@@ -297,14 +305,14 @@ void Engine::end(Sequence* sequence, bool cells_invalid) {
     scheduler_.remove(sequence, cells_invalid);
 }
 
-void Engine::fail(Sequence* sequence, Failure failure) {
+void Engine::fail(Sequence* sequence, Failure failure, bool cells_invalid) {
     sequence->status = SequenceStatus::failed;
     outbox_.add_failure(sequence->id(), std::move(failure));
-    end(sequence, true);
+    end(sequence, cells_invalid);
 }
 
-void Engine::fail_all(ErrorCode code, const std::string& message) {
-    for (Sequence* sequence : scheduler_.all()) fail(sequence, {code, message});
+void Engine::fail_all(ErrorCode code, const std::string& message, bool cells_invalid) {
+    for (Sequence* sequence : scheduler_.all()) fail(sequence, {code, message}, cells_invalid);
 }
 
 void Engine::count() {

@@ -3,6 +3,7 @@
 // they read the model's vocabulary, which never changes, and a sequence's own sampler and constraint.
 #pragma once
 
+#include "core/disk-cache.h"
 #include "core/event.h"
 #include "core/image-encoder.h"
 #include "core/job.h"
@@ -43,6 +44,8 @@ struct EngineOptions {
     double          target_step_ms  = 100.0;
     size_t          cache_ram_bytes = size_t{1} << 30;  // for the prefix cache's snapshots
     size_t          kv_budget_bytes = 0;  // for the cells of all sequences together; 0: for as many as the slots have
+    uint64_t        cache_disk_bytes = 0;               // for their files; 0: none are written
+    std::string     cache_folder;                       // where those are
     bool            deterministic   = false;            // see SchedulerOptions
     DraftOptions    draft;
     EmbedderOptions embedder;
@@ -150,8 +153,8 @@ private:
         bool     paused;
     };
     struct Close {};
-    using Command =
-        std::variant<std::unique_ptr<Sequence>, Cancel, Pause, EncodeResult, std::unique_ptr<SlowSample>, Close>;
+    using Command = std::variant<std::unique_ptr<Sequence>, Cancel, Pause, EncodeResult, std::unique_ptr<SlowSample>,
+                                 FetchedState, Close>;
 
     void         run() noexcept;
     void         receive();
@@ -182,12 +185,22 @@ private:
     void handle(Command command);
     void handle(const EncodeResult& result);
     void handle(std::unique_ptr<SlowSample> sample);
+    void handle(FetchedState fetched);
     void emit(const Sequence& sequence, SampledToken sampled, bool is_last);
     void end(Sequence* sequence, bool cells_invalid = false);
-    void fail(Sequence* sequence, Failure failure);
-    void fail_all(ErrorCode code, const std::string& message);
+    void fail(Sequence* sequence, Failure failure, bool cells_invalid = true);
+    void fail_all(ErrorCode code, const std::string& message, bool cells_invalid = true);
     void count();
 
+    static std::string identity_of_files(const std::string& path, const EngineOptions& options);
+    void        open_disk_cache(const EngineOptions& options);
+    std::string adapters_key(const AdapterSet& adapters) const;
+    void        fetch_state(Sequence& sequence) noexcept;
+    void        keep_snapshot(int32_t id) noexcept;
+    void        forget_state(const Placement& placement);
+    void        keep_all();
+
+    const std::string       opened_files_;  // which they were before they were read; empty: it does not matter
     Model                   model_;
     Adapters                adapters_;
     Preparer                preparer_;
@@ -212,6 +225,8 @@ private:
     bool             closing_  = false;
 
     Clock::time_point submitted_;  // when the last plan was
+    std::unique_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
+    std::vector<std::string>   adapter_prints_;
 
     mutable std::mutex      stats_mutex_;
     EngineStats             stats_;

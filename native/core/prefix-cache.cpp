@@ -264,6 +264,27 @@ PrefixCache::Id PrefixCache::oldest_unused() const {
     return oldest;
 }
 
+std::optional<Snapshot> PrefixCache::adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters) {
+    Snapshot snapshot;
+    if (touch_if_cached(adapters, tokens) || !evict_snapshots(bytes_of(tokens.size()), -1, snapshot.evicted)) {
+        return std::nullopt;
+    }
+    snapshot.id = add_snapshot(adapters, tokens);
+    return snapshot;
+}
+
+std::vector<PrefixCache::Held> PrefixCache::held() const {
+    std::vector<std::pair<uint64_t, Held>> by_use;
+    for (const auto& [id, entry] : entries_) {
+        if (entry.in_use || entry.tokens.empty()) continue;
+        by_use.push_back({entry.last_used, {id, &entry.tokens, &entry.adapters}});
+    }
+    std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<Held> held;
+    for (const auto& each : by_use) held.push_back(each.second);
+    return held;
+}
+
 void PrefixCache::invalidate(int32_t slot) { clear_entry(slot); }
 
 void PrefixCache::set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed,

@@ -95,6 +95,17 @@ public:
     // Empties slots that are not in use, least recently used first, until such slots hold at most `max_tokens`. What
     // would be lost becomes a snapshot, as when a slot is given to another sequence.
     std::vector<Placement> empty_unused(size_t max_tokens);
+    // Enters a snapshot of these tokens that comes from elsewhere. Nothing if there is one already, or no room.
+    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters);
+
+    // What an entry has that is not in use: the tokens are all computed. Slots have ids below `n_slots`.
+    struct Held {
+        int32_t                     id;
+        const std::vector<TokenId>* tokens;
+        const AdapterSet*           adapters;
+    };
+    // Valid until something changes; the most recently used first.
+    std::vector<Held> held() const;
     // Clears the slot's entry, because its cells are undefined after a failed decode or placement.
     void invalidate(int32_t slot);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace chasqui {
@@ -78,6 +79,13 @@ public:
     // The cached prefix could not be loaded into the slot: its sequence computes all of its tokens instead. If that
     // takes images, it leaves the plan and waits again until they are encoded.
     void placement_failed(int32_t slot, Plan& plan);
+    // As PrefixCache::adopt().
+    std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters) {
+        return cache_.adopt(tokens, adapters);
+    }
+    // Whether a cached prefix may be used for the sequence, and how many of its tokens are cached.
+    bool   may_reuse(const Sequence& sequence) const;
+    size_t n_cached_tokens(const Sequence& sequence) const;
     // The planned rows have been computed in this many milliseconds. Returns the snapshots to take now.
     std::vector<Snapshot> computed(const Plan& plan, double milliseconds);
     // Takes out a sequence and frees its slot. The slot's cells stay cached unless `cells_invalid`.
@@ -122,8 +130,6 @@ private:
     const AdapterSet* adapters_in_turn(Clock::time_point now);
     void      plan_deterministic_row(Plan& plan);
     bool      plan_image(Plan& plan);
-    bool      may_reuse(const Sequence& sequence) const;
-    size_t    n_cached_tokens(const Sequence& sequence) const;
     size_t    prompt_budget(size_t n_decoding, size_t n_reserved) const;
     size_t    image_budget(size_t n_decoding) const;
     double    max_step_ms(size_t n_decoding) const;

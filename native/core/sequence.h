@@ -44,8 +44,8 @@ public:
     void advance(size_t n_tokens);
     // The sequence loses its slot. When it is admitted again, its tokens may still be cached.
     void preempt();
-    // Whether a step may compute it: its reader keeps up, and its last token is known.
-    bool can_compute() const { return !paused && sampler != nullptr; }
+    // Whether a step may compute it: its reader keeps up, its last token is known, and nothing is fetched for it.
+    bool can_compute() const { return !paused && !awaits_state && sampler != nullptr; }
     // Appends the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
     // token), `context_length` the most tokens that this sequence may have. Returns the text that can be shown now; may
     // end the sequence.
@@ -73,6 +73,7 @@ public:
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
     bool                     may_reuse = true;   // a cached prefix; false after one could not be loaded
     bool                     paused    = false;  // its reader is behind: it computes nothing for now
+    bool                     awaits_state = false;  // of its first tokens, from disk
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;
     DraftLength              lookup_draft_length, model_draft_length;

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace chasqui {
 
@@ -330,9 +331,25 @@ void Decoder::save(const Snapshot& snapshot) {
 // Without memory for a snapshot there is none: the sequence that wants it computes its tokens instead.
 void Decoder::save_as(int32_t id, int32_t slot) {
     try {
-        snapshots_[id] = save(slot);
+        snapshots_[id] = std::make_shared<const SnapshotBuffer>(save(slot));
     } catch (const std::exception&) {
         snapshots_.erase(id);
+    }
+}
+
+void Decoder::adopt(const Snapshot& snapshot, std::shared_ptr<const SnapshotBuffer> state) {
+    for (const int32_t id : snapshot.evicted) snapshots_.erase(id);
+    snapshots_[snapshot.id] = std::move(state);
+}
+
+std::shared_ptr<const SnapshotBuffer> Decoder::state_of(int32_t id) {
+    const auto found = snapshots_.find(id);
+    if (found != snapshots_.end()) return found->second;
+    if (id < 0 || id >= static_cast<int32_t>(n_slots())) return nullptr;
+    try {
+        return std::make_shared<const SnapshotBuffer>(save(id));
+    } catch (const std::exception&) {
+        return nullptr;
     }
 }
 
@@ -350,7 +367,7 @@ bool Decoder::load(int32_t slot, const SnapshotBuffer& state) {
 
 bool Decoder::load_snapshot(int32_t slot, int32_t id) {
     const auto found = snapshots_.find(id);
-    return found != snapshots_.end() && load(slot, found->second);
+    return found != snapshots_.end() && load(slot, *found->second);
 }
 
 // Copies by way of main memory, because llama_memory_seq_cp would copy all cells of the context, however few are in

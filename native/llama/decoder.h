@@ -5,10 +5,10 @@
 #pragma once
 
 #include "../core/scheduler.h"
+#include "../core/snapshot-buffer.h"
 #include "adapters.h"
 #include "context-settings.h"
 #include "model.h"
-#include "snapshot-buffer.h"
 
 #include <atomic>
 #include <cstdint>
@@ -61,6 +61,10 @@ public:
     bool place(const Placement& placement);
     // Saves what the slot holds now. If there is no memory for it, place() will not find the snapshot.
     void save(const Snapshot& snapshot);
+    // Takes over the state of a snapshot that comes from elsewhere.
+    void adopt(const Snapshot& snapshot, std::shared_ptr<const SnapshotBuffer> state);
+    // What a slot holds now, or what a snapshot has; nullptr without memory for it.
+    std::shared_ptr<const SnapshotBuffer> state_of(int32_t id);
     // Any thread: makes a running decode() return early where the backend can (the CPU does).
     void abort() { aborted_.store(true, std::memory_order_relaxed); }
 
@@ -114,7 +118,7 @@ private:
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // must outlive the context, which uses it
     std::unique_ptr<llama_context, FreeContext>      context_;
     std::unique_ptr<llama_batch>                     batch_;
-    std::map<int32_t, SnapshotBuffer>                snapshots_;
+    std::map<int32_t, std::shared_ptr<const SnapshotBuffer>> snapshots_;
     SlotState                                        last_copied_;  // for more copies of it before the next decode()
     size_t                                           n_embd_             = 0;  // of an image's row
     size_t                                           bytes_per_token_    = 0;

@@ -248,6 +248,8 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.vision.threads         = options.decoder.threads;
     options.cache_ram_bytes        = static_cast<size_t>(number_field(from, "cacheRamBytes"));
     options.kv_budget_bytes        = static_cast<size_t>(number_field(from, "kvBudgetBytes"));
+    options.cache_disk_bytes       = static_cast<uint64_t>(number_field(from, "cacheDiskBytes"));
+    options.cache_folder           = string_field(from, "cacheFolder");
     options.draft                  = draft_from_js(from);
     options.deterministic          = from.Get("deterministic").ToBoolean();
     if (from.Get("pooling").IsString()) {

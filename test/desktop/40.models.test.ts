@@ -1,5 +1,5 @@
 // Loading, unloading and cancelling, each with options, as the app's pages and commands do it.
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -55,6 +55,16 @@ models('a model is loaded with options, and loaded anew with others', async () =
   assert.is((await loaded())[0]?.contextLength, 768);
   const kept = await app.done('POST', '/api/v1/models/load', { model: MODEL });
   assert.is(kept.config.contextSize, 768, 'without options it stays as it is');
+});
+
+models('conversations of a model that is loaded so are kept in the data folder', async () => {
+  await app.done('POST', '/api/v1/models/load', { model: MODEL, identifier: 'keeping', config: { cacheDiskMiB: 16 } });
+  const messages = [{ role: 'user', content: 'Say it again and again. '.repeat(100) }];
+  await app.done('POST', '/app/v1/chat/completions', { model: 'keeping', messages, max_tokens: 2 });
+  await app.done('POST', '/api/v1/models/unload', { instance_id: 'keeping' });
+  const cache = path.join(folder, 'cache');
+  const files = () => (existsSync(cache) ? readdirSync(cache, { recursive: true, encoding: 'utf8' }) : []);
+  await until(() => files().some((name) => name.endsWith('.state')), 'the conversation is in the data folder');
 });
 
 models('another instance of a model has a name and options of its own', async () => {

@@ -188,7 +188,7 @@ export const HOSTING_OPTIONS = {
     flag: '--data-dir',
     variable: 'CHASQUI_HOME',
     group: 'Server',
-    help: 'folder of what chasqui keeps: API keys, models that were fetched',
+    help: 'folder of what chasqui keeps: API keys, models that were fetched, conversations',
     otherwise: '~/.chasqui',
   },
   strict: {

@@ -134,9 +134,10 @@ function presetOf(
 
 function toSettings(options: HostingOptions, model: LoadOptions): Omit<StartSettings, 'models'> {
   const hosting = hostingSettings(options);
+  const cacheFolder = path.join(dataDir(options.dataDir), 'cache');
   return {
     ...hosting,
-    model,
+    model: { cacheFolder, ...model },
     app: { ...hosting.app, optionNames: OPTION_NAMES },
   };
 }

@@ -1,5 +1,6 @@
 /** The desktop app: one process with two ports, its own for pages and management, and the one that clients know. */
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../http/app.js';
@@ -205,6 +206,7 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
         log.say('error', `${what} ended: ${end.message}`);
       },
     },
+    cacheFolder: path.join(settings.dataDir, 'cache'),
     metrics,
     selected: () => server.selected,
     defaultsOf: (model) => chosen.defaultsOf(model),

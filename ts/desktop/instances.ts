@@ -28,6 +28,8 @@ interface Instance {
 
 export interface InstancesSettings {
   engine: EngineSettings;
+  /** Where conversations are kept on disk, for models whose options ask for that and name no folder. */
+  cacheFolder: string;
   metrics: Metrics;
   /** The model that a name means which no model has. */
   selected(): string | null;
@@ -198,8 +200,9 @@ export class Instances {
   #place(id: string, model: LocalModel, options: LoadOptions, given?: number): void {
     const instance: Instance = { model, options, cancel: new AbortController(), failure: null };
     this.#instances.set(id, instance);
-    const { engine, metrics } = this.#settings;
-    const source = toSource({ id, file: model.path, model: { ...options, alias: [id] }, engine }, metrics);
+    const { engine, metrics, cacheFolder } = this.#settings;
+    const loaded = { cacheFolder, ...options, alias: [id] };
+    const source = toSource({ id, file: model.path, model: loaded, engine }, metrics);
     const keep = this.#settings.keepOf(model.id);
     const own = given === undefined ? keep : { ttlMs: given, pin: false };
     this.pool.add({ ...source, ...own, open: (hooks) => openInstance(source, instance, hooks) });

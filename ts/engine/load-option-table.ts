@@ -223,6 +223,25 @@ export const LOAD_OPTIONS = {
     group: 'Computing',
     help: 'main memory for conversations that had to give up their place; 0 keeps none',
   },
+  cacheDiskMiB: {
+    type: 'number',
+    min: 0,
+    max: MAX_COUNT,
+    unit: 'MiB',
+    default: 0,
+    flag: '--cache-disk',
+    group: 'Computing',
+    help:
+      'room on disk, for all models together, for conversations that had to give up their place or that were there when ' +
+      'the server ended; they come back by way of `cacheRamMiB`; 0 keeps none',
+  },
+  cacheFolder: {
+    type: 'path',
+    flag: '--cache-folder',
+    group: 'Computing',
+    help: 'where `cacheDiskMiB` keeps them; whoever can read it can read the conversations',
+    otherwise: 'cache in the data folder of a server, and else in ~/.chasqui',
+  },
   imageCacheMiB: {
     type: 'integer',
     min: 0,

@@ -1,5 +1,6 @@
 /** What native code is asked to open: the options of `loadModel`, checked and complete, in its own words. */
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
@@ -50,6 +51,8 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       adapters: readAdapterFiles(options.lora).map((file) => file.path),
       cacheRamBytes: Math.floor(options.cacheRamMiB * MIB),
       kvBudgetBytes: Math.floor((options.kvBudgetMiB ?? 0) * MIB),
+      cacheDiskBytes: Math.floor(options.cacheDiskMiB * MIB),
+      cacheFolder: resolve(options.cacheFolder ?? join(homedir(), '.chasqui', 'cache')),
       mmprojPath: projectorPath(path, options.mmproj),
       imageCacheBytes: options.imageCacheMiB * MIB,
     },

@@ -46,6 +46,10 @@ export interface OpenRequest {
     cacheRamBytes: number;
     /** For the KV cells of all sequences together; 0: for as many as the slots have. */
     kvBudgetBytes: number;
+    /** Of the files of conversations, those of all models together; 0: none are written. */
+    cacheDiskBytes: number;
+    /** Where those are; each model has a folder of its own in it. */
+    cacheFolder: string;
     /** The vision projector's GGUF file; empty: none. */
     mmprojPath: string;
     imageCacheBytes: number;

@@ -1,0 +1,288 @@
+#include "disk-cache.h"
+
+#include "checksum.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace chasqui {
+
+namespace {
+
+using Clock = TaskThread::Clock;
+
+// Of files that are looked at when a process begins, those that were used last.
+constexpr size_t kMaxFiles = 10'000;
+// And how long that may take: the model is not there before.
+constexpr std::chrono::seconds kTimeToScan{2};
+// After a failure nothing is written for a while: a full disk does not become empty at once.
+constexpr std::chrono::minutes kPauseAfterFailure{1};
+
+bool has_image(const std::vector<TokenId>& tokens) {
+    return std::any_of(tokens.begin(), tokens.end(), [](TokenId token) { return token < 0; });
+}
+
+uint64_t checksum_of(const StateOrigin& origin) {
+    const uint64_t adapters = checksum(origin.adapters.data(), origin.adapters.size());
+    return checksum(origin.tokens.data(), origin.tokens.size() * sizeof(TokenId), adapters);
+}
+
+}  // namespace
+
+DiskCache::DiskCache(DiskCacheOptions options, OnFetched on_fetched)
+    : options_(std::move(options)),
+      on_fetched_(std::move(on_fetched)),
+      folder_(options_.folder, options_.model, options_.max_bytes),
+      reader_(options_.prepare_thread),
+      writer_(options_.prepare_thread) {
+    scan();
+}
+
+DiskCache::~DiskCache() { close(); }
+
+void DiskCache::scan() {
+    folder_.make_room(0);
+    if (!folder_.is_trusted()) return;
+    const auto              until = Clock::now() + kTimeToScan;
+    const std::vector<Path> paths = folder_.whole_files();
+    for (size_t i = 0; i < std::min(paths.size(), kMaxFiles) && Clock::now() < until; ++i) {
+        const Path&                path   = paths[paths.size() - 1 - i];
+        std::optional<StateOrigin> origin = read_state_origin(path);
+        if (!origin || origin->model != options_.model || origin->tokens.size() > options_.max_tokens) continue;
+        add({path, std::move(origin->adapters), std::move(origin->tokens)});
+    }
+}
+
+// The entry with the most tokens that can be used. The last one is always left to compute.
+DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+    Hit        hit;
+    const auto tree = trees_.find(adapters);
+    if (tree == trees_.end() || tokens.empty()) return hit;
+    for (const auto& [id, length] : tree->second.find(tokens)) {
+        const size_t n_common = std::min(length, tokens.size() - 1);
+        const bool   is_whole = n_common == entries_.at(id).tokens.size();
+        if ((is_whole || options_.truncation == Truncation::anywhere) && n_common > hit.n_tokens) hit = {id, n_common};
+    }
+    return hit;
+}
+
+size_t DiskCache::n_usable(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const size_t n_tokens = best(tokens, adapters).n_tokens;
+    return n_tokens < kMinTokens ? 0 : n_tokens;
+}
+
+bool DiskCache::fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Hit hit = best(tokens, adapters);
+    if (hit.n_tokens < kMinTokens) return false;
+    const Path path           = entries_.at(hit.id).path;
+    const auto [jobs, is_new] = fetching_.try_emplace(path);
+    try {
+        jobs->second.push_back(job_id);
+        if (is_new) reader_.put([this, path] { read(path); });
+    } catch (...) {
+        if (is_new) fetching_.erase(path);
+        throw;
+    }
+    return true;
+}
+
+void DiskCache::taken() {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        has_fetched_ = false;
+    }
+    was_taken_.notify_one();
+}
+
+void DiskCache::forget(const std::vector<TokenId>& tokens, const std::string& adapters) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Hit hit = best(tokens, adapters);
+    if (hit.n_tokens > 0) remove(hit.id);
+}
+
+// On the thread that reads. Whatever the file is, the jobs are told, because they do nothing before.
+void DiskCache::read(const Path& path) {
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        was_taken_.wait(lock, [this] { return !has_fetched_ || !reads_; });
+        if (!reads_) return;
+    }
+    std::optional<StateFile> file = read_state_file(path, options_.max_state_bytes, [this] { return reads_.load(); });
+    std::error_code          ignored;
+    if (file) std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
+    FetchedState fetched;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        fetched.job_ids = std::move(fetching_[path]);
+        fetching_.erase(path);
+        // The file may have been replaced since it was looked at, so what is in it now counts.
+        if (file && !is_entry(path, file->origin)) file.reset();
+        if (!file) remove(path);
+        has_fetched_ = true;
+    }
+    try {
+        if (file) fetched.state = std::make_shared<const SnapshotBuffer>(std::move(file->state));
+        if (file) fetched.tokens = std::move(file->origin.tokens);
+    } catch (const std::bad_alloc&) {
+        fetched.state.reset();
+    }
+    on_fetched_(std::move(fetched));
+}
+
+bool DiskCache::is_entry(const Path& path, const StateOrigin& origin) const {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const auto& each) {
+        const Entry& entry = each.second;
+        return entry.path == path && StateOrigin{options_.model, entry.adapters, entry.tokens} == origin;
+    });
+}
+
+bool DiskCache::is_covered(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+    const auto tree = trees_.find(adapters);
+    if (tree == trees_.end()) return false;
+    const auto matches = tree->second.find(tokens);
+    return std::any_of(matches.begin(), matches.end(), [&](const PrefixTree::Match& match) {
+        if (match.length < tokens.size()) return false;
+        return options_.truncation == Truncation::anywhere || entries_.at(match.holder).tokens.size() == tokens.size();
+    });
+}
+
+bool DiskCache::lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+    if (tokens.size() < kMinTokens || has_image(tokens)) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !is_covered(tokens, adapters);
+}
+
+// Once it is in a file.
+bool DiskCache::is_readable(const std::shared_ptr<const SnapshotBuffer>& state) const {
+    return state != nullptr && state->size() > 0 && state->size() <= options_.max_state_bytes;
+}
+
+void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adapters,
+                     std::shared_ptr<const SnapshotBuffer> state) {
+    if (!is_readable(state) || !lacks(tokens, adapters)) return;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        // What waits takes memory beyond that of the snapshots, once those are gone.
+        if (bytes_to_write_ > 0 && bytes_to_write_ + state->size() > options_.max_state_bytes / 2) return;
+        bytes_to_write_ += state->size();
+    }
+    writer_.put([this, origin = StateOrigin{options_.model, adapters, tokens}, state = std::move(state)] {
+        write(origin, *state, [this] { return Clock::now() < write_until_.load(); });
+        const std::lock_guard<std::mutex> lock(mutex_);
+        bytes_to_write_ -= state->size();
+    });
+}
+
+void DiskCache::keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
+                         const std::shared_ptr<const SnapshotBuffer>& state, Clock::time_point until) {
+    if (is_readable(state)) write({options_.model, adapters, tokens}, *state, [until] { return Clock::now() < until; });
+}
+
+void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on) {
+    const std::lock_guard<std::mutex> writing(write_mutex_);
+    try {
+        if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.adapters)) return;
+        write_to_folder(origin, state, go_on);
+        failed_ = false;
+    } catch (const std::exception& error) {
+        retry_at_ = Clock::now() + kPauseAfterFailure;
+        tell_failure(error.what());
+    }
+}
+
+// Where a state can be cut off anywhere, it takes the place of all that it goes on from. They stay until it is there, if
+// there is room for both.
+void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on) {
+    const uint64_t n_bytes = state.size() + origin.tokens.size() * sizeof(TokenId) + origin.model.size() +
+                             origin.adapters.size() + kStateFileOverhead;
+    const std::vector<Path> prefixes = prefixes_of(origin);
+    folder_.prepare();
+    const bool has_room = folder_.make_room(n_bytes, prefixes);
+    remove_missing();
+    if (!has_room) return;
+    if (!folder_.has_space(n_bytes)) throw std::runtime_error("the disk is full");
+    const Path path = folder_.path_of(checksum_of(origin));
+    if (!write_state_file(path, origin, state, go_on)) return;
+    std::error_code ignored;
+    for (const Path& each : prefixes) {
+        if (each != path) std::filesystem::remove(each, ignored);
+    }
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        remove(path);
+        for (const Path& each : prefixes) remove(each);
+        add({path, origin.adapters, origin.tokens});
+    }
+    // Another process may have written at the same time.
+    folder_.make_room(0);
+}
+
+// The files that a state of such an origin makes useless.
+std::vector<DiskCache::Path> DiskCache::prefixes_of(const StateOrigin& origin) const {
+    std::vector<Path>                 prefixes;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto                        tree = trees_.find(origin.adapters);
+    if (options_.truncation != Truncation::anywhere || tree == trees_.end()) return prefixes;
+    for (const auto& [id, length] : tree->second.find(origin.tokens)) {
+        const Entry& entry = entries_.at(id);
+        if (length == entry.tokens.size() && fetching_.count(entry.path) == 0) prefixes.push_back(entry.path);
+    }
+    return prefixes;
+}
+
+// Forgets the files that are gone: any process may remove them.
+void DiskCache::remove_missing() {
+    const std::vector<Path> paths = folder_.whole_files();
+    const std::set<Path>    there(paths.begin(), paths.end());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<Id>         missing;
+    for (const auto& [id, entry] : entries_) {
+        if (there.count(entry.path) == 0 && fetching_.count(entry.path) == 0) missing.push_back(id);
+    }
+    for (const Id id : missing) remove(id);
+}
+
+void DiskCache::add(Entry entry) {
+    trees_[entry.adapters].insert(next_id_, entry.tokens);
+    entries_[next_id_++] = std::move(entry);
+}
+
+void DiskCache::remove(Id id) {
+    const Entry& entry = entries_.at(id);
+    const auto   tree  = trees_.find(entry.adapters);
+    tree->second.remove(id, entry.tokens);
+    if (tree->second.is_empty()) trees_.erase(tree);
+    entries_.erase(id);
+}
+
+void DiskCache::remove(const Path& path) {
+    const auto is_it = [&](const auto& each) { return each.second.path == path; };
+    const auto entry = std::find_if(entries_.begin(), entries_.end(), is_it);
+    if (entry != entries_.end()) remove(entry->first);
+}
+
+// Once for each time that it begins to fail, because no request fails with it.
+void DiskCache::tell_failure(const std::string& why) {
+    if (!failed_) std::fprintf(stderr, "chasqui: conversations cannot be kept on disk: %s\n", why.c_str());
+    failed_ = true;
+}
+
+void DiskCache::close(Clock::time_point until) {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        reads_ = false;
+        if (until < write_until_.load()) write_until_ = until;
+    }
+    was_taken_.notify_one();
+    reader_.close();
+    writer_.close(until);
+}
+
+}  // namespace chasqui

@@ -3,8 +3,11 @@
 #include "chat-templates.h"
 #include "vocabulary.h"
 
+#include "core/error-code.h"
+#include "core/sampler.h"
 #include "core/utf8-buffer.h"
 #include "llama/chat-template.h"
+#include "llama/grammar.h"
 #include "llama/reasoning.h"
 
 #include <log.h>
@@ -95,6 +98,70 @@ const Test tags("reasoning-budget: templates with reasoning say between which ta
     const auto closed = reasoning_of("Qwen-Qwen3-0.6B", R"(,"chat_template_kwargs": {"enable_thinking": false})");
     expect(closed.has_value() && closed->prompt_end.find("</think>") != std::string::npos, "closed reasoning");
     expect(!reasoning_of("google-gemma-2-2b-it", "").has_value(), "no tags of Gemma 2");
+});
+
+// Logits of an untrained model: those from any place on are others.
+const std::vector<float>& random_logits(size_t n_vocab) {
+    static std::vector<float> logits;
+    if (!logits.empty()) return logits;
+    std::mt19937                    random(5);
+    std::normal_distribution<float> normal(0.0f, 1.0f);
+    logits.resize(2 * n_vocab);
+    for (float& logit : logits) logit = normal(random);
+    return logits;
+}
+
+// A completion under the grammar of the prompt, of a model that would like to begin with a certain text.
+std::string complete(const RenderedPrompt& prompt, size_t max_tokens, const std::string& likes) {
+    static const Tokenizer tokenizer(vocabulary("qwen2"));
+    static GrammarCompiler compiler(vocabulary("qwen2"));
+    const auto             n_vocab = static_cast<size_t>(tokenizer.vocabulary_size());
+    const ReasoningTags&   said    = *prompt.reasoning;
+    const ReasoningLimit   limit{said.start, said.ends, said.prompt_end, max_tokens,
+                                 tokenizer.tokenize("Enough.", false, false)};
+    SamplingSettings       settings;
+    settings.temperature = 0;
+    Sampler                    sampler(settings, compiler.compile(*prompt.grammar), reasoning_budget(limit, tokenizer));
+    const std::vector<TokenId> liked = tokenizer.tokenize(likes, false, true);
+    std::string                text;
+    for (size_t i = 0; i < 24; ++i) {
+        const auto         from = random_logits(n_vocab).begin() + static_cast<ptrdiff_t>(997 * i);
+        std::vector<float> logits(from, from + static_cast<ptrdiff_t>(n_vocab));
+        if (i < liked.size()) logits[static_cast<size_t>(liked[i])] = 50;
+        const TokenId token = sampler.sample(logits.data(), tokenizer.vocabulary_size());
+        if (tokenizer.is_end_of_generation(token)) break;
+        sampler.accept(token);
+        text += tokenizer.spelled(token);
+    }
+    return text;
+}
+
+const Test enforced("reasoning-budget: nothing is written into calls and contents that a grammar enforces", [] {
+    common_log_pause(common_log_main());
+    const std::string schema = R"("json_schema": {"type": "object", "properties": {"a": {"type": "string"}}})";
+    const std::string must   = kTools + std::string(R"(,"tool_choice": "required")");
+    size_t            n      = 0, n_limited = 0;
+    for (const std::string& name : template_names()) {
+        const ChatTemplate chat(source_of(name));
+        for (const std::string& more : {schema, must, kTools + ("," + schema)}) {
+            if (more != schema && !chat.capabilities().tools) continue;
+            const RenderedPrompt prompt =
+                chat.render(R"({"messages": [{"role": "user", "content": "Hi"}],)" + more + "}");
+            if (!prompt.reasoning || !prompt.grammar || !prompt.format) continue;
+            const bool        wants_call = more == must;
+            const std::string likes      = wants_call ? "<tool_call>\n{\"name\": \"get_weather\"" : "{\"a\": \"bcd";
+            for (const size_t max_tokens : {size_t{0}, size_t{3}, size_t{5}, size_t{9}}) {
+                const std::string text  = complete(prompt, max_tokens, likes);
+                const Reply       reply = read(*prompt.format, text, text.size() + 1);
+                std::string       rest  = reply.content;
+                for (const std::string& call : reply.calls) rest += call;
+                if (rest.find("nough.") != std::string::npos) fail(name + " with " + more + " writes " + text);
+                ++n;
+                n_limited += reply.reasoning.find("Enough.") == std::string::npos ? 0 : 1;
+            }
+        }
+    }
+    expect(n_limited > 40, "limited: " + std::to_string(n_limited) + " of " + std::to_string(n));
 });
 
 const Test none_without_tag("reasoning-budget: the closing tag follows the message, whatever the vocabulary has", [] {

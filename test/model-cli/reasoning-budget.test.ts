@@ -8,24 +8,39 @@ import { type Child, startChild, untilWritten } from '../support/child.js';
 import { readSse } from '../support/read-sse.js';
 import { REASONING, writeScriptedModel } from '../support/scripted-model.js';
 
-const test = suite<{ folder: string; server: Child; url: string }>('how long a model may reason');
+interface Context {
+  folder: string;
+  model: string;
+  server: Child;
+  url: string;
+}
+
+const test = suite<Context>('how long a model may reason');
+
+async function serve(model: string, ...more: string[]): Promise<Pick<Context, 'server' | 'url'>> {
+  const budget = ['--reasoning-budget', '6', '--reasoning-budget-message', 'Enough. '];
+  const options = ['--model', model, '--port', '0', '--ctx-size', '2048', '--threads', '1', ...budget, ...more];
+  const server = startChild('ts/cli.ts', ['serve', ...options]);
+  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
+  return { server, url };
+}
+
+async function stop(server: Child): Promise<void> {
+  server.process.kill('SIGTERM');
+  await server.exited;
+}
 
 test.before(async (context) => {
   context.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-reasoning-'));
-  const model = writeScriptedModel(path.join(context.folder, 'thinker.gguf'), {
+  context.model = writeScriptedModel(path.join(context.folder, 'thinker.gguf'), {
     calls: [],
     say: 'Done.',
     reasons: true,
   });
-  const budget = ['--reasoning-budget', '6', '--reasoning-budget-message', 'Enough. '];
-  const options = ['--model', model, '--port', '0', '--ctx-size', '2048', '--threads', '1', ...budget];
-  context.server = startChild('ts/cli.ts', ['serve', ...options]);
-  const [, url = ''] = await untilWritten(context.server, /^Serving .* at (http:\S+)\/v1$/m);
-  context.url = url;
+  Object.assign(context, await serve(context.model));
 });
 test.after(async ({ server, folder }) => {
-  server.process.kill('SIGTERM');
-  await server.exited;
+  await stop(server);
   fs.rmSync(folder, { recursive: true, force: true });
 });
 
@@ -73,6 +88,64 @@ test('a budget of 0: no reasoning but the message', async ({ url }) => {
   const { choices } = await ask(`${url}/v1/chat/completions`, body);
   assert.is(choices[0].message.content, 'Done.');
   assert.not.ok(choices[0].message.reasoning_content);
+});
+
+test('each of several completions has a budget of its own', async ({ url }) => {
+  const { choices } = await ask(`${url}/v1/chat/completions`, { n: 3, temperature: 1 });
+  assert.equal(
+    choices.map(({ message }: { message: Record<string, string> }) => [message.reasoning_content, message.content]),
+    Array(3).fill([`${hm(6)}Enough. `, 'Done.']),
+  );
+});
+
+test('a message that is longer than what is left is cut off', async ({ url }) => {
+  const body = {
+    reasoning_budget_tokens: 2,
+    reasoning_budget_message: 'I must answer now, and so I do.',
+    max_tokens: 5,
+  };
+  const { choices, usage } = await ask(`${url}/v1/chat/completions`, body);
+  const [{ message, finish_reason: reason }] = choices;
+  assert.equal([reason, usage.completion_tokens], ['length', 5]);
+  assert.match(message.reasoning_content, /^hm, hm, I must/);
+  assert.not.ok(message.content);
+});
+
+test('a grammar of the request’s own: within it nothing is written, and the budget is named', async ({ url }) => {
+  const headers = { 'content-type': 'application/json' };
+  const ended = { ...request, grammar: 'root ::= [a-z, ]* "Enough. "? "</think>Done."' };
+  assert.is((await ask(`${url}/v1/chat/completions`, ended)).choices[0].message.reasoning_content, `${hm(6)}Enough. `);
+  const wordless = { ...request, grammar: 'root ::= [a-z, ]* "</think>Done."' };
+  assert.is(
+    (await ask(`${url}/v1/chat/completions`, wordless)).choices[0].message.reasoning_content.trim(),
+    hm(6).trim(),
+  );
+
+  const body = JSON.stringify({ ...request, grammar: 'root ::= [a-zA-Z, .]{64}', reasoning_budget_tokens: 2 });
+  const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  assert.is(reply.headers.get('x-chasqui-ignored'), 'reasoning_budget_tokens');
+  assert.not.match(await reply.text(), /Enough/);
+});
+
+test('with drafts: the same', async ({ model }) => {
+  const ways = [
+    ['--draft-max', '8'],
+    ['--draft-model', model],
+  ];
+  for (const drafts of ways) {
+    const { server, url } = await serve(model, ...drafts);
+    try {
+      for (const budget of [2, 6, 20]) {
+        const body = { reasoning_budget_tokens: budget, timings: true };
+        const { choices, timings } = await ask(`${url}/v1/chat/completions`, body);
+        const { reasoning_content: reasoning, content } = choices[0].message;
+        assert.equal([reasoning, content], [`${hm(budget)}Enough. `, 'Done.']);
+        assert.ok(budget < 20 || timings.draft_n_accepted > 0, JSON.stringify(timings));
+      }
+    } finally {
+      await stop(server);
+    }
+  }
 });
 
 test('a budget beyond max_tokens ends nothing', async ({ url }) => {

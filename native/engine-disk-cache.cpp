@@ -121,18 +121,19 @@ void Engine::forget_state(const Placement& placement) {
 void Engine::keep_all() {
     if (!disk_) return;
     const auto until = Clock::now() + kTimeToKeep;
+    disk_->end_by(until);
     try {
         for (const PrefixCache::Held& held : scheduler_.cache().held()) {
             const std::string adapters = adapters_key(*held.adapters);
             if (Clock::now() >= until) break;
             if (disk_->lacks(*held.tokens, adapters)) {
-                disk_->keep_now(*held.tokens, adapters, decoder_.state_of(held.id), until);
+                disk_->keep_now(*held.tokens, adapters, decoder_.state_of(held.id));
             }
         }
     } catch (const std::exception&) {
         // There is no memory for a copy: what is not on disk will be computed again.
     }
-    disk_->close(until);
+    disk_->close();
 }
 
 }  // namespace chasqui

@@ -174,22 +174,22 @@ void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adap
         bytes_to_write_ += state->size();
     }
     writer_.put([this, origin = StateOrigin{options_.model, adapters, tokens}, state = std::move(state)] {
-        write(origin, *state, [this] { return Clock::now() < write_until_.load(); });
+        write(origin, *state);
         const std::lock_guard<std::mutex> lock(mutex_);
         bytes_to_write_ -= state->size();
     });
 }
 
 void DiskCache::keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
-                         const std::shared_ptr<const SnapshotBuffer>& state, Clock::time_point until) {
-    if (is_readable(state)) write({options_.model, adapters, tokens}, *state, [until] { return Clock::now() < until; });
+                         const std::shared_ptr<const SnapshotBuffer>& state) {
+    if (is_readable(state)) write({options_.model, adapters, tokens}, *state);
 }
 
-void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on) {
+void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
     const std::lock_guard<std::mutex> writing(write_mutex_);
     try {
         if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.adapters)) return;
-        write_to_folder(origin, state, go_on);
+        write_to_folder(origin, state);
         failed_ = false;
     } catch (const std::exception& error) {
         retry_at_ = Clock::now() + kPauseAfterFailure;
@@ -199,7 +199,7 @@ void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state, co
 
 // Where a state can be cut off anywhere, it takes the place of all that it goes on from. They stay until it is there, if
 // there is room for both.
-void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on) {
+void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state) {
     const uint64_t n_bytes = state.size() + origin.tokens.size() * sizeof(TokenId) + origin.model.size() +
                              origin.adapters.size() + kStateFileOverhead;
     const std::vector<Path> prefixes = prefixes_of(origin);
@@ -209,7 +209,8 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
     if (!has_room) return;
     if (!folder_.has_space(n_bytes)) throw std::runtime_error("the disk is full");
     const Path path = folder_.path_of(checksum_of(origin));
-    if (!write_state_file(path, origin, state, go_on)) return;
+    const GoOn in_time = [this] { return Clock::now() < write_until_.load(); };
+    if (!write_state_file(path, origin, state, in_time)) return;
     std::error_code ignored;
     for (const Path& each : prefixes) {
         if (each != path) std::filesystem::remove(each, ignored);
@@ -274,15 +275,19 @@ void DiskCache::tell_failure(const std::string& why) {
     failed_ = true;
 }
 
-void DiskCache::close(Clock::time_point until) {
+void DiskCache::end_by(Clock::time_point until) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         reads_ = false;
-        if (until < write_until_.load()) write_until_ = until;
     }
+    write_until_ = until;
     was_taken_.notify_one();
+}
+
+void DiskCache::close() {
+    if (reads_) end_by(Clock::time_point::min());
     reader_.close();
-    writer_.close(until);
+    writer_.close(write_until_);
 }
 
 }  // namespace chasqui

@@ -72,14 +72,15 @@ public:
     // Writes a state in the background, unless it is short, on disk already, or too much is waiting to be written.
     void keep(const std::vector<TokenId>& tokens, const std::string& adapters,
               std::shared_ptr<const SnapshotBuffer> state);
-    // Writes it before it returns, for the end of an engine: there is no memory for all slots at once then. Gives up at
-    // that time.
+    // Writes it before it returns, for the end of an engine: there is no memory for all slots at once then.
     void keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
-                  const std::shared_ptr<const SnapshotBuffer>& state, TaskThread::Clock::time_point until);
+                  const std::shared_ptr<const SnapshotBuffer>& state);
     // Whether keep() would write a state of these tokens.
     bool lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const;
-    // Ends reading at once, and writing at that time.
-    void close(TaskThread::Clock::time_point until = TaskThread::Clock::time_point::min());
+    // Nothing is written after that time, not even the rest of a file. Nothing is read from now on.
+    void end_by(TaskThread::Clock::time_point until);
+    // Returns when all has been written, or when it is time; without end_by() that is at once.
+    void close();
 
 private:
     using Id   = PrefixTree::Holder;
@@ -105,8 +106,8 @@ private:
     void remove_missing();
     void read(const Path& path);
     bool is_entry(const Path& path, const StateOrigin& origin) const;
-    void write(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on);
-    void write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state, const GoOn& go_on);
+    void write(const StateOrigin& origin, const SnapshotBuffer& state);
+    void write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state);
     std::vector<Path> prefixes_of(const StateOrigin& origin) const;
     void              tell_failure(const std::string& why);
 
@@ -123,8 +124,8 @@ private:
     uint64_t                              bytes_to_write_ = 0;
     bool                                  has_fetched_    = false;  // a state that is not taken over yet
 
-    std::atomic<bool>                           reads_{true};
-    std::atomic<TaskThread::Clock::time_point>  write_until_{TaskThread::Clock::time_point::max()};
+    std::atomic<bool>                          reads_{true};
+    std::atomic<TaskThread::Clock::time_point> write_until_{TaskThread::Clock::time_point::max()};
 
     std::mutex                    write_mutex_;  // of what follows, and of all that writes
     bool                          failed_ = false;

@@ -168,8 +168,22 @@ const Test background("disk-cache: what is to be written in the background is th
     const Folder folder;
     Cache        cache(folder);
     for (TokenId i = 0; i < 5; ++i) cache.disk.keep(counting(1000 * i, 300), "", state_of("state"));
-    cache.disk.close(TaskThread::Clock::now() + std::chrono::hours(1));
+    cache.disk.end_by(TaskThread::Clock::now() + std::chrono::hours(1));
+    cache.disk.close();
     expect_equal(folder.files().size(), size_t{5});
+});
+
+const Test in_time("disk-cache: when its time is over nothing is written, and what was being written is given up", [] {
+    const Folder folder;
+    Cache        cache(folder, "m", uint64_t{1} << 30, Truncation::anywhere, uint64_t{1} << 30);
+    for (TokenId i = 0; i < 5; ++i) cache.disk.keep(counting(1000 * i, 300), "", state_of(std::string(50 << 20, 'x')));
+    cache.disk.end_by(TaskThread::Clock::now());
+    cache.keep(counting(9000, 300), "another");
+    cache.disk.close();
+    for (const fs::path& file : folder.files()) expect(file.extension() == ".state", file.string());
+    expect(folder.files().size() < 5, "not all of them");
+    const Cache later(folder, "m", uint64_t{1} << 30);
+    expect_equal(later.disk.n_usable(counting(9000, 301), ""), size_t{0});
 });
 
 const Test nowhere("disk-cache: a folder that cannot be written to is no failure of anything else", [] {
@@ -178,7 +192,7 @@ const Test nowhere("disk-cache: a folder that cannot be written to is no failure
     DiskCacheOptions options = Cache::options(folder, "m", 1 << 20, Truncation::anywhere, 1 << 20);
     options.folder           = folder.path / "file" / "cache";
     DiskCache disk(options, [](FetchedState) {});
-    disk.keep_now(kLong, "", state_of("one"), TaskThread::Clock::time_point::max());
+    disk.keep_now(kLong, "", state_of("one"));
     expect(!disk.fetch(1, joined(kLong, {1}), ""), "nothing");
 });
 
@@ -197,7 +211,8 @@ const Test too_large("disk-cache: a state that could not be read again is not wr
     Cache        cache(folder, "m", 1 << 20, Truncation::anywhere, 1000);
     cache.keep(kLong, std::string(1001, 'x'));
     cache.disk.keep(kLong, "", state_of(std::string(1001, 'x')));
-    cache.disk.close(TaskThread::Clock::time_point::max());
+    cache.disk.end_by(TaskThread::Clock::time_point::max());
+    cache.disk.close();
     expect(folder.files().empty(), "nothing");
 });
 

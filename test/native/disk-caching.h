@@ -80,7 +80,7 @@ struct Cache {
     }
 
     void keep(const Tokens& tokens, const std::string& text, const std::string& adapters = "") {
-        disk.keep_now(tokens, adapters, state_of(text), TaskThread::Clock::time_point::max());
+        disk.keep_now(tokens, adapters, state_of(text));
     }
     FetchedState fetch(const Tokens& tokens, const std::string& adapters = "") {
         if (!disk.fetch(7, tokens, adapters)) return {};

@@ -21,7 +21,10 @@ import { root } from './places.js';
 export interface Script {
   /** Of the tools that a client offers, the first that is here is called. The arguments are in their schema's order. */
   calls: readonly { tool: string; arguments: object }[];
-  /** The completion where there is nothing to call, or a result is there. */
+  /**
+   * The completion where there is nothing to call, or a result is there, or this text itself: a conversation that was made
+   * shorter has it as its summary.
+   */
   say: string;
 }
 
@@ -80,7 +83,7 @@ function stepsOf(sign: string, texts: readonly string[], end: Step): Step[] {
 }
 
 /** Qwen's template, but for the sign at the end. */
-function chatTemplate({ calls }: Script): string {
+function chatTemplate({ calls, say }: Script): string {
   const original = fs.readFileSync(
     path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', 'Qwen-Qwen2.5-7B-Instruct.jinja'),
     'utf8',
@@ -97,7 +100,7 @@ function chatTemplate({ calls }: Script): string {
   );
   const signed = `{%- set state = namespace(sign='<|say|>', open=true) %}
     {%- for message in messages %}
-      {%- if message.role == 'tool' %}
+      {%- if message.role == 'tool' or (message.content is string and ${JSON.stringify(say)} in message.content) %}
         {%- set state.open = false %}
       {%- endif %}
     {%- endfor %}

@@ -142,6 +142,11 @@ export class Sandbox {
     return fs.existsSync(place) ? fs.readFileSync(place, 'utf8') : null;
   }
 
+  /** Writes a file there. */
+  write(file: string, text: string): void {
+    fs.writeFileSync(path.join(this.work, file), text);
+  }
+
   async stop(): Promise<void> {
     const ended = finish(this.#server, 30_000);
     this.#server.kill('SIGTERM');

@@ -21,7 +21,10 @@ import { root } from './places.js';
 export interface Script {
   /** Of the tools that a client offers, the first that is here is called. The arguments are in their schema's order. */
   calls: readonly { tool: string; arguments: object }[];
-  /** The completion where there is nothing to call, or a result is there. */
+  /**
+   * The completion where there is nothing to call, or a result is there, or this text itself: a conversation that was made
+   * shorter has it as its summary.
+   */
   say: string;
   /** Every completion begins with reasoning, which goes on and on until a closing tag is there; then it says `say`. */
   reasons?: boolean;
@@ -101,7 +104,7 @@ function templateOf(name: string): string {
 }
 
 /** Qwen's template, but for the sign at the end, or that of its model that reasons, which ends with a tag. */
-function chatTemplate({ calls, reasons }: Script): string {
+function chatTemplate({ calls, say, reasons }: Script): string {
   if (reasons) return templateOf('Qwen-QwQ-32B.jinja').replace("assistant\\n<think>\\n'", "assistant\\n<think>'");
   const original = templateOf('Qwen-Qwen2.5-7B-Instruct.jinja');
   const prompt = "{{- '<|im_start|>assistant\\n' }}";
@@ -116,7 +119,7 @@ function chatTemplate({ calls, reasons }: Script): string {
   );
   const signed = `{%- set state = namespace(sign='<|say|>', open=true) %}
     {%- for message in messages %}
-      {%- if message.role == 'tool' %}
+      {%- if message.role == 'tool' or (message.content is string and ${JSON.stringify(say)} in message.content) %}
         {%- set state.open = false %}
       {%- endif %}
     {%- endfor %}

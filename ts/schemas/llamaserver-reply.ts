@@ -9,7 +9,6 @@ import {
   number,
   objectOf,
   oneOf,
-  orNull,
   type Static,
   string,
   typed,

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, runCli, startChild, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
-import { enginesOf, preparationsOf, residentMiB } from '../support/engine-process.js';
+import { enginesOf, isAlive, preparationsOf, residentMiB } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
 import { until } from '../support/until.js';
 
@@ -153,6 +153,27 @@ test('ps, ls, load and unload', async ({ folder }) => {
   const gone = await run('ps');
   assert.is(gone.code, 1);
   assert.match(gone.stderr, /^chasqui: no server could be reached at .*--url\n$/);
+});
+
+test('a model that a stream holds for ever is unloaded by force, and the stream ends with an error', async ({
+  folder,
+}) => {
+  const served = await Served.start(['--models-dir', folder, ...ONE, '--step-timeout', '0']);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  const [engine] = enginesOf(served.child.process.pid as number);
+  process.kill(engine as number, 'SIGSTOP');
+  const stream = served.post('/v1/completions', {
+    ...{ model: 'one', prompt: 'Once', max_tokens: 500, ignore_eos: true, stream: true },
+  });
+  const waiting = startChild('ts/cli.ts', ['unload', 'one', '--url', served.url]);
+  await until(() => /1 request uses one, .* --force/.test(waiting.output.stderr), 'what can be done', 60_000);
+  assert.equal(await served.states(), { one: 'loaded', two: 'unloaded' });
+  assert.is((await runCli(['unload', 'one', '--url', served.url, '--force'])).stdout, 'one is unloaded.\n');
+  assert.match(await (await stream).text(), /"code":"request_cancelled"/);
+  assert.is((await waiting.exited).code, 0);
+  await until(() => !isAlive(engine as number), 'the end of its process', 30_000);
+  assert.equal(await served.ask('one'), { status: 200, model: 'one' });
+  await served.stop();
 });
 
 test.run();

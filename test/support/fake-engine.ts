@@ -160,9 +160,9 @@ export class FakeEngine implements Engine {
     this.model = { ...this.model, adaptersInUse };
   }
 
-  async close(): Promise<void> {
+  async close(reason = new ChasquiError('engine_closed', 'The engine was closed.')): Promise<void> {
     this.closed = true;
-    for (const stream of this.running) stream.fail(new ChasquiError('engine_closed', 'The engine was closed.'));
+    for (const stream of this.running) stream.fail(reason);
   }
 
   /** One token per character of the prompt. */

@@ -21,7 +21,7 @@ let large = '';
 let layers = 0;
 
 test.before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'chasqui-fit-'));
+  folder = mkdtempSync(join(tmpdir(), 'chasqui-test-fit-'));
   const [vulkan = ''] = await decideModules('vulkan');
   const [result] = await runProbe(loadAddon().path, 'try', [vulkan]);
   layers = Math.min(500, 4 * Math.ceil((result?.devices?.[0]?.memoryTotal ?? 0) / gib));

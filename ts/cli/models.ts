@@ -11,6 +11,8 @@ import { type Columns, toTable } from './table.js';
 
 const MIB = 2 ** 20;
 const POLL_MS = 200;
+/** Of a model that is to be unloaded and is still in use. */
+const POLLS_BEFORE_ADVICE = 15;
 const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 
 const KEY_HELP = `
@@ -27,6 +29,10 @@ interface ServerOptions {
 
 interface LoadCommandOptions extends ServerOptions {
   pin?: boolean;
+}
+
+interface UnloadCommandOptions extends ServerOptions {
+  force?: boolean;
 }
 
 interface ListOptions extends LocalListOptions {
@@ -53,7 +59,8 @@ export function modelCommands(): Command[] {
       .action((id: string, options: LoadCommandOptions) => run(() => change(id, 'load', options))),
     command('unload', 'Have a server unload a model as soon as nobody uses it, and wait for it.')
       .argument('<model>', 'its id')
-      .action((id: string, options: ServerOptions) => run(() => change(id, 'unload', options))),
+      .option('--force', 'do not wait: requests that use it end with an error')
+      .action((id: string, options: UnloadCommandOptions) => run(() => change(id, 'unload', options))),
   ];
 }
 
@@ -93,12 +100,21 @@ async function listServed(options: ServerOptions): Promise<string> {
   return options.json ? toJson(models) : toTable(LS_COLUMNS, models);
 }
 
-async function change(id: string, act: 'load' | 'unload', options: LoadCommandOptions): Promise<string> {
-  await ask(options, `/models/${act}`, { model: id, ...(options.pin && { pin: true }) });
+async function change(
+  id: string,
+  act: 'load' | 'unload',
+  options: LoadCommandOptions & UnloadCommandOptions,
+): Promise<string> {
+  const { pin, force } = options;
+  await ask(options, `/models/${act}`, { model: id, ...(pin && { pin }), ...(force && { force }) });
   const wanted = act === 'load' ? 'loaded' : 'unloaded';
-  for (;;) {
+  for (let polls = 0; ; polls += 1) {
     const model = await ask<ListedModel>(options, `/v1/models/${encodeURIComponent(id)}`);
-    const { value, reason, queued = 0 } = model.status;
+    const { value, reason, running = 0, queued = 0 } = model.status;
+    if (act === 'unload' && running > 0 && polls === POLLS_BEFORE_ADVICE) {
+      const requests = running === 1 ? '1 request uses' : `${running} requests use`;
+      console.error(`chasqui: ${requests} ${id}, which is unloaded after that; --force does not wait.`);
+    }
     if (value === wanted) return options.json ? toJson(model) : `${id} is ${wanted}.`;
     // Nothing is under way any more: the load failed, or there was no room for it in time.
     if (value !== 'loaded' && value !== 'loading' && queued === 0)

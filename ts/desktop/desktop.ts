@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
+import { removeLeftFolders } from '../hub/fit.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import type { LibraryOptions } from '../hub/library.js';
 import { SharedKeys } from '../keys/shared-keys.js';
@@ -119,6 +120,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
   const requests = new RequestTable(history, events, (row) => learnSpeed(row, app));
   const points = new MetricsHistory(store);
   opened.push(() => [requests, history, points].map((part) => part.close()));
+  removeLeftFolders();
   const hub = await openHub(settings, chosen, events, log);
   opened.push(() => hub.close());
   const metrics = new Metrics();

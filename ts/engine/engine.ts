@@ -2,6 +2,7 @@
  * The engine as the rest of the TypeScript sees it. It computes in this process or in one of its own, so everything that
  * crosses this interface is plain data or a promise.
  */
+import type { ChasquiError } from '../errors.js';
 import type {
   NativeFinish,
   NativeModelInfo,
@@ -266,6 +267,9 @@ export interface Engine {
   stats(): Promise<EngineStats>;
   /** From now on, jobs that do not say are computed with these adapters of the model. */
   useAdapters(adapters: readonly AdapterUse[]): void;
-  /** Cancels what runs (streams reject with `engine_closed`), frees everything. Safe in every state, any number of times. */
-  close(): Promise<void>;
+  /**
+   * Cancels what runs (streams reject with `reason`, `engine_closed` where there is none), frees everything. Safe in every
+   * state, any number of times.
+   */
+  close(reason?: ChasquiError): Promise<void>;
 }

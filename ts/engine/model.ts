@@ -188,14 +188,14 @@ export class Model implements Engine {
     for (const stream of [...this.#streams.values()]) stream.fail(reason);
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
+  close(reason: ChasquiError = engineClosed()): Promise<void> {
+    this.#closed ??= this.#close(reason);
     return this.#closed;
   }
 
-  async #close(): Promise<void> {
+  async #close(reason: ChasquiError): Promise<void> {
     const closing = this.#core.close();
-    for (const stream of [...this.#streams.values()]) stream.fail(engineClosed());
+    for (const stream of [...this.#streams.values()]) stream.fail(reason);
     await closing;
   }
 

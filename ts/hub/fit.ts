@@ -3,6 +3,7 @@ import { type Fit, type Machine, PROCESS_BYTES, toFit } from './fit-badges.js';
 
 export { type ExactFit, type ExactFitOptions, type ExactSource, exactFit } from './exact-fit.js';
 export { type Badge, type Fit, type Machine, machineWithoutGpus } from './fit-badges.js';
+export { removeLeftFolders } from './hollow-folders.js';
 
 export interface QuickModel {
   /** All parts and the projector. */

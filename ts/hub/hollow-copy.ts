@@ -3,10 +3,10 @@
  * place. They take megabytes to fetch and on the disk, and llama.cpp can work out from them what the model takes.
  */
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
 import { readGgufHeader } from './gguf-header.js';
+import { makeHollowFolder } from './hollow-folders.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile, Quantisation } from './hub-types.js';
 
@@ -23,8 +23,7 @@ export async function hollowCopy(
   { repo, commit, quantisation }: { repo: string; commit: string; quantisation: Quantisation },
   signal?: AbortSignal,
 ): Promise<HollowModel> {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-fit-'));
-  const remove = () => fs.rmSync(folder, { recursive: true, force: true });
+  const { path: folder, remove } = makeHollowFolder();
   try {
     const write = async (file: HubFile) => {
       const target = path.join(folder, path.posix.basename(file.path));

@@ -101,8 +101,8 @@ export class AdaptedEngine implements Engine {
     this.#engine.useAdapters(adapters);
   }
 
-  close(): Promise<void> {
-    return this.#engine.close();
+  close(reason?: ChasquiError): Promise<void> {
+    return this.#engine.close(reason);
   }
 
   #completesOnly(): ChasquiError {

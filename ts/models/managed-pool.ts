@@ -18,6 +18,8 @@ import {
   modelLoading,
   modelNotFound,
   noRoomForModel,
+  type UnloadRequest,
+  unloadedByForce,
 } from './pool.js';
 
 export interface ManagedPoolOptions {
@@ -186,10 +188,11 @@ export class ManagedPool implements ModelPool {
     );
   }
 
-  unload(id: string): void {
+  unload(id: string, { force = false }: UnloadRequest = {}): void {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
     slot.isLeaving = slot.state === 'loaded' || slot.state === 'loading';
+    if (force && slot.state === 'loaded') this.#unload(slot, unloadedByForce(slot.source.id));
     this.#replan();
   }
 
@@ -234,7 +237,7 @@ export class ManagedPool implements ModelPool {
   #pin(slot: ModelSlot, pin: boolean | undefined): void {
     if (pin === undefined || pin === slot.isPinned) return;
     slot.isPinned = pin;
-    if (slot.isIdle) void this.#becameIdle(slot);
+    if (slot.isIdle) this.#becameIdle(slot);
     else this.#replan();
   }
 
@@ -352,7 +355,7 @@ export class ManagedPool implements ModelPool {
       this.#options.budget.learn(slot.opened?.engine.model.gpus ?? []);
       if (slot.failure === null) {
         this.#admitAll(slot);
-        if (slot.isIdle) await this.#becameIdle(slot);
+        if (slot.isIdle) this.#becameIdle(slot);
       } else {
         if (this.#isReady && !this.#closing.signal.aborted) this.#options.onFailure(slot.source.id, slot.failure);
         this.#refuseAll(slot, modelFailed(this.#entryOf(slot)));
@@ -361,12 +364,10 @@ export class ManagedPool implements ModelPool {
     });
   }
 
-  #unload(slot: ModelSlot): void {
-    if (!slot.isIdle) return;
-    void this.#do(async () => {
-      await slot.unload();
-      this.#replan();
-    });
+  /** `reason`: for the requests that use it, without which it must be idle. */
+  #unload(slot: ModelSlot, reason?: ChasquiError): void {
+    if (!slot.isIdle && reason === undefined) return;
+    void this.#do(() => slot.unload(reason).then(() => this.#replan()));
   }
 
   /** `close()` waits for it. */

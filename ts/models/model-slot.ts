@@ -145,14 +145,14 @@ export class ModelSlot {
     }
   }
 
-  /** An engine that does not end well is gone all the same: its process is. */
-  async unload(): Promise<void> {
+  /** An engine that does not end well is gone all the same: its process is. `reason`: for requests that still use it. */
+  async unload(reason?: ChasquiError): Promise<void> {
     this.#stay();
     this.isLeaving = false;
     this.keepMs = null;
     const { opened } = this;
     this.#become('unloading');
-    await opened?.engine.close().catch(() => {});
+    await opened?.engine.close(reason).catch(() => {});
     this.opened = null;
     this.#become('unloaded');
   }

@@ -73,6 +73,11 @@ export interface LoadRequest {
   pin?: boolean | undefined;
 }
 
+export interface UnloadRequest {
+  /** Whether it is unloaded at once, and requests that use it end with `request_cancelled`; default false. */
+  force?: boolean | undefined;
+}
+
 export interface ModelPool {
   /** Whether requests are taken: what is loaded at the start is loaded. */
   readonly isReady: boolean;
@@ -88,8 +93,8 @@ export interface ModelPool {
   onEvent(listener: ModelListener): () => void;
   /** Has a model loaded, as soon as there is room for it. Throws `model_not_found`, or `model_loading` before the pool is ready. */
   load(id: string, request?: LoadRequest): void;
-  /** Has a model unloaded, as soon as nobody uses it. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
-  unload(id: string): void;
+  /** Has a model unloaded, as soon as nobody uses it, unless it is forced. Throws `model_not_found`, and `unsupported_parameter` where it must stay. */
+  unload(id: string, request?: UnloadRequest): void;
 }
 
 const MAX_SHOWN_LENGTH = 100;
@@ -125,6 +130,11 @@ export function noRoomForModel(id: string): ChasquiError {
     `The model \`${id}\` does not fit beside the models that are pinned: unload one of them, or have it pinned no more.`,
     'model',
   );
+}
+
+/** For the requests that used it. */
+export function unloadedByForce(id: string): ChasquiError {
+  return new ChasquiError('request_cancelled', `The person who runs the server had the model \`${id}\` unloaded.`);
 }
 
 /** For everybody: the whole message may hold paths of this machine. */

@@ -108,7 +108,10 @@ export const modelEventSchema = anyOf(modelStatusEvent, modelRemoveEvent);
 const modelId = field('The id of the model.', string);
 
 /** The body of `POST /models/unload`. */
-export const modelActionSchema = objectOf({ model: modelId });
+export const modelUnloadSchema = objectOf(
+  { model: modelId },
+  { force: field('Whether it is unloaded at once; requests that use it end with an error.', boolean) },
+);
 
 /** The body of `POST /models/load`. */
 export const modelLoadSchema = objectOf(
@@ -125,6 +128,6 @@ export type ListedModel = Static<typeof listedModelSchema>;
 export type ModelList = Static<typeof modelListSchema>;
 export type ModelStatusEvent = Static<typeof modelStatusEvent>;
 export type ModelRemoveEvent = Static<typeof modelRemoveEvent>;
-export type ModelAction = Static<typeof modelActionSchema>;
 export type ModelLoad = Static<typeof modelLoadSchema>;
+export type ModelUnload = Static<typeof modelUnloadSchema>;
 export type ModelActionReply = Static<typeof modelActionReplySchema>;

@@ -175,6 +175,27 @@ test('loading and unloading without a request', async () => {
   for (const act of ['load', 'unload'] as const) assert.throws(() => pool[act]('d'), /`d` is not served here/);
 });
 
+test('by force it is unloaded from under those who use it, whose leases end well all the same', async () => {
+  const [a, b, c] = sources();
+  const { pool, states } = await poolOf([a, b, c]);
+  const held = await pool.acquire('a', {});
+  const ended = held.engine.submit({ prompt: 'abc' } as never).next();
+  pool.unload('a', { force: true });
+  await until(() => states()[0] === 'unloaded', 'it is unloaded');
+  assert.is(a.engines[0]?.closed, true);
+  assert.is(
+    await ended.then(
+      () => '',
+      ({ code }) => code,
+    ),
+    'request_cancelled',
+  );
+  const next = await pool.acquire('a', {});
+  held.release();
+  assert.equal([states()[0], pool.list()[0]?.running, a.engines.length], ['loaded', 1, 2]);
+  next.release();
+});
+
 test('names', async () => {
   const [a, b] = sources();
   Object.assign(b, { aliases: ['c'] });

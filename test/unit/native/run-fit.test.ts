@@ -10,7 +10,7 @@ import { runFit } from '../../../ts/native/run-fit.js';
 const test = suite('run-fit');
 let folder = '';
 test.before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'chasqui-fit-'));
+  folder = mkdtempSync(join(tmpdir(), 'chasqui-test-fit-'));
 });
 test.after(() => rmSync(folder, { recursive: true }));
 

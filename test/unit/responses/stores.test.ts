@@ -13,6 +13,7 @@ import type {
   StoreLimits,
 } from '../../../ts/responses/store/response-store.js';
 import { SqliteStore } from '../../../ts/responses/store/sqlite-store.js';
+import { openSqlite } from '../../../ts/sqlite.js';
 
 const LIMITS: StoreLimits = { maxResponses: 100, maxBytes: 1_000_000, maxAgeMs: 1000 };
 
@@ -129,6 +130,32 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
+  test('an item of several responses is found in the last of those that are there, and then in the others', ({
+    folder,
+  }) => {
+    const { store, wait } = withClock(folder);
+    const withItem = (id: string) => ({ ...stored(id), input: stored('1').input });
+    store.put('a', conversation('c', 'in_1'));
+    store.put('a', conversation('d', 'in_1'));
+    for (const id of ['1', '2', '3']) store.put('a', withItem(id));
+    assert.is(store.holderOf('a', 'in_1'), '3');
+    store.delete('a', '3');
+    assert.is(store.holderOf('a', 'in_1'), '2');
+    store.put('a', withItem('1'));
+    assert.is(store.holderOf('a', 'in_1'), '1');
+    for (const id of ['1', '2']) store.delete('a', id);
+    assert.is(store.holderOf('a', 'in_1'), 'd');
+    store.delete('a', 'd');
+    assert.is(store.holderOf('a', 'in_1'), 'c');
+    wait(999);
+    store.put('a', withItem('4'));
+    wait(1);
+    assert.is(store.holderOf('a', 'in_1'), '4');
+    store.delete('a', '4');
+    assert.is(store.holderOf('a', 'in_1'), null);
+    store.close();
+  });
+
   test('forgets after a time', ({ folder }) => {
     const { store, wait } = withClock(folder);
     store.put('a', stored('1'));
@@ -200,6 +227,41 @@ test('outlasts the process, for this account’s eyes only, and several may have
   second.close();
   assert.is(statSync(path.join(folder, 'data', 'responses.db')).mode & 0o777, 0o600);
   assert.is(statSync(path.join(folder, 'data')).mode & 0o777, 0o700);
+  rmSync(folder, { recursive: true });
+});
+
+test('a file of before keeps its responses and conversations, and their items are found', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  const file = path.join(folder, 'responses.db');
+  SqliteStore.open(folder).close();
+  const database = openSqlite(file);
+  database.exec(`
+    DROP TRIGGER response_ends;
+    DROP TABLE holders;
+    CREATE TABLE items (owner TEXT NOT NULL, id TEXT NOT NULL, response TEXT NOT NULL, PRIMARY KEY (owner, id));
+    CREATE TRIGGER response_ends AFTER DELETE ON responses BEGIN
+      DELETE FROM items WHERE owner = old.owner AND response = old.id; END;`);
+  const insert = (id: string, one: object, item: string) => {
+    const rows: [string, ...(string | number)[]][] = [
+      ['INSERT INTO responses VALUES (?, ?, ?, ?, ?)', 'a', id, 10, 1, 2 ** 50],
+      ['INSERT INTO texts VALUES (?, ?, ?)', 'a', id, JSON.stringify(one)],
+      ['INSERT INTO items VALUES (?, ?, ?)', 'a', item, id],
+    ];
+    for (const [sql, ...values] of rows) database.prepare(sql).run(values);
+  };
+  insert('resp_1', stored('resp_1'), 'x');
+  insert('conv_1', conversation('conv_1', 'y'), 'y');
+  database.close();
+  const [first, second] = [SqliteStore.open(folder), SqliteStore.open(folder)];
+  assert.equal([first.holderOf('a', 'x'), second.holderOf('a', 'y')], ['resp_1', 'conv_1']);
+  first.put('a', { ...stored('resp_2'), input: conversation('', 'x', 'y').items as never });
+  assert.equal([second.holderOf('a', 'x'), second.holderOf('a', 'y')], ['resp_2', 'resp_2']);
+  second.delete('a', 'resp_2');
+  assert.equal([first.holderOf('a', 'x'), first.holderOf('a', 'y')], ['resp_1', 'conv_1']);
+  first.delete('a', 'resp_1');
+  assert.is(second.holderOf('a', 'x'), null);
+  first.close();
+  second.close();
   rmSync(folder, { recursive: true });
 });
 

@@ -203,17 +203,17 @@ export class SupervisedEngine implements Engine {
     return (await this.#current).model.stats();
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
+  close(reason: ChasquiError = engineClosed()): Promise<void> {
+    this.#closed ??= this.#close(reason);
     return this.#closed;
   }
 
-  async #close(): Promise<void> {
+  async #close(reason: ChasquiError): Promise<void> {
     this.#state = 'closed';
-    this.#closing.abort(engineClosed());
+    this.#closing.abort(reason);
     const preparation = this.#preparation.close();
     const running = await this.#current.catch(() => null);
-    await Promise.all([running?.model.close(), preparation]);
+    await Promise.all([running?.model.close(reason), preparation]);
   }
 
   /** For what the engine's process has no part in, so that its end is no matter; the other process sees to its own. */

@@ -15,14 +15,14 @@ import { anyOf } from '../../schemas/json-schema.js';
 import {
   type ListedModel,
   listedModelSchema,
-  type ModelAction,
   type ModelActionReply,
   type ModelList,
   type ModelLoad,
+  type ModelUnload,
   modelActionReplySchema,
-  modelActionSchema,
   modelListSchema,
   modelLoadSchema,
+  modelUnloadSchema,
 } from '../../schemas/models.js';
 import { anthropicRoute } from '../anthropic-route.js';
 import { bodyRoute } from '../body-route.js';
@@ -56,9 +56,9 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
     pool.load(body.model, { pin: body.pin });
     return { success: true };
   });
-  const unload = bodyRoute(context, modelActionSchema, unloadModel);
-  app.post<{ Body: ModelAction }>('/models/unload', unload, async ({ body }): Promise<ModelActionReply> => {
-    pool.unload(body.model);
+  const unload = bodyRoute(context, modelUnloadSchema, unloadModel);
+  app.post<{ Body: ModelUnload }>('/models/unload', unload, async ({ body }): Promise<ModelActionReply> => {
+    pool.unload(body.model, { force: body.force });
     return { success: true };
   });
 }
@@ -204,7 +204,7 @@ const loadModel: Operation = {
 const unloadModel: Operation = {
   id: 'unloadModel',
   tag: 'Models',
-  summary: 'Have a model unloaded, as soon as no request uses it.',
+  summary: 'Have a model unloaded, as soon as no request uses it, or at once.',
   requestName: 'UnloadRequest',
   errors: ['model_not_found', 'model_loading', 'unsupported_parameter'],
   reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },

@@ -15,6 +15,7 @@ import {
 interface Entry {
   /** Text takes less than objects, and its length is known. */
   json: string;
+  isResponse: boolean;
   itemIds: readonly string[];
   expiresAt: number;
 }
@@ -23,8 +24,8 @@ class Owned {
   bytes = 0;
   /** Those that were used longest ago first. */
   readonly entries = new Map<string, Entry>();
-  /** From an item to what it is in: of several that have it, a response, and the last of those. */
-  readonly items = new Map<string, string>();
+  /** From an item to all that have it, the last that was put last. */
+  readonly holders = new Map<string, Set<string>>();
 }
 
 export class MemoryStore implements ResponseStore {
@@ -44,13 +45,17 @@ export class MemoryStore implements ResponseStore {
     this.delete(owner, id);
     const entry = {
       json: JSON.stringify(stored),
+      isResponse: 'response' in stored,
       itemIds: itemIdsOf(stored),
       expiresAt: this.#now() + this.#limits.maxAgeMs,
     };
     const owned = this.#owners.get(owner) ?? new Owned();
     this.#owners.set(owner, owned);
     owned.entries.set(id, entry);
-    for (const item of entry.itemIds) if ('response' in stored || !owned.items.has(item)) owned.items.set(item, id);
+    for (const item of entry.itemIds) {
+      const holders = owned.holders.get(item) ?? new Set();
+      owned.holders.set(item, holders.add(id));
+    }
     this.#add(owned, entry, 1);
     this.#makeRoom();
   }
@@ -90,9 +95,8 @@ export class MemoryStore implements ResponseStore {
 
   holderOf(owner: string, itemId: string): string | null {
     const owned = this.#owners.get(owner);
-    const id = owned?.items.get(itemId);
-    const entry = id === undefined ? undefined : owned?.entries.get(id);
-    return id !== undefined && entry && entry.expiresAt > this.#now() ? id : null;
+    const ids = [...(owned?.holders.get(itemId) ?? [])].filter((id) => this.#lives(owned?.entries.get(id)));
+    return ids.findLast((id) => owned?.entries.get(id)?.isResponse) ?? ids.at(-1) ?? null;
   }
 
   delete(owner: string, id: string): boolean {
@@ -100,7 +104,11 @@ export class MemoryStore implements ResponseStore {
     const entry = owned?.entries.get(id);
     if (!owned || !entry) return false;
     owned.entries.delete(id);
-    for (const item of entry.itemIds) if (owned.items.get(item) === id) owned.items.delete(item);
+    for (const item of entry.itemIds) {
+      const holders = owned.holders.get(item);
+      holders?.delete(id);
+      if (holders?.size === 0) owned.holders.delete(item);
+    }
     this.#add(owned, entry, -1);
     if (owned.entries.size === 0) this.#owners.delete(owner);
     return entry.expiresAt > this.#now();
@@ -108,6 +116,10 @@ export class MemoryStore implements ResponseStore {
 
   close(): void {
     this.#owners.clear();
+  }
+
+  #lives(entry: Entry | undefined): boolean {
+    return entry !== undefined && entry.expiresAt > this.#now();
   }
 
   #add(owned: Owned, { json }: Entry, sign: 1 | -1): void {

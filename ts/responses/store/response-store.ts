@@ -34,7 +34,7 @@ export interface ResponseStore {
     id: string,
     change: (stored: StoredConversation) => StoredConversation,
   ): StoredConversation | null;
-  /** The id of what has this item: a response in its input or its output, or a conversation. */
+  /** The id of what has this item: the last response with it in its input or its output, or else the last conversation. */
   holderOf(owner: string, itemId: string): string | null;
   /** False where there is nothing with this id. */
   delete(owner: string, id: string): boolean;

@@ -31,9 +31,9 @@ CREATE INDEX IF NOT EXISTS responses_by_use ON responses (owner, used_at);
 CREATE INDEX IF NOT EXISTS responses_by_expiry ON responses (expires_at);
 CREATE TABLE IF NOT EXISTS texts (
   owner TEXT NOT NULL, id TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (owner, id));
-CREATE TABLE IF NOT EXISTS items (
-  owner TEXT NOT NULL, id TEXT NOT NULL, response TEXT NOT NULL, PRIMARY KEY (owner, id));
-CREATE INDEX IF NOT EXISTS items_by_response ON items (owner, response);
+CREATE TABLE IF NOT EXISTS holders (
+  owner TEXT NOT NULL, item TEXT NOT NULL, id TEXT NOT NULL, is_response INTEGER NOT NULL, PRIMARY KEY (owner, item, id));
+CREATE INDEX IF NOT EXISTS holders_by_id ON holders (owner, id);
 CREATE TABLE IF NOT EXISTS owners (
   owner TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TRIGGER IF NOT EXISTS response_begins AFTER INSERT ON responses BEGIN
@@ -41,9 +41,16 @@ CREATE TRIGGER IF NOT EXISTS response_begins AFTER INSERT ON responses BEGIN
     ON CONFLICT (owner) DO UPDATE SET count = count + 1, bytes = bytes + new.bytes; END;
 CREATE TRIGGER IF NOT EXISTS response_ends AFTER DELETE ON responses BEGIN
   DELETE FROM texts WHERE owner = old.owner AND id = old.id;
-  DELETE FROM items WHERE owner = old.owner AND response = old.id;
+  DELETE FROM holders WHERE owner = old.owner AND id = old.id;
   UPDATE owners SET count = count - 1, bytes = bytes - old.bytes WHERE owner = old.owner;
   DELETE FROM owners WHERE owner = old.owner AND count = 0; END;
+`;
+
+/** Of a file that knows of each item only the last response that has it. */
+const TAKE_OVER_ITEMS = `
+INSERT OR IGNORE INTO holders SELECT owner, id, response, response NOT LIKE 'conv%' FROM items;
+DROP TRIGGER response_ends;
+DROP TABLE items;
 `;
 
 /** Methods throw `store_failed` when the file cannot be read or written. */
@@ -62,7 +69,12 @@ export class SqliteStore implements ResponseStore {
     this.#database.exec('PRAGMA journal_mode = WAL');
     // A loss of power may cost the last moment, never the file.
     this.#database.exec('PRAGMA synchronous = NORMAL');
-    this.#database.exec(SCHEMA);
+    this.#inTransaction(() => {
+      this.#database.exec(SCHEMA);
+      if (this.#rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'items'").length === 0) return;
+      this.#database.exec(TAKE_OVER_ITEMS);
+      this.#database.exec(SCHEMA);
+    });
   }
 
   /** Opens `responses.db` in the folder; both are made when they are not there. */
@@ -104,10 +116,10 @@ export class SqliteStore implements ResponseStore {
 
   holderOf(owner: string, itemId: string): string | null {
     const sql =
-      'SELECT response FROM items JOIN responses ON responses.owner = items.owner AND responses.id = response ' +
-      'WHERE items.owner = ? AND items.id = ? AND expires_at > ?';
-    const [row] = orFail(this.#file, () => this.#rows<{ response: string }>(sql, owner, itemId, this.#now()));
-    return row?.response ?? null;
+      'SELECT holders.id FROM holders JOIN responses ON responses.owner = holders.owner AND responses.id = holders.id ' +
+      'WHERE holders.owner = ? AND item = ? AND expires_at > ? ORDER BY is_response DESC, holders.rowid DESC LIMIT 1';
+    const [row] = orFail(this.#file, () => this.#rows<{ id: string }>(sql, owner, itemId, this.#now()));
+    return row?.id ?? null;
   }
 
   delete(owner: string, id: string): boolean {
@@ -137,10 +149,9 @@ export class SqliteStore implements ResponseStore {
     const columns = 'INSERT INTO responses (owner, id, bytes, used_at, expires_at) VALUES (?, ?, ?, ?, ?)';
     this.#run(columns, owner, id, 2 * json.length, now, now + this.#limits.maxAgeMs);
     this.#run('INSERT INTO texts (owner, id, json) VALUES (?, ?, ?)', owner, id, json);
-    // An item that several have is found in a response, and in the last of those.
-    const known = 'response' in stored ? 'REPLACE' : 'IGNORE';
+    const isResponse = 'response' in stored ? 1 : 0;
     for (const item of itemIdsOf(stored)) {
-      this.#run(`INSERT OR ${known} INTO items (owner, id, response) VALUES (?, ?, ?)`, owner, item, id);
+      this.#run('INSERT OR IGNORE INTO holders VALUES (?, ?, ?, ?)', owner, item, id, isResponse);
     }
     this.#makeRoom();
   }

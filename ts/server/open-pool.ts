@@ -12,7 +12,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import { estimateMemory } from '../models/estimate-memory.js';
 import { ManagedPool } from '../models/managed-pool.js';
 import { MemoryBudget } from '../models/memory-budget.js';
-import type { ManagedSource, OpenedModel, OpenHooks } from '../models/model-source.js';
+import type { ManagedSource, OpenHooks } from '../models/model-source.js';
 import type { ModelPool } from '../models/pool.js';
 import { SingleModel } from '../models/single-model.js';
 import { residentBytesOf } from '../process/process-usage.js';

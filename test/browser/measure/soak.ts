@@ -37,15 +37,28 @@ async function settle(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'New chat', exact: true }).click();
 }
 
-/** A chat of its own for each stream, as people begin one; it is deleted afterwards, so that no list of chats grows. */
+/**
+ * A chat of its own for each stream, as people begin one; it is deleted afterwards, so that no list of chats grows. The
+ * browser keeps a node for each message that was typed, to undo it: a thousand of them at most.
+ */
 async function stream(page: Page): Promise<void> {
   const message = page.getByRole('textbox', { name: 'Message' });
   await message.fill('Tell me a long story, with a list and `code` in it.');
   await message.press('Enter');
   await page.getByRole('article', { name: 'Model' }).getByText('tok/s').waitFor({ timeout: 600_000 });
   const id = new URL(page.url()).hash.replace('#/chat/', '');
+  await untilStored(id);
   await page.getByRole('button', { name: 'New chat', exact: true }).click();
   await app.done('DELETE', `/api/v1/chats/${id}`);
+}
+
+/** The page stores a completion when all of it is there, and a chat that is gone by then takes none. */
+async function untilStored(id: string): Promise<void> {
+  for (;;) {
+    const { messages } = await app.done('GET', `/api/v1/chats/${id}`);
+    if (messages.at(-1)?.role === 'assistant') return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 const tell = (what: string, values: object) => console.log(JSON.stringify({ what, ...values }));

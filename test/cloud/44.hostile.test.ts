@@ -154,7 +154,7 @@ test('what a client writes into headers or the query does not become a header fo
   assert.match(sent, /^x-chasqui-report: usage\r$/m);
 });
 
-test('no HTTP, other methods, too many headers, no host', async () => {
+test('no HTTP, other methods, too many headers, no host or two', async () => {
   const { gateway, runner } = await rawGateway();
   assertError(await send(gateway.port, 'hello\r\n\r\n'), 400, 'bad_request');
   assertError(await send(gateway.port, `CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`), 400, 'bad_request');
@@ -164,6 +164,9 @@ test('no HTTP, other methods, too many headers, no host', async () => {
   const many = Array.from({ length: 3000 }, (_, at) => `X${at}: y`);
   assertError(await send(gateway.port, request(CHAT, many)), 431, 'headers_too_large');
   assertError(await send(gateway.port, `GET ${CHAT} HTTP/1.1\r\nConnection: close\r\n\r\n`), 400, 'bad_request');
+  for (const second of ['Host: x', 'hOST: evil.example', 'Host:']) {
+    assertError(await send(gateway.port, request(CHAT, [second])), 400, 'bad_request');
+  }
   assertError(await send(gateway.port, request(`/acme/chat/v1/${'x'.repeat(20_000)}`)), 431, 'headers_too_large');
   assert.equal(runner.requests, []);
 });

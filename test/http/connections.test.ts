@@ -98,4 +98,15 @@ test('a request without a Host header is refused in our words', async () => {
   assert.match(await sendBytes(url, 'GET /v1/models HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /);
 });
 
+test('a request with two Host headers is refused, whatever they say', async () => {
+  const { url } = await listeningApp();
+  for (const version of ['1.0', '1.1']) {
+    for (const second of ['Host: localhost', 'hOST: evil.example', 'Host:']) {
+      const head = `GET /v1/models HTTP/${version}\r\nHost: localhost\r\nconnection: close\r\n${second}\r\n\r\n`;
+      const reply = parseReply(await sendBytes(url, head));
+      expectError(reply, { status: 400, code: 'bad_request', says: /several Host headers/ });
+    }
+  }
+});
+
 test.run();

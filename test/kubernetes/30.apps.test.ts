@@ -197,4 +197,38 @@ test('what the cluster refuses is said in its words', async () => {
   assert.match(stderr, /nobody may not patch deployments\/scale/);
 });
 
+function addEvent(name: string, [kind, of]: [string, string], reason: string, more: object = {}): void {
+  cluster.objects.set(`Event/${name}`, {
+    ...{ apiVersion: 'v1', kind: 'Event', type: 'Warning', reason, message: `${reason} of ${of}`, count: 1 },
+    metadata: { name, ...{ uid: name, namespace: 'models', creationTimestamp: '2026-11-01T10:00:00Z' } },
+    involvedObject: { kind, name: of, namespace: 'models' },
+    ...more,
+  });
+}
+
+test('events are those of the app, of pods that are gone as well, the latest last', async () => {
+  addPod(`${NAME}-odd`, '');
+  addReplicaSet(1, 'chasqui:1');
+  addEvent('e1', ['Pod', `${NAME}-h1-gone`], 'BackOff', { count: 7, lastTimestamp: '2026-11-01T12:00:00Z' });
+  addEvent('e2', ['Pod', `${NAME}-odd`], 'Unhealthy', {
+    series: { count: 3, lastObservedTime: '2026-11-01T11:00:00Z' },
+  });
+  addEvent('e3', ['Deployment', NAME], 'ScalingReplicaSet', { type: 'Normal' });
+  // Another app's, whose name begins with this one's.
+  addEvent('e4', ['Pod', `${NAME}-two-h1-x`], 'BackOff');
+  addEvent('e5', ['Deployment', `${NAME}-two`], 'ScalingReplicaSet');
+  const { code, stdout, stderr } = await apps('events', 'chat', '--to', 'kubernetes');
+  assert.equal([code, stderr], [0, '']);
+  assert.equal(stdout.trimEnd().split('\n'), [
+    `2026-11-01 10:00:00  Deployment/${NAME}  ScalingReplicaSet: ScalingReplicaSet of ${NAME}`,
+    `2026-11-01 11:00:00  Pod/${NAME}-odd  warning: Unhealthy (3 times): Unhealthy of ${NAME}-odd`,
+    `2026-11-01 12:00:00  Pod/${NAME}-h1-gone  warning: BackOff (7 times): BackOff of ${NAME}-h1-gone`,
+  ]);
+  const read = await apps('events', 'chat', '--to', 'kubernetes', '--json');
+  assert.match(read.stdout, /"reason": ?"Unhealthy"/);
+  const none = await apps('events', 'none', '--to', 'kubernetes');
+  assert.is(none.code, 5);
+  assert.match(none.stderr, /no app acme\/none/);
+});
+
 test.run();

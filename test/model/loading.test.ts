@@ -44,6 +44,20 @@ test('loading reports its progress up to 1', async () => {
   assert.is(seen.at(-1), 1);
 });
 
+test('a draft model and the projector are parts of the same progress', async () => {
+  const seen: number[] = [];
+  const onProgress = (fraction: number) => seen.push(fraction);
+  const model = await loadModel(demoModelPath, { threads: 1, draftModel: demoModelPath, onProgress });
+  await model.close();
+  // The model itself is less than half of the bytes.
+  assert.ok(seen.length > 1 && seen.slice(0, -1).every((fraction) => fraction < 0.5), `${seen}`);
+  assert.equal(
+    seen,
+    [...seen].sort((one, other) => one - other),
+  );
+  assert.is(seen.at(-1), 1);
+});
+
 test('a missing file is model_file_missing', async () => {
   const error = await failure(join(folder, 'nowhere.gguf'));
   assert.is(error.code, 'model_file_missing');

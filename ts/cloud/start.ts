@@ -6,6 +6,7 @@ import type net from 'node:net';
 import os from 'node:os';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
+import { checkHostHeader } from '../http/connections.js';
 import { errorHandler } from '../http/error-handler.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import type { Certificate } from '../server/certificate.js';
@@ -223,6 +224,7 @@ function setupLinkRoute(
 function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstance {
   // What the one proxy in front says of a request is believed, and nothing that a client told the proxy.
   const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
+  api.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`);

@@ -19,3 +19,10 @@ export function sizeOfModel(file: string): number | null {
   if (first == null) return null;
   return others.reduce<number>((sum, size) => sum + (size ?? 0), first);
 }
+
+/** How much of all that a model is loaded from is its own, by bytes: a part of 1, which beside others is smaller. */
+export function shareOfModel(file: string, others: readonly string[]): number {
+  const own = sizeOfModel(file) ?? 0;
+  const all = others.reduce((sum, other) => sum + (sizeOfModel(other) ?? 0), own);
+  return all === 0 ? 1 : own / all;
+}

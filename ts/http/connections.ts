@@ -46,10 +46,20 @@ export function limitConnections(server: Server, max = MAX_CONNECTIONS): void {
 export function replyToOddRequests(app: FastifyInstance): void {
   // Expectations other than `100-continue` are ignored, as HTTP allows.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.addHook('onRequest', async ({ raw }) => {
-    if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return;
+  app.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
+}
+
+/**
+ * Of several Host headers Node takes the first, and a proxy in front may have taken another.
+ * @throws {ChasquiError} `bad_request`, as RFC 9112 demands in section 3.2
+ */
+export function checkHostHeader({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
     throw new ChasquiError('bad_request', 'The request has no Host header, which HTTP/1.1 demands.');
-  });
+  }
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') count += 1;
+  if (count > 1) throw new ChasquiError('bad_request', 'The request has several Host headers; send one.');
 }
 
 /**

@@ -1,9 +1,11 @@
 /** A pool of several models, of which as many are loaded as memory allows: on demand, and unloaded when others need room. */
 import { untilAborted } from '../engine/until-aborted.js';
 import { ChasquiError } from '../errors.js';
-import { AdaptedEngine, adaptedId, withAdapters } from './adapters.js';
+import { AdaptedEngine, withAdapters } from './adapters.js';
+import { LoadProgress } from './load-progress.js';
 import type { MemoryBudget } from './memory-budget.js';
 import { ModelEvents } from './model-events.js';
+import { type Named, namesOf } from './model-names.js';
 import { ModelSlot } from './model-slot.js';
 import type { ManagedSource } from './model-source.js';
 import { planLoads } from './plan-loads.js';
@@ -38,15 +40,6 @@ export interface ManagedPoolOptions {
   selected?(): string | null;
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
-}
-
-/** A name that requests may use. */
-interface Named {
-  slot: ModelSlot;
-  /** `null`: the model alone. */
-  adapter: string | null;
-  /** Whether another model or adapter may have the name instead. */
-  isOptional: boolean;
 }
 
 interface Waiter {
@@ -114,18 +107,22 @@ export class ManagedPool implements ModelPool {
   }
 
   /**
-   * Loads these models, one after the other, as far as they fit; from then on requests wait for what they need. Rejects
-   * with why the only one cannot be loaded; of several the others are loaded all the same.
+   * Loads these models, one after the other, as far as they fit, and tells how much of all their bytes is loaded; from then
+   * on requests wait for what they need. Rejects with why the only one cannot be loaded; of several the others are loaded
+   * all the same.
    */
   async start(ids: readonly string[], onProgress?: (fraction: number) => void): Promise<void> {
-    for (const id of ids) {
-      const slot = this.#named(id);
+    const slots = ids.map((id) => this.#named(id));
+    const progress = new LoadProgress(slots.map(sizeOf), onProgress);
+    for (const [at, slot] of slots.entries()) {
+      const id = ids[at] as string;
+      const tell = progress.next(sizeOf(slot));
       if (slot.state === 'loaded') continue;
       if (!this.#fits(slot)) {
         if (slot.isPinned) this.#options.onFailure(id, noRoomForModel(slot.source.id));
         continue;
       }
-      await this.#load(slot, onProgress);
+      await this.#load(slot, tell);
       this.#closing.signal.throwIfAborted();
       if (slot.failure === null) continue;
       if (ids.length === 1) throw slot.failure;
@@ -388,12 +385,4 @@ export class ManagedPool implements ModelPool {
   }
 }
 
-/** All names of a model and its adapters; an optional one is passed over where another model has it. */
-function namesOf(slot: ModelSlot): Map<string, Named> {
-  const { id, aliases, adapters = [] } = slot.source;
-  const names = new Map<string, Named>();
-  for (const { name } of adapters) names.set(name, { slot, adapter: name, isOptional: true });
-  for (const { name } of adapters) names.set(adaptedId(id, name), { slot, adapter: name, isOptional: false });
-  for (const name of [id, ...aliases]) names.set(name, { slot, adapter: null, isOptional: false });
-  return names;
-}
+const sizeOf = ({ source }: ModelSlot) => source.sizeBytes;

@@ -21,6 +21,7 @@ const CORE: readonly Kind[] = [
   { group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' },
   { group: '', version: 'v1', plural: 'services', kind: 'Service' },
   { group: '', version: 'v1', plural: 'pods', kind: 'Pod' },
+  { group: '', version: 'v1', plural: 'events', kind: 'Event' },
   { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
   { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' },
   { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget' },

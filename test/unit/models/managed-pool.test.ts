@@ -196,6 +196,22 @@ test('by force it is unloaded from under those who use it, whose leases end well
   next.release();
 });
 
+test('the start of several models has one progress, by bytes', async () => {
+  const [a, b, c] = sources(true);
+  Object.assign(b, { sizeBytes: 24 });
+  const { pool } = await poolOf([a, b, c], { budget: MemoryBudget.of(100) });
+  const told: number[] = [];
+  const starting = pool.start(['a', 'b', 'c'], (fraction) => told.push(fraction));
+  for (const source of [a, b, c]) {
+    await until(() => source.engines.length === 1, 'its load');
+    for (const fraction of [0, 0.5, 1]) source.hooks.onProgress?.(fraction);
+    source.load();
+  }
+  await starting;
+  // Of 8 + 24 + 8 bytes.
+  assert.equal(told, [0, 0.1, 0.2, 0.2, 0.5, 0.8, 0.8, 0.9, 1]);
+});
+
 test('names', async () => {
   const [a, b] = sources();
   Object.assign(b, { aliases: ['c'] });

@@ -9,6 +9,7 @@ import { addTableOptions, givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
 import {
   deleteInCluster,
+  eventsInCluster,
   listInCluster,
   logsInCluster,
   type Place,
@@ -74,7 +75,9 @@ export function appsCommand(): Command {
   named('delete', 'Delete an app, when its running requests are over.', {
     ...{ inCloud: remove, inCluster: deleteInCluster, options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
   });
-  named('events', 'Show how states changed, and why.', { inCloud: events, options: FOLLOW_OPTION });
+  named('events', 'Show how states changed, and why.', {
+    ...{ inCloud: events, inCluster: eventsInCluster, options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+  });
   named('logs', 'Show what the runners of an app write.', {
     ...{ inCloud: logs, inCluster: logsInCluster, options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
   });

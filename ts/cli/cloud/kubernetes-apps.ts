@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteApp } from '../../cloud/kubernetes/apply.js';
 import { readLogs, restartApp, rollBackApp, scaleApp } from '../../cloud/kubernetes/change.js';
+import { type ClusterEvent, readEvents } from '../../cloud/kubernetes/events.js';
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
 import { nameOf } from '../../cloud/kubernetes/names.js';
 import {
@@ -132,6 +133,28 @@ export async function logsInCluster(place: Place, app: string, parsed: Parsed): 
     since = began;
     await sleep(FOLLOW_MS);
   }
+}
+
+export async function eventsInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
+  const { follow: goesOn = false } = givenOptions(FOLLOW_OPTION, parsed, {});
+  await find(place, app);
+  const shown = new Map<string, number>();
+  for (;;) {
+    for (const event of await readEvents(place.cluster, nameIn(place, app))) {
+      if (shown.get(event.id) === event.count) continue;
+      shown.set(event.id, event.count);
+      if (place.json) printJson(event);
+      else console.log(eventLine(event));
+    }
+    if (!goesOn) return;
+    await sleep(FOLLOW_MS);
+  }
+}
+
+function eventLine({ at, object, type, reason, message, count }: ClusterEvent): string {
+  const time = at?.slice(0, 19).replace('T', ' ') ?? '-';
+  const often = count > 1 ? ` (${count} times)` : '';
+  return `${time}  ${object}  ${type === 'Normal' ? '' : `${type.toLowerCase()}: `}${reason}${often}: ${message}`;
 }
 
 async function follow(place: Place, app: string): Promise<void> {

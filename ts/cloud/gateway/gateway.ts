@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import { BodyBudget } from '../../http/body/budget.js';
-import { REQUEST_ID_PREFIX } from '../../http/connections.js';
+import { checkHostHeader, REQUEST_ID_PREFIX } from '../../http/connections.js';
 import { newId } from '../../new-id.js';
 import { type AppAddress, isOpen, parseAppAddress } from './app-address.js';
 import { AppRoutes } from './app-routes.js';
@@ -68,9 +68,7 @@ export class Gateway {
   }
 
   #admit(id: string, request: IncomingMessage, response: ServerResponse): void {
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      throw new ChasquiError('bad_request', 'The request has no Host header, which HTTP/1.1 demands.');
-    }
+    checkHostHeader(request);
     if (!METHODS.includes(request.method ?? '')) throw methodNotAllowed(response, request.method, METHODS);
     const address = parseAppAddress(request.url ?? '/');
     if (isPreflight(request)) {

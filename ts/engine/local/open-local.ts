@@ -9,6 +9,7 @@ import { chooseContext } from '../choose-context.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
+import { shareOfModel } from '../model-files.js';
 import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
@@ -44,15 +45,19 @@ export async function openLocal(
   const request = { ...wanted, options: { ...wanted.options, ...context } };
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
+  const { mmprojPath, draftModelPath, adapters } = request.options;
+  // Of those nothing is told while they are loaded, after the model.
+  const ownShare = shareOfModel(absolutePath, [mmprojPath, draftModelPath, ...adapters].filter(Boolean));
   const opening = addon.open(
     { ...request, options: { ...request.options, offload: chosen.offload } },
     (records, count, text, extras) => onEvents(records, count, text, extras, parsers.read(records, count, text)),
-    onProgress,
+    onProgress && ((fraction) => onProgress(fraction * ownShare)),
   );
   const onAbort = () => opening.abort();
   signal?.addEventListener('abort', onAbort);
   try {
     const native = await catalogued(opening.engine);
+    onProgress?.(1);
     const info = describe(native, absolutePath, options, chosen);
     return { core: new LocalCore(native, parsers), info: gpus.length > 0 ? { ...info, gpus } : info };
   } catch (error) {

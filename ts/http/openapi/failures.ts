@@ -9,6 +9,7 @@ const OF_REQUESTS: readonly ErrorCode[] = [
   'bad_request',
   'unknown_url',
   'method_not_allowed',
+  'too_many_open_files',
   'engine_closed',
   'internal_error',
 ];

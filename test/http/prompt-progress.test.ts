@@ -19,6 +19,7 @@ const PROMPTS: Record<string, object> = {
 };
 
 interface Event {
+  type?: string;
   prompt_progress?: { total: number; cache: number; processed: number; time_ms: number };
   timings?: object;
 }
@@ -91,6 +92,12 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
       ],
     );
     assert.ok(told.every(({ timings }) => timings !== undefined));
+    if (path !== '/v1/responses') return;
+    const begun = ['response.created', 'response.in_progress', 'response.in_progress', 'response.in_progress'];
+    assert.equal(
+      events.slice(0, 4).map(({ type }) => type),
+      begun,
+    );
   });
 
   test(`${path} says nothing of it otherwise`, async () => {

@@ -53,7 +53,7 @@ type TemplateOptions = OptionsOf<typeof TEMPLATE_OPTIONS>;
  * @throws {ChasquiError} `invalid_options`
  */
 export function templateOf({ chatTemplate, chatTemplateFile }: TemplateOptions): string {
-  if (chatTemplateFile === undefined) return chatTemplate === undefined ? '' : checked(chatTemplate);
+  if (chatTemplateFile === undefined) return chatTemplate ?? '';
   if (chatTemplate !== undefined) {
     throw refused('`chatTemplate` and `chatTemplateFile` exclude each other: leave out one of them.');
   }
@@ -67,14 +67,6 @@ export function templateOf({ chatTemplate, chatTemplateFile }: TemplateOptions):
     if (error instanceof ChasquiError) throw error;
     throw refused(`\`chatTemplateFile\` cannot be read: ${(error as Error).message}.`);
   }
-}
-
-/** Where the messages are not in it, every prompt would be this text. llama.cpp has names of templates, one of them here. */
-function checked(chatTemplate: string): string {
-  if (chatTemplate === 'chatml' || chatTemplate.includes('{')) return chatTemplate;
-  throw refused(
-    '`chatTemplate` is no Jinja template, and of the names of templates only `chatml` is known: give the text of the template, or a file with it as `chatTemplateFile`.',
-  );
 }
 
 /**

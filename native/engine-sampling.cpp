@@ -80,7 +80,7 @@ bool Engine::sample_within_share(Sequence& sequence, float* logits, RowOutcome& 
     try {
         const TokenId           token = sampler.sample(logits, n_vocab);
         std::optional<Logprobs> logprobs;
-        if (n_top >= 0) logprobs = logprobs_of(logits, n_vocab, token, n_top);
+        if (n_top >= 0) logprobs = sampler.logprobs_of(logits, n_vocab, token, n_top);
         // accept() has no deadline, because an interrupted one leaves the constraint unusable. If it takes long, the
         // next tokens go to the slow sampler.
         sampler.deadline().lift();

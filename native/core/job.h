@@ -72,6 +72,8 @@ struct SamplingSettings {
 
     std::vector<SamplerKind> samplers;  // empty: all, in their usual order
     std::vector<LogitBias>   logit_bias;
+
+    bool logprobs_after = false;  // log-probabilities are those of the draw, and not the model's own
 };
 
 // How much of a completion may be reasoning (reasoning-budget.h).

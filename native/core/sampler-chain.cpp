@@ -32,6 +32,7 @@ bool is_more_probable(const Candidate& a, const Candidate& b) {
 bool SamplerChain::is_needed(const SamplingSettings& settings) {
     return settings.typical_p < 1.0f || settings.top_n_sigma > 0.0f || uses_xtc(settings) ||
            settings.dynatemp_range > 0.0f || settings.mirostat != 0 || Repetitions::is_on(settings.dry) ||
+           settings.logprobs_after ||
            (!settings.samplers.empty() && settings.samplers != kUsualOrder);
 }
 
@@ -74,6 +75,25 @@ TokenId SamplerChain::choose(const float* logits, int32_t n_vocab) {
         case 2: return draw_mirostat_v2();
         default: return draw();
     }
+}
+
+void SamplerChain::force(TokenId token) {
+    candidates_ = {{token, 0.0f}};
+    is_indexed_ = false;
+    is_sorted_  = true;
+}
+
+Logprobs SamplerChain::logprobs_of(TokenId chosen, int32_t n_top) {
+    sort();
+    compute_probabilities();
+    Logprobs result;
+    result.chosen = {chosen, kImpossible, {}};
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const TokenLogprob each{candidates_[i].id, std::log(probabilities_[i]), {}};
+        if (each.id == chosen) result.chosen = each;
+        if (i < static_cast<size_t>(n_top) && probabilities_[i] > 0.0f) result.top.push_back(each);
+    }
+    return result;
 }
 
 void SamplerChain::apply(SamplerKind kind) {

@@ -1,6 +1,7 @@
 // Thread: one at a time; chains of different sequences are independent.
 #pragma once
 
+#include "event.h"
 #include "job.h"
 #include "recent-tokens.h"
 #include "repetitions.h"
@@ -36,6 +37,11 @@ public:
     // Chooses from `logits`, to which biases have been added. Tokens with a logit of minus infinity are not chosen unless
     // there are no others.
     TokenId choose(const float* logits, int32_t n_vocab);
+    // `token` was chosen, and none other could have been.
+    void    force(TokenId token);
+    // Of the last choice, after all samplers: log-probabilities of what was chosen, and of at most `n_top` tokens that
+    // could have been, without their `bytes`.
+    Logprobs logprobs_of(TokenId chosen, int32_t n_top);
 
     State state() const { return {draws_, xtc_draws_, surprise_}; }
     void  restore(const State& state);

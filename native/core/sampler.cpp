@@ -66,7 +66,10 @@ std::optional<TokenId> Sampler::forced_token() {
 }
 
 TokenId Sampler::sample(float* logits, int32_t n_vocab) {
-    if (const std::optional<TokenId> forced = forced_token()) return *forced;
+    if (const std::optional<TokenId> forced = forced_token()) {
+        if (chain_) chain_->force(*forced);
+        return *forced;
+    }
     if (!constraint_) {
         adjust(logits, n_vocab);
         const TokenId token = choose(logits, n_vocab);
@@ -90,6 +93,11 @@ TokenId Sampler::sample(float* logits, int32_t n_vocab) {
         if (before) chain_->restore(*before);
         throw;
     }
+}
+
+Logprobs Sampler::logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top) {
+    if (settings_.logprobs_after) return chain_->logprobs_of(chosen, n_top);
+    return chasqui::logprobs_of(logits, n_vocab, chosen, n_top);
 }
 
 // Chooses among the tokens that the constraint allows. It checks as few tokens as possible, because the whole

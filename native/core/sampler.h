@@ -48,6 +48,10 @@ public:
     // `invalid_grammar` if the constraint allows no token, and ConstraintTimeout at the deadline; the sampler can then be
     // called again and does the same.
     TokenId sample(float* logits, int32_t n_vocab);
+    // Log-probabilities (natural logarithm) of the token that was just sampled from `logits` and of the `n_top` most
+    // probable tokens: by the model, or as they were drawn if the settings say so; then there may be fewer. Their `bytes`
+    // are left empty, because only the tokenizer knows them.
+    Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 private:
     std::optional<TokenId> forced_token();
@@ -90,8 +94,7 @@ private:
 // The first token with the largest logit.
 TokenId argmax(const float* logits, int32_t n_vocab);
 
-// Log-probabilities (natural logarithm, of the model's own distribution) of `chosen` and of the `n_top` most probable
-// tokens. Their `bytes` are left empty, because only the tokenizer knows them.
+// Those of the model's own distribution.
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 }  // namespace chasqui

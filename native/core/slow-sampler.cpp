@@ -19,9 +19,12 @@ constexpr int kForgivingTokens = 256;
 void sample(SlowSample& sample) {
     const auto n_vocab = static_cast<int32_t>(sample.logits.size());
     try {
-        sample.token = sample.sampler->sample(sample.logits.data(), n_vocab);
-        if (sample.n_top >= 0) sample.logprobs = logprobs_of(sample.logits.data(), n_vocab, sample.token, sample.n_top);
-        sample.sampler->accept(sample.token);
+        Sampler& sampler = *sample.sampler;
+        sample.token     = sampler.sample(sample.logits.data(), n_vocab);
+        if (sample.n_top >= 0) {
+            sample.logprobs = sampler.logprobs_of(sample.logits.data(), n_vocab, sample.token, sample.n_top);
+        }
+        sampler.accept(sample.token);
     } catch (const ConstraintTimeout&) {
         sample.failure = Failure{ErrorCode::invalid_grammar, "The grammar takes more than " +
                                                                  std::to_string(SlowSampler::kTimeout.count()) +

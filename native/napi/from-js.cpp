@@ -119,6 +119,7 @@ SamplingSettings sampling_from_js(const Napi::Object& from) {
     sampling.frequency_penalty = float_field(from, "frequencyPenalty");
     sampling.seed              = integer_field<uint32_t>(from, "seed");
     sampling.logit_bias        = logit_bias_from_js(from);
+    sampling.logprobs_after    = from.Get("logprobsAfter").ToBoolean();
     read_further_samplers(from, sampling);
     return sampling;
 }

@@ -75,6 +75,30 @@ test('probabilities are those of the tokens', async ({ hosted }) => {
   }
 });
 
+test('probabilities of the draw are those that the samplers leave', async ({ hosted }) => {
+  const asked = { ...common, prompt, n_probs: 5, n_predict: 6, seed: 3, temperature: 0.5, top_k: 3 };
+  const { completion_probabilities: own } = await readJson(await post(hosted, '/completion', asked));
+  const drawn = await readJson(await post(hosted, '/completion', { ...asked, post_sampling_probs: true }));
+  assert.is(drawn.completion_probabilities.length, own.length);
+  for (const [at, { id, prob, top_probs: top }] of drawn.completion_probabilities.entries()) {
+    assert.is(id, own[at].id);
+    const weights = own[at].top_logprobs.slice(0, 3).map(({ logprob }: { logprob: number }) => Math.exp(logprob / 0.5));
+    const sum = weights.reduce((one: number, other: number) => one + other);
+    assert.ok(top.length > 0 && top.length <= 3, JSON.stringify(top));
+    for (const [place, each] of top.entries()) {
+      assert.is(each.id, own[at].top_logprobs[place].id);
+      assert.ok(Math.abs(each.prob - weights[place] / sum) < 1e-4, `${each.prob} and ${weights[place] / sum}`);
+    }
+    assert.is(prob, top.find((each: { id: number }) => each.id === id)?.prob);
+  }
+  const greedy = await readJson(
+    await post(hosted, '/completion', { ...asked, temperature: 0, post_sampling_probs: true }),
+  );
+  for (const { id, prob, top_probs: top } of greedy.completion_probabilities) {
+    assert.equal([prob, top.length, top[0].id, top[0].prob], [1, 1, id, 1]);
+  }
+});
+
 test('the server tells of itself', async ({ hosted }) => {
   const props = await readJson(await hosted.get('/props'));
   const slots = await readJson(await hosted.get('/slots'));

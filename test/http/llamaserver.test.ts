@@ -111,6 +111,17 @@ test('probabilities come with ids, in streams token by token', async () => {
   const [first] = readSse((await complete(app, { n_probs: 2, stream: true })).body).events;
   assert.equal((first as unknown as { completion_probabilities: unknown }).completion_probabilities, [expected]);
   assert.not.ok('completion_probabilities' in (await complete(testApp(), { n_probs: 0 })).json());
+  assert.is(app.engine.jobs[0]?.logprobsAfter, false);
+
+  const drawn = (await complete(app, { n_probs: 2, post_sampling_probs: true })).json();
+  const prob = Math.exp(-0.5);
+  const top_probs = [
+    { id: 4, ...shown, prob },
+    { id: 5, ...shown, prob: 0 },
+  ];
+  assert.equal(drawn.completion_probabilities, [{ id: 4, ...shown, prob, top_probs }]);
+  assert.is(drawn.generation_settings.post_sampling_probs, true);
+  assert.is(app.engine.jobs.at(-1)?.logprobsAfter, true);
 });
 
 test('prompts come as texts, tokens, both in one list, or several of these', async () => {
@@ -158,7 +169,6 @@ test('a prompt that is none is refused, and what is wrong is named', async () =>
     [{ prompt: { prompt_string: 'a', multimodal_data: ['AAAA'] } }, 'prompt.multimodal_data'],
     [{ prompt: 'x'.repeat(5000) }, 'prompt'],
     [{ json_schema: { type: 'object' }, grammar: 'root ::= "a"' }, 'grammar'],
-    [{ post_sampling_probs: true, n_probs: 2 }, 'post_sampling_probs'],
     [{ n_probs: 21 }, 'n_probs'],
     [{ n_predict: -2 }, 'n_predict'],
     [{ logit_bias: [['a', true]] }, 'logit_bias[0]'],

@@ -312,6 +312,37 @@ const Test prompt_is_free("sampler: a constraint hears of sampled tokens only, a
     expect(error.code() == ErrorCode::invalid_grammar, "invalid_grammar");
 });
 
+const Test drawn("sampler: probabilities of the draw are those that all samplers leave, and change no draw", [] {
+    SamplingSettings settings;
+    settings.temperature  = 0.7f;
+    settings.top_k        = 5;
+    settings.seed         = 9;
+    SamplingSettings asks = settings;
+    asks.logprobs_after   = true;
+    auto       logits = random_logits(300, 8);
+    Sampler    plain(settings), asking(asks);
+    const auto order = by_logit(logits);
+    double     sum   = 0;
+    for (size_t i = 0; i < 5; ++i) sum += std::exp((logits[order[i]] - logits[order[0]]) / 0.7);
+    for (int n = 0; n < 50; ++n) {
+        const TokenId token = asking.sample(logits.data(), size_of(logits));
+        expect_equal(token, plain.sample(logits.data(), size_of(logits)));
+        const Logprobs found = asking.logprobs_of(logits.data(), size_of(logits), token, 8);
+        expect_equal(found.top.size(), size_t{5});
+        for (size_t i = 0; i < 5; ++i) {
+            expect_equal(found.top[i].id, order[i]);
+            const double p = std::exp((logits[order[i]] - logits[order[0]]) / 0.7) / sum;
+            expect(std::fabs(std::exp(found.top[i].logprob) - p) < 1e-5, "its share of the five");
+            if (order[i] == token) expect_equal(found.chosen.logprob, found.top[i].logprob);
+        }
+    }
+    asks.temperature = 0;
+    Sampler        certain(asks, std::make_shared<Threes>(2));
+    const TokenId  token = certain.sample(logits.data(), size_of(logits));
+    const Logprobs found = certain.logprobs_of(logits.data(), size_of(logits), token, 8);
+    expect(found.top.size() == 1 && found.top[0].id == token && found.chosen.logprob == 0.0f, "certainty");
+});
+
 const Test banned_end("sampler: what the constraint allows and a bias bans cannot be drawn", [] {
     SamplingSettings settings;
     for (TokenId token = 0; token < 60; token += 3) {

@@ -117,6 +117,8 @@ export interface Job {
   ignoreEos: boolean;
   /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
   topLogprobs: number | null;
+  /** Whether these are the probabilities of the draw, after all samplers, and not the model's own; then some may be missing. */
+  logprobsAfter: boolean;
   /** What the text must be; `null`: anything. */
   grammar: Grammar | null;
   /** Names of control tokens that show in the text; the others show nothing. */
@@ -185,6 +187,7 @@ export function completeJob(options: GenerateOptions, defaults: Readonly<Samplin
     cachePrompt: options.cachePrompt ?? true,
     ignoreEos: options.ignoreEos ?? false,
     topLogprobs: options.topLogprobs ?? null,
+    logprobsAfter: options.logprobsAfter ?? false,
     grammar: options.grammar ?? null,
     preservedTokens: options.preservedTokens ?? [],
     format: options.format ?? null,

@@ -309,6 +309,7 @@ function toCoreJob(
     sampling: {
       ...sampling,
       seed,
+      logprobsAfter: job.logprobsAfter,
       logitBiasTokens: Int32Array.from(Object.keys(logitBias), Number),
       logitBiasValues: Float32Array.from(Object.values(logitBias)),
     },

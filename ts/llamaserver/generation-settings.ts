@@ -18,7 +18,7 @@ export function toGenerationSettings(job: Job, { stream }: { stream: boolean }):
     stream,
     n_probs: job.topLogprobs ?? 0,
     grammar: job.grammar?.gbnf ?? '',
-    post_sampling_probs: false,
+    post_sampling_probs: job.logprobsAfter,
     lora: (job.adapters ?? []).map(({ adapter, scale }) => ({ id: adapter, scale })),
   };
 }

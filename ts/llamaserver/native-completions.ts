@@ -135,7 +135,11 @@ export class NativeCompletions {
     // The token that ends a text is no part of it, and has no entry.
     if (token.logprobs && toLogprobEntry(token)) {
       const { top } = token.logprobs;
-      pending.probabilities.push({ ...toProbability(token.logprobs), top_logprobs: top.map(toProbability) });
+      pending.probabilities.push(
+        this.#settings.generationSettings.post_sampling_probs
+          ? { ...toProbability(token.logprobs), top_probs: top.map(toProbability) }
+          : { ...toLogprob(token.logprobs), top_logprobs: top.map(toLogprob) },
+      );
     }
   }
 
@@ -176,13 +180,16 @@ export class NativeCompletions {
   }
 }
 
-function toProbability(token: TokenLogprob): Omit<TokenProbability, 'top_logprobs'> {
-  return {
-    id: token.id,
-    token: Buffer.from(token.bytes).toString('utf8'),
-    bytes: Array.from(token.bytes),
-    logprob: Math.max(Math.min(token.logprob, 0), MIN_LOGPROB),
-  };
+function toLogprob(token: TokenLogprob) {
+  return { ...spelled(token), logprob: Math.max(Math.min(token.logprob, 0), MIN_LOGPROB) };
+}
+
+function toProbability(token: TokenLogprob) {
+  return { ...spelled(token), prob: Math.min(Math.exp(token.logprob), 1) };
+}
+
+function spelled({ id, bytes }: TokenLogprob) {
+  return { id, token: Buffer.from(bytes).toString('utf8'), bytes: Array.from(bytes) };
 }
 
 /** JSON has no infinity, which is the logarithm of zero. */

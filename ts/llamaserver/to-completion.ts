@@ -1,6 +1,5 @@
 /** What a request of llama-server's says about how to complete → the body of a completion of texts. */
 import type { Engine, OnBehalf } from '../engine/engine.js';
-import { ChasquiError } from '../errors.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import type { CompletionRequest } from '../schemas/completion.js';
 import type { NativeSettings } from '../schemas/llamaserver-request.js';
@@ -15,7 +14,6 @@ export async function toCompletionRequest(
   prompt: string[] | number[][],
   on: OnBehalf,
 ): Promise<TextRequest> {
-  refuseUnsupported(settings);
   const {
     n_predict: limit = settings.max_tokens,
     max_tokens: _limit,
@@ -43,14 +41,4 @@ export async function toCompletionRequest(
 /** Whether the prompt is only to be read: one token is computed then, and not shown. */
 export function onlyReads({ n_predict: limit, max_tokens: other }: NativeSettings): boolean {
   return (limit ?? other) === 0;
-}
-
-function refuseUnsupported({ post_sampling_probs: probs }: NativeSettings): void {
-  if (probs) {
-    throw unsupported('post_sampling_probs', 'probabilities are known before sampling only: leave it out');
-  }
-}
-
-function unsupported(param: string, why: string): ChasquiError {
-  return new ChasquiError('unsupported_parameter', `\`${param}\` is not supported here: ${why}.`, param);
 }

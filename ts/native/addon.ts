@@ -67,6 +67,8 @@ export interface NativeJob {
     /** By llama.cpp's names; empty: all, in their usual order. */
     samplers: readonly string[];
     seed: number;
+    /** Whether log-probabilities are those of the draw. */
+    logprobsAfter: boolean;
     logitBiasTokens: Int32Array;
     /** One for each of `logitBiasTokens`. */
     logitBiasValues: Float32Array;

@@ -14,9 +14,17 @@ import {
   typed,
 } from './json-schema.js';
 
-const tokenFields = { id: integer, token: string, bytes: arrayOf(integer), logprob: number };
+const tokenFields = { id: integer, token: string, bytes: arrayOf(integer) };
+const logprobFields = { ...tokenFields, logprob: number };
+/** With `post_sampling_probs`. */
+const probFields = { ...tokenFields, prob: number };
 
-const probabilities = arrayOf(objectOf({ ...tokenFields, top_logprobs: arrayOf(objectOf(tokenFields)) }));
+const probabilities = arrayOf(
+  anyOf(
+    objectOf({ ...logprobFields, top_logprobs: arrayOf(objectOf(logprobFields)) }),
+    objectOf({ ...probFields, top_probs: arrayOf(objectOf(probFields)) }),
+  ),
+);
 
 /** What the engine was told, under llama.cpp's names. */
 const settings = typed<Record<string, unknown>>({ type: 'object', additionalProperties: true });

@@ -74,7 +74,10 @@ const completing = {
     minimum: 0,
     maximum: MAX_TOP_LOGPROBS,
   }),
-  post_sampling_probs: field('Refused where true: probabilities are those before sampling.', boolean),
+  post_sampling_probs: field(
+    'Whether these are the probabilities of the draw, after all samplers, and not the logarithms of the model’s own.',
+    boolean,
+  ),
   timings_per_token: timingsPerToken,
   return_progress: returnProgress,
   return_tokens: field('Reports the ids of the tokens with the whole reply; streams always do.', boolean),

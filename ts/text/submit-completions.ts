@@ -29,6 +29,7 @@ export async function submitCompletions(
   body: CompletionRequest,
   profile: Profile,
   signal: AbortSignal,
+  { logprobsAfter = false }: Partial<Pick<Job, 'logprobsAfter'>> = {},
 ): Promise<RunningCompletions> {
   refuseUnsupported(body);
   const n = body.n ?? 1;
@@ -43,7 +44,8 @@ export async function submitCompletions(
   const echoes = body.echo
     ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
     : inputs.map(() => '');
-  const job = { ...toCommonJob(body, profile, engine.model), adapters: toAdapters(body.lora, engine.model) };
+  const adapters = toAdapters(body.lora, engine.model);
+  const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
   return {
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,

@@ -87,7 +87,8 @@ async function completeTexts(
         return { text: prompt, tokens };
       }),
     );
-    const started = await submitCompletions(engine, body, context.profile, signal);
+    const logprobsAfter = settings.post_sampling_probs ?? false;
+    const started = await submitCompletions(engine, body, context.profile, signal, { logprobsAfter });
     const { choicesPerPrompt, job } = started;
     const prompt = known.length === 1 ? (known[0]?.text ?? null) : null;
     const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });

@@ -41,7 +41,7 @@ void Engine::open_disk_cache(const EngineOptions& options) {
         for (const std::string& path : options.adapters) adapter_prints_.push_back(fingerprint(path));
         DiskCacheOptions disk;
         disk.folder          = std::filesystem::u8path(options.cache_folder);
-        disk.model           = state_key(model_, options.decoder, context_length_);
+        disk.model           = state_key(model_, options.decoder, decoder_.context_length());
         disk.max_bytes       = options.cache_disk_bytes;
         disk.max_state_bytes = options.cache_ram_bytes;
         disk.max_tokens      = context_length_;

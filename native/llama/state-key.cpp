@@ -44,9 +44,9 @@ std::vector<std::string> files_of(const Model& model) {
     return files;
 }
 
-// Some models rotate positions by other factors in contexts that are longer than this.
-uint32_t original_context(const Model& model, const RopeSettings& rope) {
-    if (rope.yarn_original_context > 0) return rope.yarn_original_context;
+// Some models rotate positions by other factors in contexts that are longer than this (llama_model::get_rope_factors),
+// whatever the settings say.
+uint32_t original_context(const Model& model) {
     const std::string said = model.metadata(".rope.scaling.original_context_length");
     return said.empty() ? static_cast<uint32_t>(model.trained_context_length())
                         : static_cast<uint32_t>(std::strtoul(said.c_str(), nullptr, 10));
@@ -105,7 +105,7 @@ std::string state_key(const Model& model, const DecoderOptions& options, uint32_
     std::string            key = "version " + std::to_string(kVersion) + "\nllama.cpp " CHASQUI_LLAMA_STAMP "\n";
     for (const std::string& file : files_of(model)) key += "weights " + fingerprint(file) + "\n";
     for (const std::string& entry : model.offload().options().file.metadata) key += "metadata " + entry + "\n";
-    const bool is_long = context_length > original_context(model, context.rope);
+    const bool is_long = context_length > original_context(model);
     key += "cells " + context.keys + " " + context.values + " " + context.flash_attention + "\n";
     key += "rope " + rope_key(context.rope) + (is_long ? " long" : " short") + "\n";
     return key;

@@ -10,7 +10,7 @@
 namespace chasqui {
 
 // All that the state of a sequence depends on beside its tokens and adapters, as text: the weights, how the context
-// computes, and llama.cpp itself. States of equal keys mean the same.
+// computes, and llama.cpp itself. States of equal keys mean the same. `context_length`: of a sequence in llama.cpp.
 std::string state_key(const Model& model, const DecoderOptions& options, uint32_t context_length);
 
 // What tells a file from any other, and from what it was before it was changed, without reading it: which file it is, its

@@ -157,6 +157,16 @@ test('a conversation that gives up its cells to others is written, too', async (
   );
 });
 
+test('a budget for cells is no other context: positions beyond those that the model was trained for count', async ({
+  folder,
+}) => {
+  const long: LoadOptions = { contextSize: 8192 };
+  await withModel(folder, (model) => ask(model), long);
+  const again = await withModel(folder, (model) => ask(model), { ...long, kvBudgetMiB: 1 });
+  assert.is(again.cached, again.prompt - 1);
+  assert.is((await withModel(folder, (model) => ask(model))).cached, 0);
+});
+
 test('a folder that is taken away while it is used fails no request', async ({ folder }) => {
   const inner = path.join(folder, 'inner');
   await withModel(

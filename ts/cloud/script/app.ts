@@ -10,7 +10,9 @@ export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}`;
 export type Size = `${number}${'Ki' | 'Mi' | 'Gi' | 'Ti'}`;
 
 /** Options of `loadModel` that have other names here, or that make no sense for an app. */
-type Renamed = 'contextSize' | 'parallel' | 'mmproj' | 'draftModel' | 'lora' | 'imageHosts' | 'verbose';
+type Renamed =
+  | ('contextSize' | 'parallel' | 'mmproj' | 'draftModel' | 'lora' | 'imageHosts' | 'verbose')
+  | ('cacheDiskMiB' | 'cacheFolder');
 
 /** An adapter (LoRA) with how strongly it works where a request does not say; 1 is as it was trained. */
 export interface AdapterOptions {

@@ -43,6 +43,8 @@ export const SECRET_NAME = '^[A-Z_][A-Z0-9_]{0,99}$';
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
 /** What these say is said by other options here. */
 const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
+/** An app neither names folders of the cloud's machine nor shares with other apps what people said. */
+const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder'];
 /** What each of several models has to itself. */
 const OF_ONE_MODEL = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
@@ -89,7 +91,7 @@ const MODEL_PROPERTIES = {
   slots: loadOption('parallel'),
   ...Object.fromEntries(
     Object.keys(ROWS)
-      .filter((name) => !RENAMED.includes(name))
+      .filter((name) => ![...RENAMED, ...OF_THE_MACHINE].includes(name))
       .map((name) => [name, loadOption(name)]),
   ),
 };

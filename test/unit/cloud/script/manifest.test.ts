@@ -123,6 +123,8 @@ const refused: [options: unknown, says: RegExp][] = [
   [{ model: 'file:model.bin' }, /`model` .* must be demo, hf:/],
   [{ model: 'https://host/model' }, /`model` .* must be demo, hf:/],
   [{ model: 'demo', lora: ['a.gguf'] }, /`lora` of the app a is not an option/],
+  [{ model: 'demo', cacheDiskMiB: 100 }, /`cacheDiskMiB` of the app a is not an option/],
+  [{ model: 'demo', cacheFolder: '/tmp' }, /`cacheFolder` of the app a is not an option/],
   [{ model: 'demo', adapters: { 'a b': 'demo' } }, /`adapters` .* is "a b", but must be a name of letters/],
   [{ model: 'demo', adapters: { a: 'a.gguf' } }, /`adapters\.a` .* is "a\.gguf", but must be demo, hf:/],
   [{ model: 'demo', adapters: { a: { file: 'file:a.gguf', scale: 101 } } }, /`adapters\.a` .*`scale` from -100 to 100/],

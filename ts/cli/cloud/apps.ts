@@ -7,19 +7,8 @@ import type { OptionRows } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
-import {
-  deleteInCluster,
-  eventsInCluster,
-  listInCluster,
-  logsInCluster,
-  type Place,
-  placeOf,
-  restartInCluster,
-  rollBackInCluster,
-  scaleInCluster,
-  statusInCluster,
-} from './kubernetes-apps.js';
 import { CLUSTER_OPTIONS, TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
+import { type Place, placeOf } from './kubernetes-place.js';
 import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
 import { ended, printJson, toDate, toTable, withHelp } from './outcome.js';
 import { untilActive } from './until-active.js';
@@ -35,10 +24,16 @@ export interface Target {
 
 const FOLLOW_MS = 500;
 
-/** What a command does to an app of a cloud, and to one of a cluster, where it can be done there. */
+type ClusterModule = typeof import('./kubernetes-apps.js');
+type ClusterAction = Exclude<keyof ClusterModule, 'listInCluster'>;
+
+/** Imported when it is wanted. */
+const clusterModule = (): Promise<ClusterModule> => import('./kubernetes-apps.js');
+
+/** What a command does to an app of a cloud, and to one of a cluster. */
 interface Actions {
   inCloud(target: Target, app: string, parsed: Parsed): Promise<void>;
-  inCluster?(place: Place, app: string, parsed: Parsed): Promise<void>;
+  inCluster: ClusterAction;
   /** Its own, beside those that all commands have. */
   options: OptionRows;
 }
@@ -46,51 +41,61 @@ interface Actions {
 export function appsCommand(): Command {
   const command = withHelp(new Command('apps')).description('Look at deployed apps, and change them.');
   const lists = addTableOptions(common('list', 'List the apps.'), TARGET_OPTIONS);
-  command.addCommand(lists.action((parsed: Parsed) => inPlace(parsed, list, listInCluster)));
-  const named = (name: string, says: string, { inCloud, inCluster, options }: Actions) => {
-    const sub = addTableOptions(common(name, says).argument('<app>', 'the name of the app'), options);
+  command.addCommand(
+    lists.action((parsed: Parsed) =>
+      inPlace(parsed, list, async (place) => (await clusterModule()).listInCluster(place)),
+    ),
+  );
+  const named = (name: string, says: string, actions: Actions) => {
+    const sub = addTableOptions(common(name, says).argument('<app>', 'the name of the app'), actions.options);
     command.addCommand(
       sub.action((app: string, parsed: Parsed) =>
         inPlace(
           parsed,
-          (target) => inCloud(target, app, parsed),
-          inCluster && ((place) => inCluster(place, app, parsed)),
+          (target) => actions.inCloud(target, app, parsed),
+          (place) => actInCluster(actions.inCluster, place, app, parsed),
         ),
       ),
     );
   };
   named('status', 'Show an app, its revisions and its runners.', {
-    ...{ inCloud: status, inCluster: statusInCluster, options: TARGET_OPTIONS },
+    ...{ inCloud: status, inCluster: 'statusInCluster', options: TARGET_OPTIONS },
   });
   named('scale', 'Say how many runners there are, whatever the script says.', {
-    ...{ inCloud: scale, inCluster: scaleInCluster, options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS } },
+    ...{ inCloud: scale, inCluster: 'scaleInCluster', options: { ...SCALE_OPTIONS, ...TARGET_OPTIONS } },
   });
   // Its own --to is a revision: a context or a namespace says that it is about a cluster.
   named('rollback', 'Go back to an earlier revision.', {
-    ...{ inCloud: rollBack, inCluster: rollBackInCluster, options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS } },
+    ...{ inCloud: rollBack, inCluster: 'rollBackInCluster', options: { ...ROLLBACK_OPTIONS, ...CLUSTER_OPTIONS } },
   });
   named('restart', 'Put new runners in the place of the old ones, without a pause.', {
-    ...{ inCloud: restart, inCluster: restartInCluster, options: TARGET_OPTIONS },
+    ...{ inCloud: restart, inCluster: 'restartInCluster', options: TARGET_OPTIONS },
   });
   named('delete', 'Delete an app, when its running requests are over.', {
-    ...{ inCloud: remove, inCluster: deleteInCluster, options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
+    ...{ inCloud: remove, inCluster: 'deleteInCluster', options: { ...TARGET_OPTIONS, ...WEIGHTS_OPTION } },
   });
   named('events', 'Show how states changed, and why.', {
-    ...{ inCloud: events, inCluster: eventsInCluster, options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+    ...{ inCloud: events, inCluster: 'eventsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
   });
   named('logs', 'Show what the runners of an app write.', {
-    ...{ inCloud: logs, inCluster: logsInCluster, options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
+    ...{ inCloud: logs, inCluster: 'logsInCluster', options: { ...FOLLOW_OPTION, ...TARGET_OPTIONS } },
   });
   return command;
+}
+
+async function actInCluster(name: ClusterAction, place: Place, app: string, parsed: Parsed): Promise<void> {
+  type Act = (place: Place, app: string, parsed: Parsed) => Promise<void>;
+  const actions: Record<ClusterAction, Act> = await clusterModule();
+  await actions[name](place, app, parsed);
 }
 
 function inPlace(
   parsed: Parsed,
   inCloud: (target: Target) => Promise<void>,
-  inCluster?: (place: Place) => Promise<void>,
+  inCluster: (place: Place) => Promise<void>,
 ): Promise<void> {
-  const place = inCluster === undefined ? null : placeOf(parsed);
-  return place === null ? withTarget(parsed, inCloud) : ended(async () => inCluster?.(place));
+  const place = placeOf(parsed);
+  return place === null ? withTarget(parsed, inCloud) : ended(() => inCluster(place));
 }
 
 export function common(name: string, description: string): Command {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteApp } from '../../cloud/kubernetes/apply.js';
 import { readLogs, restartApp, rollBackApp, scaleApp } from '../../cloud/kubernetes/change.js';
 import { type ClusterEvent, readEvents } from '../../cloud/kubernetes/events.js';
-import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
 import { nameOf } from '../../cloud/kubernetes/names.js';
 import {
   type AppStatus,
@@ -14,34 +13,19 @@ import {
   readRevisions,
   readStatus,
 } from '../../cloud/kubernetes/status.js';
-import { OWN_ORG } from '../../cloud/own-org.js';
 import { ChasquiError } from '../../errors.js';
 import { givenOptions } from '../table-options.js';
 import { untilReady } from './kubernetes.js';
-import { TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
-import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
+import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
+import type { Place } from './kubernetes-place.js';
+import { FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
 import { printJson, toTable } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
 
-/** Where an app is, and how to speak of it. */
-export interface Place {
-  cluster: Cluster;
-  org: string;
-  json: boolean;
-}
-
 /** Digests are shown by their beginnings. */
 const DIGEST_LENGTH = 12;
 const FOLLOW_MS = 1000;
-
-/** Null: the command is about a cloud of chasqui. */
-export function placeOf(parsed: Parsed): Place | null {
-  const { target, context, namespace } = givenOptions(TARGET_OPTIONS, parsed, {});
-  if (target !== 'kubernetes' && context === undefined && namespace === undefined) return null;
-  const { org = OWN_ORG, json = false } = givenOptions(COMMON_OPTIONS, parsed, {});
-  return { cluster: { context: context ?? null, namespace: namespace ?? null }, org, json };
-}
 
 export async function listInCluster({ cluster, json }: Place): Promise<void> {
   const apps = await listApps(cluster);

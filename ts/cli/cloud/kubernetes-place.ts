@@ -1,0 +1,21 @@
+/** Whether a command is about a cluster, and about which one. */
+import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
+import { OWN_ORG } from '../../cloud/own-org.js';
+import { givenOptions } from '../table-options.js';
+import { TARGET_OPTIONS } from './kubernetes-option-table.js';
+import { COMMON_OPTIONS } from './option-table.js';
+
+/** Where an app is, and how to speak of it. */
+export interface Place {
+  cluster: Cluster;
+  org: string;
+  json: boolean;
+}
+
+/** Null: the command is about a cloud of chasqui. */
+export function placeOf(parsed: Readonly<Record<string, unknown>>): Place | null {
+  const { target, context, namespace } = givenOptions(TARGET_OPTIONS, parsed, {});
+  if (target !== 'kubernetes' && context === undefined && namespace === undefined) return null;
+  const { org = OWN_ORG, json = false } = givenOptions(COMMON_OPTIONS, parsed, {});
+  return { cluster: { context: context ?? null, namespace: namespace ?? null }, org, json };
+}

@@ -85,10 +85,10 @@ export class CompletionReader {
       this.#callsTools = true;
       return { tool_calls: [toToolCallDelta(delta, delta.toolIndex)] };
     }
-    const result: CompletionDelta = {};
-    if (delta.reasoning !== undefined) result.reasoning_content = delta.reasoning;
-    if (delta.content === undefined) return delta.reasoning === undefined ? null : result;
-    return withLogprobs({ ...result, content: delta.content }, this.#logprobs.takeFor(delta.content));
+    const { reasoning, content } = delta;
+    if (content === undefined) return reasoning === undefined ? null : { reasoning_content: reasoning };
+    const result = reasoning === undefined ? { content } : { reasoning_content: reasoning, content };
+    return this.#logprobs.isEmpty ? result : withLogprobs(result, this.#logprobs.takeFor(content));
   }
 }
 

@@ -39,6 +39,9 @@ export class ChunkEncoder {
   readonly #started: boolean[];
   readonly #progress: PromptProgress | undefined;
   readonly #firstDelta: string;
+  /** All before and after the content, as JSON text, of a chunk that has nothing but content; one for each choice. */
+  readonly #beforeContent: readonly string[];
+  readonly #afterContent: string;
 
   constructor(head: CompletionHead, options: ChunkOptions) {
     const { includeUsage, choices, parsed = false, timings = false, timingsPerToken = false } = options;
@@ -54,6 +57,8 @@ export class ChunkEncoder {
     this.#progress = options.progress;
     // Whether a completion with a format has any content is not known yet.
     this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
+    this.#beforeContent = this.#readers.map((_, index) => `${this.#head}[{"index":${index},"delta":{"content":`);
+    this.#afterContent = `},"logprobs":null,"finish_reason":null}]`;
   }
 
   /**
@@ -62,11 +67,15 @@ export class ChunkEncoder {
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
-    const chunks = [...this.progress(), ...this.#begin(index)];
-    this.#running[index]?.add(tokens.length);
-    const timings = toField(this.#running[index]?.soFar());
+    const chunks = this.progress();
+    if (!this.#started[index]) chunks.push(this.#begin(index));
+    const running = this.#running[index];
+    running?.add(tokens.length);
+    const timings = toField(running?.soFar());
     for (const delta of reader.read(tokens)) {
-      chunks.push(this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null', timings));
+      chunks.push(
+        isContentAlone(delta) ? this.#content(index, delta.content, timings) : this.#delta(index, delta, timings),
+      );
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
@@ -81,13 +90,12 @@ export class ChunkEncoder {
       const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
       return this.#choice(0, NO_CONTENT, 'null', 'null', field);
     });
-    return [...this.#begin(0), ...chunks];
+    return this.#started[0] ? chunks : [this.#begin(0), ...chunks];
   }
 
-  #begin(index: number): string[] {
-    if (this.#started[index]) return [];
+  #begin(index: number): string {
     this.#started[index] = true;
-    return [this.#choice(index, this.#firstDelta, 'null', 'null')];
+    return this.#choice(index, this.#firstDelta, 'null', 'null');
   }
 
   /** Throws when a choice has not ended: a stream that just stops must not look complete. */
@@ -108,6 +116,14 @@ export class ChunkEncoder {
     }
   }
 
+  #content(index: number, content: string, timings: string): string {
+    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
+  }
+
+  #delta(index: number, delta: CompletionDelta, timings: string): string {
+    return this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null', timings);
+  }
+
   /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
   #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
     const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
@@ -120,12 +136,14 @@ function toField(timings: object | undefined): string {
   return timings === undefined ? '' : `,"timings":${JSON.stringify(timings)}`;
 }
 
-/** Nearly all deltas are content. */
+/** Nearly all deltas are. */
+function isContentAlone(delta: CompletionDelta): delta is { content: string } {
+  const { content, reasoning_content, tool_calls, logprobs } = delta;
+  return content !== undefined && reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
+}
+
 function deltaJson({ content, reasoning_content, tool_calls }: CompletionDelta): string {
-  // `JSON.stringify(undefined)` is undefined and not text.
-  const text = content ?? null;
-  if (reasoning_content === undefined && tool_calls === undefined) return `{"content":${JSON.stringify(text)}}`;
-  return JSON.stringify({ content: text, reasoning_content, tool_calls });
+  return JSON.stringify({ content: content ?? null, reasoning_content, tool_calls });
 }
 
 function logprobsJson(content: LogprobEntry[] | undefined): string {

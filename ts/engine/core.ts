@@ -25,8 +25,15 @@ export interface ParsedText {
 }
 
 /**
+ * Flags of a record besides the addon's: its text is all that the job's completion grew by, as content or as reasoning.
+ * Nearly every token is like that, and a flag costs far less on its way to another process than a list of deltas.
+ */
+export const GROWTH_FLAGS = { content: 16, reasoning: 32 } as const;
+
+/**
  * Everything that happened since the last call, as `OnEvents` of the addon has it. `records` and `parsed` are reused, so
- * both must be read before returning. `parsed` is by the place of a job's last record, counted from 0.
+ * both must be read before returning. `parsed` is by the place of a job's last record, counted from 0; a record that has a
+ * growth flag is not in it.
  */
 export type OnCoreEvents = (
   records: Int32Array,

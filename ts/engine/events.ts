@@ -1,6 +1,6 @@
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAGS } from '../native/addon.js';
-import type { ParsedText } from './core.js';
+import { GROWTH_FLAGS, type ParsedText } from './core.js';
 import type { Finish, Token } from './engine.js';
 import type { JobStream } from './token-stream.js';
 
@@ -13,7 +13,7 @@ export function deliver(
   extras: readonly unknown[],
   parsed?: ReadonlyMap<number, ParsedText>,
 ): void {
-  const touched = new Set<JobStream>();
+  const touched: JobStream[] = [];
   let textAt = 0;
   let extraAt = 0;
   for (let at = 0; at < count * FIELDS_PER_RECORD; at += FIELDS_PER_RECORD) {
@@ -29,13 +29,14 @@ export function deliver(
     if (flags & RECORD_FLAGS.finish) token.finish = extras[extraAt++] as Finish;
     const grown = parsed?.get(at / FIELDS_PER_RECORD);
     if (grown !== undefined) addParsed(token, grown);
+    else if (flags & GROWTH_FLAGS.content) token.deltas = [{ content: token.text }];
+    else if (flags & GROWTH_FLAGS.reasoning) token.deltas = [{ reasoning: token.text }];
     const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
     // A stream that its reader has left is gone, while the engine may have produced a last token for it.
     const stream = streams.get(records[at] as number);
     if (stream === undefined) continue;
-    if (failure === null) stream.push(token);
-    else stream.fail(toError(failure));
-    touched.add(stream);
+    if (failure !== null) stream.fail(toError(failure));
+    else if (stream.push(token)) touched.push(stream);
   }
   for (const stream of touched) stream.flush();
 }

@@ -49,7 +49,7 @@ export function dataEvents(chunks: Chunks, returnsProgress = false): EventEncode
 export interface EventOptions {
   /** Aborted, among other reasons, when the client goes away. */
   signal: AbortSignal;
-  /** After so much silence a comment is sent, so that no proxy takes the connection for dead. */
+  /** After at most so much silence a comment is sent, so that no proxy takes the connection for dead. */
   keepAliveMs: number;
   /** A client that reads nothing for so long, while data waits for it, is disconnected; 0 is for ever. */
   stallTimeoutMs: number;
@@ -61,6 +61,8 @@ export interface EventOptions {
 
 /** How often a stream says how far its prompt is, at most. */
 const PROGRESS_MS = 100;
+/** Silence is counted in parts of `keepAliveMs`, because a timer that each token set anew would take longer than its JSON. */
+const SILENCE_PARTS = 4;
 
 /** Sends the headers of a reply of events; whatever comes after them is the caller's. */
 export function beginEvents(reply: FastifyReply, { contentType }: Framing = serverSentEvents): void {
@@ -126,6 +128,7 @@ class EventWriter {
   readonly #options: EventOptions;
   readonly #framing: Framing;
   readonly #keepAlive: NodeJS.Timeout;
+  #silentParts = 0;
   #begun: boolean;
   #draining: Promise<void> | null = null;
 
@@ -136,10 +139,12 @@ class EventWriter {
     this.#body = new ChunkedBody(reply.raw);
     this.#options = options;
     this.#framing = options.framing ?? serverSentEvents;
-    this.#keepAlive = setTimeout(() => {
+    this.#keepAlive = setInterval(() => {
+      this.#silentParts += 1;
+      if (this.#silentParts < SILENCE_PARTS) return;
+      this.#silentParts = 0;
       if (!this.#body.needsDrain) this.#send(this.#framing.keepAlive);
-      this.#keepAlive.refresh();
-    }, options.keepAliveMs);
+    }, options.keepAliveMs / SILENCE_PARTS);
   }
 
   get begun(): boolean {
@@ -155,7 +160,7 @@ class EventWriter {
   /** Returns false when the client reads too slowly; the caller should wait for `drained()` then. */
   write(events: readonly SseEvent[]): boolean {
     if (events.length === 0) return true;
-    this.#keepAlive.refresh();
+    this.#silentParts = 0;
     return this.#send(this.#framing.frame(events));
   }
 
@@ -171,7 +176,7 @@ class EventWriter {
   }
 
   end(): void {
-    clearTimeout(this.#keepAlive);
+    clearInterval(this.#keepAlive);
     if (!this.#begun) return;
     reportUsageAtEnd(this.#reply);
     this.#reply.raw.end();

@@ -1,16 +1,26 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { GROWTH_FLAGS } from '../../../ts/engine/core.js';
+import type { Token } from '../../../ts/engine/engine.js';
+import { deliver } from '../../../ts/engine/events.js';
 import { ReplyParsers } from '../../../ts/engine/local/reply-parsers.js';
+import { JobStream } from '../../../ts/engine/token-stream.js';
 import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 import { FakeParser } from '../../support/fake-parser.js';
 
 const FORMAT = { kind: 0, parser: '', generationPrompt: '', continues: false };
 const { finish, failure, progress } = RECORD_FLAGS;
 
+type Records = readonly [job: number, text: string, flags: number][];
+
 /** One wake: of each record the job, the token's text and the flags. */
-function read(parsers: ReplyParsers, records: readonly [job: number, text: string, flags: number][]) {
+function columnsOf(records: Records): [columns: Int32Array, count: number, text: string] {
   const columns = records.flatMap(([job, text, flags]) => [job, 1, text.length, flags]);
-  return parsers.read(Int32Array.from(columns), records.length, records.map(([, text]) => text).join(''));
+  return [Int32Array.from(columns), records.length, records.map(([, text]) => text).join('')];
+}
+
+function read(parsers: ReplyParsers, records: Records) {
+  return parsers.read(...columnsOf(records));
 }
 
 test('without a job that has a format nothing is read', () => {
@@ -36,6 +46,31 @@ test('each job is parsed once for a wake, at the place of its last record', () =
       [2, { deltas: [{ reasoning: 'x' }] }],
     ],
   );
+});
+
+test('a token whose text is all that its reply grew by has a flag instead', async () => {
+  const parsers = new ReplyParsers(() => new FakeParser());
+  const listener = { onEnd() {}, onFinish() {}, onBacklog() {} };
+  const streams = new Map([1, 2, 3, 4].map((job) => [job, new JobStream(listener)]));
+  for (const job of streams.keys()) parsers.add(job, FORMAT);
+  const taken = new Map<number, Token[]>();
+  for (const [job, stream] of streams) void stream.forEachBatch((tokens) => void taken.set(job, tokens));
+  read(parsers, [[2, '<think>', 0]]);
+  const [columns, count, text] = columnsOf([
+    [1, 'a', 0],
+    [2, 'b', 0],
+    [3, '<', 0],
+    [4, 'c<think>', 0],
+  ]);
+  const parsed = parsers.read(columns, count, text);
+  assert.equal(
+    [columns[3], columns[7], columns[11], columns[15]],
+    [GROWTH_FLAGS.content, GROWTH_FLAGS.reasoning, 0, 0],
+  );
+  assert.equal([...(parsed?.keys() ?? [])], [2, 3]);
+  deliver(streams, columns, count, text, [], parsed);
+  const deltas = [...taken.values()].map(([token]) => token?.deltas);
+  assert.equal(deltas, [[{ content: 'a' }], [{ reasoning: 'b' }], [], [{ content: 'c' }]]);
 });
 
 test('a record of progress is no token of a reply', () => {

@@ -1,13 +1,14 @@
 /** Parses the completions of jobs that have a format, a wake at a time. */
 import { FIELDS_PER_RECORD, type NativeReplyFormat, type NativeReplyParser, RECORD_FLAGS } from '../../native/addon.js';
-import type { ParsedText } from '../core.js';
+import { GROWTH_FLAGS, type ParsedText } from '../core.js';
 
 type OpenParser = (format: NativeReplyFormat) => NativeReplyParser;
 
 export class ReplyParsers {
   readonly #open: OpenParser;
   readonly #replies = new Map<number, ParsedReply>();
-  readonly #touched = new Map<ParsedReply, number>();
+  /** Those that the current wake has tokens for. A map of them would grow anew in each wake. */
+  readonly #touched: ParsedReply[] = [];
   readonly #parsed = new Map<number, ParsedText>();
 
   constructor(open: OpenParser) {
@@ -22,10 +23,13 @@ export class ReplyParsers {
     this.#replies.delete(jobId);
   }
 
-  /** The result is reused by the next call; `undefined` while no job has a format. */
+  /**
+   * Sets growth flags in the records. The result has what no flag can say and is reused by the next call; `undefined` while
+   * no job has a format.
+   */
   read(records: Int32Array, count: number, text: string): ReadonlyMap<number, ParsedText> | undefined {
     if (this.#replies.size === 0) return undefined;
-    this.#touched.clear();
+    this.#touched.length = 0;
     this.#parsed.clear();
     let textAt = 0;
     for (let index = 0; index < count; index += 1) {
@@ -34,16 +38,37 @@ export class ReplyParsers {
       const reply = this.#replies.get(records[at] as number);
       const flags = records[at + 3] as number;
       if (reply && !(flags & RECORD_FLAGS.progress)) {
+        if (reply.record === null) this.#touched.push(reply);
         reply.add(text.slice(textAt, textEnd), (flags & RECORD_FLAGS.finish) !== 0);
-        if (flags & RECORD_FLAGS.failure) this.#touched.delete(reply);
-        else this.#touched.set(reply, index);
+        reply.record = flags & RECORD_FLAGS.failure ? null : index;
         if (flags & (RECORD_FLAGS.finish | RECORD_FLAGS.failure)) this.remove(records[at] as number);
       }
       textAt = textEnd;
     }
-    for (const [reply, index] of this.#touched) this.#parsed.set(index, reply.parse());
+    for (const reply of this.#touched) this.#parse(reply, records);
     return this.#parsed;
   }
+
+  #parse(reply: ParsedReply, records: Int32Array): void {
+    const { record } = reply;
+    if (record === null) return;
+    reply.record = null;
+    const parsed = reply.parse();
+    const flag = growthFlag(parsed, reply.lastText);
+    const flagsAt = record * FIELDS_PER_RECORD + 3;
+    if (flag === 0) this.#parsed.set(record, parsed);
+    else records[flagsAt] = (records[flagsAt] as number) | flag;
+  }
+}
+
+/** 0: `text` is not all that was parsed. */
+function growthFlag({ deltas, reasoningTokens }: ParsedText, text: string): number {
+  const delta = deltas[0];
+  if (delta === undefined || deltas.length > 1 || reasoningTokens !== undefined) return 0;
+  const { content, reasoning, toolIndex } = delta;
+  if (toolIndex !== undefined) return 0;
+  if (reasoning === undefined && content === text) return GROWTH_FLAGS.content;
+  return content === undefined && reasoning === text ? GROWTH_FLAGS.reasoning : 0;
 }
 
 class ParsedReply {
@@ -53,6 +78,10 @@ class ParsedReply {
   #length = 0;
   #unread = '';
   #isLast = false;
+  /** Of the last token. */
+  lastText = '';
+  /** Which record of the current wake has it; `null`: none does, or it is not to be parsed. */
+  record: number | null = null;
 
   constructor(parser: NativeReplyParser) {
     this.#parser = parser;
@@ -62,6 +91,7 @@ class ParsedReply {
     this.#length += text.length;
     this.#ends.push(this.#length);
     this.#unread += text;
+    this.lastText = text;
     this.#isLast ||= isLast;
   }
 

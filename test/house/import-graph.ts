@@ -20,6 +20,17 @@ export function resolveImport(specifier: string, from: string): string | undefin
   );
 }
 
+/** The files that are loaded with this one, and the packages, unless a call imports them later. */
+export function loadedWith(file: string, found: Set<string> = new Set()): Set<string> {
+  found.add(file);
+  for (const [, specifier = ''] of read(file).matchAll(/^(?:import|export)(?! type\b)[^'";]*?from '([^']+)'/gm)) {
+    const target = resolveImport(specifier, file) ?? specifier;
+    if (!/\.ts$/.test(target)) found.add(target);
+    else if (!found.has(target)) loadedWith(target, found);
+  }
+  return found;
+}
+
 export function importGraph(files: readonly string[]): ImportGraph {
   return new Map(
     files.map((file) => [file, specifiersOf(file).flatMap((specifier) => resolveImport(specifier, file) ?? [])]),

@@ -2,7 +2,7 @@
 // below it. And no files anywhere import each other in a circle.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { circles, importGraph, resolveImport, specifiersOf } from './import-graph.ts';
+import { circles, importGraph, loadedWith, resolveImport, specifiersOf } from './import-graph.ts';
 import { files, offences } from './source-tree.ts';
 
 const sources = files('ts', /\.(ts|mjs)$/);
@@ -89,6 +89,15 @@ test('a circle is found', () => {
 test('no files import each other in a circle', () => {
   const all = ['ts', 'bench', 'test', 'native', 'vendor'].flatMap((folder) => files(folder, /\.(ts|mjs)$/));
   assert.equal(circles(importGraph(all)), []);
+});
+
+test('a command is loaded when it is given: help needs no package but the one that prints it', () => {
+  const loaded = [...loadedWith('ts/cli.ts')];
+  assert.equal(
+    loaded.filter((each) => !each.startsWith('ts/') && !each.startsWith('node:')),
+    ['commander'],
+  );
+  assert.ok(loaded.includes('ts/cli/serve.ts') && !loaded.includes('ts/server/start.ts'));
 });
 
 test('schemas import nothing but schemas and types', () => {

@@ -86,7 +86,7 @@ test('an engine that ends while there are no free descriptors is started again w
   const sockets = Array.from({ length: 300 }, () => net.connect(Number(port), hostname).on('error', () => {}));
   await new Promise((resolve) => setTimeout(resolve, 1000));
   process.kill(engine, 'SIGSEGV');
-  const failed = () => /could not be started again .*too many files are open/.test(server.output.stderr);
+  const failed = () => /could not be started again.*as many files and connections open/.test(server.output.stderr);
   await until(failed, 'a start that fails', 10_000);
   for (const socket of sockets) socket.destroy();
   await until(async () => (await ask(url).catch(() => null))?.status === 200, 'an answer', 60_000);

@@ -1,6 +1,6 @@
 // Loaded before everything else into each process of a test run (test/run.mjs): writes down what servers of ours answer,
 // for the tier `conformance` to check. Plain JavaScript, because it is there before TypeScript can be read.
-import { appendFileSync } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
@@ -10,6 +10,8 @@ const folder = process.env.CHASQUI_RECORD_REPLIES;
 const paused = () => process.env.CHASQUI_RECORD_REPLIES === undefined;
 const { write, end, writeHead } = ServerResponse.prototype;
 const bodies = new WeakMap();
+/** Opened with the first reply and kept: some tests leave a server no more files. */
+let file;
 
 /** Of other servers that tests start there is nothing to check. */
 function isOurs(headers) {
@@ -35,7 +37,8 @@ function record(response, headers, complete) {
     complete,
     body: Buffer.concat(parts).toString('utf8'),
   };
-  appendFileSync(path.join(folder, `${process.pid}.jsonl`), `${JSON.stringify(reply)}\n`);
+  file ??= openSync(path.join(folder, `${process.pid}.jsonl`), 'a');
+  writeSync(file, `${JSON.stringify(reply)}\n`);
 }
 
 if (folder) {

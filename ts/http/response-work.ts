@@ -1,7 +1,7 @@
 /** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
 import type { FastifyRequest } from 'fastify';
-import { unenforcedParts } from '../chat/check-schema.js';
 import { renderBody, startCompletion } from '../chat/start-completion.js';
+import { unenforcedParts } from '../chat/unenforced-parts.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { SamplingSettings } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';

@@ -28,7 +28,7 @@ export function validateBodies(app: FastifyInstance): void {
     const compiled = schemas.get(key) ?? new CompiledSchema(ajv, schema as object);
     schemas.set(key, compiled);
     return (body: unknown) => {
-      const { validate } = compiled;
+      const validate = compiled.validator();
       if (validate(body)) return { value: body };
       return { error: toValidationError((validate.errors as ErrorObject[])[0] as ErrorObject) };
     };
@@ -53,7 +53,7 @@ class CompiledSchema {
     this.#schema = schema;
   }
 
-  get validate(): ValidateFunction {
+  validator(): ValidateFunction {
     this.#validate ??= this.#ajv.compile(this.#schema);
     return this.#validate;
   }
@@ -63,7 +63,7 @@ function compileInTurns(schemas: CompiledSchema[]): void {
   const next = schemas.shift();
   if (next === undefined) return;
   setImmediate(() => {
-    next.validate;
+    next.validator();
     compileInTurns(schemas);
   }).unref();
 }

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { unenforcedParts } from '../../../ts/chat/check-schema.js';
 import { unenforced } from '../../../ts/chat/unenforced.js';
+import { unenforcedParts } from '../../../ts/chat/unenforced-parts.js';
 import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 

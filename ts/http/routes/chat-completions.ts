@@ -1,12 +1,12 @@
 /** A chat request's way through the server, from valid body to reply. */
 import type { FastifyInstance } from 'fastify';
-import { unenforcedParts } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { nameFailedImage } from '../../chat/message-images.js';
 import { PromptProgress } from '../../chat/prompt-progress.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
+import { unenforcedParts } from '../../chat/unenforced-parts.js';
 import { chatChunkSchema } from '../../schemas/chat-chunk.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';

@@ -1,8 +1,8 @@
 /** A text's way through the server, from valid body to its continuation. */
 import type { FastifyInstance } from 'fastify';
-import { unenforcedOf } from '../../chat/check-schema.js';
 import { newCompletionHead } from '../../chat/completion-head.js';
 import { PromptProgress } from '../../chat/prompt-progress.js';
+import { unenforcedOf } from '../../chat/unenforced-parts.js';
 import { type CompletionRequest, completionSchema } from '../../schemas/completion.js';
 import { completionChunkSchema, completionReplySchema } from '../../schemas/completion-response.js';
 import { CompletionEncoder, toWholeCompletion } from '../../text/completion-encoder.js';

@@ -1,7 +1,7 @@
 /** llama-server's own completions: of texts, and of gaps in them. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { unenforcedOf } from '../../chat/check-schema.js';
 import { PromptProgress } from '../../chat/prompt-progress.js';
+import { unenforcedOf } from '../../chat/unenforced-parts.js';
 import { toGenerationSettings } from '../../llamaserver/generation-settings.js';
 import { infillPrompt } from '../../llamaserver/infill-prompt.js';
 import { NativeCompletions } from '../../llamaserver/native-completions.js';

@@ -6,9 +6,9 @@ import type { FastifyInstance } from 'fastify';
 import { MessageEvents, messageFailure } from '../../anthropic/message-events.js';
 import { type MessagesTranslation, toChat } from '../../anthropic/to-chat.js';
 import { refuseHosted } from '../../anthropic/tools.js';
-import { unenforcedParts } from '../../chat/check-schema.js';
 import { CompletionEventEncoder } from '../../chat/completion-event-encoder.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
+import { unenforcedParts } from '../../chat/unenforced-parts.js';
 import {
   anthropicErrorSchema,
   messageEventSchema,

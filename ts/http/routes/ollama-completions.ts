@@ -1,8 +1,8 @@
 /** Ollama's requests for completions on their way through the server: each becomes a chat body, or one of texts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { unenforcedParts } from '../../chat/check-schema.js';
 import type { ChatTranslation } from '../../chat/field-origins.js';
 import { renderBody, startCompletion } from '../../chat/start-completion.js';
+import { unenforcedParts } from '../../chat/unenforced-parts.js';
 import type { TokenStream } from '../../engine/engine.js';
 import { CompletionLines } from '../../ollama/completion-lines.js';
 import { ollamaFailure } from '../../ollama/error-body.js';

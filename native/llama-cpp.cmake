@@ -114,14 +114,14 @@ endfunction()
 
 # Compiles sources of a target `size` at a time, so that headers which all of them include are read once, and templates are
 # instantiated once. CMake's own unity builds name files by absolute paths, with which two checkouts share no cache.
-function(compile_together target folder size)
+function(compile_together target folder name size)
   list(LENGTH ARGN count)
   set(first 0)
   while(first LESS count)
     list(SUBLIST ARGN ${first} ${size} names)
     list(TRANSFORM names REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
     list(JOIN includes "" text)
-    set(file "${CMAKE_CURRENT_BINARY_DIR}/together/${target}-${first}.cpp")
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/together/${target}-${name}-${first}.cpp")
     file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)
     target_sources(${target} PRIVATE "${file}")
     math(EXPR first "${first} + ${size}")
@@ -130,10 +130,13 @@ function(compile_together target folder size)
   leave_out(${target} "${folder}" ${ARGN})
 endfunction()
 
-# Arguments and presets, downloads with their HTTP client, a console, statistics: llama-server and the tools need them.
+# Arguments and presets, downloads with their HTTP client, a console, statistics, drafts, quantisation: llama-server and
+# the tools need them.
 set(common "${CHASQUI_LLAMA_DIR}/common")
 leave_out(llama-common "${common}"
-  arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp preset.cpp subproc.cpp)
+  arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp ngram-cache.cpp ngram-map.cpp
+  ngram-mod.cpp preset.cpp sampling.cpp speculative.cpp subproc.cpp)
+leave_out(llama "${CHASQUI_LLAMA_DIR}/src" llama-quant.cpp)
 foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
   get_target_property(libraries llama-common ${property})
   list(REMOVE_ITEM libraries cpp-httplib "$<LINK_ONLY:cpp-httplib>")
@@ -143,9 +146,22 @@ endforeach()
 leave_out(mtmd "${CHASQUI_LLAMA_DIR}/tools/mtmd" mtmd-helper.cpp mtmd-helper-gen.cpp)
 
 file(GLOB parsers RELATIVE "${common}" CONFIGURE_DEPENDS "${common}/parsers/*.cpp")
-compile_together(llama-common "${common}" 8 ${parsers})
-file(GLOB vision_models RELATIVE "${CHASQUI_LLAMA_DIR}/tools/mtmd" CONFIGURE_DEPENDS "${CHASQUI_LLAMA_DIR}/tools/mtmd/models/*.cpp")
-compile_together(mtmd "${CHASQUI_LLAMA_DIR}/tools/mtmd" 12 ${vision_models})
+compile_together(llama-common "${common}" parsers 8 ${parsers})
+compile_together(llama-common "${common}" formats 4
+  chat-auto-parser-generator.cpp chat-auto-parser-helpers.cpp chat-diff-analyzer.cpp chat-peg-parser.cpp)
+# Values come first: the others instantiate what is specialised there.
+compile_together(llama-common "${common}" templates 6
+  jinja/value.cpp jinja/caps.cpp jinja/lexer.cpp jinja/parser.cpp jinja/runtime.cpp jinja/string.cpp)
+set(mtmd_folder "${CHASQUI_LLAMA_DIR}/tools/mtmd")
+file(GLOB vision_models RELATIVE "${mtmd_folder}" CONFIGURE_DEPENDS "${mtmd_folder}/models/*.cpp")
+compile_together(mtmd "${mtmd_folder}" models 12 ${vision_models})
 set_target_properties(llama PROPERTIES UNITY_BUILD OFF)
-file(GLOB text_models RELATIVE "${CHASQUI_LLAMA_DIR}/src" CONFIGURE_DEPENDS "${CHASQUI_LLAMA_DIR}/src/models/*.cpp")
-compile_together(llama "${CHASQUI_LLAMA_DIR}/src" 16 ${text_models})
+set(llama_folder "${CHASQUI_LLAMA_DIR}/src")
+file(GLOB text_models RELATIVE "${llama_folder}" CONFIGURE_DEPENDS "${llama_folder}/models/*.cpp")
+compile_together(llama "${llama_folder}" models 16 ${text_models})
+compile_together(llama "${llama_folder}" memories 12
+  llama-adapter.cpp llama-batch.cpp llama-io.cpp llama-kv-cache-dsa.cpp llama-kv-cache-dsa-iswa.cpp llama-kv-cache-iswa.cpp
+  llama-kv-cache-msa.cpp llama-memory.cpp llama-memory-hybrid.cpp llama-memory-hybrid-iswa.cpp llama-memory-hybrid-idx.cpp
+  llama-memory-recurrent.cpp)
+compile_together(llama "${llama_folder}" api 7
+  llama.cpp llama-arch.cpp llama-chat.cpp llama-cparams.cpp llama-hparams.cpp llama-impl.cpp llama-model-saver.cpp)

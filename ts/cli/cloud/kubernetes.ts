@@ -40,6 +40,7 @@ export async function deployToKubernetes(
     org: settings.org ?? OWN_ORG,
     name,
     revision: digestOf(options),
+    options,
     manifest: toManifest(options, name),
   };
   const objects = toObjects(toKubernetesApp(app, toClusterSettings(app, settings)));

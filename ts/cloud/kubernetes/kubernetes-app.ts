@@ -11,8 +11,10 @@ export interface KubernetesApp {
   auth: 'private' | 'public';
   /** What opens a private app; their hashes are put into a Secret. */
   keys: readonly StoredKey[];
-  /** The options of `chasqui serve` that say which model is served and how, without those of its hosting. */
-  options: readonly string[];
+  /** What its script says, as JSON: what a pod fetches, and how that is loaded. */
+  options: string;
+  /** Where files come from that are not at the usual ports of the web. */
+  fetchPorts: readonly number[];
   /** Requests that a runner computes at the same time. */
   slots: number;
   machine: {
@@ -28,7 +30,7 @@ export interface KubernetesApp {
   strategy: 'rolling' | 'recreate';
   /** Where fetched weights are kept; null: nowhere, each pod fetches its own. */
   weights: { size: string; storageClass: string | null } | null;
-  /** Variables from a Secret that exists already, such as HF_TOKEN; null: none. */
+  /** Variables from a Secret that exists already; null: none. Those of the hub, such as HF_TOKEN, are for fetching alone. */
   secret: { name: string; variables: readonly string[] } | null;
   /** The Gateway that the app's HTTPRoute is attached to; null: no route is made. */
   gateway: { name: string; namespace: string | null; host: string | null } | null;

@@ -116,10 +116,7 @@ function networkPolicy(app: KubernetesApp): KubernetesObject {
           ],
         },
         {
-          ports: [
-            { port: 443, protocol: 'TCP' },
-            { port: 80, protocol: 'TCP' },
-          ],
+          ports: [...[443, 80, ...app.fetchPorts].map((port) => ({ port, protocol: 'TCP' }))],
         },
       ],
     },

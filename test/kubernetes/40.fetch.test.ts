@@ -15,6 +15,7 @@ const test = suite('kubernetes: what a pod fetches');
 const MAIN = fileURLToPath(new URL('../../ts/cli/cloud/fetch-main.ts', import.meta.url));
 const REPO = 'ada/tiny-GGUF';
 const MODEL = fs.readFileSync(tinyModel('llama'));
+const OTHER = fs.readFileSync(tinyModel('llama', 2));
 const ADAPTER = fs.readFileSync(tinyAdapter('style', 1));
 let hub: FakeHub;
 let volume: string;
@@ -28,7 +29,7 @@ interface Fetched {
 test.before.each(async () => {
   volume = fs.mkdtempSync(path.join(tmpdir(), 'chasqui-volume-'));
   hub = await fakeHub({
-    [REPO]: { files: { 'tiny-F32.gguf': MODEL, 'tiny-Q8_0.gguf': MODEL, 'mmproj-tiny-F16.gguf': ADAPTER } },
+    [REPO]: { files: { 'tiny-F32.gguf': MODEL, 'tiny-Q8_0.gguf': OTHER, 'mmproj-tiny-F16.gguf': ADAPTER } },
     'ada/style-GGUF': { files: { 'style-F32.gguf': ADAPTER }, gguf: { architecture: 'llama' } },
   });
 });

@@ -39,7 +39,7 @@ test.after.each(async () => {
 });
 
 /** As a container of its own, with a file of its own and the volume. */
-function begin(options: object, onSaid: (text: string) => void = () => {}) {
+function begin(options: object) {
   const folder = fs.mkdtempSync(path.join(tmpdir(), 'chasqui-pod-'));
   const file = path.join(folder, 'models.json');
   const { HF_TOKEN: _, HF_HUB_CACHE: __, LLAMA_CACHE: ___, CHASQUI_HOME: ____, ...rest } = process.env;
@@ -50,7 +50,6 @@ function begin(options: object, onSaid: (text: string) => void = () => {}) {
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    onSaid(stderr);
   });
   const ended = new Promise<Fetched>((resolve) => {
     child.once('close', (code) => {
@@ -70,7 +69,17 @@ const url = () => `${hub.url}/${REPO}/resolve/main/tiny-F32.gguf`;
 
 test('pods that start together fetch a file once, and say which of how many it is', async () => {
   const options = { model: url(), adapters: { style: 'hf:ada/style-GGUF' } };
-  const [one, two] = await Promise.all([run(options), run(options)]);
+  hub.misbehaviour = { holds: { path: 'tiny-F32.gguf', fromByte: 100_000 } };
+  let said = '';
+  const pods = [begin(options), begin(options)].map(({ child, ended }) => {
+    child.stderr.on('data', (text: string) => {
+      said += text;
+    });
+    return ended;
+  });
+  await until(() => said.includes('waiting for another pod that fetches'), 'the second pod to wait');
+  hub.misbehaviour = {};
+  const [one, two] = (await Promise.all(pods)) as [Fetched, Fetched];
   assert.equal([one.code, two.code], [0, 0], one.stderr + two.stderr);
   assert.equal(one.models, two.models);
   assert.is(hub.sentBytes(), MODEL.length + ADAPTER.length);

@@ -8,7 +8,8 @@ import { readModelReference } from '../script/model-reference.js';
 import type { KubernetesApp } from './kubernetes-app.js';
 
 /** What the script does not say, because it is the cluster's. */
-export interface ClusterSettings extends Pick<KubernetesApp, 'image' | 'gateway' | 'scaler' | 'endpointPicker'> {
+export interface ClusterSettings
+  extends Pick<KubernetesApp, 'image' | 'message' | 'gateway' | 'scaler' | 'endpointPicker'> {
   strategy: KubernetesApp['strategy'];
   keys: readonly StoredKey[];
   /** The Secret with the variables that the script names; null: none. */
@@ -56,6 +57,7 @@ export function toKubernetesApp(
     name,
     revision,
     image: settings.image,
+    message: settings.message,
     auth: manifest.auth,
     keys: settings.keys,
     options: toArgument(options),

@@ -6,6 +6,8 @@ export interface KubernetesApp {
   name: string;
   /** The digest of the settings: other settings, another revision. */
   revision: string;
+  /** What this deployment is for; null: nobody said. */
+  message: string | null;
   /** The container image of chasqui, see the Containerfile; best with its digest. */
   image: string;
   auth: 'private' | 'public';
@@ -51,5 +53,7 @@ export interface KubernetesObject {
 /** Objects of one app have this label; it is how those that are no longer needed are found. */
 export const APP_LABEL = 'chasqui.dev/app';
 export const REVISION_LABEL = 'chasqui.dev/revision';
+/** Kubernetes' own, which `kubectl rollout history` shows and each revision keeps. */
+export const MESSAGE_ANNOTATION = 'kubernetes.io/change-cause';
 /** All that is deployed by this program; a label and its value. */
 export const MANAGED = 'app.kubernetes.io/managed-by=chasqui';

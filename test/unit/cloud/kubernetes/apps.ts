@@ -6,6 +6,7 @@ export const SMALL: KubernetesApp = {
   org: 'acme',
   name: 'chat',
   revision: '5f'.repeat(32),
+  message: null,
   image: 'registry.example/chasqui@sha256:00',
   auth: 'public',
   keys: [],
@@ -26,6 +27,7 @@ export const SMALL: KubernetesApp = {
 /** The most. */
 export const LARGE: KubernetesApp = {
   ...SMALL,
+  message: 'more room',
   auth: 'private',
   keys: [{ id: '0123456789abcdef', hash: 'ab'.repeat(32), org: 'acme', expiresAt: null }],
   options: '{"chatTemplate":"$(HF_TOKEN) $$","model":"https://models.example:8443/m.gguf"}',

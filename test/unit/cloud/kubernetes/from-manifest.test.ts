@@ -13,6 +13,7 @@ const test = suite('kubernetes: from a script');
 
 const settings: ClusterSettings = {
   image: 'registry.example/chasqui@sha256:00',
+  message: null,
   keys: [{ id: '0123456789abcdef', hash: 'ab'.repeat(32), org: 'acme', expiresAt: null }],
   strategy: 'rolling',
   secret: null,

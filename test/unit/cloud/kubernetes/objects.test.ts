@@ -123,6 +123,11 @@ test('pods may go out to the ports that their files are at', () => {
   assert.ok(ports.includes(8443) && ports.includes(443));
 });
 
+test('what a deployment is for is what kubectl shows as its cause', () => {
+  assert.equal(objectOf(LARGE, 'Deployment').metadata.annotations, { 'kubernetes.io/change-cause': 'more room' });
+  assert.not('annotations' in objectOf(SMALL, 'Deployment').metadata);
+});
+
 test('it has time to drain before it is ended', () => {
   const { terminationGracePeriodSeconds: grace, containers } = specOf(LARGE, 'Deployment').template.spec;
   const pause = Number(containers[0].lifecycle.preStop.exec.command[1]);

@@ -47,7 +47,10 @@ export function toKubernetesApp(
   refuseFilesOfThisMachine(options);
   if (manifest.secrets.length > 0 && settings.secret === null) {
     const names = manifest.secrets.join(', ');
-    throw refused(`The script names secrets (${names}): say which Secret of the cluster has them.`);
+    throw refused(`The script names \`secrets\` (${names}): say by \`secret\` which Secret of the cluster has them.`);
+  }
+  if (manifest.secrets.length === 0 && settings.secret !== null) {
+    throw refused(`\`secret\` is ${settings.secret}, but the script names no \`secrets\` that pods are to have of it.`);
   }
   if (manifest.auth === 'private' && settings.keys.length === 0) {
     throw refused(`${org} has no key that opens ${name}: create one before, or nobody could call it.`);

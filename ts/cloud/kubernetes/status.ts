@@ -211,7 +211,9 @@ function stateOf(container: ContainerStatus | undefined, phase = 'Pending', isFe
 function reasonOf(container: ContainerStatus | undefined, state: PodState): string | null {
   const { waiting, terminated } = container?.state ?? {};
   const ended = state === 'crashed' ? (terminated ?? container?.lastState?.terminated) : undefined;
-  const said = ended?.message?.trimEnd().split('\n').at(-1);
+  const lines = ended?.message?.trimEnd().split('\n') ?? [];
+  // After an error of its own, Node says its version.
+  const said = lines.filter((line) => /^(chasqui: |\w*Error\b)/.test(line)).at(-1) ?? lines.at(-1);
   const how = ended && (ended.reason === 'Error' ? `it ended with exit code ${ended.exitCode}` : ended.reason);
   const initializing = waiting?.reason === 'PodInitializing' ? null : waiting;
   return said || how || (initializing?.message ?? initializing?.reason ?? null);

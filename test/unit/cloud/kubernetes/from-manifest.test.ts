@@ -103,7 +103,8 @@ for (const [what, options, changes, says] of [
     {},
     /bytes, of which a pod takes/,
   ],
-  ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN/],
+  ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN.*`secret`/],
+  ['a Secret without secrets', script, { secret: 'hub' }, /`secret` is hub, but the script names no `secrets`/],
   ['no key', script, { keys: [] }, /no key/],
 ] as const) {
   test(`${what} is refused`, () => assert.throws(() => appOf(options, changes), says));

@@ -52,6 +52,8 @@ test('what ended says what it said last, also while the cluster waits before it 
     const pod = podOf({ phase: 'Pending', initContainerStatuses: [fetcher], containerStatuses: [WAITS] });
     assert.equal(pod, { state: 'crashed', reason: 'chasqui: there is no model a/b', restarts: 4 });
   }
+  const crashed = runner(ended(1, "Error: Cannot find module 'x'\n    at load\n\nNode.js v22.1.0\n"));
+  assert.is(podOf({ phase: 'Running', containerStatuses: [crashed] }).reason, "Error: Cannot find module 'x'");
   const silent = runner(waiting('CrashLoopBackOff', 'back-off 40s'), { lastState: ended(137) });
   const pod = podOf({ phase: 'Running', initContainerStatuses: [FETCHED], containerStatuses: [silent] });
   assert.equal(pod, { state: 'crashed', reason: 'it ended with exit code 137', restarts: 0 });

@@ -109,7 +109,8 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       breakers_(tokenizer_),
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, adapters_, decoder_options(options, vision_.get())),
-      drafter_(draft_options(options), model_, decoder_, [&](float) { return progress(1.0f); }),
+      // From 1 to 2, because the model's own progress has come to 1 before.
+      drafter_(draft_options(options), model_, decoder_, [&](float fraction) { return progress(1.0f + fraction); }),
       embedder_(model_, for_embedding(options, decoder_)),
       max_cells_(affordable_cells(options, model_, decoder_)),
       context_length_(longest_sequence(decoder_, max_cells_)),

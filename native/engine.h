@@ -84,7 +84,8 @@ struct EngineStats {
 // finish: the device has its next work first.
 class Engine {
 public:
-    // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`.
+    // Loads the model and starts the thread. Blocks for as long as loading takes. Throws `Error`. The progress goes from
+    // 0 to 1 for the model, and on to 2 for the draft model.
     Engine(const std::string& path, const EngineOptions& options, const Model::Progress& progress);
     // close(), then frees context and model.
     ~Engine();

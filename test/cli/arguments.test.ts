@@ -29,8 +29,23 @@ const REFUSED: [args: string[], says: RegExp][] = [
   [['serve', '--mode', 'serverless'], /needs --org <org_id> and --app <app_id>/],
   [['serve', '--mode', 'serverless', '--org', 'a/b', '--app', 'c'], /`a\/b` cannot be part of a URL path/],
   [['serve', '--mode', 'serverless', '--org', 'a', '--app', 'c', '--auth', 'shared'], /--auth.*private or public/],
-  [['serve', '--org', 'a'], /--org, --app, --auth and --keys-file are for --mode serverless, not for runtime mode/],
-  [['serve', '--mode', 'desktop', '--auth', 'private'], /--keys-file are for --mode serverless, not for desktop mode/],
+  [
+    ['serve', '--org', 'a'],
+    /--org, --app, --auth, --keys-file and --app-models are for --mode serverless, not for runtime mode/,
+  ],
+  [
+    ['serve', ...['--mode', 'serverless', '--org', 'a', '--app', 'b'], '--app-models', 'none.json'],
+    /--app-models cannot be read: .*none\.json/,
+  ],
+  [
+    ['serve', ...['--mode', 'serverless', '--org', 'a', '--app', 'b'], '--app-models', 'package.json'],
+    /--app-models is .*package\.json, which is no list of models/,
+  ],
+  [
+    ['serve', ...['--mode', 'serverless', '--org', 'a', '--app', 'b'], '--app-models', 'package.json', '--hf', 'a/b'],
+    /--app-models names all models of the app: leave --hf out/,
+  ],
+  [['serve', '--mode', 'desktop', '--auth', 'private'], /--app-models are for --mode serverless, not for desktop mode/],
   [['serve', '--cors-origin', 'https://a.example/'], /--cors-origin.*without a path/],
   [['serve', '--cors-origin', 'a.example'], /--cors-origin.*scheme:\/\/host/],
   [['serve', '--stall-timeout', 'soon'], /--stall-timeout.*whole number/],

@@ -46,13 +46,24 @@ test('everything arrives as it was written, and a second time changes nothing', 
 test('what a revision no longer has is removed, and what belongs to others stays', async () => {
   await applyObjects(here, toObjects(routed));
   await applyObjects(here, toObjects({ ...routed, name: 'other' }));
-  const { removed } = await applyObjects(here, toObjects(SMALL));
-  assert.equal(removed.sort(), [
-    'httproute.gateway.networking.k8s.io/acme-chat',
-    'persistentvolumeclaim/acme-chat-weights',
-    'secret/acme-chat-keys',
-  ]);
+  const { removed, kept } = await applyObjects(here, toObjects(SMALL));
+  assert.equal(removed.sort(), ['httproute.gateway.networking.k8s.io/acme-chat', 'secret/acme-chat-keys']);
+  // An earlier revision, to which the cluster may go back, cannot start without it.
+  assert.equal(kept, ['persistentvolumeclaim/acme-chat-weights']);
   assert.ok(cluster.objects.has('HTTPRoute/acme-other'));
+});
+
+test('a name that something else has is refused before anything changes', async () => {
+  const metadata = { name: 'acme-chat', labels: { team: 'shop' } };
+  cluster.objects.set('Service/acme-chat', { apiVersion: 'v1', kind: 'Service', metadata });
+  const foreign = await rejection(applyObjects(here, toObjects(SMALL)));
+  assert.is(foreign.code, 'invalid_options');
+  assert.match(foreign.message, /Service acme-chat that is none of chasqui's/);
+  cluster.objects.clear();
+  await applyObjects(here, toObjects({ ...SMALL, org: 'acme', name: 'two-chat' }));
+  const same = await rejection(applyObjects(here, toObjects({ ...SMALL, org: 'acme-two', name: 'chat' })));
+  assert.match(same.message, /calls acme\/two-chat acme-two-chat, too/);
+  assert.ok(!cluster.requests.some((request) => request.startsWith('DELETE')));
 });
 
 test('fields of another manager are a conflict, unless they are taken over', async () => {
@@ -88,7 +99,8 @@ test('a context that does not exist is named', async () => {
 
 test('deleting an app keeps its weights, unless they are to go as well', async () => {
   await applyObjects(here, toObjects(routed));
-  await deleteApp(here, 'acme-chat');
+  const { kept } = await deleteApp(here, 'acme-chat');
+  assert.equal(kept, ['persistentvolumeclaim/acme-chat-weights']);
   assert.equal([...cluster.objects.keys()], ['PersistentVolumeClaim/acme-chat-weights']);
   await deleteApp(here, 'acme-chat', { weights: true });
   assert.is(cluster.objects.size, 0);

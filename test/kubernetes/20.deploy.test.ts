@@ -67,6 +67,42 @@ test('a refusal of the cluster is an error that says why', async () => {
   assert.match(stderr, /^chasqui: .*nobody may not patch serviceaccounts/s);
 });
 
+test('what has no effect, or none in a cluster, is refused by name', async () => {
+  for (const [given, says] of [
+    [['--check'], /--check is for a cloud of chasqui: --dry-run/],
+    [['--storage-class', 'fast'], /needs --weights-size/],
+    [['--weights-size', '20GB'], /--weights-size is 20GB/],
+    [['--route-host', 'models.example'], /--gateway/],
+    [['--gateway', 'a/b/c'], /--gateway is a\/b\/c/],
+    [['--endpoint-picker', 'picker:9002'], /--routing/],
+  ] as const) {
+    const { code, stderr } = await deploy('--image', 'chasqui:1', ...given);
+    assert.is(code, 2, given.join(' '));
+    assert.match(stderr, says);
+  }
+  assert.equal(cluster.requests, []);
+});
+
+test('pods that end again and again end the wait, and what they said last is shown', async () => {
+  const said = 'chasqui: The hub has no model ada/nothing.';
+  const terminated = { exitCode: 1, reason: 'Error', message: `fetching weights 0 %\n${said}` };
+  const fetcher = {
+    ...{ name: 'fetch', ready: false, restartCount: 3 },
+    ...{ state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } }, lastState: { terminated } },
+  };
+  cluster.objects.set('Pod/acme-chat-1', {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name: 'acme-chat-1', labels: { 'chasqui.dev/app': 'acme-chat' } },
+    status: { phase: 'Pending', initContainerStatuses: [fetcher] },
+  });
+  const { code, stderr } = await deploy('--image', 'chasqui:1');
+  assert.is(code, 4);
+  assert.is(
+    stderr,
+    `chasqui: Its pods end again and again; the cluster goes on trying.\n  acme-chat-1 is crashed: ${said}\n`,
+  );
+});
+
 test('what is missing is named', async () => {
   const { code, stderr } = await deploy();
   assert.is(code, 2);

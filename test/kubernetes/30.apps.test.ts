@@ -55,7 +55,7 @@ function becomesReady(): void {
 function addPod(name: string, log: string): void {
   const metadata = { name, namespace: 'models', labels: { 'chasqui.dev/app': NAME } };
   const status = { phase: 'Running', containerStatuses: [{ name: 'runner', ready: true, restartCount: 0 }] };
-  const spec = { containers: [{ name: 'runner' }] };
+  const spec = { initContainers: [{ name: 'fetch' }], containers: [{ name: 'runner' }] };
   cluster.objects.set(`Pod/${name}`, { apiVersion: 'v1', kind: 'Pod', metadata, spec, status });
   cluster.logs.set(name, log);
 }
@@ -127,9 +127,38 @@ test('until the cluster has seen a change, its word about the time before does n
   assert.is((await json('status', 'chat')).state, 'ready');
 });
 
+test('of a pod that fetches, the status says how far it has come', async () => {
+  addPod(`${NAME}-1`, '');
+  const pod = cluster.objects.get(`Pod/${NAME}-1`) as Stored;
+  const fetcher = { name: 'fetch', ready: false, restartCount: 0, state: { running: {} } };
+  pod.status = { phase: 'Pending', initContainerStatuses: [fetcher] };
+  cluster.logs.set(`${NAME}-1/fetch`, 'fetching weights 1 of 2, 99 %\nfetching weights 2 of 2, 43 %\n');
+  const { pods } = await json('status', 'chat');
+  assert.equal([pods[0].state, pods[0].reason], ['fetching', 'fetching weights 2 of 2, 43 %']);
+});
+
+test('tables fit into 80 columns, and what pods say stands under them', async () => {
+  addPod(`${NAME}-${'long-'.repeat(9)}5d9f7c8b6d-x2x4z`, '');
+  addPod(`${NAME}-2`, '');
+  const pod = cluster.objects.get(`Pod/${NAME}-2`) as Stored;
+  const message = 'there is no such image';
+  pod.status = {
+    ...{ phase: 'Pending', initContainerStatuses: [] },
+    containerStatuses: [{ ready: false, restartCount: 0, state: { waiting: { reason: 'ErrImagePull', message } } }],
+  };
+  addReplicaSet(2, 'chasqui:1');
+  const { stdout } = await apps('status', 'chat', '--to', 'kubernetes');
+  assert.equal(
+    stdout.split('\n').filter((line) => line.length > 80),
+    [],
+  );
+  assert.match(stdout, /^acme-chat-2 +pending .*\n {2}there is no such image$/m);
+});
+
 test('logs say which pod a line is from', async () => {
   addPod(`${NAME}-1`, 'one\n');
   addPod(`${NAME}-2`, 'two [as it is] \nthree\n');
+  cluster.logs.set(`${NAME}-2/fetch`, 'fetching weights 100 %\n');
   const { code, stdout, stderr } = await apps('logs', 'chat', '--to', 'kubernetes', '--json');
   assert.is(code, 0, stderr);
   const lines = stdout
@@ -139,9 +168,10 @@ test('logs say which pod a line is from', async () => {
   assert.equal(
     lines.sort((one, other) => one.text.localeCompare(other.text)),
     [
-      { runner: `${NAME}-1`, text: 'one' },
-      { runner: `${NAME}-2`, text: 'three' },
-      { runner: `${NAME}-2`, text: 'two [as it is] ' },
+      { runner: `${NAME}-2`, container: 'fetch', text: 'fetching weights 100 %' },
+      { runner: `${NAME}-1`, container: 'runner', text: 'one' },
+      { runner: `${NAME}-2`, container: 'runner', text: 'three' },
+      { runner: `${NAME}-2`, container: 'runner', text: 'two [as it is] ' },
     ],
   );
 });
@@ -182,6 +212,19 @@ test('deleting removes what the app has, and says what', async () => {
   assert.is(cluster.objects.size, 0);
 });
 
+test('the volume with weights can be deleted after its app', async () => {
+  cluster.objects.clear();
+  const metadata = { name: `${NAME}-weights`, labels: { 'chasqui.dev/app': NAME } };
+  cluster.objects.set(`PersistentVolumeClaim/${NAME}-weights`, {
+    ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata },
+  });
+  const { kept } = await json('delete', 'chat');
+  assert.equal(kept, [`persistentvolumeclaim/${NAME}-weights`]);
+  const { removed } = await json('delete', 'chat', '--weights');
+  assert.equal(removed, [`persistentvolumeclaim/${NAME}-weights`]);
+  assert.is(cluster.objects.size, 0);
+});
+
 test('an app that is not there has an exit code of its own', async () => {
   for (const [command = '', ...more] of [['status'], ['logs'], ['restart'], ['delete'], ['scale', '--min', '1']]) {
     const { code, stderr } = await apps(command, 'nothing', ...more, '--to', 'kubernetes');
@@ -209,20 +252,21 @@ function addEvent(name: string, [kind, of]: [string, string], reason: string, mo
 test('events are those of the app, of pods that are gone as well, the latest last', async () => {
   addPod(`${NAME}-odd`, '');
   addReplicaSet(1, 'chasqui:1');
-  addEvent('e1', ['Pod', `${NAME}-h1-gone`], 'BackOff', { count: 7, lastTimestamp: '2026-11-01T12:00:00Z' });
+  addEvent('e1', ['Pod', `${NAME}-h1-x2x4z`], 'BackOff', { count: 7, lastTimestamp: '2026-11-01T12:00:00Z' });
   addEvent('e2', ['Pod', `${NAME}-odd`], 'Unhealthy', {
     series: { count: 3, lastObservedTime: '2026-11-01T11:00:00Z' },
   });
   addEvent('e3', ['Deployment', NAME], 'ScalingReplicaSet', { type: 'Normal' });
   // Another app's, whose name begins with this one's.
   addEvent('e4', ['Pod', `${NAME}-two-h1-x`], 'BackOff');
+  addEvent('e6', ['Pod', `${NAME}-h1-x2x4z-x2x4z`], 'BackOff');
   addEvent('e5', ['Deployment', `${NAME}-two`], 'ScalingReplicaSet');
   const { code, stdout, stderr } = await apps('events', 'chat', '--to', 'kubernetes');
   assert.equal([code, stderr], [0, '']);
   assert.equal(stdout.trimEnd().split('\n'), [
     `2026-11-01 10:00:00  Deployment/${NAME}  ScalingReplicaSet: ScalingReplicaSet of ${NAME}`,
     `2026-11-01 11:00:00  Pod/${NAME}-odd  warning: Unhealthy (3 times): Unhealthy of ${NAME}-odd`,
-    `2026-11-01 12:00:00  Pod/${NAME}-h1-gone  warning: BackOff (7 times): BackOff of ${NAME}-h1-gone`,
+    `2026-11-01 12:00:00  Pod/${NAME}-h1-x2x4z  warning: BackOff (7 times): BackOff of ${NAME}-h1-x2x4z`,
   ]);
   const read = await apps('events', 'chat', '--to', 'kubernetes', '--json');
   assert.match(read.stdout, /"reason": ?"Unhealthy"/);

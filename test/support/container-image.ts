@@ -39,7 +39,15 @@ export function buildImage(): void {
 
 /** Runs a command of podman's to its end. Throws what it complains of. */
 export function podman(...args: string[]): string {
-  const [program, ...options] = new Podman().command;
+  return run(new Podman().command, args);
+}
+
+/** The same in the network of a process, which is the host's to podman. */
+export function podmanInNetwork(pid: number, ...args: string[]): string {
+  return run(['nsenter', `--net=/proc/${pid}/ns/net`, ...new Podman().command], args);
+}
+
+function run([program, ...options]: readonly [string, ...string[]], args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, [...options, ...args], { encoding: 'utf8' });
   if (status === 0) return stdout.trim();
   throw new Error(`podman ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);

@@ -364,6 +364,13 @@ export const HOSTING_OPTIONS = {
     help: 'JSON file with the API keys of a private app, such as a mounted secret; its changes count at once',
     otherwise: 'those that chasqui keys makes',
   },
+  appModels: {
+    type: 'path',
+    flag: '--app-models',
+    group: 'Serverless mode',
+    help: 'JSON file of the files and options of the models of the app, as the first container of its pod leaves it',
+    otherwise: 'what the other options name',
+  },
 } as const satisfies OptionRows;
 
 export interface HostingOptions extends OptionsOf<typeof HOSTING_OPTIONS> {}

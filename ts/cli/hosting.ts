@@ -73,7 +73,9 @@ export function hostingSettings(options: HostingOptions): Omit<StartSettings, 'm
 }
 
 /** All but which models are loaded at the start. */
-export function modelsSettings(options: HostingOptions): Omit<ModelsSettings, 'paths'> {
+export function modelsSettings(
+  options: HostingOptions,
+): Omit<ModelsSettings, 'paths' | 'onFailure'> & Required<Pick<ModelsSettings, 'onFailure'>> {
   const { modelsDir, modelsMemory, autoload = HOSTING_OPTIONS.autoload.default } = options;
   const { loadTimeout = HOSTING_OPTIONS.loadTimeout.default, ttl = HOSTING_OPTIONS.ttl.default } = options;
   return {
@@ -109,7 +111,7 @@ function tellRestart({ process: which, end, afterMs }: RestartEvent): void {
 }
 
 function toDeployment(options: HostingOptions): { deployment?: DeploymentSettings } {
-  const { org, app, auth, keysFile, mode = HOSTING_OPTIONS.mode.default } = options;
+  const { org, app, auth, keysFile, appModels, mode = HOSTING_OPTIONS.mode.default } = options;
   if (mode === 'serverless') {
     if (!org || !app) {
       throw new ChasquiError('invalid_options', '--mode serverless needs --org <org_id> and --app <app_id>');
@@ -117,10 +119,10 @@ function toDeployment(options: HostingOptions): { deployment?: DeploymentSetting
     const keys = keysFile === undefined ? {} : { keysFile };
     return { deployment: { org, app, auth: auth ?? 'private', dataDir: dataDir(options.dataDir), ...keys } };
   }
-  if (org !== undefined || app !== undefined || auth !== undefined || keysFile !== undefined) {
+  if ([org, app, auth, keysFile, appModels].some((each) => each !== undefined)) {
     throw new ChasquiError(
       'invalid_options',
-      `--org, --app, --auth and --keys-file are for --mode serverless, not for ${mode} mode`,
+      `--org, --app, --auth, --keys-file and --app-models are for --mode serverless, not for ${mode} mode`,
     );
   }
   return {};

@@ -1,5 +1,6 @@
 /** Serves the models that the options of `chasqui serve` name, until it is told to stop. */
 import path from 'node:path';
+import { servedModels } from '../cloud/runners/served-models.js';
 import type { ModelInfo } from '../engine/engine.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
@@ -9,8 +10,10 @@ import type { LocalModel } from '../hub/library.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ModelPreset } from '../server/model-specs.js';
+import type { ModelsSettings } from '../server/open-pool.js';
 import { type Server, type StartSettings, start } from '../server/start.js';
 import { stopOnSignals } from '../server/stop-on-signals.js';
+import { readAppModels } from './app-models.js';
 import { baseUrl, type CurlSettings, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { DEMO_MODEL } from './demo-model.js';
@@ -32,11 +35,14 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
   try {
     hosting = givenOptions(HOSTING_OPTIONS, parsed);
     profile = profileOf(hosting);
-    const { paths, library, ...found } = await findModels(hosting);
-    const preset = presetOf(hosting, { ...found, ...givenOptions(LOAD_OPTIONS, parsed) });
-    tried = { path: paths.length === 1 ? paths[0] : undefined, load: preset.model };
-    const settings = toSettings(hosting, preset.model);
-    const models = { ...modelsSettings(hosting), presets: preset.presets, paths, ...(library && { library }) };
+    const { files, model } = await chooseModels(hosting, givenOptions(LOAD_OPTIONS, parsed));
+    tried = { path: files.paths.length === 1 ? files.paths[0] : undefined, load: model };
+    const settings = toSettings(hosting, model);
+    const { onFailure, ...others } = modelsSettings(hosting);
+    const failures: unknown[] = [];
+    const collect = (_id: string, error: unknown) => void failures.push(error);
+    // An app that lacks one of its models is none, where a server goes on without it.
+    const models = { ...others, ...files, onFailure: hosting.appModels === undefined ? onFailure : collect };
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
@@ -46,12 +52,28 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     // Whoever sees that it loads may stop it.
     const ready = await server.load();
     progress.clear();
+    if (failures.length > 0) throw failures[0];
     if (ready !== null) announce(server, ready, profile, hosting);
   } catch (error) {
     progress.clear();
     console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
     process.exit(1);
   }
+}
+
+/** What is served, and the options of `loadModel` that hold for all of it. */
+async function chooseModels(
+  hosting: HostingOptions,
+  given: LoadOptions,
+): Promise<{ files: ModelsSettings; model: LoadOptions }> {
+  const ofApp = readAppModels(hosting);
+  if (ofApp !== undefined) {
+    const { models: files, model } = servedModels(ofApp);
+    return { files, model: { ...model, ...given } };
+  }
+  const { paths, library, ...found } = await findModels(hosting);
+  const { presets, model } = presetOf(hosting, { ...found, ...given });
+  return { files: { paths, presets, ...(library && { library }) }, model };
 }
 
 /** Files of models, and what follows from where they come from. */

@@ -20,9 +20,24 @@ export function sizeOfModel(file: string): number | null {
   return others.reduce<number>((sum, size) => sum + (size ?? 0), first);
 }
 
-/** How much of all that a model is loaded from is its own, by bytes: a part of 1, which beside others is smaller. */
-export function shareOfModel(file: string, others: readonly string[]): number {
+/** What is loaded for a model, beside its own file. */
+export interface FilesBeside {
+  draft: string | undefined;
+  /** Those of which nothing is told while they are loaded, after the model and before its draft model. */
+  silent: readonly string[];
+}
+
+/**
+ * How much of all bytes is loaded, from 0 to 1. The function that is returned is given the engine's own progress: from 0
+ * to 1 for the model, and on to 2 for the draft model.
+ */
+export function loadedShare(file: string, { draft, silent }: FilesBeside): (progress: number) => number {
   const own = sizeOfModel(file) ?? 0;
-  const all = others.reduce((sum, other) => sum + (sizeOfModel(other) ?? 0), own);
-  return all === 0 ? 1 : own / all;
+  const ofDraft = draft === undefined ? 0 : (sizeOfModel(draft) ?? 0);
+  const between = silent.reduce((sum, other) => sum + (sizeOfModel(other) ?? 0), 0);
+  const all = own + between + ofDraft;
+  return (progress) => {
+    if (all === 0) return Math.min(progress, 1);
+    return (progress <= 1 ? own * progress : own + between + ofDraft * (progress - 1)) / all;
+  };
 }

@@ -324,7 +324,8 @@ export interface Addon {
   open(
     request: OpenRequest,
     onEvents: OnEvents,
-    onProgress?: (fraction: number) => void,
+    // From 0 to 1 for the model, and on to 2 for its draft model.
+    onProgress?: (progress: number) => void,
   ): { engine: Promise<NativeEngine>; abort(): void };
   openParser(format: NativeReplyFormat): NativeReplyParser;
   /**

@@ -49,7 +49,7 @@ export class FakeCluster {
   readonly owned = new Set<string>();
   /** Answered to the next so many requests that change something. */
   failures: { status: number; reason: string; message: string }[] = [];
-  /** What pods have written, by their names. */
+  /** What pods have written, by their names; what their first containers have, by these and `/fetch`. */
   readonly logs = new Map<string, string>();
   /** Told of objects that were changed other than by applying them, as the cluster's own programs would be. */
   onChange: ((key: string, object: Stored) => void) | null = null;
@@ -115,7 +115,7 @@ export class FakeCluster {
     const key = `${at.kind.kind}/${at.name}`;
     const kind = request.headers['content-type'] ?? '';
     const before = this.objects.get(key);
-    if (at.subresource === 'log') return void response.end(this.logs.get(at.name ?? ''));
+    if (at.subresource === 'log') return void response.end(this.#log(at.name ?? '', url.searchParams));
     if (at.subresource === 'scale') return send(200, this.#scale(before, request.method === 'GET' ? null : body));
     if (request.method === 'PATCH' && before !== undefined && !kind.startsWith('application/apply-patch')) {
       this.#changed(key, patched(before, JSON.parse(body)));
@@ -164,6 +164,16 @@ export class FakeCluster {
       /^\/(?:api|apis\/([^/]+))\/v1\/namespaces\/models\/([^/]+)(?:\/([^/]+)(?:\/(scale|log))?)?$/.exec(path) ?? [];
     const kind = this.#kinds.find((each) => each.group === group && each.plural === plural);
     return kind === undefined ? null : { kind, name, subresource };
+  }
+
+  /** Each line a second after the one before it. */
+  #log(pod: string, parameters: URLSearchParams): string {
+    const text = this.logs.get(parameters.get('container') === 'fetch' ? `${pod}/fetch` : pod) ?? '';
+    const lines = text.split('\n').slice(0, -1);
+    const last = lines.slice(-Number(parameters.get('tailLines') ?? lines.length));
+    if (parameters.get('timestamps') !== 'true') return last.map((line) => `${line}\n`).join('');
+    const at = (line: number) => new Date(1_800_000_000_000 + line * 1000).toISOString().replace('Z', '000000Z');
+    return last.map((line, number) => `${at(number)} ${line}\n`).join('');
   }
 
   /** The number of pods as a resource of its own, read or changed. */

@@ -1,7 +1,14 @@
 /** `chasqui apps … --to kubernetes`: the same commands, for apps that are in a cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteApp } from '../../cloud/kubernetes/apply.js';
-import { readLogs, restartApp, rollBackApp, scaleApp } from '../../cloud/kubernetes/change.js';
+import {
+  type LogCursor,
+  type PodLine,
+  readLogs,
+  restartApp,
+  rollBackApp,
+  scaleApp,
+} from '../../cloud/kubernetes/change.js';
 import { type ClusterEvent, readEvents } from '../../cloud/kubernetes/events.js';
 import { nameOf } from '../../cloud/kubernetes/names.js';
 import {
@@ -15,7 +22,8 @@ import {
 } from '../../cloud/kubernetes/status.js';
 import { ChasquiError } from '../../errors.js';
 import { givenOptions } from '../table-options.js';
-import { untilReady } from './kubernetes.js';
+import { textTable } from '../text-table.js';
+import { changeLines, untilReady } from './kubernetes.js';
 import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import type { Place } from './kubernetes-place.js';
 import { FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
@@ -34,7 +42,7 @@ export async function listInCluster({ cluster, json }: Place): Promise<void> {
   const rows = apps.map(({ org, app, state, revision, ready, wanted }) => {
     return [`${org}/${app}`, state, shorten(revision), `${ready} of ${wanted}`];
   });
-  console.log(toTable([['APP', 'STATE', 'REVISION', 'PODS'], ...rows]));
+  console.log(textTable(['APP', 'STATE', 'REVISION', 'PODS'], rows));
 }
 
 export async function statusInCluster(place: Place, app: string): Promise<void> {
@@ -53,17 +61,20 @@ export async function statusInCluster(place: Place, app: string): Promise<void> 
 }
 
 function revisionTable(revisions: readonly PodRevision[]): string {
-  const rows = [...revisions].reverse().map(({ number, revision, pods, created_at: at }) => {
-    return [String(number), shorten(revision), at?.replace('T', ' ').replace('Z', '') ?? '-', String(pods)];
+  const rows = [...revisions].reverse().map(({ number, revision, pods, created_at: at, message }) => {
+    const deployed = at?.replace('T', ' ').replace('Z', '') ?? '-';
+    return [String(number), shorten(revision), deployed, String(pods), message ?? '-'];
   });
-  return toTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS'], ...rows]);
+  return toTable([['REVISION', 'DIGEST', 'DEPLOYED', 'PODS', 'SAID'], ...rows]);
 }
 
+/** Reasons are long and names, too: each reason has a line of its own under its pod. */
 function podTable(pods: readonly PodStatus[]): string {
-  const rows = pods.map(({ name, state, revision, restarts, reason }) => {
-    return [name, state, shorten(revision), String(restarts), reason ?? '-'];
-  });
-  return toTable([['POD', 'STATE', 'DIGEST', 'RESTARTS', 'SAID'], ...rows]);
+  const rows = pods.map(({ name, state, revision, restarts }) => [name, state, shorten(revision), String(restarts)]);
+  const [head = '', ...lines] = textTable(['POD', 'STATE', 'DIGEST', 'RESTARTS'], rows).split('\n');
+  return [head, ...lines.flatMap((line, at) => [line, ...(pods[at]?.reason ? [`  ${pods[at].reason}`] : [])])].join(
+    '\n',
+  );
 }
 
 export async function scaleInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
@@ -93,28 +104,25 @@ export async function rollBackInCluster(place: Place, app: string, parsed: Parse
 
 export async function deleteInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
   const { weights = false } = givenOptions(WEIGHTS_OPTION, parsed, {});
-  await find(place, app);
-  const removed = await deleteApp(place.cluster, nameIn(place, app), { weights });
-  if (place.json) printJson({ app, org: place.org, removed });
-  else
-    for (const each of [...removed.map((name) => `  ${name} removed`), `${place.org}/${app} is deleted.`])
-      console.log(each);
+  const { removed, kept } = await deleteApp(place.cluster, nameIn(place, app), { weights });
+  // Of an app that was deleted before, the volume with its weights may be there.
+  if (removed.length === 0 && kept.length === 0) throw notFound(place, app);
+  if (place.json) printJson({ app, org: place.org, removed, kept });
+  else for (const line of [...changeLines({ removed, kept }), `${place.org}/${app} is deleted.`]) console.log(line);
 }
 
 export async function logsInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
   const { follow: goesOn = false } = givenOptions(FOLLOW_OPTION, parsed, {});
   await find(place, app);
-  const show = (runner: string, text: string) => {
-    if (place.json) printJson({ runner, text });
-    else console.log(`${runner}  ${text}`);
+  const show = ({ pod, container, text }: PodLine) => {
+    if (place.json) printJson({ runner: pod, container, text });
+    else console.log(`${pod}  ${text}`);
   };
-  let since: Date | null = null;
+  const cursor: LogCursor = new Map();
   for (;;) {
-    const began = new Date();
-    await readLogs(place.cluster, nameIn(place, app), { follow: goesOn, since }, show);
+    await readLogs(place.cluster, nameIn(place, app), { follow: goesOn, cursor }, show);
     if (!goesOn) return;
-    // The pods that were followed are gone, and others may have taken their places.
-    since = began;
+    // The containers that were followed are gone, and others may have taken their places.
     await sleep(FOLLOW_MS);
   }
 }
@@ -145,7 +153,7 @@ async function follow(place: Place, app: string): Promise<void> {
   const { cluster, org, json } = place;
   const name = nameIn(place, app);
   const deployment = await readDeployment(cluster, name);
-  const status = await untilReady(cluster, name, (deployment?.spec?.progressDeadlineSeconds ?? 600) * 1000);
+  const status = await untilReady(cluster, name, (deployment?.spec?.progressDeadlineSeconds ?? 600) * 1000, json);
   const { state = null, ready = 0, wanted = 0 } = status ?? {};
   if (json) printJson({ app, org, state, ready, wanted });
   else console.log(`${org}/${app} is ${state}, ${ready} of ${wanted} pods.`);
@@ -154,7 +162,11 @@ async function follow(place: Place, app: string): Promise<void> {
 async function find(place: Place, app: string): Promise<AppStatus> {
   const status = await readStatus(place.cluster, nameIn(place, app));
   if (status !== null) return status;
-  throw new ChasquiError('app_not_found', `The cluster has no app ${place.org}/${app} in this namespace.`);
+  throw notFound(place, app);
+}
+
+function notFound({ org }: Place, app: string): ChasquiError {
+  return new ChasquiError('app_not_found', `The cluster has no app ${org}/${app} in this namespace.`);
 }
 
 function nameIn({ org }: Place, name: string): string {

@@ -1,12 +1,12 @@
 /** `chasqui deploy … --to kubernetes`: its own flags, and what it prints. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyObjects } from '../../cloud/kubernetes/apply.js';
+import { type Applied, applyObjects } from '../../cloud/kubernetes/apply.js';
 import { type ClusterSettings, type DeployedManifest, toKubernetesApp } from '../../cloud/kubernetes/from-manifest.js';
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
 import type { KubernetesObject } from '../../cloud/kubernetes/kubernetes-app.js';
 import { nameOf } from '../../cloud/kubernetes/names.js';
 import { toObjects } from '../../cloud/kubernetes/objects.js';
-import { type AppStatus, readStatus } from '../../cloud/kubernetes/status.js';
+import { type AppStatus, type PodStatus, readStatus } from '../../cloud/kubernetes/status.js';
 import { toYaml } from '../../cloud/kubernetes/to-yaml.js';
 import { OWN_ORG } from '../../cloud/own-org.js';
 import { digestOf, type Json } from '../../cloud/script/canonical-json.js';
@@ -16,20 +16,27 @@ import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
 import { KeyStore } from '../../keys/key-store.js';
 import { dataDir } from '../data-dir.js';
-import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
-import { printJson } from './outcome.js';
+import { KUBERNETES_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
+import { CommandFailed, EXIT, printJson } from './outcome.js';
+import { showSteps } from './until-active.js';
 
 export interface KubernetesSettings extends OptionsOf<typeof KUBERNETES_OPTIONS> {
   org?: string;
   dataDir?: string;
   strategy?: 'rolling' | 'recreate';
+  message?: string;
+  check?: boolean;
   detach?: boolean;
   json?: boolean;
 }
 
+/** Such as 20Gi or 500G. */
+const QUANTITY = /^\d+(\.\d+)?([kKMGTP]i?)?$/;
 const POLL_MS = 1000;
 /** Beside the time that an app may take to start. */
 const GRACE_MS = 60_000;
+/** A pod that has ended so often will not begin to work while somebody waits; the cluster goes on trying. */
+const MAX_CRASHES = 3;
 
 /** Prints to standard output. Rejects where the cluster refuses, or the rollout fails. */
 export async function deployToKubernetes(
@@ -40,6 +47,7 @@ export async function deployToKubernetes(
     org: settings.org ?? OWN_ORG,
     name,
     revision: digestOf(options),
+    options,
     manifest: toManifest(options, name),
   };
   const objects = toObjects(toKubernetesApp(app, toClusterSettings(app, settings)));
@@ -53,42 +61,85 @@ async function apply(
   { context, namespace, takeOver = false, detach = false, json = false }: KubernetesSettings,
 ): Promise<void> {
   const cluster: Cluster = { context: context ?? null, namespace: namespace ?? null };
-  const { applied, removed } = await applyObjects(cluster, objects, { force: takeOver });
-  if (!json) for (const each of [...applied, ...removed.map((one) => `${one} removed`)]) console.log(`  ${each}`);
+  const { applied, removed, kept } = await applyObjects(cluster, objects, { force: takeOver });
+  if (!json) for (const line of changeLines({ applied, removed, kept })) console.log(line);
   const status = detach
     ? await readStatus(cluster, nameOf(app))
-    : await untilReady(cluster, nameOf(app), app.manifest.timeouts.startMs);
+    : await untilReady(cluster, nameOf(app), app.manifest.timeouts.startMs, json);
   const { state = null, ready = 0, wanted = 0 } = status ?? {};
-  if (json) printJson({ app: app.name, org: app.org, revision: app.revision, state, applied, removed });
+  if (json) printJson({ app: app.name, org: app.org, revision: app.revision, state, applied, removed, kept });
   else console.log(`${app.org}/${app.name} is ${state}, ${ready} of ${wanted} pods.`);
 }
 
-/** Rejects with what the cluster says of the pods, when they do not become ready in time. */
-export async function untilReady(cluster: Cluster, name: string, limitMs: number): Promise<AppStatus | null> {
+/** A line for each object. */
+export function changeLines({ applied = [], removed, kept }: Partial<Applied> & Omit<Applied, 'applied'>): string[] {
+  return [
+    ...applied.map((name) => `  ${name}`),
+    ...removed.map((name) => `  ${name} removed`),
+    ...kept.map((name) => `  ${name} stays; apps delete ${WEIGHTS_OPTION.weights.flag} removes it`),
+  ];
+}
+
+/**
+ * Shows how far pods have come, unless it is to be quiet.
+ * @throws {CommandFailed} with what the cluster says of the pods, when they do not become ready in time, or end again and again
+ */
+export async function untilReady(
+  cluster: Cluster,
+  name: string,
+  limitMs: number,
+  quiet: boolean,
+): Promise<AppStatus | null> {
+  const steps = showSteps(process.stderr, quiet);
   const deadline = performance.now() + limitMs + GRACE_MS;
-  for (;;) {
-    const status = await readStatus(cluster, name);
-    if (status === null || status.state === 'ready' || status.state === 'asleep') return status;
-    if (status.state === 'failed' || performance.now() > deadline) {
-      const pods = status.pods.map(({ name, state, reason }) => `${name} is ${state}${reason ? `: ${reason}` : ''}`);
-      throw new ChasquiError(
-        'cluster_failed',
-        [status.reason ?? 'It did not become ready in time.', ...pods].join('\n'),
-      );
+  try {
+    for (;;) {
+      const status = await readStatus(cluster, name);
+      if (status === null || status.state === 'ready' || status.state === 'asleep') return status;
+      const why = whyNotReady(status, performance.now() > deadline);
+      if (why !== null) throw new CommandFailed(EXIT.notReady, [why, ...newPods(status).map(podLine)].join('\n'));
+      steps.show(stepOf(status));
+      await sleep(POLL_MS);
     }
-    await sleep(POLL_MS);
+  } finally {
+    steps.clear();
   }
+}
+
+/** Null: it may still become ready. */
+function whyNotReady(status: AppStatus, isLate: boolean): string | null {
+  if (status.state === 'failed') return status.reason ?? 'The rollout failed.';
+  if (isLate) return 'It did not become ready in time.';
+  const crashes = newPods(status).some(({ state, restarts }) => state === 'crashed' && restarts >= MAX_CRASHES);
+  return crashes ? 'Its pods end again and again; the cluster goes on trying.' : null;
+}
+
+/** Those of the revision that is to become ready. */
+function newPods({ pods, revision }: AppStatus): readonly PodStatus[] {
+  return pods.filter((pod) => pod.state !== 'draining' && (pod.revision === null || pod.revision === revision));
+}
+
+function podLine({ name, state, reason }: PodStatus): string {
+  return `  ${name} is ${state}${reason ? `: ${reason}` : ''}`;
+}
+
+function stepOf(status: AppStatus): string {
+  const next = newPods(status).find(({ state }) => state !== 'ready');
+  const ready = `${status.ready} of ${status.wanted} pods ready`;
+  return next === undefined ? ready : `${ready}; ${next.reason ?? next.state}`;
 }
 
 function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings): ClusterSettings {
   const { image, secret = null, weightsSize, storageClass = null, routeHost = null, strategy = 'rolling' } = settings;
-  const { gateway, scaler, routing } = settings;
+  const { gateway, scaler, routing, message = null } = settings;
+  refuseWithoutEffect(settings);
   if (image === undefined) {
     throw needed('image', 'build it by the Containerfile, and push it where the cluster finds it');
   }
   if (scaler !== undefined && routeHost === null) throw needed('routeHost', 'the add-on routes by it');
   return {
     image,
+    message,
     keys: keysOf(app, settings.dataDir),
     secret,
     strategy,
@@ -99,8 +150,29 @@ function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings):
   };
 }
 
+/** Who gives an option expects that it does something. */
+function refuseWithoutEffect({ check, storageClass, weightsSize, routeHost, ...settings }: KubernetesSettings): void {
+  const { gateway, scaler, routing, endpointPicker } = settings;
+  if (check) throw refused('`check` is for a cloud of chasqui: `dryRun` prints the objects here, and changes nothing.');
+  if (weightsSize !== undefined && !QUANTITY.test(weightsSize)) {
+    throw refused(
+      `\`weightsSize\` is ${weightsSize.slice(0, 100)}, but must be a quantity of Kubernetes, such as 20Gi.`,
+    );
+  }
+  if (storageClass !== undefined && weightsSize === undefined) throw needed('weightsSize', 'it makes the volume');
+  if (routeHost !== undefined && gateway === undefined && scaler === undefined) {
+    throw refused('`routeHost` is the host of a route: `gateway` makes one, and so does `scaler`.');
+  }
+  if (endpointPicker !== undefined && routing === undefined) {
+    throw refused('`endpointPicker` is asked where `routing` is inferencepool: give both.');
+  }
+}
+
 function splitGateway(text: string): { name: string; namespace: string | null } {
-  const [first = '', second] = text.split('/');
+  const [first = '', second, ...more] = text.split('/');
+  if (more.length > 0 || first === '' || second === '') {
+    throw refused(`\`gateway\` is ${text.slice(0, 100)}, but must be a name or namespace/name.`);
+  }
   return second === undefined ? { name: first, namespace: null } : { name: second, namespace: first };
 }
 
@@ -121,9 +193,13 @@ function keysOf({ org, name, manifest }: DeployedManifest, given: string | undef
   }
 }
 
-function needed(option: 'image' | 'routeHost' | 'endpointPicker', why: string): ChasquiError {
+function needed(option: 'image' | 'routeHost' | 'endpointPicker' | 'weightsSize', why: string): ChasquiError {
   const { flag } = KUBERNETES_OPTIONS[option];
-  return new ChasquiError('invalid_options', `--to kubernetes needs ${flag} here: ${why}.`);
+  return refused(`--to kubernetes needs ${flag} here: ${why}.`);
+}
+
+function refused(message: string): ChasquiError {
+  return new ChasquiError('invalid_options', message);
 }
 
 function print(objects: readonly KubernetesObject[], format: 'yaml' | 'json'): string {

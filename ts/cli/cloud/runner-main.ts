@@ -6,14 +6,13 @@ import { chmodSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import process from 'node:process';
 import type { RunnerConfig, RunnerModel, RunnerStatus } from '../../cloud/runners/protocol.js';
-import { modelIdOf } from '../../engine/load-options.js';
+import { servedModels } from '../../cloud/runners/served-models.js';
 import { ChasquiError } from '../../errors.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import { serverless } from '../../profiles/serverless.js';
 import type { ResponseStore } from '../../responses/store/response-store.js';
 import { SqliteStore } from '../../responses/store/sqlite-store.js';
-import type { ModelsSettings } from '../../server/open-pool.js';
 import { type Server, start } from '../../server/start.js';
 import { watchingSettings } from '../watching-settings.js';
 
@@ -50,10 +49,11 @@ async function serve(): Promise<void> {
   const { log } = watchingSettings({ logFormat: 'text' });
   try {
     const failures: unknown[] = [];
+    const served = servedModels([config, ...config.others]);
     server = await start(PROFILE, {
-      models: { ...modelFiles(), onFailure: (_id, error) => failures.push(error) },
+      ...served,
+      models: { ...served.models, onFailure: (_id, error) => failures.push(error) },
       socketPath: config.socketPath,
-      model: config.others.length === 0 ? config.options : {},
       hooks: { onProgress: (fraction) => tellFraction(fraction) },
       app: { log, responses: openResponses(), isBehindGateway: true },
       shutdownTimeoutMs: config.drainMs,
@@ -65,16 +65,6 @@ async function serve(): Promise<void> {
   } catch (error) {
     await fail(error);
   }
-}
-
-/** What the models may take is decided before a runner is started, so that here all of them are loaded, and stay. */
-function modelFiles(): ModelsSettings {
-  const budgetBytes = Number.MAX_SAFE_INTEGER;
-  if (config.others.length === 0) return { paths: [config.modelPath], budgetBytes };
-  const presets = [config, ...config.others].map(({ modelPath: file, options }) => {
-    return { id: modelIdOf(file, options), file, options, pin: true };
-  });
-  return { paths: [], presets, budgetBytes };
 }
 
 /** An adapter is warmed up with its model. */

@@ -7,14 +7,19 @@ import { type DownloadJob, Downloads } from '../../hub/downloads.js';
 import { HubClient } from '../../hub/hub-client.js';
 import { checkToken, type HubSettings } from '../../hub/hub-settings.js';
 
-export class HubWeights {
+export interface HubFetcher {
+  /** Returns the path of the model's first file. `ownToken` goes before the one that the hub is asked with otherwise. */
+  fetch(name: string, ownToken: string | null, tell: (fraction: number) => void): Promise<string>;
+}
+
+export class HubWeights implements HubFetcher {
   /** By the token that the hub is asked with: what one may have is not for the others. */
   readonly #downloads = new Map<string | null, Promise<Downloads>>();
 
-  /** `folder`: where the list of downloads is kept, and what has come of them. */
+  /** `folder`: where the list of downloads is kept, and what has come of them; null: nowhere. */
   constructor(
     private readonly settings: HubSettings,
-    private readonly folder: string,
+    private readonly folder: string | null,
   ) {}
 
   /**
@@ -50,7 +55,8 @@ export class HubWeights {
     if (ownToken !== null) checkToken(ownToken);
     const { endpoint, token, cacheFolder } = this.settings;
     const client = new HubClient({ endpoint, token: ownToken ?? token });
-    const opening = Downloads.open({ client, cacheFolder, folder: folderOf(this.folder, ownToken) });
+    const folder = this.folder === null ? undefined : folderOf(this.folder, ownToken);
+    const opening = Downloads.open({ client, cacheFolder, folder });
     this.#downloads.set(ownToken, opening);
     // The next one who asks tries again.
     opening.catch(() => this.#downloads.delete(ownToken));

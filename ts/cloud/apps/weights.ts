@@ -5,7 +5,7 @@ import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
-import type { HubWeights } from './hub-weights.js';
+import type { HubFetcher } from './hub-weights.js';
 
 /** Size and SHA-256 of a file, when it was deployed. */
 export interface FileMark {
@@ -40,7 +40,7 @@ export class WeightStore {
   constructor(
     private readonly folder: string,
     private readonly demoModel: string,
-    private readonly hub: HubWeights,
+    private readonly hub: HubFetcher,
   ) {}
 
   /**

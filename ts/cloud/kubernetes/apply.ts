@@ -1,8 +1,10 @@
 /** Brings an app's objects into a cluster, and takes away those that it no longer has. */
 
+import { ChasquiError } from '../../errors.js';
 import { type Cluster, kubectl } from './kubectl.js';
 import { APP_LABEL, type KubernetesObject } from './kubernetes-app.js';
 import { KINDS } from './objects.js';
+import { appOf, type Deployment } from './status.js';
 
 /** Names this program among those that change an object's fields. */
 const MANAGER = 'chasqui';
@@ -11,6 +13,8 @@ export interface Applied {
   /** As kubectl names them, such as `deployment.apps/acme-chat`. */
   applied: string[];
   removed: string[];
+  /** What the app no longer names, and might miss: a volume with fetched weights. */
+  kept: string[];
 }
 
 /**
@@ -22,6 +26,7 @@ export async function applyObjects(
   objects: readonly KubernetesObject[],
   { force = false, signal }: { force?: boolean; signal?: AbortSignal } = {},
 ): Promise<Applied> {
+  await refuseNamesOfOthers(cluster, objects);
   const args = ['apply', '--server-side', `--field-manager=${MANAGER}`, '--output=name', '--filename=-'];
   const list = { apiVersion: 'v1', kind: 'List', items: objects };
   const output = await kubectl(cluster, force ? [...args, '--force-conflicts'] : args, {
@@ -30,16 +35,53 @@ export async function applyObjects(
   });
   const applied = output.split('\n').filter((line) => line !== '');
   const app = objects[0]?.metadata.labels[APP_LABEL] ?? '';
-  const removed = (await namesOf(cluster, app)).filter((name) => !applied.includes(name));
+  const others = (await namesOf(cluster, app)).filter((name) => !applied.includes(name));
+  const kept = others.filter(isVolume);
+  const removed = others.filter((name) => !isVolume(name));
   await remove(cluster, removed);
-  return { applied, removed };
+  return { applied, removed, kept };
+}
+
+/** What has the names already is to be the same app's, or it would be changed into something else. */
+async function refuseNamesOfOthers(cluster: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
+  const own = objects.find(({ kind }) => kind === 'Deployment');
+  if (own === undefined) return;
+  const { name, labels } = own.metadata;
+  const kinds = ['deployments.apps', 'services', 'serviceaccounts'].map((kind) => `${kind}/${name}`);
+  const found = await kubectl(cluster, ['get', ...kinds, '--ignore-not-found', '--output=json']);
+  const { items } = (found === '' ? { items: [] } : JSON.parse(found)) as { items: KubernetesObject[] };
+  const isForeign = ({ metadata }: KubernetesObject) => metadata.labels?.[APP_LABEL] !== labels[APP_LABEL];
+  const foreign = items.find(isForeign);
+  if (foreign !== undefined) throw nameTaken(`has a ${foreign.kind} ${name} that is none of chasqui's`);
+  const there = items.find(({ kind }) => kind === 'Deployment');
+  if (there === undefined) return;
+  const [old, now] = [appOf(there as Deployment), appOf(own as Deployment)];
+  if (old.org === now.org && old.app === now.app) return;
+  throw nameTaken(`calls ${old.org}/${old.app} ${name}, too, so that there is no name for ${now.org}/${now.app}`);
+}
+
+function nameTaken(what: string): ChasquiError {
+  return new ChasquiError(
+    'invalid_options',
+    `The cluster ${what}: choose another \`appName\`, \`org\` or \`namespace\`.`,
+  );
 }
 
 /** Removes everything of an app but the weights, which may have taken long to fetch, unless `weights` says so. */
-export async function deleteApp(cluster: Cluster, app: string, { weights = false } = {}): Promise<string[]> {
-  const names = (await namesOf(cluster, app)).filter((name) => weights || !name.startsWith('persistentvolumeclaim/'));
-  await remove(cluster, names);
-  return names;
+export async function deleteApp(
+  cluster: Cluster,
+  app: string,
+  { weights = false } = {},
+): Promise<Pick<Applied, 'removed' | 'kept'>> {
+  const names = await namesOf(cluster, app);
+  const kept = names.filter((name) => !weights && isVolume(name));
+  const removed = names.filter((name) => !kept.includes(name));
+  await remove(cluster, removed);
+  return { removed, kept };
+}
+
+function isVolume(name: string): boolean {
+  return name.startsWith('persistentvolumeclaim/');
 }
 
 async function remove(cluster: Cluster, names: readonly string[]): Promise<void> {

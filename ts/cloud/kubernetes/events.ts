@@ -27,6 +27,10 @@ interface NativeEvent {
   series?: { count?: number; lastObservedTime?: string };
 }
 
+/** Of names that Kubernetes draws for pods, and how much of them is drawn. */
+const POD_NAME_LENGTH = 63;
+const DRAWN_LENGTH = 5;
+
 interface Named {
   kind: string;
   metadata: { name: string };
@@ -47,12 +51,14 @@ async function itemsOf<Item>(cluster: Cluster, args: readonly string[]): Promise
   return (JSON.parse(output) as { items: Item[] }).items;
 }
 
-/** A pod that is gone is known by its replica set, whose name its own begins with. */
+/** A pod that is gone is known by its replica set, whose name its own begins with, as far as there is room. */
 function eventsOf(objects: readonly Named[], events: readonly NativeEvent[]): ClusterEvent[] {
   const known = new Set(objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
+  const sets = objects.filter(({ kind }) => kind === 'ReplicaSet');
+  const podsBegin = new Set(sets.map(({ metadata }) => `${metadata.name}-`.slice(0, POD_NAME_LENGTH - DRAWN_LENGTH)));
   return events
     .filter(({ involvedObject: { kind = '', name = '' } = {} }) => {
-      return known.has(`${kind}/${name}`) || (kind === 'Pod' && known.has(`ReplicaSet/${name.replace(/-[^-]*$/, '')}`));
+      return known.has(`${kind}/${name}`) || (kind === 'Pod' && podsBegin.has(name.slice(0, -DRAWN_LENGTH)));
     })
     .map(toEvent)
     .sort((one, other) => (one.at ?? '').localeCompare(other.at ?? ''));

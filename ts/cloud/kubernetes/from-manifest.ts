@@ -1,13 +1,15 @@
 /** From what a deployment script says to what Kubernetes is told. Pure. */
 import { ChasquiError } from '../../errors.js';
 import type { StoredKey } from '../../keys/key-file.js';
-import type { Manifest } from '../script/manifest.js';
-import type { ModelReference } from '../script/model-reference.js';
-import { toArguments } from './arguments.js';
+import { canonicalJson, type Json } from '../script/canonical-json.js';
+import { fileFieldsOf, nameOfField } from '../script/file-fields.js';
+import { filesIn, type Manifest, slotsOf } from '../script/manifest.js';
+import { readModelReference } from '../script/model-reference.js';
 import type { KubernetesApp } from './kubernetes-app.js';
 
 /** What the script does not say, because it is the cluster's. */
-export interface ClusterSettings extends Pick<KubernetesApp, 'image' | 'gateway' | 'scaler' | 'endpointPicker'> {
+export interface ClusterSettings
+  extends Pick<KubernetesApp, 'image' | 'message' | 'gateway' | 'scaler' | 'endpointPicker'> {
   strategy: KubernetesApp['strategy'];
   keys: readonly StoredKey[];
   /** The Secret with the variables that the script names; null: none. */
@@ -19,23 +21,36 @@ export interface DeployedManifest {
   org: string;
   name: string;
   revision: string;
+  /** What the script says; the manifest is what it means. */
+  options: Options;
   manifest: Manifest;
 }
 
+type Options = { readonly [name: string]: Json };
+
+/** Linux takes 128 KiB. */
+const MAX_ARGUMENT_BYTES = 120 << 10;
 const MIB = 2 ** 20;
 
 /** @throws {ChasquiError} `invalid_options`, naming the field of the script or the setting */
 export function toKubernetesApp(
-  { org, name, revision, manifest }: DeployedManifest,
+  { org, name, revision, options, manifest }: DeployedManifest,
   settings: ClusterSettings,
 ): KubernetesApp {
   const { threads, gpuLayers } = manifest.options;
   if (manifest.memoryBytes === null) {
-    throw refused('`machine.memory` of the script is missing: Kubernetes places a pod by what it takes.');
+    throw refused(
+      '`machine.memory` of the script is missing: Kubernetes places a pod by what it takes, with all files of all its ' +
+        'models and their contexts.',
+    );
   }
+  refuseFilesOfThisMachine(options);
   if (manifest.secrets.length > 0 && settings.secret === null) {
     const names = manifest.secrets.join(', ');
-    throw refused(`The script names secrets (${names}): say which Secret of the cluster has them.`);
+    throw refused(`The script names \`secrets\` (${names}): say by \`secret\` which Secret of the cluster has them.`);
+  }
+  if (manifest.secrets.length === 0 && settings.secret !== null) {
+    throw refused(`\`secret\` is ${settings.secret}, but the script names no \`secrets\` that pods are to have of it.`);
   }
   if (manifest.auth === 'private' && settings.keys.length === 0) {
     throw refused(`${org} has no key that opens ${name}: create one before, or nobody could call it.`);
@@ -45,10 +60,12 @@ export function toKubernetesApp(
     name,
     revision,
     image: settings.image,
+    message: settings.message,
     auth: manifest.auth,
     keys: settings.keys,
-    options: [...modelArguments(manifest), ...toArguments(manifest.options)],
-    slots: manifest.slots,
+    options: toArgument(options),
+    fetchPorts: portsOf(manifest),
+    slots: slotsOf(manifest),
     machine: {
       cpu: typeof threads === 'number' ? threads : null,
       memory: `${Math.ceil(manifest.memoryBytes / MIB)}Mi`,
@@ -73,27 +90,37 @@ export function toKubernetesApp(
   };
 }
 
-function modelArguments({ model, mmproj, draftModel, adapters, others }: Manifest): string[] {
-  if (others.length > 0) throw refused('`models` of the script: a pod serves one model; deploy an app for each.');
-  if (adapters.length > 0) throw refused('`adapters` of the script: pods fetch no adapters yet.');
-  if (mmproj !== null) throw refused('`mmproj` of the script: a pod finds a projector only beside a model of a hub.');
-  if (draftModel !== null) throw refused('`draftModel` of the script: pods fetch no draft model yet.');
-  return argumentsOf(model);
+/** Pods have what they can fetch, and nothing of the machine that deploys. */
+function refuseFilesOfThisMachine(options: Options): void {
+  const file = fileFieldsOf(options).find(({ text }) => readModelReference(text)?.kind === 'file');
+  if (file !== undefined) {
+    throw refused(
+      `\`${nameOfField(file.at)}\` of the script is a file of this machine, which a cluster cannot read: name a hub, ` +
+        'as in hf:org/repository, or an address.',
+    );
+  }
+  const models = [options, ...((options.models ?? []) as readonly Options[])];
+  if (models.some(({ chatTemplateFile }) => chatTemplateFile != null)) {
+    throw refused(
+      '`chatTemplateFile` of the script is a file of this machine, which a cluster cannot read: give its text as ' +
+        '`chatTemplate`.',
+    );
+  }
 }
 
-function argumentsOf(model: ModelReference): string[] {
-  switch (model.kind) {
-    case 'demo':
-      return [];
-    case 'url':
-      return ['--model-url', model.url];
-    case 'hub':
-      return ['--hf', model.variant === null ? model.repository : `${model.repository}:${model.variant}`];
-    case 'file':
-      throw refused(
-        '`model` of the script is a file of this machine, which a cluster cannot read: name a hub or an address.',
-      );
-  }
+/** As an argument of a container, on lines of its own, as people read it among the objects. */
+function toArgument(options: Options): string {
+  const text = JSON.stringify(JSON.parse(canonicalJson(options)), null, 2);
+  if (Buffer.byteLength(text) <= MAX_ARGUMENT_BYTES) return text;
+  throw refused(
+    `The script's options are ${Buffer.byteLength(text)} bytes, of which a pod takes ${MAX_ARGUMENT_BYTES}.`,
+  );
+}
+
+/** 80 and 443 are open anyway. */
+function portsOf(manifest: Manifest): number[] {
+  const ports = filesIn(manifest).flatMap((file) => (file.kind === 'url' ? Number(new URL(file.url).port || 443) : []));
+  return [...new Set(ports)].filter((port) => ![80, 443].includes(port)).sort((one, other) => one - other);
 }
 
 function seconds(ms: number): number {

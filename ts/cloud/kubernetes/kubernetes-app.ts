@@ -6,13 +6,17 @@ export interface KubernetesApp {
   name: string;
   /** The digest of the settings: other settings, another revision. */
   revision: string;
+  /** What this deployment is for; null: nobody said. */
+  message: string | null;
   /** The container image of chasqui, see the Containerfile; best with its digest. */
   image: string;
   auth: 'private' | 'public';
   /** What opens a private app; their hashes are put into a Secret. */
   keys: readonly StoredKey[];
-  /** The options of `chasqui serve` that say which model is served and how, without those of its hosting. */
-  options: readonly string[];
+  /** What its script says, as JSON: what a pod fetches, and how that is loaded. */
+  options: string;
+  /** Where files come from that are not at the usual ports of the web. */
+  fetchPorts: readonly number[];
   /** Requests that a runner computes at the same time. */
   slots: number;
   machine: {
@@ -28,7 +32,7 @@ export interface KubernetesApp {
   strategy: 'rolling' | 'recreate';
   /** Where fetched weights are kept; null: nowhere, each pod fetches its own. */
   weights: { size: string; storageClass: string | null } | null;
-  /** Variables from a Secret that exists already, such as HF_TOKEN; null: none. */
+  /** Variables from a Secret that exists already; null: none. Those of the hub, such as HF_TOKEN, are for fetching alone. */
   secret: { name: string; variables: readonly string[] } | null;
   /** The Gateway that the app's HTTPRoute is attached to; null: no route is made. */
   gateway: { name: string; namespace: string | null; host: string | null } | null;
@@ -49,5 +53,7 @@ export interface KubernetesObject {
 /** Objects of one app have this label; it is how those that are no longer needed are found. */
 export const APP_LABEL = 'chasqui.dev/app';
 export const REVISION_LABEL = 'chasqui.dev/revision';
+/** Kubernetes' own, which `kubectl rollout history` shows and each revision keeps. */
+export const MESSAGE_ANNOTATION = 'kubernetes.io/change-cause';
 /** All that is deployed by this program; a label and its value. */
 export const MANAGED = 'app.kubernetes.io/managed-by=chasqui';

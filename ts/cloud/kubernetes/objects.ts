@@ -1,5 +1,11 @@
 /** From an app to the Kubernetes objects that run it. Pure; nothing here talks to a cluster. */
-import { APP_LABEL, type KubernetesApp, type KubernetesObject, REVISION_LABEL } from './kubernetes-app.js';
+import {
+  APP_LABEL,
+  type KubernetesApp,
+  type KubernetesObject,
+  MESSAGE_ANNOTATION,
+  REVISION_LABEL,
+} from './kubernetes-app.js';
 import { nameOf } from './names.js';
 import { PORT, podLabels, podTemplate } from './pod.js';
 
@@ -67,7 +73,7 @@ function claim(app: KubernetesApp): KubernetesObject {
 }
 
 function deployment(app: KubernetesApp): KubernetesObject {
-  return object(app, 'apps/v1', 'Deployment', '', {
+  const made = object(app, 'apps/v1', 'Deployment', '', {
     spec: {
       // A scaler owns the number, and an apply that names it would undo its work.
       ...(app.scaler === null && { replicas: Math.max(1, app.scale.min) }),
@@ -82,6 +88,8 @@ function deployment(app: KubernetesApp): KubernetesObject {
       template: podTemplate(app),
     },
   });
+  if (app.message !== null) made.metadata.annotations = { [MESSAGE_ANNOTATION]: app.message };
+  return made;
 }
 
 function service(app: KubernetesApp): KubernetesObject {
@@ -116,10 +124,7 @@ function networkPolicy(app: KubernetesApp): KubernetesObject {
           ],
         },
         {
-          ports: [
-            { port: 443, protocol: 'TCP' },
-            { port: 80, protocol: 'TCP' },
-          ],
+          ports: [...[443, 80, ...app.fetchPorts].map((port) => ({ port, protocol: 'TCP' }))],
         },
       ],
     },

@@ -1,4 +1,8 @@
-/** The pod of a runner: `chasqui serve --mode serverless` with its probes, limits and time to stop. */
+/**
+ * The pod of a runner. A first container fetches the files of the app's models and ends; then the runner is started,
+ * `chasqui serve --mode serverless` with its probes, limits and time to stop.
+ */
+import { IN_IMAGE } from '../runners/container-arguments.js';
 import { APP_LABEL, type KubernetesApp, REVISION_LABEL } from './kubernetes-app.js';
 import { nameOf } from './names.js';
 
@@ -6,6 +10,8 @@ export const PORT = 8080;
 /** Where the image's account keeps fetched models and what it learned about modules. */
 const HOME = '/home/chasqui';
 const KEYS = '/etc/chasqui';
+/** What the first container has fetched, and what the runner is to load. */
+const MODELS = '/tmp/models.json';
 /** The account of the Containerfile. */
 const USER = 10001;
 /** Endpoints and gateways take this long to hear that a pod is leaving, and send it requests until then. */
@@ -13,6 +19,21 @@ const LEAVE_SECONDS = 5;
 /** What stopping takes beside the draining of requests. */
 const STOP_SECONDS = 15;
 const PROBE_SECONDS = 5;
+
+export const FETCHER = 'fetch';
+export const RUNNER = 'runner';
+
+const HOME_MOUNT = { name: 'home', mountPath: HOME };
+const TMP_MOUNT = { name: 'tmp', mountPath: '/tmp' };
+const CONFINED = {
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+  // What a container said last is the reason that the status of its pod shows.
+  terminationMessagePolicy: 'FallbackToLogsOnError',
+};
 
 export function podLabels(app: KubernetesApp): Record<string, string> {
   return { [APP_LABEL]: nameOf(app), 'app.kubernetes.io/name': 'chasqui', 'llm-d.ai/engine-type': 'chasqui' };
@@ -33,22 +54,37 @@ export function podTemplate(app: KubernetesApp): { metadata: object; spec: objec
         fsGroup: USER,
         seccompProfile: { type: 'RuntimeDefault' },
       },
-      containers: [container(app)],
+      initContainers: [fetcher(app)],
+      containers: [runner(app)],
       volumes: volumes(app),
     },
   };
 }
 
-function container(app: KubernetesApp): object {
+/** It alone has the hub's secrets, and ends before there is a server. */
+function fetcher(app: KubernetesApp): object {
+  return {
+    name: FETCHER,
+    image: app.image,
+    command: [IN_IMAGE.node, IN_IMAGE.fetcher],
+    args: [app.options, app.name, MODELS].map(unexpanded),
+    env: environment(app, isOfHub),
+    resources: resources({ ...app.machine, gpu: 0 }),
+    ...CONFINED,
+    volumeMounts: [HOME_MOUNT, TMP_MOUNT],
+  };
+}
+
+function runner(app: KubernetesApp): object {
   const ready = { httpGet: { path: '/ready', port: 'http' } };
   return {
-    name: 'runner',
+    name: RUNNER,
     image: app.image,
-    args: args(app),
+    args: args(app).map(unexpanded),
     ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
-    env: environment(app),
-    resources: resources(app),
-    // The server listens before its model is fetched and loaded, and is ready when it is.
+    env: environment(app, (name) => !isOfHub(name)),
+    resources: resources(app.machine),
+    // The server listens before its models are loaded, and is ready when they are.
     startupProbe: {
       ...ready,
       periodSeconds: PROBE_SECONDS,
@@ -62,14 +98,10 @@ function container(app: KubernetesApp): object {
       failureThreshold: 3,
     },
     lifecycle: { preStop: { exec: { command: ['sleep', String(LEAVE_SECONDS)] } } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    ...CONFINED,
     volumeMounts: [
-      { name: 'home', mountPath: HOME },
-      { name: 'tmp', mountPath: '/tmp' },
+      HOME_MOUNT,
+      TMP_MOUNT,
       ...(app.auth === 'private' ? [{ name: 'keys', mountPath: KEYS, readOnly: true }] : []),
     ],
   };
@@ -83,18 +115,28 @@ function args(app: KubernetesApp): string[] {
     ...['--metrics-names', 'vllm'],
     // Beside localhost and addresses, which probes use, a gateway sends the host that its clients asked for.
     ...['--allowed-host', '*'],
-    ...app.options,
+    ...['--app-models', MODELS],
   ];
 }
 
-function environment({ secret }: KubernetesApp): object[] {
-  return (secret?.variables ?? []).map((name) => ({
+/** Kubernetes puts variables in the place of `$(NAME)`, and one dollar in that of two. */
+function unexpanded(argument: string): string {
+  return argument.replaceAll('$', '$$$$');
+}
+
+/** Read by what fetches, and by nothing else. */
+function isOfHub(variable: string): boolean {
+  return /^(HF|HUGGING_?FACE)_/.test(variable);
+}
+
+function environment({ secret }: KubernetesApp, isWanted: (variable: string) => boolean): object[] {
+  return (secret?.variables ?? []).filter(isWanted).map((name) => ({
     name,
     valueFrom: { secretKeyRef: { name: secret?.name, key: name } },
   }));
 }
 
-function resources({ machine }: KubernetesApp): object {
+function resources(machine: KubernetesApp['machine']): object {
   // Cores are requested and not limited: a limit stops all threads of a step for the rest of a period.
   const cpu = machine.cpu === null ? {} : { cpu: String(machine.cpu) };
   const gpu = machine.gpu > 0 ? { 'nvidia.com/gpu': String(machine.gpu) } : {};

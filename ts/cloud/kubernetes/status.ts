@@ -1,14 +1,15 @@
 /** What a cluster says about an app, in the words that the cloud of one machine uses. */
 
 import { type Cluster, kubectl } from './kubectl.js';
-import { APP_LABEL, MANAGED, REVISION_LABEL } from './kubernetes-app.js';
+import { APP_LABEL, MANAGED, MESSAGE_ANNOTATION, REVISION_LABEL } from './kubernetes-app.js';
+import { FETCHER } from './pod.js';
 
-export type PodState = 'pending' | 'loading' | 'ready' | 'draining' | 'crashed';
+export type PodState = 'pending' | 'fetching' | 'loading' | 'ready' | 'draining' | 'crashed';
 
 export interface PodStatus {
   name: string;
   state: PodState;
-  /** Why it is in this state, where the cluster says so. */
+  /** Why it is in this state, or how far it has come, where the cluster says so. */
   reason: string | null;
   restarts: number;
   revision: string | null;
@@ -23,11 +24,15 @@ export interface PodRevision {
   /** How many pods have it. */
   pods: number;
   created_at: string | null;
+  /** What its deployment was said to be for. */
+  message: string | null;
 }
 
 export interface AppStatus {
   state: 'ready' | 'deploying' | 'asleep' | 'failed';
   reason: string | null;
+  /** The digest of the settings that new pods get. */
+  revision: string | null;
   wanted: number;
   ready: number;
   pods: PodStatus[];
@@ -36,8 +41,6 @@ export interface AppStatus {
 export interface ListedApp extends Omit<AppStatus, 'pods'> {
   org: string;
   app: string;
-  /** The digest of the script's settings. */
-  revision: string | null;
   image: string | null;
 }
 
@@ -46,12 +49,22 @@ interface Pod {
   status?: {
     phase?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
-    containerStatuses?: {
-      ready: boolean;
-      restartCount: number;
-      state?: { waiting?: { reason?: string; message?: string }; terminated?: { reason?: string; exitCode: number } };
-    }[];
+    initContainerStatuses?: ContainerStatus[];
+    containerStatuses?: ContainerStatus[];
   };
+}
+
+interface Ended {
+  reason?: string;
+  message?: string;
+  exitCode: number;
+}
+
+interface ContainerStatus {
+  ready: boolean;
+  restartCount: number;
+  state?: { waiting?: { reason?: string; message?: string }; running?: object; terminated?: Ended };
+  lastState?: { terminated?: Ended };
 }
 
 export interface Deployment {
@@ -66,6 +79,8 @@ export interface Deployment {
   };
   status?: {
     observedGeneration?: number;
+    /** Those of earlier templates are counted, too. */
+    replicas?: number;
     readyReplicas?: number;
     updatedReplicas?: number;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
@@ -80,10 +95,30 @@ interface ReplicaSet {
 /** By which Kubernetes numbers the templates of a Deployment. */
 const NUMBER = 'deployment.kubernetes.io/revision';
 
+/** A status does not wait for the logs of more pods than people read. */
+const MAX_PROGRESS = 8;
+
 /** null: the cluster has no such app. */
 export async function readStatus(cluster: Cluster, app: string): Promise<AppStatus | null> {
   const [deployment, pods] = await Promise.all([readDeployment(cluster, app), itemsOf<Pod>(cluster, 'pods', app)]);
-  return deployment === null ? null : toStatus(deployment, pods);
+  if (deployment === null) return null;
+  const status = toStatus(deployment, pods);
+  const fetching = status.pods.filter(({ state }) => state === 'fetching').slice(0, MAX_PROGRESS);
+  await Promise.all(
+    fetching.map(async (pod) => {
+      pod.reason ??= await readProgress(cluster, pod.name);
+    }),
+  );
+  return status;
+}
+
+/** What it said last. Those who may look at pods need not be allowed to read their logs. */
+async function readProgress(cluster: Cluster, pod: string): Promise<string | null> {
+  try {
+    return (await kubectl(cluster, ['logs', pod, `--container=${FETCHER}`, '--tail=1'])).trim() || null;
+  } catch {
+    return null;
+  }
 }
 
 export async function readDeployment(cluster: Cluster, app: string): Promise<Deployment | null> {
@@ -96,12 +131,15 @@ export async function listApps(cluster: Cluster): Promise<ListedApp[]> {
   const { items } = JSON.parse(await kubectl(cluster, args)) as { items: Deployment[] };
   return items.map((deployment) => {
     const { pods, ...status } = toStatus(deployment, []);
-    const { metadata, spec } = deployment.spec?.template ?? {};
-    const { image = null, args: given = [] } = spec?.containers?.[0] ?? {};
-    const said = (flag: string) => given[given.indexOf(flag) + 1] ?? '';
-    const revision = metadata?.labels?.[REVISION_LABEL] ?? null;
-    return { org: said('--org'), app: said('--app'), ...status, revision, image };
+    return { ...appOf(deployment), ...status, image: deployment.spec?.template?.spec?.containers?.[0]?.image ?? null };
   });
+}
+
+/** Whose deployment it is; what is none of ours has empty names. */
+export function appOf({ spec }: Deployment): { org: string; app: string } {
+  const given = spec?.template?.spec?.containers?.[0]?.args ?? [];
+  const said = (flag: string) => (given.includes(flag) ? (given[given.indexOf(flag) + 1] ?? '') : '');
+  return { org: said('--org'), app: said('--app') };
 }
 
 /** The newest last. */
@@ -113,6 +151,7 @@ export async function readRevisions(cluster: Cluster, app: string): Promise<PodR
       revision: metadata.labels?.[REVISION_LABEL] ?? null,
       pods: status?.replicas ?? 0,
       created_at: metadata.creationTimestamp ?? null,
+      message: metadata.annotations?.[MESSAGE_ANNOTATION] ?? null,
     }))
     .sort((one, other) => one.number - other.number);
 }
@@ -125,14 +164,16 @@ async function itemsOf<Item>(cluster: Cluster, kind: string, app: string): Promi
 export function toStatus(deployment: Deployment, pods: readonly Pod[]): AppStatus {
   const { metadata = {}, spec = {}, status = {} } = deployment;
   const wanted = spec.replicas ?? 1;
-  const { readyReplicas = 0, updatedReplicas = 0, observedGeneration = 0, conditions = [] } = status;
+  const { replicas = 0, readyReplicas = 0, updatedReplicas = 0, observedGeneration = 0, conditions = [] } = status;
   // Until the cluster has seen a change, what it says is about the time before.
   const isSeen = observedGeneration >= (metadata.generation ?? 0);
   const stuck = isSeen && conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False');
-  const isComplete = isSeen && readyReplicas >= wanted && updatedReplicas >= wanted;
+  // While pods of an earlier template are there, it is they who may be ready.
+  const isComplete = isSeen && readyReplicas >= wanted && updatedReplicas >= wanted && replicas <= updatedReplicas;
   return {
     state: stuck ? 'failed' : !isComplete ? 'deploying' : wanted === 0 ? 'asleep' : 'ready',
     reason: stuck ? (stuck.message ?? null) : null,
+    revision: spec.template?.metadata?.labels?.[REVISION_LABEL] ?? null,
     wanted,
     ready: readyReplicas,
     pods: pods.map(toPodStatus),
@@ -140,21 +181,40 @@ export function toStatus(deployment: Deployment, pods: readonly Pod[]): AppStatu
 }
 
 function toPodStatus({ metadata, status = {} }: Pod): PodStatus {
-  const container = status.containerStatuses?.[0];
-  const { waiting, terminated } = container?.state ?? {};
+  const [fetcher] = status.initContainerStatuses ?? [];
+  const [runner] = status.containerStatuses ?? [];
+  // Until what fetches has ended well, the runner waits for it and has nothing to say.
+  const isFetched = fetcher === undefined || fetcher.state?.terminated?.exitCode === 0;
+  const container = isFetched ? runner : fetcher;
   const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  const leaves = metadata.deletionTimestamp !== undefined;
+  const state = leaves ? 'draining' : stateOf(container, status.phase, isFetched);
   return {
     name: metadata.name,
-    state: stateOf(metadata.deletionTimestamp !== undefined, container?.ready === true, status.phase, waiting?.reason),
-    reason: waiting?.message ?? waiting?.reason ?? terminated?.reason ?? unscheduled?.message ?? null,
-    restarts: container?.restartCount ?? 0,
+    state,
+    reason: reasonOf(container, state) ?? unscheduled?.message ?? null,
+    restarts: (fetcher?.restartCount ?? 0) + (runner?.restartCount ?? 0),
     revision: metadata.labels?.[REVISION_LABEL] ?? null,
   };
 }
 
-function stateOf(leaves: boolean, isReady: boolean, phase = 'Pending', waiting?: string): PodState {
-  if (leaves) return 'draining';
-  if (phase === 'Failed' || waiting === 'CrashLoopBackOff') return 'crashed';
-  if (isReady) return 'ready';
+function stateOf(container: ContainerStatus | undefined, phase = 'Pending', isFetched: boolean): PodState {
+  const { waiting, running, terminated } = container?.state ?? {};
+  const hasEnded = terminated !== undefined && terminated.exitCode !== 0;
+  if (phase === 'Failed' || waiting?.reason === 'CrashLoopBackOff' || hasEnded) return 'crashed';
+  if (isFetched && container?.ready) return 'ready';
+  if (!isFetched && running !== undefined) return 'fetching';
   return phase === 'Running' ? 'loading' : 'pending';
+}
+
+/** What a container said last before it ended tells more than that the cluster waits before it starts it again. */
+function reasonOf(container: ContainerStatus | undefined, state: PodState): string | null {
+  const { waiting, terminated } = container?.state ?? {};
+  const ended = state === 'crashed' ? (terminated ?? container?.lastState?.terminated) : undefined;
+  const lines = ended?.message?.trimEnd().split('\n') ?? [];
+  // After an error of its own, Node says its version.
+  const said = lines.filter((line) => /^(chasqui: |\w*Error\b)/.test(line)).at(-1) ?? lines.at(-1);
+  const how = ended && (ended.reason === 'Error' ? `it ended with exit code ${ended.exitCode}` : ended.reason);
+  const initializing = waiting?.reason === 'PodInitializing' ? null : waiting;
+  return said || how || (initializing?.message ?? initializing?.reason ?? null);
 }

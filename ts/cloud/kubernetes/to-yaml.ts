@@ -3,5 +3,5 @@ import { stringify } from 'yaml';
 import type { KubernetesObject } from './kubernetes-app.js';
 
 export function toYaml(objects: readonly KubernetesObject[]): string {
-  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n');
+  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })).join('---\n');
 }

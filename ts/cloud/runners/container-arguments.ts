@@ -20,6 +20,7 @@ export const IN_IMAGE = {
   node: 'node',
   commands: 'node_modules/chasqui/dist/cli.js',
   runner: 'node_modules/chasqui/dist/cli/cloud/runner-main.js',
+  fetcher: 'node_modules/chasqui/dist/cli/cloud/fetch-main.js',
 };
 
 /** Labels by which a cloud finds its containers again. */

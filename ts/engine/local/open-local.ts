@@ -9,7 +9,7 @@ import { chooseContext } from '../choose-context.js';
 import type { EngineCore, OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
-import { shareOfModel } from '../model-files.js';
+import { loadedShare } from '../model-files.js';
 import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
@@ -46,12 +46,14 @@ export async function openLocal(
   const chosen = await chooseOffload(request, options, signal);
   const parsers = new ReplyParsers((format) => addon.openParser(format));
   const { mmprojPath, draftModelPath, adapters } = request.options;
-  // Of those nothing is told while they are loaded, after the model.
-  const ownShare = shareOfModel(absolutePath, [mmprojPath, draftModelPath, ...adapters].filter(Boolean));
+  const share = loadedShare(absolutePath, {
+    draft: draftModelPath || undefined,
+    silent: [mmprojPath, ...adapters].filter(Boolean),
+  });
   const opening = addon.open(
     { ...request, options: { ...request.options, offload: chosen.offload } },
     (records, count, text, extras) => onEvents(records, count, text, extras, parsers.read(records, count, text)),
-    onProgress && ((fraction) => onProgress(fraction * ownShare)),
+    onProgress && ((progress) => onProgress(share(progress))),
   );
   const onAbort = () => opening.abort();
   signal?.addEventListener('abort', onAbort);

@@ -13,6 +13,7 @@ const test = suite('kubernetes: from a script');
 
 const settings: ClusterSettings = {
   image: 'registry.example/chasqui@sha256:00',
+  message: null,
   keys: [{ id: '0123456789abcdef', hash: 'ab'.repeat(32), org: 'acme', expiresAt: null }],
   strategy: 'rolling',
   secret: null,
@@ -25,20 +26,40 @@ const settings: ClusterSettings = {
 const script = { model: 'hf:org/repo:Q4_K_M', context: 16384, slots: 8, machine: { memory: '8Gi', cpu: 4, gpu: 1 } };
 
 function appOf(options: object, changes: Partial<ClusterSettings> = {}) {
-  const manifest = toManifest(options as Json, 'chat');
+  const given = options as { [name: string]: Json };
+  const manifest = toManifest(given, 'chat');
   return toKubernetesApp(
-    { org: 'acme', name: 'chat', revision: '5f'.repeat(32), manifest },
+    { org: 'acme', name: 'chat', revision: '5f'.repeat(32), options: given, manifest },
     { ...settings, ...changes },
   );
 }
 
-/** Write it anew with UPDATE=1, and read the difference. */
-test('the objects of a script are those that were read last', () => {
-  const file = path.join(import.meta.dirname, 'golden', 'chat.yaml');
-  const text = toYaml(toObjects(appOf(script)));
-  if (process.env.UPDATE) writeFileSync(file, text);
-  assert.fixture(text, readFileSync(file, 'utf8'));
-});
+const several = {
+  context: 8192,
+  machine: { memory: '24Gi', gpu: 0 },
+  secrets: ['HF_TOKEN', 'GREETING'],
+  scale: { min: 2, max: 4 },
+  models: [
+    { model: 'hf:org/writer-GGUF:Q4_K_M', alias: 'writer', draftModel: 'hf:org/writer-small-GGUF:Q8_0' },
+    {
+      ...{ model: 'https://models.example:8443/sql.gguf', slots: 8, mmproj: 'https://models.example/mmproj-sql.gguf' },
+      ...{ chatTemplate: '{{ \'$(HOME)\' }}\n"$$"', adapters: { brief: { file: 'hf:org/brief-lora', scale: 0.5 } } },
+    },
+  ],
+};
+
+/** Write them anew with UPDATE=1, and read the difference. */
+for (const [name, options, changes] of [
+  ['chat', script, {}],
+  ['several', several, { secret: 'hub', weights: { size: '60Gi', storageClass: null }, gateway: null }],
+] as const) {
+  test(`the objects of the script ${name} are those that were read last`, () => {
+    const file = path.join(import.meta.dirname, 'golden', `${name}.yaml`);
+    const text = toYaml(toObjects(appOf(options, changes)));
+    if (process.env.UPDATE) writeFileSync(file, text);
+    assert.fixture(text, readFileSync(file, 'utf8'));
+  });
+}
 
 test('what the script says of the machine, of scale and of times arrives', () => {
   const app = appOf({
@@ -49,8 +70,15 @@ test('what the script says of the machine, of scale and of times arrives', () =>
   assert.equal(app.machine, { cpu: 4, memory: '8192Mi', gpu: 1 });
   assert.equal(app.scale, { min: 1, max: 3, keepAliveSeconds: 90 });
   assert.equal(app.timeouts, { startSeconds: 1200, requestSeconds: 7200, drainSeconds: 2 });
-  assert.equal(app.options.slice(0, 2), ['--hf', 'org/repo:Q4_K_M']);
+  assert.is(JSON.parse(app.options).model, 'hf:org/repo:Q4_K_M');
   assert.equal(appOf({ ...script, machine: { memory: '8Gi', gpu: 0 } }).machine.gpu, 0);
+});
+
+test('adapters, projectors, draft models and several models go into the pod, and its slots are those of all', () => {
+  const app = appOf(several, { secret: 'hub' });
+  assert.equal(JSON.parse(app.options), several);
+  assert.is(app.slots, 12);
+  assert.equal(app.fetchPorts, [8443]);
 });
 
 for (const [what, options, changes, says] of [
@@ -61,16 +89,22 @@ for (const [what, options, changes, says] of [
     /`model` of the script is a file of this machine/,
   ],
   ['no memory', { model: 'demo' }, {}, /`machine\.memory` of the script is missing/],
-  ['a projector', { ...script, mmproj: 'https://h/p.gguf' }, {}, /`mmproj`/],
-  ['a draft model', { ...script, draftModel: 'https://h/d.gguf' }, {}, /`draftModel`/],
-  ['an adapter', { ...script, adapters: { a: 'https://h/a.gguf' } }, {}, /`adapters`/],
   [
-    'several models',
-    { models: [{ model: 'demo' }, { model: 'demo', alias: 'b' }], machine: { memory: '8Gi' } },
+    'a draft model that is a file',
+    { models: [{ model: 'demo' }, { model: 'demo', alias: 'b', draftModel: 'file:/d.gguf' }], machine: script.machine },
     {},
-    /`models`/,
+    /`models\[1\]\.draftModel` of the script is a file of this machine/,
   ],
-  ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN/],
+  ['an adapter that is a file', { ...script, adapters: { a: { file: 'file:/a.gguf' } } }, {}, /`adapters\.a\.file`/],
+  ['a template that is a file', { ...script, chatTemplateFile: '/t.jinja' }, {}, /`chatTemplateFile`.*`chatTemplate`/],
+  [
+    'more than an argument can hold',
+    { ...script, chatTemplate: 'x'.repeat(123_000) },
+    {},
+    /bytes, of which a pod takes/,
+  ],
+  ['secrets without a Secret', { ...script, secrets: ['HF_TOKEN'] }, {}, /HF_TOKEN.*`secret`/],
+  ['a Secret without secrets', script, { secret: 'hub' }, /`secret` is hub, but the script names no `secrets`/],
   ['no key', script, { keys: [] }, /no key/],
 ] as const) {
   test(`${what} is refused`, () => assert.throws(() => appOf(options, changes), says));

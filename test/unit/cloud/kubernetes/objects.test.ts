@@ -86,6 +86,48 @@ test('a private app reads its keys from the mounted secret, and holds no secret 
   assert.equal(JSON.parse(data['keys.json'] as string), { keys: LARGE.keys });
 });
 
+test('what fetches has the secrets of the hub alone, and the runner all others', () => {
+  const { initContainers, containers } = specOf(LARGE, 'Deployment').template.spec;
+  const variables = (container: { env: { name: string }[] }) => container.env.map(({ name }) => name);
+  assert.equal(variables(initContainers[0]), ['HF_TOKEN']);
+  assert.equal(variables(containers[0]), ['OTHER']);
+});
+
+test('what fetches is confined as the runner is, has its memory and no GPU, and leaves its word where it looks', () => {
+  const { initContainers, containers } = specOf(LARGE, 'Deployment').template.spec;
+  const [fetcher, runner] = [initContainers[0], containers[0]];
+  assert.is(initContainers.length, 1);
+  assert.equal(fetcher.securityContext, runner.securityContext);
+  assert.is(fetcher.securityContext.readOnlyRootFilesystem, true);
+  assert.is(fetcher.resources.limits.memory, runner.resources.limits.memory);
+  assert.not('nvidia.com/gpu' in fetcher.resources.limits);
+  assert.is(runner.args[runner.args.indexOf('--app-models') + 1], fetcher.args[2]);
+  for (const { name, mountPath } of fetcher.volumeMounts) {
+    assert.ok(
+      runner.volumeMounts.some((mount: object) => JSON.stringify(mount) === JSON.stringify({ name, mountPath })),
+    );
+  }
+});
+
+test('Kubernetes hands arguments on as they are, though it puts variables into them', () => {
+  const [{ args }] = specOf(LARGE, 'Deployment').template.spec.initContainers;
+  assert.is(args[0], LARGE.options.replaceAll('$', '$$$$'));
+  // As its kubelet does it: two dollars are one, and what is in brackets after a single one is a variable.
+  const expanded = args[0].replace(/\$\$|\$\((\w+)\)/g, (found: string) => (found === '$$' ? '$' : 'expanded'));
+  assert.is(expanded, LARGE.options);
+});
+
+test('pods may go out to the ports that their files are at', () => {
+  const { egress } = specOf(LARGE, 'NetworkPolicy');
+  const ports = egress.flatMap(({ ports: of }: { ports: { port: number }[] }) => of.map(({ port }) => port));
+  assert.ok(ports.includes(8443) && ports.includes(443));
+});
+
+test('what a deployment is for is what kubectl shows as its cause', () => {
+  assert.equal(objectOf(LARGE, 'Deployment').metadata.annotations, { 'kubernetes.io/change-cause': 'more room' });
+  assert.not('annotations' in objectOf(SMALL, 'Deployment').metadata);
+});
+
 test('it has time to drain before it is ended', () => {
   const { terminationGracePeriodSeconds: grace, containers } = specOf(LARGE, 'Deployment').template.spec;
   const pause = Number(containers[0].lifecycle.preStop.exec.command[1]);

@@ -1,0 +1,17 @@
+/** From the files of a runner's models to what a server is told of them. */
+import { modelIdOf } from '../../engine/load-options.js';
+import type { StartSettings } from '../../server/start.js';
+import type { RunnerModelFile } from './protocol.js';
+
+/** What the models may take is decided before a runner is started, so that here all of them are loaded, and stay. */
+export function servedModels(models: readonly RunnerModelFile[]): Required<Pick<StartSettings, 'models' | 'model'>> {
+  const budgetBytes = Number.MAX_SAFE_INTEGER;
+  const [first, ...others] = models;
+  if (first !== undefined && others.length === 0) {
+    return { models: { paths: [first.modelPath], budgetBytes }, model: first.options };
+  }
+  const presets = models.map(({ modelPath: file, options }) => {
+    return { id: modelIdOf(file, options), file, options, pin: true };
+  });
+  return { models: { paths: [], presets, budgetBytes }, model: {} };
+}

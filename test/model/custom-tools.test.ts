@@ -1,4 +1,5 @@
 // The grammars of custom tools bind whatever a model would write: the demo model, and one of random weights.
+import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,6 +9,7 @@ import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { faultOfCutPatch, faultOfPatch, PATCH_GRAMMAR, SHORT_PATCH_GRAMMAR } from '../support/codex-patch.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { root } from '../support/places.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const RUNS = 4;
@@ -99,6 +101,36 @@ function testWith(name: string, path: () => string): void {
 
   test.run();
 }
+
+const tagged = suite('grammars of custom tools, calls without JSON');
+
+tagged('they are named as passed over, and the call is made all the same', async () => {
+  const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', 'Qwen3-Coder.jinja');
+  const engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1, chatTemplateFile });
+  const app = buildApp(SingleModel.of(engine), runtime);
+  const format = { type: 'grammar', syntax: 'regex', definition: '[0-9]{3}' };
+  const payload = {
+    model: engine.model.id,
+    input: 'Write something.',
+    tools: [{ type: 'custom', name: 'write', format }],
+    tool_choice: 'required',
+    max_output_tokens: 200,
+    seed: 1,
+  };
+  const reply = await app.inject({ method: 'POST', url: '/v1/responses', payload });
+  assert.is(reply.statusCode, 200, reply.body);
+  assert.is(decodeURIComponent(String(reply.headers['x-chasqui-ignored'])), 'tools[0].format');
+  const [{ type, name }] = reply.json().output;
+  assert.equal([type, name], ['custom_tool_call', 'write']);
+  const strict = buildApp(SingleModel.of(engine), runtime, { strict: true });
+  const refused = await strict.inject({ method: 'POST', url: '/v1/responses', payload });
+  assert.equal([refused.statusCode, refused.json().error.param], [400, 'tools[0].format']);
+  await strict.close();
+  await app.close();
+  await engine.close();
+});
+
+tagged.run();
 
 testWith('demo model', () => demoModelPath);
 testWith('random weights', () => tinyModel('llama'));

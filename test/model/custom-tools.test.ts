@@ -50,6 +50,12 @@ const CASES: Record<string, Case> = {
     faultOf: faultOfBrackets,
     mayBeCut: true,
   },
+  'lists that begin with themselves, of what may be empty': {
+    syntax: 'lark',
+    definition: 'start: list "."\nlist: item | list "," item\nitem: ("a"? "b"?)~1..3',
+    faultOf: (text, isCut) => matches(isCut ? /^[ab,]*$/ : /^(?:a?b?){1,3}(?:,(?:a?b?){1,3})*\.$/)(text),
+    mayBeCut: true,
+  },
   'quotes, backslashes and control characters': {
     syntax: 'regex',
     definition: '^[^a-z]{3}["\\\\]{2,3}[\\x00-\\x1f]{2}.{0,4}$',
@@ -131,6 +137,41 @@ tagged('they are named as passed over, and the call is made all the same', async
 });
 
 tagged.run();
+
+const hostile = suite('grammars of custom tools, made to cost');
+
+const chained = (count: number, rule: (n: number) => string): string =>
+  `start: a0\n${Array.from({ length: count }, (_, n) => `a${n}: ${rule(n + 1)}`).join('\n')}\na${count}: "x"`;
+
+const HOSTILE = {
+  'rules that double the text': chained(60, (n) => `a${n} a${n}`),
+  'a chain of rules': chained(900, (n) => `a${n}`),
+  'rules that may all be empty': chained(900, (n) => `a${n}? "y"?`),
+  'repetitions of repetitions': `start: (${'('.repeat(9)}"a"~2000${')~2000'.repeat(9)})*`,
+  classes: `start: ${'/[^a]/ '.repeat(4000)}`,
+  'ways that cannot be told apart': 'start: "a"? start "b"? | "c"? start? "d"\n',
+  'brackets that cannot be told apart': 'start: "x" start start "y" | "x" start "y" start | "x"',
+};
+
+hostile('they are begun or refused, and the next request is served', async () => {
+  const engine = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1 });
+  const app = buildApp(SingleModel.of(engine), runtime);
+  const respond = (definition: string) => {
+    const tools = [{ type: 'custom', name: 'write', format: { type: 'grammar', syntax: 'lark', definition } }];
+    const payload = { model: engine.model.id, input: 'Go.', tools, tool_choice: 'required', max_output_tokens: 60 };
+    return app.inject({ method: 'POST', url: '/v1/responses', payload });
+  };
+  for (const [name, definition] of Object.entries(HOSTILE)) {
+    const { statusCode, body } = await respond(definition);
+    assert.ok([200, 400].includes(statusCode), `${name}: ${body}`);
+    const next = await respond('start: "done"');
+    assert.is(next.json().output[0].input, 'done', name);
+  }
+  await app.close();
+  await engine.close();
+});
+
+hostile.run();
 
 testWith('demo model', () => demoModelPath);
 testWith('random weights', () => tinyModel('llama'));

@@ -194,6 +194,14 @@ test('a grammar is passed over and named where calls have a form that has no JSO
   const app = withGrammar(() => 'root ::= "<input>" [^<]* "</input>"\n');
   assert.is(await app.ignored(withFormat('a+')), 'tools[0].format');
   assert.is(app.engine.jobs.at(-1)?.grammar?.gbnf, 'root ::= "<input>" [^<]* "</input>"\n');
+  const [tool] = withFormat('a+').tools;
+  const tools = [namespace, tool];
+  const script = { renderWith: () => ({ grammar: grammarOf('root ::= "a"') }) };
+  assert.is(await responses(script).ignored({ tools }), 'tools[1].format');
+  const strict = responses(script, { strict: true });
+  const refused = await strict.respond({ tools });
+  expectError(refused, { status: 400, code: 'unsupported_parameter', param: 'tools[1].format' });
+  assert.match(refused.json().error.message, /^`tools\[1\]\.format` is nothing/);
 });
 
 test('what is no grammar at all is an error that says where and why', async () => {

@@ -113,12 +113,12 @@ export class ResponseWork {
     if (options.strict) refusePassedOver(passedOver);
     const rendered = { ...plain, grammar };
     const unenforced = unenforcedParts(this.chat, rendered, MAX_IGNORED_PARTS);
-    const named = unenforced.map((part) => origins.nameOf(part));
+    const named = [...passedOver, ...unenforced].map((part) => origins.nameOf(part));
     const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     return {
       streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),
       parsed: rendered.format !== null,
-      ignored: [...new Set([...this.passedOver, ...passedOver, ...named])],
+      ignored: [...new Set([...this.passedOver, ...named])],
     };
   }
 }

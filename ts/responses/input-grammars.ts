@@ -14,10 +14,17 @@ import { toGbnf } from './grammars/json-text-gbnf.js';
 const MAX_DEFINITIONS_LENGTH = 64 * 1024;
 
 interface InputGrammar {
-  sign: string;
+  tool: string;
   rules: RuleSet;
-  /** The path of the format in the request. */
-  origin: string;
+}
+
+/** What the pattern of a tool's input is called where it has no place. No chat body has such a field. */
+export function patternField(tool: string): string {
+  return `input_grammar.${tool}`;
+}
+
+function signOf(tool: string): string {
+  return `the grammar in the description of ${tool}`;
 }
 
 export class InputGrammars {
@@ -25,8 +32,8 @@ export class InputGrammars {
   #length = 0;
 
   /**
-   * The pattern of the input of a tool with this format, or null where anything will do or the format cannot be enforced.
-   * Throws `invalid_grammar` for what is no grammar.
+   * The pattern of the input of a tool with this format, which is `origin` in the request, or null where anything will do
+   * or the format cannot be enforced. Throws `invalid_grammar` for what is no grammar.
    */
   add(tool: string, format: CustomFormat, origin: string): string | null {
     const { syntax = 'lark', definition } = format.grammar ?? format;
@@ -35,24 +42,23 @@ export class InputGrammars {
     if (this.#length > MAX_DEFINITIONS_LENGTH) return null;
     const rules = readOwn(syntax, definition, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
     if (rules === null) return null;
-    const sign = `the grammar in the description of ${tool}`;
-    this.#grammars.push({ sign, rules, origin });
-    return `^${sign}$`;
+    this.#grammars.push({ tool, rules });
+    return `^${signOf(tool)}$`;
   }
 
-  /** The grammar of a completion with those of the inputs, and the paths of formats that have no place in it. */
+  /** The grammar of a completion with those of the inputs, and the `patternField` of those that have no place in it. */
   enforce(grammar: Grammar | null): { grammar: Grammar | null; passedOver: string[] } {
     if (grammar === null || this.#grammars.length === 0) return { grammar, passedOver: [] };
     // Nobody can foresee the names, so no other rule has one of them.
     const prefix = `input-${createHash('sha256').update(grammar.gbnf).digest('hex').slice(0, 16)}`;
     const passedOver: string[] = [];
     let { gbnf } = grammar;
-    for (const [index, { sign, rules, origin }] of this.#grammars.entries()) {
+    for (const [index, { tool, rules }] of this.#grammars.entries()) {
       const { root, rules: text } = toGbnf(rules, `${prefix}-${index}`);
-      const literal = `"${sign}"`;
+      const literal = `"${signOf(tool)}"`;
       // Some templates have forms for calls in which a string is not written as JSON.
       if (gbnf.includes(literal)) gbnf = `${gbnf.replaceAll(literal, root).trimEnd()}\n${text}`;
-      else passedOver.push(origin);
+      else passedOver.push(patternField(tool));
     }
     return { grammar: { ...grammar, gbnf }, passedOver };
   }

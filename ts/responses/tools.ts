@@ -6,7 +6,7 @@ import type { FieldOrigins } from '../chat/field-origins.js';
 import type { ResponseTool, ResponseToolChoice } from '../schemas/response-tools.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
 import { describeFormat, parametersOf } from './custom-tools.js';
-import { InputGrammars } from './input-grammars.js';
+import { InputGrammars, patternField } from './input-grammars.js';
 
 /** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
 export interface CalledTool {
@@ -81,6 +81,7 @@ class ToolCollection {
     }
     const format = tool.format ?? null;
     const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
+    this.#origins.set(patternField(name), `${origin}.format`);
     if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
     const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
     this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(pattern) } });

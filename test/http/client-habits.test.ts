@@ -261,12 +261,20 @@ test('timings_per_token: times so far with each chunk, and whole ones at the end
     readSse((await testApp().chat({ stream: true, ...body })).body).events.map(({ timings }) => timings);
   const [first, hel, ...rest] = await timingsOf({ timings_per_token: true });
   assert.is(first, undefined, 'the chunk with the role');
-  assert.equal(Object.keys(hel).sort(), ['predicted_ms', 'predicted_n', 'predicted_per_second', 'prompt_ms']);
+  assert.equal(Object.keys(hel).sort(), [
+    'cache_n',
+    'predicted_ms',
+    'predicted_n',
+    'predicted_per_second',
+    'prompt_ms',
+    'prompt_n',
+    'prompt_per_second',
+  ]);
   assert.equal(
     rest.map(({ predicted_n, cache_n }) => [predicted_n, cache_n]),
     [
-      [4, undefined],
-      [4, undefined],
+      [4, 0],
+      [4, 0],
       [4, 0],
     ],
   );

@@ -21,7 +21,7 @@ const PROMPTS: Record<string, object> = {
 interface Event {
   type?: string;
   prompt_progress?: { total: number; cache: number; processed: number; time_ms: number };
-  timings?: object;
+  timings?: Record<string, number>;
 }
 
 /** Those of responses have names. */
@@ -77,7 +77,7 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
 
   test(`${path} tells it of a prompt that took one step, with the times if they are asked for`, async () => {
     const { engine, reply, stream } = await begin({ timings_per_token: true });
-    stream.prefill = { computed: 7, total: 7, cached: 0 };
+    stream.prefill = { computed: 7, total: 7, cached: 3 };
     while (engine.running.size > 0) {
       engine.step();
       await new Promise((resolve) => setImmediate(resolve));
@@ -87,11 +87,19 @@ for (const [path, prompt] of Object.entries(PROMPTS)) {
     assert.equal(
       told.map(({ prompt_progress: report }) => [report?.cache, report?.processed]),
       [
-        [0, 0],
-        [0, 7],
+        [3, 3],
+        [3, 7],
       ],
     );
-    assert.ok(told.every(({ timings }) => timings !== undefined));
+    const promptOf = ({ cache_n, prompt_n, prompt_per_second }: Record<string, number> = {}) =>
+      (prompt_per_second as number) > 0 && [cache_n, prompt_n];
+    assert.equal(
+      told.map(({ timings }) => promptOf(timings)),
+      [
+        [3, 4],
+        [3, 4],
+      ],
+    );
     if (path !== '/v1/responses') return;
     const begun = ['response.created', 'response.in_progress', 'response.in_progress', 'response.in_progress'];
     assert.equal(

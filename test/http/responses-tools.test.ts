@@ -1,6 +1,8 @@
 // What POST /v1/responses makes of tools other than functions, and of what came of them.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RenderOptions } from '../../ts/engine/engine.js';
+import { grammarOf } from '../../ts/engine/job.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';
@@ -129,33 +131,92 @@ for (const [json, input] of [
 const withFormat = (definition: string, syntax = 'regex') => ({
   tools: [{ ...patch, format: { type: 'grammar', syntax, definition } }],
 });
-const patternOf = ({ engine }: { engine: ReturnType<typeof responses>['engine'] }): string | undefined => {
-  const parameters: { properties?: { input: { pattern?: string } } } =
-    engine.renderOptions.at(-1)?.tools?.[0]?.parameters ?? {};
+const patternIn = (options: RenderOptions | undefined): string | undefined => {
+  const parameters: { properties?: { input: { pattern?: string } } } = options?.tools?.[0]?.parameters ?? {};
   return parameters.properties?.input.pattern;
 };
 
-test('a regular expression is enforced where its matches are written in JSON as they are', async () => {
-  const app = responses();
-  for (const [definition, pattern] of [
-    ['^(add|sub)\\(\\d{1,3}, [a-f\\d]+\\)$', '^(?:(add|sub)\\([0-9]{1,3}, [a-f0-9]+\\))$'],
-    ['\\w+', '^(?:[A-Za-z0-9_]+)$'],
+/** The part of a grammar that llama.cpp makes of the pattern. */
+const asRule = (pattern: string): string => `input ::= "\\"" ("${pattern.slice(1, -1)}") "\\""\n`;
+
+const withGrammar = (gbnf: (pattern: string) => string) =>
+  responses({
+    renderWith: (_messages, options) => {
+      const pattern = patternIn(options);
+      return pattern === undefined ? {} : { grammar: grammarOf(gbnf(pattern)) };
+    },
+  });
+
+test('a grammar takes the place of the sign that the schema has for it', async () => {
+  const app = withGrammar((pattern) => `root ::= input\n${asRule(pattern)}`);
+  for (const [definition, syntax, text] of [
+    ['^(add|sub)\\(\\d{1,3}\\)$', 'regex', /"add" \| "sub"/],
+    ['start: "a\\n"+', 'lark', /\("a\\\\n"\)\+/],
   ] as const) {
-    assert.is(await app.ignored(withFormat(definition)), '');
-    assert.is(patternOf(app), pattern);
+    assert.is(await app.ignored(withFormat(definition, syntax)), '', definition);
+    const { gbnf = '' } = app.engine.jobs.at(-1)?.grammar ?? {};
+    const [, root] = /^input ::= "\\"" \((input-[\da-f]{16}-0-0)\) "\\""$/m.exec(gbnf) ?? [];
+    assert.ok(root, gbnf);
+    assert.match(gbnf.slice(gbnf.indexOf(`\n${root} ::= `)), text);
+    const tool = app.engine.renderOptions.at(-1)?.tools?.[0];
+    assert.match(String(tool?.description), new RegExp(`${syntax} grammar:\n`));
+    assert.is(patternIn(app.engine.renderOptions.at(-1)), '^the grammar in the description of patch$');
   }
 });
 
-test('other grammars are told to the model, passed over and named', async () => {
+test('two tools keep their grammars apart', async () => {
+  const app = withGrammar(() =>
+    ['patch', 'query'].map((name) => asRule(`^the grammar in the description of ${name}$`)).join(''),
+  );
+  const [tool] = withFormat('a').tools;
+  const other = { ...tool, name: 'query', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'b' } } };
+  assert.is(await app.ignored({ tools: [tool, other] }), '');
+  const { gbnf = '' } = app.engine.jobs.at(-1)?.grammar ?? {};
+  assert.match(gbnf, /-0-0 ::= "a"\n.*-1-0 ::= "b"\n/s);
+});
+
+test('a grammar that cannot be enforced is told to the model, passed over and named', async () => {
   const app = responses();
-  for (const definition of ['.*', '[^a]', 'a"b', 'a\\n', 'a\nb', '\\p{L}+', '\\bword\\b', '[\\s]']) {
-    assert.is(await app.ignored(withFormat(definition)), 'tools[0].format', definition);
-    assert.is(patternOf(app), undefined, definition);
+  for (const [definition, syntax] of [
+    ['(?=a)a', 'regex'],
+    ['start: a "x"\na: start | "y"', 'lark'],
+    ['start: /a+?/', 'lark'],
+    [`start: "${'a'.repeat(50_000)}"`, 'lark'],
+  ] as const) {
+    assert.is(await app.ignored(withFormat(definition, syntax)), 'tools[0].format', definition);
+    const [tool] = app.engine.renderOptions.at(-1)?.tools ?? [];
+    assert.ok(String(tool?.description).endsWith(`${syntax} grammar:\n${definition}`));
+    assert.is(patternIn(app.engine.renderOptions.at(-1)), undefined);
   }
-  assert.is(await app.ignored(withFormat('start: "a"+', 'lark')), 'tools[0].format');
-  assert.match(String(app.engine.renderOptions.at(-1)?.tools?.[0]?.description), /lark grammar:\nstart: "a"\+$/);
-  // The converter to grammars knows no lookahead, whatever it looks for.
-  assert.is(await app.ignored(withFormat('(?=a)a')), 'tools[0].format');
+});
+
+test('a grammar is passed over and named where calls have a form that has no JSON for it', async () => {
+  const app = withGrammar(() => 'root ::= "<input>" [^<]* "</input>"\n');
+  assert.is(await app.ignored(withFormat('a+')), 'tools[0].format');
+  assert.is(app.engine.jobs.at(-1)?.grammar?.gbnf, 'root ::= "<input>" [^<]* "</input>"\n');
+  const [tool] = withFormat('a+').tools;
+  const tools = [namespace, tool];
+  const script = { renderWith: () => ({ grammar: grammarOf('root ::= "a"') }) };
+  assert.is(await responses(script).ignored({ tools }), 'tools[1].format');
+  const strict = responses(script, { strict: true });
+  const refused = await strict.respond({ tools });
+  expectError(refused, { status: 400, code: 'unsupported_parameter', param: 'tools[1].format' });
+  assert.match(refused.json().error.message, /^`tools\[1\]\.format` is nothing/);
+});
+
+test('what is no grammar at all is an error that says where and why', async () => {
+  const { respond } = responses();
+  const own = await respond(withFormat('start: "a"\n  b', 'lark'));
+  const expected = { status: 400, code: 'invalid_grammar', param: 'tools[0].format.definition' };
+  expectError(own, expected);
+  assert.is(
+    own.json().error.message,
+    '`tools[0].format.definition` is no Lark grammar: line 2, column 4: expected `:`, found the end.',
+  );
+  const tool = { ...patch, format: { type: 'grammar', grammar: { syntax: 'regex', definition: '(a' } } };
+  const nested = await respond({ tools: [{ type: 'namespace', name: 'n', tools: [tool] }] });
+  expectError(nested, { ...expected, param: 'tools[0].tools[0].format.grammar.definition' });
+  assert.match(nested.json().error.message, /is no regular expression: line 1, column 3: expected `\)`/);
 });
 
 test('calls and results of every tool that a client runs are part of the conversation', async () => {

@@ -163,7 +163,7 @@ test('a grammar is obeyed, and times are reported where they are asked for', asy
   assert.is(plain.timings.predicted_n, 4);
   const { events } = readSse((await send(URL, body({ stream: true, timings_per_token: true }))).body);
   assert.equal(
-    events.map(({ timings }) => [timings.predicted_n, 'cache_n' in timings]),
+    events.map(({ timings }) => [timings.predicted_n, 'queued_ms' in timings]),
     [
       [1, false],
       [4, false],

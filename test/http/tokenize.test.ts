@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { grammarOf } from '../../ts/engine/job.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 
@@ -40,6 +41,21 @@ test('a conversation as the model reads it, the model named or not', async () =>
     code: 'invalid_value',
     param: 'messages',
   });
+});
+
+test('the end of the prompt is left out where the template tells what it is', async () => {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const body = { model: 'fake', messages, add_generation_prompt: false };
+  const ends = (prompt: string, prefill: string) =>
+    testApp({ renderWith: () => ({ prompt, grammar: { ...grammarOf('root ::= "a"'), prefill } }) });
+  const told = ends('<user>Hi<bot>', '<bot>');
+  assert.equal((await told.send('/apply-template', body)).json(), { prompt: '<user>Hi' });
+  assert.equal((await told.send('/apply-template', { model: 'fake', messages })).json(), { prompt: '<user>Hi<bot>' });
+  const refused = { status: 400, code: 'unsupported_parameter', param: 'add_generation_prompt' };
+  for (const prefill of ['', '<other>']) {
+    expectError(await ends('<user>Hi<bot>', prefill).send('/apply-template', body), refused);
+  }
+  expectError(await told.send('/v1/chat/completions', body), refused);
 });
 
 test('another model than the one that is served is not found', async () => {

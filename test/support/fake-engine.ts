@@ -32,7 +32,7 @@ export interface FakeScript {
   /** Thrown instead of the batch with this number. */
   failAt?: number;
   failWith?: unknown;
-  renderWith?: (messages: readonly ChatMessage[]) => Partial<RenderedPrompt>;
+  renderWith?: (messages: readonly ChatMessage[], options: RenderOptions) => Partial<RenderedPrompt>;
   /** Answers have a format even without tools: their reasoning stands in `<think>` tags. */
   reasons?: boolean;
   /** Parses answers with a format; default: a `FakeParser` for each. */
@@ -78,7 +78,8 @@ export class FakeEngine implements Engine {
     const texts = messages.map(({ role, content }) => `<${role}>${joinParts(content, '<image>', images)}`);
     const format = options.tools || this.#script.reasons ? FAKE_FORMAT : null;
     const reasoning = this.#script.reasons ? FAKE_TAGS : null;
-    return { ...plainPrompt(texts.join('')), images, format, reasoning, ...this.#script.renderWith?.(messages) };
+    const rendered = { ...plainPrompt(texts.join('')), images, format, reasoning };
+    return { ...rendered, ...this.#script.renderWith?.(messages, options) };
   }
 
   async tokenize(text: string): Promise<Int32Array> {

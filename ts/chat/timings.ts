@@ -1,5 +1,5 @@
 /** The engine's timings → llama.cpp's words for them. */
-import type { Finish } from '../engine/engine.js';
+import type { Finish, TokenStream } from '../engine/engine.js';
 import type { TimingsReport, TimingsSoFar } from '../schemas/chat-response.js';
 
 export function toTimings(finish: Finish): TimingsReport {
@@ -26,8 +26,14 @@ export function toTimings(finish: Finish): TimingsReport {
 /** The times of one completion while it is computed, by the server's own clock: the engine tells its times at the end. */
 export class RunningTimings {
   readonly #began = performance.now();
+  readonly #stream: Pick<TokenStream, 'prefill'> | undefined;
   #first: number | null = null;
   #tokens = 0;
+
+  /** The stream of the completion knows how far its prompt is. */
+  constructor(stream: Pick<TokenStream, 'prefill'> | undefined) {
+    this.#stream = stream;
+  }
 
   /** To be called when tokens arrive. */
   add(tokens: number): void {
@@ -38,8 +44,13 @@ export class RunningTimings {
   soFar(): TimingsSoFar {
     const now = performance.now();
     const first = this.#first ?? now;
+    const { cached = 0, computed = 0 } = this.#stream?.prefill ?? {};
+    const promptTokens = Math.max(0, computed - cached);
     return {
+      cache_n: cached,
+      prompt_n: promptTokens,
       prompt_ms: first - this.#began,
+      prompt_per_second: perSecond(promptTokens, first - this.#began),
       predicted_n: this.#tokens,
       predicted_ms: now - first,
       predicted_per_second: perSecond(this.#tokens - 1, now - first),

@@ -2,6 +2,7 @@
  * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is joined from text that is
  * prepared once, and only the token's own delta is serialised.
  */
+import type { TokenStream } from '../engine/engine.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
@@ -20,8 +21,8 @@ export interface ChunkOptions {
   parsed?: boolean | undefined;
   /** Reports times with the chunk that ends a choice; default false. */
   timings?: boolean | undefined;
-  /** Reports them with each chunk, as far as they are known; default false. */
-  timingsPerToken?: boolean | undefined;
+  /** The streams of all choices, where each chunk has the times so far; default none. */
+  timed?: readonly Pick<TokenStream, 'prefill'>[];
   /** Of the prompt, which all choices share; absent: it is not reported. */
   progress?: PromptProgress | undefined;
 }
@@ -44,14 +45,14 @@ export class ChunkEncoder {
   readonly #afterContent: string;
 
   constructor(head: CompletionHead, options: ChunkOptions) {
-    const { includeUsage, choices, parsed = false, timings = false, timingsPerToken = false } = options;
+    const { includeUsage, choices, parsed = false, timings = false, timed = [] } = options;
     const { id, created, model, system_fingerprint } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
     this.#tail = includeUsage ? ',"usage":null}' : '}';
     this.#includeUsage = includeUsage;
-    this.#timings = timings || timingsPerToken;
-    this.#running = Array.from({ length: timingsPerToken ? choices : 0 }, () => new RunningTimings());
+    this.#timings = timings || timed.length > 0;
+    this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
     this.#started = this.#readers.map(() => false);
     this.#progress = options.progress;

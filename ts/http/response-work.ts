@@ -107,9 +107,13 @@ export class ResponseWork {
   async start({ engine, signal }: Leased): Promise<Started> {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
-    const rendered = await renderBody(engine, this.chat, { hosts: options.imageHosts, signal });
+    const { origins, inputGrammars } = this.#translation;
+    const plain = await renderBody(engine, this.chat, { hosts: options.imageHosts, signal });
+    const { grammar, passedOver } = inputGrammars.enforce(plain.grammar);
+    if (options.strict) refusePassedOver(passedOver);
+    const rendered = { ...plain, grammar };
     const unenforced = unenforcedParts(this.chat, rendered, MAX_IGNORED_PARTS);
-    const named = unenforced.map((part) => this.#translation.origins.nameOf(part));
+    const named = [...passedOver, ...unenforced].map((part) => origins.nameOf(part));
     const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     return {
       streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),

@@ -13,6 +13,8 @@ export interface NativeCompletionSettings {
   generationSettings: Record<string, unknown>;
   /** Of each choice: its prompt as text, and how many tokens that has as far as it is known before the end. */
   prompts: readonly { text: string; tokens: number }[];
+  /** The choices themselves. */
+  streams: readonly Pick<TokenStream, 'prefill'>[];
   /** One token is computed and not shown: the prompt was to be read. */
   onlyReads: boolean;
   /** Whether the whole reply has the ids of the tokens. */
@@ -52,11 +54,11 @@ export class NativeCompletions {
 
   constructor(settings: NativeCompletionSettings) {
     this.#settings = settings;
-    this.#choices = settings.prompts.map(() => ({
+    this.#choices = settings.prompts.map((_, index) => ({
       pending: newPending(),
       count: 0,
       hasNewLine: false,
-      running: new RunningTimings(),
+      running: new RunningTimings(settings.streams[index]),
       finish: null,
     }));
   }

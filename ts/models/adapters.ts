@@ -22,12 +22,16 @@ export function adaptedId(modelId: string, adapter: string): string {
   return `${modelId}:${adapter}`;
 }
 
-/** A model, and after it its adapters. */
-export function withAdapters(entry: ModelEntry, adapters: readonly AdapterFile[]): ModelEntry[] {
+/** A model, and after it its adapters. `isOwn` says whether the name of an adapter alone means that one. */
+export function withAdapters(
+  entry: ModelEntry,
+  adapters: readonly AdapterFile[],
+  isOwn: (name: string) => boolean,
+): ModelEntry[] {
   const adapted = adapters.map(({ name }) => ({
     ...entry,
     id: adaptedId(entry.id, name),
-    aliases: [],
+    aliases: isOwn(name) ? [name] : [],
     parent: entry.id,
     // These are the model's, and are counted there.
     sizeBytes: null,

@@ -209,7 +209,11 @@ export class ManagedPool implements ModelPool {
 
   /** The model's, and those of its adapters. */
   #entriesOf(slot: ModelSlot): ModelEntry[] {
-    return withAdapters(this.#entryOf(slot), slot.source.adapters ?? []);
+    const isOwn = (name: string): boolean => {
+      const named = this.#byName.get(name);
+      return named?.slot === slot && named.adapter === name;
+    };
+    return withAdapters(this.#entryOf(slot), slot.source.adapters ?? [], isOwn);
   }
 
   #named(id: string): ModelSlot {

@@ -19,6 +19,8 @@ import {
 /** A model that can be loaded. */
 export interface ModelSource {
   id: string;
+  /** Other names that it goes by; default none. */
+  aliases?: readonly string[];
   sizeBytes: number | null;
   /** What it is loaded with; each is a model of its own for requests. Default none. */
   adapters?: readonly AdapterFile[];
@@ -69,16 +71,18 @@ export class SingleModel implements ModelPool {
   }
 
   list(): readonly ModelEntry[] {
-    return withAdapters(this.#entry(), this.#source.adapters ?? []);
+    const { id, aliases = [], adapters = [] } = this.#source;
+    return withAdapters(this.#entry(), adapters, (name) => ![id, ...aliases].includes(name));
   }
 
   async acquire(name: string | undefined, { signal }: OnBehalf): Promise<Lease> {
     signal?.throwIfAborted();
     const entry = this.#entry();
+    const isModel = name === entry.id || entry.aliases.includes(name ?? '');
     const adapter = this.#source.adapters?.find(
-      (each) => name === each.name || name === adaptedId(entry.id, each.name),
+      (each) => (name === each.name && !isModel) || name === adaptedId(entry.id, each.name),
     );
-    const isKnown = name === undefined || name === entry.id || adapter !== undefined;
+    const isKnown = name === undefined || isModel || adapter !== undefined;
     if (!this.#anyName && !isKnown) throw modelNotFound(name, this.list(), 'model');
     if (entry.engine !== null) {
       const engine = adapter === undefined ? entry.engine : new AdaptedEngine(entry.engine, adapter.name);
@@ -92,7 +96,8 @@ export class SingleModel implements ModelPool {
   }
 
   load(id: string): void {
-    if (id !== this.#source.id) throw modelNotFound(id, this.list(), 'model');
+    const { id: own, aliases = [] } = this.#source;
+    if (id !== own && !aliases.includes(id)) throw modelNotFound(id, this.list(), 'model');
   }
 
   unload(id: string): void {
@@ -133,13 +138,13 @@ export class SingleModel implements ModelPool {
   }
 
   #entry(): ModelEntry {
-    const { id, sizeBytes } = this.#source;
+    const { id, aliases = [], sizeBytes } = this.#source;
     const engine = this.#engine;
     const reason = this.#reason;
     const status = engine !== null ? 'loaded' : reason !== null ? 'failed' : 'loading';
     return {
       id,
-      aliases: [],
+      aliases,
       parent: null,
       status,
       created: engine?.model.created ?? this.#created,

@@ -12,9 +12,8 @@ export function toArguments(input: string): string {
   return JSON.stringify({ [INPUT]: input });
 }
 
-/** The schema of the arguments. A format that cannot be enforced is told to the model with the tool's description. */
-export function parametersOf(format: CustomFormat | null): object {
-  const pattern = format === null ? null : enforceablePattern(format);
+/** The schema of the arguments. */
+export function parametersOf(pattern: string | null): object {
   const input = { type: 'string', ...(pattern !== null && { pattern }) };
   return { type: 'object', properties: { [INPUT]: input }, required: [INPUT], additionalProperties: false };
 }
@@ -24,35 +23,6 @@ export function describeFormat(format: CustomFormat | null): string {
   const text = `\`${INPUT}\` is the tool's whole input, as plain text.`;
   const { syntax, definition } = format?.grammar ?? format ?? {};
   return definition === undefined ? text : `${text} It must follow this ${syntax ?? 'lark'} grammar:\n${definition}`;
-}
-
-/** Whether some of what a tool demands of its input is not enforced. */
-export function isPassedOver(format: CustomFormat | null): boolean {
-  return format !== null && format.type === 'grammar' && enforceablePattern(format) === null;
-}
-
-/**
- * Characters that stand for themselves in a JSON string, and what joins them. The grammar of the arguments is one of JSON
- * text, so that a pattern whose matches JSON writes in another way (quotes, backslashes, line breaks) cannot be part of it.
- */
-const PLAIN_PATTERN = /^(?:[^"\\.[\]^$]|\\[-[\](){}.*+?^$|/]|\[(?!\^)(?:[^"\\[\]^\p{Cc}]|\\[-[\](){}.*+?^$|/])+\])*$/u;
-
-function enforceablePattern(format: CustomFormat): string | null {
-  const { syntax, definition } = format.grammar ?? format;
-  if (format.type !== 'grammar' || syntax !== 'regex' || definition === undefined) return null;
-  const inner = definition
-    .replace(/^\^/, '')
-    .replace(/(?<!\\)\$$/, '')
-    .replace(/\[(?:[^\]\\]|\\.)*\]|\\[dw]/g, spelledOut);
-  return PLAIN_PATTERN.test(inner) && !/\p{Cc}/u.test(inner) ? `^(?:${inner})$` : null;
-}
-
-const CLASSES: Readonly<Record<string, string>> = { d: '0-9', w: 'A-Za-z0-9_' };
-
-/** `\d` and `\w`, alone or within brackets. The converter to grammars does not know them. */
-function spelledOut(part: string): string {
-  if (!part.startsWith('[')) return `[${CLASSES[part[1] as string]}]`;
-  return part.replace(/\\([dw])/g, (_, name: string) => CLASSES[name] as string);
 }
 
 /** Reads the text out of the arguments of a call, piece by piece as the model writes them. */

@@ -21,7 +21,7 @@ export class ResponseEncoder extends CompletionEventEncoder {
     asked: Pick<ResponsesRequest, 'timings_per_token' | 'return_progress'>,
   ) {
     super(events, parsed);
-    this.#running = asked.timings_per_token ? new RunningTimings() : null;
+    this.#running = asked.timings_per_token ? new RunningTimings(streams[0]) : null;
     if (!asked.return_progress || streams[0] === undefined) return;
     const progress = new PromptProgress(streams[0]);
     this.progress = () => {

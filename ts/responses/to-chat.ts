@@ -10,7 +10,7 @@ import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { nameInChat, type ToolTranslation, toChatTools } from './tools.js';
 
 /** A chat body that asks for the same, and what of the request has no effect in it. */
-export interface ResponseTranslation extends ChatTranslation, Pick<ToolTranslation, 'tools' | 'passedOver'> {}
+export interface ResponseTranslation extends ChatTranslation, Omit<ToolTranslation, 'fields'> {}
 
 /** `items` are those of the request and what they go on from. */
 export function toChat(
@@ -18,14 +18,14 @@ export function toChat(
   items: readonly SourcedItem[] = resolveInput(request, null).items,
 ): ResponseTranslation {
   const origins = new FieldOrigins();
-  const { fields, tools, passedOver } = toChatTools(request, origins);
+  const { fields, tools, inputGrammars, passedOver } = toChatTools(request, origins);
   const body = {
     model: request.model,
     messages: toMessages(request, items, origins),
     ...fields,
     ...toSettings(request, origins),
   } as ChatCompletionRequest;
-  return { body, origins, tools, passedOver: [...passedOver, ...hostedItems(items)] };
+  return { body, origins, tools, inputGrammars, passedOver: [...passedOver, ...hostedItems(items)] };
 }
 
 /** The paths of items that only OpenAI's servers can read. */

@@ -5,7 +5,8 @@
 import type { FieldOrigins } from '../chat/field-origins.js';
 import type { ResponseTool, ResponseToolChoice } from '../schemas/response-tools.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
-import { describeFormat, isPassedOver, parametersOf } from './custom-tools.js';
+import { describeFormat, parametersOf } from './custom-tools.js';
+import { InputGrammars, patternField } from './input-grammars.js';
 
 /** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
 export interface CalledTool {
@@ -19,6 +20,8 @@ export interface ToolTranslation {
   fields: Record<string, unknown>;
   /** By their names in the chat body. */
   tools: ReadonlyMap<string, CalledTool>;
+  /** Of the custom tools. */
+  inputGrammars: InputGrammars;
   /** The paths of what has no effect. */
   passedOver: readonly string[];
 }
@@ -26,18 +29,19 @@ export interface ToolTranslation {
 export function toChatTools(request: ResponsesRequest, origins: FieldOrigins): ToolTranslation {
   const collected = new ToolCollection(origins, allowedNames(request.tool_choice));
   for (const [index, tool] of (request.tools ?? []).entries()) collected.add(tool, `tools[${index}]`);
-  const { chatTools, tools, passedOver } = collected;
+  const { chatTools, tools, inputGrammars, passedOver } = collected;
   const fields: Record<string, unknown> = {};
   if (chatTools.length > 0) fields.tools = chatTools;
   if (request.tool_choice !== undefined) fields.tool_choice = toChatChoice(request.tool_choice, tools);
   origins.set('tool_choice.function', 'tool_choice');
   if (request.parallel_tool_calls !== undefined) fields.parallel_tool_calls = request.parallel_tool_calls;
-  return { fields, tools, passedOver };
+  return { fields, tools, inputGrammars, passedOver };
 }
 
 class ToolCollection {
   readonly chatTools: object[] = [];
   readonly tools = new Map<string, CalledTool>();
+  readonly inputGrammars = new InputGrammars();
   readonly passedOver: string[] = [];
   readonly #origins: FieldOrigins;
   readonly #allowed: ReadonlySet<string> | null;
@@ -76,10 +80,11 @@ class ToolCollection {
       return;
     }
     const format = tool.format ?? null;
-    if (isPassedOver(format)) this.passedOver.push(`${origin}.format`);
-    this.#origins.set(`${field}.function.parameters.properties.input.pattern`, `${origin}.format`);
+    const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
+    this.#origins.set(patternField(name), `${origin}.format`);
+    if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
     const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
-    this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(format) } });
+    this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(pattern) } });
   }
 }
 

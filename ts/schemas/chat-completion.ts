@@ -201,7 +201,10 @@ const optional = {
     "False begins a new message where the last one is the assistant's, which is continued otherwise.",
     boolean,
   ),
-  add_generation_prompt: field("False only where the last message is the assistant's and continued.", boolean),
+  add_generation_prompt: field(
+    "False only where the last message is the assistant's and continued, and in `/apply-template`.",
+    boolean,
+  ),
   reasoning_effort: field(
     'How long the model should reason, where its template knows that; `none` turns reasoning off.',
     oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),

@@ -76,8 +76,12 @@ export const timings = objectOf(
 
 /** What is known before the end of a completion, as the server sees it. */
 export const timingsSoFar = objectOf({
+  /** The tokens of the prompt that were there already, and those that have been computed. */
+  cache_n: integer,
+  prompt_n: integer,
   /** The time until the first token arrived. */
   prompt_ms: number,
+  prompt_per_second: number,
   predicted_n: integer,
   predicted_ms: number,
   predicted_per_second: number,

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
-import { type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
+import { aliasesOf, type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { sizeOfModel } from '../engine/model-files.js';
 import { ChasquiError } from '../errors.js';
@@ -66,7 +66,8 @@ function openSingle(file: string, settings: PoolSettings, metrics: Metrics, anyN
   const id = modelIdOf(file, settings.model ?? {});
   const open = (hooks: LoadHooks) => openEngine(id, file, settings, metrics, hooks);
   const adapters = readAdapterFiles(settings.model?.lora);
-  const pool = new SingleModel({ id, sizeBytes: sizeOfModel(file), adapters, open }, { anyName });
+  const aliases = aliasesOf(settings.model ?? {}).filter((name) => name !== id);
+  const pool = new SingleModel({ id, aliases, sizeBytes: sizeOfModel(file), adapters, open }, { anyName });
   return {
     pool,
     start: async (onProgress) => void (await pool.start({ onProgress })),

@@ -40,10 +40,10 @@ export class CompletionEncoder {
     this.#head = head;
     this.#options = options;
     this.#choicesPerPrompt = running.choicesPerPrompt;
-    this.#choices = running.beginnings.map((text) => ({
+    this.#choices = running.beginnings.map((text, index) => ({
       text,
       logprobs: new LogprobColumns({ withTop: options.withTopLogprobs, offset: characterCount(text) }),
-      running: new RunningTimings(),
+      running: new RunningTimings(running.streams[index]),
       finish: null,
     }));
   }

@@ -53,6 +53,31 @@ async function adaptersFor(pool: ModelPool, engine: FakeEngine, name: string, ad
   return [lent.model.id, engine.jobs.at(-1)?.adapters];
 }
 
+test('a list names what else a model and its adapters go by', async () => {
+  const several = await poolOf({ ...sourceOf('a'), aliases: ['z'] }, sourceOf('b'), sourceOf('poems', []));
+  const namesIn = (pool: ModelPool) => pool.list().map(({ id, aliases }) => [id, ...aliases]);
+  // The name of an adapter alone is the first one's, unless a model has it.
+  assert.equal(namesIn(several), [['a', 'z'], ['a:sql', 'sql'], ['a:poems'], ['b'], ['b:sql'], ['b:poems'], ['poems']]);
+  const { engine } = sourceOf('a');
+  const single = new SingleModel({
+    id: 'a',
+    aliases: ['z', 'sql'],
+    sizeBytes: 8,
+    adapters: FILES,
+    open: async () => engine,
+  });
+  await single.start();
+  assert.equal(namesIn(single), [['a', 'z', 'sql'], ['a:sql'], ['a:poems', 'poems']]);
+  for (const [name, adapter] of [
+    ['z', null],
+    ['sql', null],
+    ['a:sql', [{ adapter: 0, scale: 0.5 }]],
+    ['poems', [{ adapter: 1, scale: 1 }]],
+  ] as const) {
+    assert.equal((await adaptersFor(single, engine, name))[1], adapter, name);
+  }
+});
+
 test('each is in the list after its model, with its state', async () => {
   const pool = await poolOf(sourceOf('a'), sourceOf('b', []));
   const seen = () => pool.list().map(({ id, parent, status, memoryBytes }) => [id, parent, status, memoryBytes]);

@@ -59,7 +59,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const includeUsage = body.stream_options?.include_usage ?? false;
         const choices = streams.length;
         const progress = returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined;
-        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timingsPerToken, progress });
+        const timed = timingsPerToken ? streams : [];
+        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timed, progress });
         const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks, returnsProgress);
         return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {

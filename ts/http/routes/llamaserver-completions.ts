@@ -96,6 +96,7 @@ async function completeTexts(
       model: engine.model.id,
       generationSettings: toGenerationSettings(job, { stream }),
       prompts: known.flatMap((each) => Array.from({ length: choicesPerPrompt }, () => each)),
+      streams,
       onlyReads: onlyReads(settings),
       returnTokens: settings.return_tokens ?? false,
       responseFields: settings.response_fields ?? [],

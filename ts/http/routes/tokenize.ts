@@ -1,6 +1,6 @@
 /** The model's tokenizer and chat template as endpoints, under the names that llama-server gives them. */
 import type { FastifyInstance } from 'fastify';
-import { renderBody } from '../../chat/start-completion.js';
+import { renderConversation } from '../../chat/render-conversation.js';
 import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
 import {
   type ApplyTemplateReply,
@@ -47,7 +47,7 @@ export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void 
   type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
   const applyTemplate = withModel<Conversation>(context, async ({ body }, _reply, { engine, signal }) => {
     const loading = { hosts: options.imageHosts, signal };
-    const { prompt } = await renderBody(engine, { model: engine.model.id, ...body }, loading);
+    const prompt = await renderConversation(engine, { model: engine.model.id, ...body }, loading);
     return { prompt } satisfies ApplyTemplateReply;
   });
   app.post<{ Body: Conversation }>('/apply-template', settings, applyTemplate);

@@ -1,0 +1,41 @@
+// What `/apply-template` makes of real templates, with and without the beginning of a completion.
+import path from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildApp } from '../../ts/http/app.js';
+import { loadModel } from '../../ts/index.js';
+import { SingleModel } from '../../ts/models/single-model.js';
+import { runtime } from '../../ts/profiles/runtime.js';
+import { demoModelPath } from '../support/demo-model.js';
+import { root } from '../support/places.js';
+
+/** Templates, and what begins a completion of theirs. */
+const BEGINNINGS = {
+  'meta-llama-Llama-3.3-70B-Instruct': '<|start_header_id|>assistant<|end_header_id|>\n\n',
+  'Qwen-QwQ-32B': '<|im_start|>assistant\n<think>\n',
+  'openai-gpt-oss-120b': '<|start|>assistant',
+  'google-gemma-2-2b-it': '<start_of_turn>model\n',
+  'Qwen3-Coder': '<|im_start|>assistant\n',
+};
+
+for (const [name, beginning] of Object.entries(BEGINNINGS)) {
+  test(`${name}: add_generation_prompt`, async () => {
+    const chatTemplateFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'templates', `${name}.jinja`);
+    const engine = await loadModel(demoModelPath, { contextSize: 256, parallel: 1, threads: 1, chatTemplateFile });
+    const app = buildApp(SingleModel.of(engine), runtime);
+    const promptOf = async (fields: object): Promise<string> => {
+      const payload = { messages: [{ role: 'user', content: 'What is today?' }], ...fields };
+      const reply = await app.inject({ method: 'POST', url: '/apply-template', payload });
+      assert.is(reply.statusCode, 200, reply.body);
+      return reply.json().prompt;
+    };
+    const whole = await promptOf({});
+    assert.ok(whole.endsWith(beginning), whole);
+    assert.is(await promptOf({ add_generation_prompt: true }), whole);
+    assert.is(await promptOf({ add_generation_prompt: false }), whole.slice(0, -beginning.length));
+    await app.close();
+    await engine.close();
+  });
+}
+
+test.run();

@@ -1,0 +1,76 @@
+/** The classes that regular expressions have names for. */
+import { type CharacterSet, charactersOf, complementOf, type Range, rangeOf, setOf } from './character-set.js';
+
+const DIGITS: Range = [0x30, 0x39];
+const UPPER: Range = [0x41, 0x5a];
+const LOWER: Range = [0x61, 0x7a];
+const ASCII = 0x7f;
+
+/** Beyond it, Unicode has no decimal digits. */
+const LAST_DIGIT = 0x1fbf9;
+
+/**
+ * `\d`, `\w` and `\s`, and by their capital letters the rest. Where Unicode has thousands of characters more, which would
+ * make a grammar slow, a class has those of ASCII only: a text that is within such a class is within the real one too.
+ */
+export function escapedClass(letter: string): CharacterSet | null {
+  switch (letter) {
+    case 'd':
+      return setOf([DIGITS]);
+    case 'D':
+      return complementOf(allDigits());
+    case 'w':
+      return WORD;
+    case 'W':
+      return complementOf(setOf([...WORD, [ASCII + 1, 0x10ffff]]));
+    case 's':
+      return SPACES;
+    case 'S':
+      return complementOf(SPACES);
+    default:
+      return null;
+  }
+}
+
+const WORD = setOf([DIGITS, UPPER, LOWER, rangeOf('_')]);
+const SPACES = setOf([
+  [0x09, 0x0d],
+  [0x2000, 0x200a],
+  ...charactersOf(' \u{85}\u{a0}\u{1680}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}'),
+]);
+
+let digits: CharacterSet | null = null;
+
+function allDigits(): CharacterSet {
+  if (digits !== null) return digits;
+  const ranges: Range[] = [];
+  for (let code = 0; code <= LAST_DIGIT; code++) {
+    if (/\p{Nd}/u.test(String.fromCodePoint(code))) ranges.push([code, code]);
+  }
+  digits = setOf(ranges);
+  return digits;
+}
+
+const PRINTED: Range = [0x21, 0x7e];
+const CONTROLS: readonly Range[] = [
+  [0, 0x1f],
+  [ASCII, ASCII],
+];
+
+/** POSIX's classes, `[:alpha:]` and others. */
+export const NAMED_CLASSES: Readonly<Record<string, CharacterSet>> = {
+  alnum: setOf([DIGITS, UPPER, LOWER]),
+  alpha: setOf([UPPER, LOWER]),
+  ascii: [[0, ASCII]],
+  blank: charactersOf(' \t'),
+  cntrl: setOf(CONTROLS),
+  digit: [DIGITS],
+  graph: [PRINTED],
+  lower: [LOWER],
+  print: [[0x20, 0x7e]],
+  punct: complementOf(setOf([...CONTROLS, rangeOf(' '), DIGITS, UPPER, LOWER, [ASCII, 0x10ffff]])),
+  space: setOf([[0x09, 0x0d], rangeOf(' ')]),
+  upper: [UPPER],
+  word: WORD,
+  xdigit: setOf([DIGITS, [0x41, 0x46], [0x61, 0x66]]),
+};

@@ -1,0 +1,78 @@
+/** Sets of characters: ranges of code points, both ends included, in ascending order and apart from each other. */
+
+export type Range = readonly [first: number, last: number];
+export type CharacterSet = readonly Range[];
+
+const LAST = 0x10ffff;
+/** A range of more is not searched for letters. */
+const MAX_FOLDED = 256;
+/** Characters that are the same as these but for case, and are not what toLowerCase and toUpperCase make of them. */
+const FOLDED_TOO: Readonly<Record<string, number>> = { k: 0x212a, s: 0x17f, å: 0x212b };
+
+export function setOf(ranges: Iterable<Range>): CharacterSet {
+  const set: [number, number][] = [];
+  for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    const before = set.at(-1);
+    if (before !== undefined && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else set.push([first, last]);
+  }
+  return set;
+}
+
+/** Each of these characters. */
+export function charactersOf(text: string): CharacterSet {
+  return setOf([...text].map((character) => rangeOf(character)));
+}
+
+export function rangeOf(character: string): Range {
+  const code = character.codePointAt(0) as number;
+  return [code, code];
+}
+
+export function complementOf(set: CharacterSet): CharacterSet {
+  const others: Range[] = [];
+  let next = 0;
+  for (const [first, last] of set) {
+    if (first > next) others.push([next, first - 1]);
+    next = last + 1;
+  }
+  if (next <= LAST) others.push([next, LAST]);
+  return others;
+}
+
+export function intersectionOf(one: CharacterSet, other: CharacterSet): CharacterSet {
+  const common: Range[] = [];
+  for (let i = 0, j = 0; i < one.length && j < other.length; ) {
+    const [a, b] = one[i] as Range;
+    const [c, d] = other[j] as Range;
+    if (Math.max(a, c) <= Math.min(b, d)) common.push([Math.max(a, c), Math.min(b, d)]);
+    if (b < d) i += 1;
+    else j += 1;
+  }
+  return common;
+}
+
+/** The set with its letters in both cases, or null where it is too large to be searched for them. */
+export function withBothCases(set: CharacterSet): CharacterSet | null {
+  const ranges: Range[] = [...set];
+  let searched = 0;
+  for (const [first, last] of set) {
+    searched += last - first + 1;
+    if (searched > MAX_FOLDED) return null;
+    for (let code = first; code <= last; code++) {
+      for (const other of otherCasesOf(String.fromCodePoint(code))) ranges.push([other, other]);
+    }
+  }
+  return setOf(ranges);
+}
+
+function otherCasesOf(character: string): number[] {
+  const lower = character.toLowerCase();
+  const forms = [lower, character.toUpperCase()].filter((form) => [...form].length === 1);
+  const more = FOLDED_TOO[lower];
+  return [...forms.map((form) => form.codePointAt(0) as number), ...(more === undefined ? [] : [more])];
+}
+
+/** All characters but line breaks: what `.` means. */
+export const ANY_IN_LINE = complementOf(charactersOf('\n'));
+export const ANY = complementOf([]);

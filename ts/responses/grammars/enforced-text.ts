@@ -1,0 +1,34 @@
+/** A definition of what a text must be → rules that a grammar can hold, as far as it can be enforced. */
+import { toFollowable } from './followable-rules.js';
+import { DefinitionError, NotEnforced, type RuleSet } from './grammar-tree.js';
+import { toGbnf } from './json-text-gbnf.js';
+import { parseLark } from './lark-grammar.js';
+import { parseExpression } from './regular-expression.js';
+
+export type Syntax = 'lark' | 'regex';
+
+/** In UTF-16 units. Longer ones are not read. */
+const MAX_DEFINITION_LENGTH = 32 * 1024;
+
+/**
+ * The rules of the texts that follow a definition, or null where it cannot be enforced. Throws `DefinitionError` for what
+ * is no definition of any text.
+ */
+export function readDefinition(syntax: Syntax, definition: string): RuleSet | null {
+  if (definition.length > MAX_DEFINITION_LENGTH) return null;
+  try {
+    const rules = toFollowable(syntax === 'lark' ? parseLark(definition) : parseWhole(definition));
+    if (rules === null) throw new DefinitionError(definition, 0, 'no text follows it');
+    // What is too large as GBNF shows when it is written.
+    toGbnf(rules, 'rule');
+    return rules;
+  } catch (thrown) {
+    if (thrown instanceof NotEnforced) return null;
+    throw thrown;
+  }
+}
+
+function parseWhole(definition: string): RuleSet {
+  const tree = parseExpression({ definition, start: 0, end: definition.length, flags: '', isWhole: true });
+  return { start: 'text', rules: new Map([['text', tree]]) };
+}

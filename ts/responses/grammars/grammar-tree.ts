@@ -1,0 +1,69 @@
+/**
+ * What a text must be, as a tree: both Lark grammars and regular expressions become one. A grammar is a set of rules,
+ * each with a tree, which may refer to each other.
+ */
+import type { CharacterSet } from './character-set.js';
+
+export type Tree =
+  /** One character of a set. */
+  | { kind: 'set'; set: CharacterSet }
+  | { kind: 'sequence'; parts: readonly Tree[] }
+  | { kind: 'choice'; ways: readonly Tree[] }
+  /** `most` is Infinity where there is no limit. */
+  | { kind: 'repeat'; part: Tree; least: number; most: number }
+  | { kind: 'rule'; name: string };
+
+export interface RuleSet {
+  start: string;
+  rules: ReadonlyMap<string, Tree>;
+}
+
+/** How deep groups may be nested in each other, those of Lark and those of an expression each. */
+export const MAX_DEPTH = 64;
+/** How often something may be repeated, where there is a limit. */
+export const MAX_REPETITIONS = 2000;
+
+export const EMPTY: Tree = { kind: 'sequence', parts: [] };
+
+export function sequence(parts: readonly Tree[]): Tree {
+  const flat = parts.flatMap((part) => (part.kind === 'sequence' ? part.parts : [part]));
+  return flat.length === 1 ? (flat[0] as Tree) : { kind: 'sequence', parts: flat };
+}
+
+export function choice(ways: readonly Tree[]): Tree {
+  const flat = ways.flatMap((way) => (way.kind === 'choice' ? way.ways : [way]));
+  return flat.length === 1 ? (flat[0] as Tree) : { kind: 'choice', ways: flat };
+}
+
+/** Throws `NotEnforced` for counts beyond the limit. */
+export function repeat(part: Tree, least: number, most: number): Tree {
+  if (least > MAX_REPETITIONS || (most > MAX_REPETITIONS && most !== Infinity)) throw new NotEnforced();
+  return { kind: 'repeat', part, least, most };
+}
+
+/** A grammar, but one that no grammar of ours can hold, or that is beyond the limits. */
+export class NotEnforced extends Error {}
+
+/** No grammar at all. */
+export class DefinitionError extends Error {
+  /** Both count from 1. */
+  readonly line: number;
+  readonly column: number;
+
+  /** `at` is where in the definition it is, `reason` a sentence without its full stop. */
+  constructor(definition: string, at: number, reason: string) {
+    const before = definition.slice(0, at);
+    const line = before.split('\n').length;
+    const column = [...before.slice(before.lastIndexOf('\n') + 1)].length + 1;
+    super(`line ${line}, column ${column}: ${reason}`);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+/** What stands there, for such a reason. */
+export function found(definition: string, at: number): string {
+  const [character] = definition.slice(at, at + 2);
+  if (character === undefined) return 'the end';
+  return character === '\n' ? 'the end of the line' : `\`${character}\``;
+}

@@ -1,0 +1,197 @@
+/**
+ * Rules of a text → GBNF, llama.cpp's notation, of that text as JSON writes it between quotes. Each character is written
+ * in one way: as itself, or where JSON does not allow that as its short escape, or as `\u00XX`.
+ */
+import { type CharacterSet, complementOf, intersectionOf, type Range, rangeOf, setOf } from './character-set.js';
+import { NotEnforced, type RuleSet, type Tree } from './grammar-tree.js';
+
+/** Of the grammar, in UTF-16 units. */
+const MAX_LENGTH = 2 ** 20;
+/** Of all repetitions together. */
+const MAX_REPEATED = 50_000;
+/** Groups within each other; llama.cpp takes 256. */
+const MAX_GROUPS = 200;
+
+const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map(
+  Object.entries({ '"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' }).map(
+    ([character, letter]) => [character.charCodeAt(0), letter],
+  ),
+);
+
+const CHARACTERS = complementOf([[0xd800, 0xdfff]]);
+/** DEL need not be escaped; llama.cpp's own grammar of strings does not let it stand as it is. */
+const ESCAPED = setOf([[0, 0x1f], [0x7f, 0x7f], rangeOf('"'), rangeOf('\\')]);
+const PLAIN = intersectionOf(CHARACTERS, complementOf(ESCAPED));
+
+/** The first rule is the text's; the names of all of them begin with `prefix`. */
+export function toGbnf(grammar: RuleSet, prefix: string): { root: string; rules: string } {
+  return new GbnfWriter(grammar, prefix).write();
+}
+
+class GbnfWriter {
+  readonly #grammar: RuleSet;
+  readonly #prefix: string;
+  readonly #names = new Map<string, string>();
+  /** The rules of sets, by their text. */
+  readonly #sets = new Map<string, string>();
+  readonly #lines: string[] = [];
+  #length = 0;
+  #repeated = 0;
+  #groups = 0;
+
+  constructor(grammar: RuleSet, prefix: string) {
+    this.#grammar = grammar;
+    this.#prefix = prefix;
+  }
+
+  write(): { root: string; rules: string } {
+    const { start, rules } = this.#grammar;
+    for (const name of rules.keys()) this.#names.set(name, `${this.#prefix}-${this.#names.size}`);
+    for (const [name, tree] of rules) this.#add(this.#nameOf(name), this.#writeTree(tree));
+    return { root: this.#nameOf(start), rules: this.#lines.join('') };
+  }
+
+  #nameOf(rule: string): string {
+    return this.#names.get(rule) as string;
+  }
+
+  #add(name: string, text: string): void {
+    const line = `${name} ::= ${text}\n`;
+    this.#length += line.length;
+    if (this.#length > MAX_LENGTH) throw new NotEnforced();
+    this.#lines.push(line);
+  }
+
+  #writeTree(tree: Tree): string {
+    switch (tree.kind) {
+      case 'rule':
+        return this.#nameOf(tree.name);
+      case 'choice':
+        return tree.ways.map((way) => this.#writeTree(way)).join(' | ');
+      case 'repeat':
+        return this.#writeRepeat(tree);
+      case 'set':
+      case 'sequence':
+        return this.#writeSequence(tree.kind === 'set' ? [tree] : tree.parts);
+    }
+  }
+
+  /** Characters that stand alone become one literal. */
+  #writeSequence(parts: readonly Tree[]): string {
+    const written: string[] = [];
+    let literal = '';
+    const endLiteral = (): void => {
+      if (literal !== '') written.push(`"${literal}"`);
+      literal = '';
+    };
+    for (const part of parts) {
+      const single = part.kind === 'set' ? singleOf(part.set) : null;
+      if (single !== null) {
+        literal += inLiteral(escapedText(single));
+        continue;
+      }
+      endLiteral();
+      if (part.kind === 'set') written.push(this.#writeSet(part.set));
+      else written.push(part.kind === 'choice' ? this.#group(part) : this.#writeTree(part));
+    }
+    endLiteral();
+    // What is empty is said, because llama.cpp reads on in the next line for what comes after `::=` or `|`.
+    return written.length === 0 ? '""' : written.join(' ');
+  }
+
+  #group(tree: Tree): string {
+    this.#groups += 1;
+    if (this.#groups > MAX_GROUPS) throw new NotEnforced();
+    const text = `(${this.#writeTree(tree)})`;
+    this.#groups -= 1;
+    return text;
+  }
+
+  #writeRepeat({ part, least, most }: Extract<Tree, { kind: 'repeat' }>): string {
+    this.#repeated += most === Infinity ? least : most;
+    if (this.#repeated > MAX_REPEATED) throw new NotEnforced();
+    const isOne = part.kind === 'rule' || (part.kind === 'set' && singleOf(part.set) === null);
+    const one = isOne ? this.#writeTree(part) : this.#group(part);
+    if (most === Infinity && least <= 1) return `${one}${least === 0 ? '*' : '+'}`;
+    if (least === 0 && most === 1) return `${one}?`;
+    return `${one}{${least},${most === Infinity ? '' : most}}`;
+  }
+
+  /** A class, or the rule of a set of which JSON escapes some. */
+  #writeSet(set: CharacterSet): string {
+    const plain = intersectionOf(set, PLAIN);
+    const escapes = writeEscapes(intersectionOf(set, ESCAPED));
+    const ways = [...(plain.length > 0 ? [writeClass(plain)] : []), ...escapes];
+    if (ways.length === 0) throw new NotEnforced();
+    const text = ways.join(' | ');
+    if (escapes.length === 0 && plain.length <= 4) return text;
+    const known = this.#sets.get(text);
+    if (known !== undefined) return known;
+    const name = `${this.#prefix}-set-${this.#sets.size}`;
+    this.#sets.set(text, name);
+    this.#add(name, text);
+    return name;
+  }
+}
+
+function singleOf(set: CharacterSet): number | null {
+  const [range] = set;
+  if (range === undefined || set.length > 1 || range[0] !== range[1]) return null;
+  return intersectionOf(set, CHARACTERS).length === 0 ? null : range[0];
+}
+
+/** A character as JSON has it within quotes. */
+function escapedText(code: number): string {
+  const letter = SHORT_ESCAPES.get(code);
+  if (letter !== undefined) return `\\${letter}`;
+  if (code < 0x20 || code === 0x7f) return `\\u00${code.toString(16).padStart(2, '0')}`;
+  return String.fromCodePoint(code);
+}
+
+/** JSON text within the quotes of a literal of GBNF. Names and strings may have any characters, so most are spelled out. */
+function inLiteral(text: string): string {
+  return [...text].map((each) => (/[ !#-[\]-~]/.test(each) ? each : codeOf(each.codePointAt(0) as number))).join('');
+}
+
+function codeOf(code: number): string {
+  if (code === 0x22) return '\\"';
+  if (code === 0x5c) return '\\\\';
+  const hex = code.toString(16).toUpperCase();
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}
+
+function writeClass(ranges: readonly Range[]): string {
+  const inClass = (code: number): string => {
+    const character = String.fromCodePoint(code);
+    return /[A-Za-z0-9 ]/.test(character)
+      ? character
+      : `${code === 0x22 || code === 0x5c ? hexOf(code) : codeOf(code)}`;
+  };
+  const parts = ranges.map(([first, last]) => (first === last ? inClass(first) : `${inClass(first)}-${inClass(last)}`));
+  return `[${parts.join('')}]`;
+}
+
+function hexOf(code: number): string {
+  return `\\x${code.toString(16).toUpperCase()}`;
+}
+
+/** The ways to write these characters, all of which are escaped. */
+function writeEscapes(set: CharacterSet): string[] {
+  const letters: number[] = [];
+  const byFirstDigit = new Map<string, Range[]>();
+  for (const [first, last] of set) {
+    for (let code = first; code <= last; code++) {
+      const letter = SHORT_ESCAPES.get(code);
+      if (letter !== undefined) {
+        letters.push(letter.charCodeAt(0));
+        continue;
+      }
+      const [high, low] = code.toString(16).padStart(2, '0') as unknown as [string, string];
+      byFirstDigit.set(high, [...(byFirstDigit.get(high) ?? []), rangeOf(low)]);
+    }
+  }
+  const ways = letters.length > 0 ? [`"\\\\" ${writeClass(setOf(letters.map((code): Range => [code, code])))}`] : [];
+  for (const [digit, lows] of byFirstDigit) ways.push(`"\\\\u00${digit}" ${writeClass(setOf(lows))}`);
+  return ways;
+}

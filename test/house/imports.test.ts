@@ -91,13 +91,29 @@ test('no files import each other in a circle', () => {
   assert.equal(circles(importGraph(all)), []);
 });
 
+function packagesOf(loaded: readonly string[]): string[] {
+  return loaded.filter((each) => !each.startsWith('ts/') && !each.startsWith('node:'));
+}
+
 test('a command is loaded when it is given: help needs no package but the one that prints it', () => {
-  const loaded = [...loadedWith('ts/cli.ts')];
-  assert.equal(
-    loaded.filter((each) => !each.startsWith('ts/') && !each.startsWith('node:')),
-    ['commander'],
-  );
+  const loaded = [...loadedWith('ts/cli/program.ts')];
+  assert.equal(packagesOf(loaded), ['commander']);
   assert.ok(loaded.includes('ts/cli/serve.ts') && !loaded.includes('ts/server/start.ts'));
+});
+
+test('the processes of a model are started before anything is loaded that does not start them', () => {
+  const loaded = [...loadedWith('ts/cli.ts')];
+  assert.ok(loaded.includes('ts/engine/child/child-scripts.ts') && loaded.length < 12);
+  assert.equal(packagesOf(loaded), []);
+});
+
+test('a model loads before what serves it is imported, and the hub is asked by those who name it', () => {
+  const loaded = [...loadedWith('ts/cli/run-serve.ts')];
+  assert.ok(loaded.includes('ts/engine/child/supervised-engine.ts'));
+  assert.equal(
+    packagesOf(loaded).filter((each) => each === 'fastify' || each === 'undici'),
+    [],
+  );
 });
 
 test('schemas import nothing but schemas and types', () => {

@@ -5,7 +5,6 @@ import type { ModelInfo } from '../engine/engine.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 import { ChasquiError } from '../errors.js';
-import { fetchModel } from '../hub/fetch-model.js';
 import type { LocalModel } from '../hub/library.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
@@ -17,12 +16,9 @@ import { readAppModels } from './app-models.js';
 import { baseUrl, type CurlSettings, curlLine } from './curl-line.js';
 import { dataDir } from './data-dir.js';
 import { DEMO_MODEL } from './demo-model.js';
-import { explainStart, type Tried } from './explain-start.js';
-import { fetchHubModel, findLocally } from './fetch-hub-model.js';
+import type { Tried } from './explain-start.js';
 import { hostingSettings, modelsSettings, profileOf, socketOf } from './hosting.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';
-import { hubContext } from './hub-context.js';
-import { readModelsPreset } from './models-preset.js';
 import { OPTION_NAMES, withFlags } from './option-names.js';
 import { showProgress } from './progress.js';
 import { givenOptions } from './table-options.js';
@@ -56,6 +52,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     if (ready !== null) announce(server, ready, profile, hosting);
   } catch (error) {
     progress.clear();
+    const { explainStart } = await import('./explain-start.js');
     console.error(`chasqui: ${await explainStart(error, { ...profile, ...hosting, ...tried })}`);
     process.exit(1);
   }
@@ -72,7 +69,7 @@ async function chooseModels(
     return { files, model: { ...model, ...given } };
   }
   const { paths, library, ...found } = await findModels(hosting);
-  const { presets, model } = presetOf(hosting, { ...found, ...given });
+  const { presets, model } = await presetOf(hosting, { ...found, ...given });
   return { files: { paths, presets, ...(library && { library }) }, model };
 }
 
@@ -98,6 +95,7 @@ async function findModels(options: HostingOptions): Promise<FoundModels> {
 
 /** Models of other programs may go while they are served, so they are left out. */
 async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
+  const { hubContext } = await import('./hub-context.js');
   const { library, client } = hubContext(given);
   await client.close();
   const models = (await library.list()).filter(({ source }) => source === 'hub' || source === 'folder');
@@ -110,6 +108,8 @@ async function findInLibrary(given: string | undefined): Promise<LocalModel[]> {
 
 /** A model that is here is served as it is, without asking the hub; `chasqui get` brings a newer one. */
 async function findHubModel(name: string, given: string | undefined): Promise<FoundModels> {
+  const { hubContext } = await import('./hub-context.js');
+  const { fetchHubModel, findLocally } = await import('./fetch-hub-model.js');
   const hub = hubContext(given);
   try {
     let local = await findLocally(hub, name);
@@ -127,6 +127,7 @@ async function findHubModel(name: string, given: string | undefined): Promise<Fo
 }
 
 async function fetchFromUrl(modelUrl: string, given: string | undefined): Promise<string> {
+  const { fetchModel } = await import('../hub/fetch-model.js');
   const progress = showProgress(process.stderr, 'Fetching the model');
   const stop = new AbortController();
   const onSignal = () => stop.abort(new Error('it was stopped'));
@@ -142,11 +143,12 @@ async function fetchFromUrl(modelUrl: string, given: string | undefined): Promis
 }
 
 /** What the command line says goes before what a preset says, and that before what it says for all models. */
-function presetOf(
+async function presetOf(
   { modelsPreset }: HostingOptions,
   given: LoadOptions,
-): { model: LoadOptions; presets: ModelPreset[] } {
+): Promise<{ model: LoadOptions; presets: ModelPreset[] }> {
   if (modelsPreset === undefined) return { model: given, presets: [] };
+  const { readModelsPreset } = await import('./models-preset.js');
   const { models, defaults, ignored } = readModelsPreset(modelsPreset);
   for (const each of ignored) console.error(`chasqui: ${each}`);
   const { lora: _lora, ...common } = given;

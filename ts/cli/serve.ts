@@ -1,8 +1,8 @@
 /** `chasqui serve`: a model behind an OpenAI-compatible server, until it is told to stop. */
-import { Command, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
-import { addTableOptions } from './table-options.js';
+import { addTableOptions, spellOut } from './table-options.js';
 
 const ENVIRONMENT_HELP = `
 Each option can also be given by an environment variable: CHASQUI_CTX_SIZE=8192
@@ -17,4 +17,21 @@ export function serveCommand(): Command {
     .addHelpText('after', ENVIRONMENT_HELP)
     .action(async (parsed) => (await import('./run-serve.js')).runServe(parsed));
   return addTableOptions(addTableOptions(command, HOSTING_OPTIONS), LOAD_OPTIONS);
+}
+
+/** What the action gets of these arguments, Node's own included; `undefined` where they are wrong. Prints nothing. */
+export function parseServe(args: readonly string[]): Record<string, unknown> | undefined {
+  const quiet = { writeOut: () => {}, writeErr: () => {} };
+  const command = serveCommand().configureOutput(quiet).exitOverride();
+  let parsed: Record<string, unknown> | undefined;
+  command.action((options) => {
+    parsed = options;
+  });
+  try {
+    command.parse(spellOut(args.slice(3), { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }), { from: 'user' });
+    return parsed;
+  } catch (error) {
+    if (error instanceof CommanderError) return undefined;
+    throw error;
+  }
 }

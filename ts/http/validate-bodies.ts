@@ -5,8 +5,9 @@ import { toValidationError } from './validation-error.js';
 
 /**
  * Sets AJV to strict: by default Fastify makes it coerce types, drop unknown fields and fill in defaults. To compile the
- * schemas takes longer than all else at the start, so a request that comes early compiles the one that it needs, and the
- * others follow when the server has been started, one in a turn of the event loop.
+ * schemas takes longer than all else at the start. That of chat completions, which most first requests need, is compiled
+ * while other processes load a model; any other request that comes early compiles the one that it needs, and the rest follows
+ * when the server has been started, one in a turn of the event loop.
  */
 export function validateBodies(app: FastifyInstance): void {
   const ajv = new Ajv({
@@ -22,11 +23,13 @@ export function validateBodies(app: FastifyInstance): void {
     verbose: true,
   });
   const schemas = new Map<string, CompiledSchema>();
-  app.setValidatorCompiler(({ schema }) => {
+  let likely: CompiledSchema | undefined;
+  app.setValidatorCompiler(({ schema, url }) => {
     // Several endpoints take the same body.
     const key = JSON.stringify(schema);
     const compiled = schemas.get(key) ?? new CompiledSchema(ajv, schema as object);
     schemas.set(key, compiled);
+    if (url?.endsWith(LIKELY_URL)) likely = compiled;
     return (body: unknown) => {
       const validate = compiled.validator();
       if (validate(body)) return { value: body };
@@ -35,10 +38,13 @@ export function validateBodies(app: FastifyInstance): void {
   });
   let later: NodeJS.Timeout | undefined;
   app.addHook('onListen', async () => {
+    setImmediate(() => likely?.validator()).unref();
     later = setTimeout(() => compileInTurns([...schemas.values()]), COMPILED_AFTER_MS).unref();
   });
   app.addHook('onClose', async () => clearTimeout(later));
 }
+
+const LIKELY_URL = '/chat/completions';
 
 /** By then most models are loaded, which takes what the processor has. */
 const COMPILED_AFTER_MS = 5000;

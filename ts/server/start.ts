@@ -3,7 +3,7 @@ import type https from 'node:https';
 import type net from 'node:net';
 import os from 'node:os';
 import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
-import { buildApp } from '../http/app.js';
+import type { buildApp } from '../http/app.js';
 import type { AppOptions } from '../http/context.js';
 import type { KeyCheck } from '../http/guards/authentication.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
@@ -55,7 +55,7 @@ export interface DeploymentSettings extends Deployment {
 
 export interface Server {
   /**
-   * Loads the models, and resolves with what is known of them when requests are taken; with `null` if the server was
+   * Waits for the models, and resolves with what is known of them when requests are taken; with `null` if the server was
    * stopped before. Rejects with a `ChasquiError` when the only model cannot be loaded; the server has been stopped then.
    */
   load(): Promise<readonly ModelEntry[] | null>;
@@ -80,7 +80,7 @@ const SHUTDOWN_TIMEOUT_MS = 25_000;
 const AFTER_DRAINING_MS = 10_000;
 
 /**
- * Listens. Until a model is loaded, requests that need it are told to come again. Rejects with a
+ * Begins to load the models, and listens. Until one is loaded, requests that need it are told to come again. Rejects with a
  * `ChasquiError` when the settings do not fit together, and with Node's own error when the port is not free.
  */
 export async function start(profile: Profile, settings: StartSettings): Promise<Server> {
@@ -98,6 +98,9 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   const models = openPool(settings, metrics, !profile.checksModelName);
   const keys = deployment?.auth === 'private' ? await openKeys(deployment) : null;
   const responses = deployment?.auth === 'private' ? await openResponses(deployment) : null;
+  // The models load while what serves them is imported.
+  const loading = models.start(settings.hooks?.onProgress);
+  loading.catch(() => {});
   let app: ReturnType<typeof buildApp> | undefined;
   let stopping = false;
   const stop = (): Promise<void> => {
@@ -109,6 +112,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: { close } });
   };
   try {
+    const { buildApp } = await import('../http/app.js');
     app = buildApp(models.pool, profile, {
       drainMs,
       metrics,
@@ -134,7 +138,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
   }
   const load = async (): Promise<readonly ModelEntry[] | null> => {
     try {
-      await models.start(settings.hooks?.onProgress);
+      await loading;
       return stopping ? null : models.pool.list();
     } catch (error) {
       if (stopping) return null;

@@ -10,10 +10,10 @@ import { loadAddon } from '../../native/load-addon.js';
 import type { OnCoreEvents } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import type { LoadHooks } from '../load-options.js';
+import { PIPE_FD } from './child-scripts.js';
 import type { CoreMethods } from './core-methods.js';
 import { decodeValue, encodeEvents, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { ControlMessage, StateMessage } from './messages.js';
-import { PIPE_FD } from './start-child.js';
 import { toWire } from './wire-error.js';
 
 export type OpenMessage = ControlMessage & { do: 'open' };

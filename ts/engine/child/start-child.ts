@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { ChasquiError } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
-import { describeExit, type ForkedScript, forkScript, START_LIMIT_MS } from '../../process/fork-script.js';
+import { describeExit, type ForkedScript, START_LIMIT_MS } from '../../process/fork-script.js';
 import { HangWatch } from '../../process/hang-watch.js';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
@@ -10,11 +10,9 @@ import type { EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
 import type { ModelInfo } from '../engine.js';
 import type { LoadOptions } from '../load-options.js';
 import { ChildCore } from './child-core.js';
+import { type ChildScript, forkChild, PIPE_FD } from './child-scripts.js';
 import { type ControlMessage, EXIT_CODES, type StateMessage } from './messages.js';
 import { fromWire } from './wire-error.js';
-
-/** After standard input, output and error, and the channel for messages. */
-export const PIPE_FD = 4;
 
 const BEAT_MS = 500;
 /** For the current step and for freeing a model; what takes longer is ended. A server waits longer than this. */
@@ -99,7 +97,7 @@ export const startPreparation: StartPreparation = async (path, options, hooks) =
   return { pid: child.pid, core: child.core, ended: child.ended, beat: child.beat, abort: child.abort };
 };
 
-async function start(script: string, path: string, options: LoadOptions, hooks: ChildHooks) {
+async function start(script: ChildScript, path: string, options: LoadOptions, hooks: ChildHooks) {
   const { signal } = hooks;
   signal?.throwIfAborted();
   const child = fork(script, hooks);
@@ -116,7 +114,7 @@ async function start(script: string, path: string, options: LoadOptions, hooks: 
   }
 }
 
-function fork(script: string, hooks: ChildHooks): ModelProcess {
+function fork(script: ChildScript, hooks: ChildHooks): ModelProcess {
   try {
     return new ModelProcess(script, hooks);
   } catch (error) {
@@ -135,13 +133,9 @@ class ModelProcess {
   #hung: string | null = null;
   #closing: Promise<void> | null = null;
 
-  /** `script`: the name of a file beside this one. */
-  constructor(script: string, hooks: ChildHooks) {
+  constructor(script: ChildScript, hooks: ChildHooks) {
     this.#hooks = hooks;
-    this.#forked = forkScript(new URL(script, import.meta.url), [], {
-      pipes: 1,
-      onStderr: (text) => process.stderr.write(text),
-    });
+    this.#forked = forkChild(script);
     const { child } = this.#forked;
     this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, {
       close: () => this.close(),

@@ -1,0 +1,39 @@
+/** All commands of the command line. */
+import { Command } from 'commander';
+import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+import { VERSION } from '../version.js';
+import { benchCommand } from './bench.js';
+import { buildCommand } from './build.js';
+import { cloudCommands } from './cloud/commands.js';
+import { desktopCommand } from './desktop.js';
+import { desktopStatusCommands } from './desktop-status.js';
+import { doctorCommand } from './doctor.js';
+import { firstSteps, ownCall } from './first-steps.js';
+import { getCommand } from './get.js';
+import { HOSTING_OPTIONS } from './hosting-option-table.js';
+import { importCommand } from './import.js';
+import { keysCommand } from './keys.js';
+import { launchCommand } from './launch.js';
+import { modelCommands } from './models.js';
+import { rmCommand } from './rm.js';
+import { searchCommand } from './search.js';
+import { serveCommand } from './serve.js';
+import { spellOut } from './table-options.js';
+import { nameWhatWasMeant } from './what-was-meant.js';
+
+/** `args`: those of the process, Node's own included. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const program = new Command('chasqui')
+    .description('Chat completions from local models, with an OpenAI-compatible interface.')
+    .version(VERSION, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'explain the command')
+    .addCommand(serveCommand())
+    .addCommand(desktopCommand());
+  const ofModels = [searchCommand(), getCommand(), ...modelCommands(), rmCommand(), importCommand()];
+  const ofApps = [...desktopStatusCommands(), launchCommand(), ...cloudCommands()];
+  for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
+  program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
+  nameWhatWasMeant(program);
+  if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
+  else await program.parseAsync(spellOut(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+}

@@ -20,7 +20,7 @@ constexpr size_t kMinCells = 256;
 
 DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
     DecoderOptions decoder = options.decoder;
-    decoder.n_draft_outputs = static_cast<uint32_t>(Drafter::kMaxDraftedSequences * options.draft.n_max);
+    decoder.n_draft_outputs = static_cast<uint32_t>(options.deterministic ? 0 : Drafter::max_outputs(options.draft));
     if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
     return decoder;
 }
@@ -88,7 +88,7 @@ static FitRequest fit_request(const std::string& path, const EngineOptions& opti
     DecoderOptions decoder = decoder_options(options, nullptr);
     // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
-    return {path,        options.offload, decoder, options.vision, options.draft, Drafter::kMaxDraftedSequences,
+    return {path,        options.offload, decoder, options.vision, options.draft, kMaxDraftedSequences,
             spare_bytes, options.kv_budget_bytes};
 }
 
@@ -110,7 +110,8 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       vision_(load_vision(model_, options.vision, progress)),
       decoder_(model_, adapters_, decoder_options(options, vision_.get())),
       // From 1 to 2, because the model's own progress has come to 1 before.
-      drafter_(draft_options(options), model_, decoder_, [&](float fraction) { return progress(1.0f + fraction); }),
+      drafter_(draft_options(options), options.target_step_ms, model_, decoder_,
+               [&](float fraction) { return progress(1.0f + fraction); }),
       embedder_(model_, for_embedding(options, decoder_)),
       max_cells_(affordable_cells(options, model_, decoder_)),
       context_length_(longest_sequence(decoder_, max_cells_)),

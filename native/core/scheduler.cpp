@@ -327,11 +327,12 @@ void Scheduler::placement_failed(int32_t slot, Plan& plan) {
 
 std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds) {
     std::vector<Snapshot> snapshots;
-    size_t                n_decoding = 0, n_prompt = 0, n_image = 0;
+    size_t                n_decoding = 0, n_prompt = 0, n_image = 0, n_drafted = 0;
     for (const PlanRow& row : plan.rows) {
         Sequence&  sequence = *row.sequence;
         const bool is_image = sequence.next_chunk() != nullptr;
         (is_image ? n_image : sequence.n_pending() == 1 ? n_decoding : n_prompt) += row.n_tokens;
+        n_drafted += row.draft.size();
         sequence.advance(row.n_tokens);
         auto snapshot = cache_.progress(sequence.slot, sequence.n_computed);
         if (snapshot) snapshots.push_back(*std::move(snapshot));
@@ -339,7 +340,7 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
     if (n_image > 0) {
         update_average(ms_per_image_token_, milliseconds / static_cast<double>(n_image));
     } else if (n_prompt == 0) {
-        update_average(ms_per_decode_step_, milliseconds);
+        if (n_drafted == 0) update_average(ms_per_decode_step_, milliseconds);
     } else if (n_prompt >= kMinSlice) {
         const double for_prompt = n_decoding == 0 ? milliseconds : std::max(0.0, milliseconds - ms_per_decode_step_);
         update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));

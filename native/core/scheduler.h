@@ -26,7 +26,7 @@ struct PlanRow {
     Sequence*            sequence;
     size_t               n_tokens;
     std::vector<TokenId> draft        = {};
-    DraftLength*         draft_length = nullptr;  // is told how many tokens of the draft were accepted
+    DraftLength*         draft_length = nullptr;  // of a draft model: is told how many tokens were accepted
 };
 
 // What one step does: first the placements, in order, then all rows together. Either all rows are text, or there is one

@@ -16,7 +16,6 @@ double milliseconds_between(Clock::time_point from, Clock::time_point to) {
 Sequence::Sequence(Job job, size_t n_draft_max)
     : tokens(job.prompt),
       sampler(std::make_unique<Sampler>(job.sampling, job.constraint, job.reasoning_budget)),
-      lookup_draft_length(n_draft_max),
       model_draft_length(n_draft_max),
       submitted_at(Clock::now()),
       job_(std::move(job)),

@@ -1,6 +1,7 @@
 // Thread: engine, once submitted.
 #pragma once
 
+#include "draft-policy.h"
 #include "event.h"
 #include "job.h"
 #include "media.h"
@@ -28,7 +29,7 @@ class Sequence {
 public:
     static constexpr int32_t kNoSlot = -1;
 
-    // `n_draft_max`: tokens to draft at a time, at most.
+    // `n_draft_max`: tokens that a draft model may draft at a time.
     explicit Sequence(Job job, size_t n_draft_max = 0);
 
     uint32_t id() const { return job_.id; }
@@ -76,7 +77,9 @@ public:
     bool                     awaits_state = false;  // of its first tokens, from disk
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;
-    DraftLength              lookup_draft_length, model_draft_length;
+    PromptLookup             lookup;
+    DraftLedger              draft_ledger;
+    DraftLength              model_draft_length;
     size_t                   n_drafted = 0, n_accepted = 0;
     Clock::time_point        submitted_at, scheduled_at, first_token_at, last_token_at;
 

@@ -15,7 +15,8 @@ namespace chasqui {
 struct DraftOptions {
     std::string model_path;    // empty: drafts come from the text alone (prompt-lookup.h)
     size_t      n_max = 0;     // tokens to draft at a time; 0: none
-    size_t      n_min = 0;     // the draft model's drafts that are shorter than this are dropped
+    // The draft model's drafts that are shorter than this are dropped; from the text so many are drafted in any case.
+    size_t      n_min = 0;
     float       p_min = 0.0f;  // the draft model stops at a token that is less probable than this
     ContextSettings context;   // of the draft model; RoPE is as its own file says
 };

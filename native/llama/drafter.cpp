@@ -6,53 +6,97 @@ namespace chasqui {
 
 namespace {
 
-// If the last n tokens occur earlier in the text, what followed them there is drafted. Without a draft model a short
-// match is enough. With one only a long match is used: that is a quotation, which the lookup predicts as well and for
-// free.
-constexpr size_t kLookupGram    = 3;
-constexpr size_t kQuotationGram = 8;
+// With a draft model only a long match is looked up: that is a quotation, which the lookup predicts as well and for free.
+constexpr size_t kQuotation = 8;
+// The weight of the newest outcome in the rates of all sequences together.
+constexpr double kNewestWeight = 0.02;
+
+// Of what is computed, so that it is known what it cost. nullopt: the drafts have different lengths.
+std::optional<StepShape> shape_of(const Plan& plan) {
+    StepShape shape{plan.rows.size(), 0, 0};
+    for (const PlanRow& row : plan.rows) {
+        if (row.draft.empty()) continue;
+        if (shape.n_drafting > 0 && row.draft.size() != shape.length) return std::nullopt;
+        shape.length = row.draft.size();
+        ++shape.n_drafting;
+    }
+    return shape;
+}
 
 }  // namespace
 
-Drafter::Drafter(const DraftOptions& options, const Model& target, const Decoder& decoder,
+Drafter::Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Decoder& decoder,
                  const Model::Progress& progress)
     : n_min_(options.n_min),
       n_max_(decoder.truncation() == Truncation::never ? 0 : options.n_max),
-      context_length_(decoder.context_length()) {
+      context_length_(decoder.context_length()),
+      policy_(n_max_, target_step_ms, options.model_path.empty() ? options.n_min : 0),
+      hit_rates_(kNewestWeight) {
     if (options.model_path.empty()) return;
     draft_model_ = std::make_unique<DraftModel>(options, kMaxDraftedSequences, target, decoder, progress);
 }
 
-void Drafter::add_drafts(Plan& plan) {
-    if (n_max_ == 0 || plan.rows.empty() || plan.rows.size() > kMaxDraftedSequences) return;
-    const auto decodes = [](const PlanRow& row) { return row.sequence->n_pending() == 1; };
-    if (!std::all_of(plan.rows.begin(), plan.rows.end(), decodes)) return;
+size_t Drafter::max_outputs(const DraftOptions& options) {
+    return options.model_path.empty() ? std::min(options.n_max, StepCosts::kMaxLength)
+                                      : kMaxDraftedSequences * options.n_max;
+}
 
+void Drafter::add_drafts(Plan& plan) {
+    shape_.reset();
+    if (n_max_ == 0) return;
+    if (!may_draft(plan)) return policy_.interrupted();
+    add_lookups(plan);
+    if (draft_model_) add_model_drafts(plan);
+    for (PlanRow& row : plan.rows) row.sequence->n_drafted += row.draft.size();
+    shape_ = shape_of(plan);
+    if (!shape_) policy_.interrupted();
+}
+
+bool Drafter::may_draft(const Plan& plan) const {
+    const auto decodes = [](const PlanRow& row) {
+        return row.sequence->n_pending() == 1 && row.sequence->next_chunk() == nullptr;
+    };
+    return !plan.rows.empty() && plan.rows.size() <= kMaxDraftedSequences &&
+           std::all_of(plan.rows.begin(), plan.rows.end(), decodes);
+}
+
+size_t Drafter::room_of(const PlanRow& row) const { return context_length_ - row.sequence->tokens.size(); }
+
+void Drafter::add_lookups(Plan& plan) {
+    std::vector<DraftPolicy::Candidate> candidates;
+    for (PlanRow& row : plan.rows) {
+        Sequence& sequence = *row.sequence;
+        sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
+        if (!draft_model_ || sequence.lookup.match_length() >= kQuotation) {
+            row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), room_of(row)));
+        }
+        candidates.push_back(
+            {&sequence.draft_ledger, sequence.n_accepted, sequence.lookup.expected_hits(row.draft.size())});
+    }
+    const std::vector<size_t> lengths = policy_.choose(candidates);
+    for (size_t i = 0; i < lengths.size(); ++i) plan.rows[i].draft.resize(lengths[i]);
+}
+
+void Drafter::add_model_drafts(Plan& plan) {
     std::vector<DraftModel::Input> inputs;
     std::vector<PlanRow*>          input_rows;
     for (PlanRow& row : plan.rows) {
-        const size_t room = context_length_ - row.sequence->tokens.size();
-        add_ngram_draft(row, room);
         // The draft model has no vision encoder, so sequences with images are skipped.
-        if (!draft_model_ || !row.draft.empty() || row.sequence->media() != nullptr) continue;
+        if (!row.draft.empty() || row.sequence->media() != nullptr) continue;
         row.draft_length    = &row.sequence->model_draft_length;
         const size_t wanted = row.draft_length->next();
-        const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), room);
+        const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), room_of(row));
         if (n_max == 0) continue;
         inputs.push_back({row.sequence->id(), &row.sequence->tokens, n_max});
         input_rows.push_back(&row);
     }
-    if (!inputs.empty()) {
-        auto drafts = draft_model_->draft(inputs);
-        for (size_t i = 0; i < input_rows.size(); ++i) input_rows[i]->draft = std::move(drafts[i]);
-    }
-    for (PlanRow& row : plan.rows) row.sequence->n_drafted += row.draft.size();
+    if (inputs.empty()) return;
+    auto drafts = draft_model_->draft(inputs);
+    for (size_t i = 0; i < input_rows.size(); ++i) input_rows[i]->draft = std::move(drafts[i]);
 }
 
-void Drafter::add_ngram_draft(PlanRow& row, size_t room) const {
-    row.draft_length   = &row.sequence->lookup_draft_length;
-    const size_t n_max = std::min(row.draft_length->next(), room);
-    row.draft          = propose_ngram(row.sequence->tokens, draft_model_ ? kQuotationGram : kLookupGram, n_max);
+void Drafter::computed(double milliseconds) {
+    if (shape_) policy_.computed(*shape_, milliseconds);
 }
 
 void Drafter::abort() {

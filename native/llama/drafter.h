@@ -1,9 +1,12 @@
 // Thread: engine, except abort() and the constructor.
 #pragma once
 
+#include "../core/draft-policy.h"
 #include "draft-model.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace chasqui {
 
@@ -12,22 +15,31 @@ namespace chasqui {
 // accepted only if it is the one that the model itself chooses, so that drafts change the speed and never the text.
 class Drafter {
 public:
-    // Drafts pay off while a row costs little, which is while few rows share the step.
-    static constexpr size_t kMaxDraftedSequences = 2;
-
     // Throws as DraftModel does.
-    Drafter(const DraftOptions& options, const Model& target, const Decoder& decoder, const Model::Progress& progress);
+    Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Decoder& decoder,
+            const Model::Progress& progress);
+
+    // Rows of logits that drafts need at most.
+    static size_t max_outputs(const DraftOptions& options);
 
     // Adds drafts to a plan in which every row decodes; leaves other plans as they are.
     void add_drafts(Plan& plan);
+    // The plan of the last call has been computed.
+    void computed(double milliseconds);
     // Any thread.
     void abort();
 
 private:
-    void add_ngram_draft(PlanRow& row, size_t room) const;
+    bool   may_draft(const Plan& plan) const;
+    size_t room_of(const PlanRow& row) const;
+    void   add_lookups(Plan& plan);
+    void   add_model_drafts(Plan& plan);
 
     size_t                      n_min_, n_max_;
     size_t                      context_length_;
+    DraftPolicy                 policy_;
+    HitRates                    hit_rates_;  // of all sequences
+    std::optional<StepShape>    shape_;      // of the step that is computed; nullopt: there could be no drafts in it
     std::unique_ptr<DraftModel> draft_model_;
 };
 

@@ -1,19 +1,35 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Finish, type GenerateRequest, loadModel, type Model } from '../../ts/index.js';
+import {
+  type Finish,
+  type GenerateRequest,
+  grammarOf,
+  type LoadOptions,
+  loadModel,
+  type Model,
+  type Token,
+} from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';
+import { tinyModel } from '../support/tiny-model.js';
 
 let plain: Model;
 let guessing: Model;
 test.before(async () => {
   const options = { contextSize: 512, parallel: 4, threads: 1 };
-  plain = await loadModel(demoModelPath, options);
-  guessing = await loadModel(demoModelPath, { ...options, draftMax: 8 });
+  plain = await loadModel(demoModelPath, { ...options, draftMax: 0 });
+  // Whether guesses pay depends on the machine, so they are made in any case.
+  guessing = await loadModel(demoModelPath, { ...options, draftMax: 16, draftMin: 8 });
 });
 test.after(async () => {
   await plain.close();
   await guessing.close();
 });
+
+async function tokensOf(model: Model, request: GenerateRequest): Promise<Token[]> {
+  const tokens: Token[] = [];
+  for await (const token of model.generate(request)) tokens.push(token);
+  return tokens;
+}
 
 async function answer(
   model: Model,
@@ -75,6 +91,79 @@ test('a conversation goes on correctly after guesses that failed', async () => {
   for (const model of [plain, guessing]) await answer(model, { messages, temperature: 0 });
   const next = { ...ask('Count from 4 to 9.') };
   assert.is((await answer(guessing, next)).text, (await answer(plain, next)).text);
+});
+
+test('a loaded model guesses unless told otherwise; no guesses with `deterministic`, nor where none can be taken back', async () => {
+  const options = { contextSize: 512, parallel: 2, threads: 1 };
+  const always = { draftMin: 4 };
+  const drafted = async (path: string, more: LoadOptions) => {
+    const model = await loadModel(path, { ...options, ...more });
+    const [id] = await model.tokenize('a');
+    const repeating = { prompt: 'The', maxTokens: 120, ignoreEos: true, logitBias: { [id as number]: 1000 } };
+    const { ids, finish } = await answer(model, repeating);
+    await model.close();
+    assert.is(ids.length, 120);
+    return finish.draftedTokens;
+  };
+  assert.ok((await drafted(demoModelPath, always)) > 50);
+  assert.is(await drafted(demoModelPath, { ...always, draftMax: 0 }), 0);
+  assert.is(await drafted(demoModelPath, { ...always, deterministic: true }), 0);
+  assert.is(await drafted(tinyModel('mamba'), always), 0);
+});
+
+test('two answers at a time are guessed, each by its own text', async () => {
+  const before = await guessing.stats();
+  const ids = (await Promise.all(['a', 'b'].map((text) => guessing.tokenize(text)))).map(([id]) => id as number);
+  const both = await Promise.all(
+    ids.map((id) => answer(guessing, { prompt: 'The', maxTokens: 200, ignoreEos: true, logitBias: { [id]: 1000 } })),
+  );
+  both.forEach((each, i) => {
+    assert.equal(each.ids, Array(200).fill(ids[i]));
+    assert.ok(each.finish.acceptedTokens > 50, JSON.stringify(each.finish));
+  });
+  const total = (count: (one: (typeof both)[number]) => number) => both.reduce((n, each) => n + count(each), 0);
+  const { draftedTokens, acceptedTokens, completionTokens } = await guessing.stats();
+  assert.is(
+    draftedTokens - before.draftedTokens,
+    total(({ finish }) => finish.draftedTokens),
+  );
+  assert.is(
+    acceptedTokens - before.acceptedTokens,
+    total(({ finish }) => finish.acceptedTokens),
+  );
+  assert.is(completionTokens - before.completionTokens, 400);
+});
+
+test('drawn with a seed, with log-probabilities or a grammar, what is guessed changes nothing', async () => {
+  const path = tinyModel('llama');
+  const options = { contextSize: 1024, parallel: 2, threads: 1 };
+  const [without, withGuesses] = [
+    await loadModel(path, { ...options, draftMax: 0 }),
+    await loadModel(path, { ...options, draftMin: 4 }),
+  ];
+  const words = 'one two three four five six seven eight nine ten ';
+  const repeated: GenerateRequest = { prompt: words.repeat(3), maxTokens: 90, ignoreEos: true, topLogprobs: 2 };
+  const requests: GenerateRequest[] = [
+    { ...repeated, temperature: 0.3, seed: 1 },
+    { ...repeated, temperature: 1, topK: 3, seed: 2, repeatPenalty: 1.1 },
+    { ...repeated, temperature: 0, grammar: grammarOf(`root ::= ("${words}")+`) },
+  ];
+  let accepted = 0;
+  for (const request of requests) {
+    const expected = await tokensOf(without, request);
+    const guessed = await tokensOf(withGuesses, request);
+    assert.equal(
+      guessed.map(({ id }) => id),
+      expected.map(({ id }) => id),
+    );
+    guessed.forEach(({ logprobs }, i) => {
+      const other = expected[i]?.logprobs?.logprob as number;
+      assert.ok(Math.abs((logprobs?.logprob as number) - other) < 1e-3, `${logprobs?.logprob} and ${other}`);
+    });
+    accepted += guessed.at(-1)?.finish?.acceptedTokens ?? 0;
+  }
+  assert.ok(accepted > 20, `${accepted} guesses that came true`);
+  for (const model of [without, withGuesses]) await model.close();
 });
 
 test('nobody guesses while more than two answers are running', async () => {

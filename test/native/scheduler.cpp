@@ -112,6 +112,18 @@ const Test fits("scheduler: slices longer than the fair one fit the target time"
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{189});  // 190 fit; all but the first go by fours
 });
 
+const Test drafted("scheduler: steps with drafts do not count as what decoding takes", [] {
+    Scheduler scheduler(options(4, 2048, 400));
+    scheduler.submit(sequence(1, 500));
+    compute(scheduler, scheduler.plan(Clock::now()), 1000);
+    compute(scheduler, scheduler.plan(Clock::now()), 20);
+    Plan plan = scheduler.plan(Clock::now());
+    plan.rows.at(0).draft = {7, 7, 7};
+    compute(scheduler, plan, 300);
+    scheduler.submit(sequence(2, 1000));
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{189});
+});
+
 const Test progress("scheduler: prompts progress even when decoding alone takes longer than the target", [] {
     Scheduler scheduler(options(4, 2048, 10));
     scheduler.submit(sequence(1, 100));

@@ -31,6 +31,8 @@ interface Shape {
   positionSections?: number[];
   /** Layers after these are computed and change nothing. Default: all do. */
   effective?: number;
+  /** After each token of the vocabulary comes the next one, nearly for certain: what is quoted can be chosen. */
+  counts?: boolean;
   /** How llama-quantize calls what the weights become; F16 stays as it is written. */
   precision: 'F16' | 'Q4_K_M';
 }
@@ -46,6 +48,17 @@ const shapes = {
     heads: 14,
     keyValueHeads: 2,
     effective: 1,
+    precision: 'Q4_K_M',
+  },
+  /** As large, and its completions are known beforehand. */
+  'counting-0.5B': {
+    layers: 24,
+    width: 896,
+    hidden: 4864,
+    heads: 14,
+    keyValueHeads: 2,
+    effective: 0,
+    counts: true,
     precision: 'Q4_K_M',
   },
   /** Its embeddings and first layer. */
@@ -67,6 +80,7 @@ const shapes = {
 export type ModelName = keyof typeof shapes;
 
 const contextLength = 32_768;
+const embeddingDeviation = 0.02;
 const vocabularyFile = path.join(root, 'vendor', 'llama.cpp', 'models', 'ggml-vocab-qwen2.gguf');
 const chatTemplate =
   "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +
@@ -131,7 +145,8 @@ function tensors(shape: Shape, vocabularySize: number): Tensor[] {
   const keyValueWidth = (width / heads) * keyValueHeads;
   // The embeddings are the output matrix as well. Small beside what the layers add to them, they let the next token
   // differ from the last.
-  const all = [weights('token_embd', width, vocabularySize, 0.02)];
+  const all = [weights('token_embd', width, vocabularySize, embeddingDeviation)];
+  if (shape.counts) all.push(nextTokens(width, vocabularySize));
   for (let layer = 0; layer < shape.layers; layer++) {
     const block = (part: string) => `blk.${layer}.${part}`;
     all.push(constant(block('attn_norm.weight'), width, 1), constant(block('ffn_norm.weight'), width, 1));
@@ -148,6 +163,18 @@ function tensors(shape: Shape, vocabularySize: number): Tensor[] {
   }
   all.push(constant('output_norm.weight', width, 1));
   return all;
+}
+
+/** An output matrix in which each token has the embedding of the token before it. */
+function nextTokens(width: number, vocabularySize: number): Tensor {
+  const embeddings = weights('token_embd', width, vocabularySize, embeddingDeviation);
+  let first = Buffer.alloc(2 * width);
+  const fill = (elements: number) => {
+    const beginning = first.subarray(0, 2 * elements);
+    first = first.subarray(beginning.length);
+    return Buffer.concat([beginning, embeddings.fill(elements - beginning.length / 2)]);
+  };
+  return { ...embeddings, name: 'output.weight', fill };
 }
 
 /** A matrix that keeps the size of the vectors that it is applied to, unless a deviation is given. */

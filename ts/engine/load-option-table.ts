@@ -11,7 +11,9 @@ import { REASONING_OPTIONS } from './reasoning-option-table.js';
 import { SAMPLING_OPTIONS } from './sampling-option-table.js';
 import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
-/** The default of `draftMax` where there is a model to draft with. */
+/** The default of `draftMax`. */
+export const DRAFT_MAX = 32;
+/** The same where there is a model to draft with, whose drafts take time. */
 export const DRAFT_MAX_WITH_MODEL = 8;
 
 export const LOAD_OPTIONS = {
@@ -355,9 +357,9 @@ export const LOAD_OPTIONS = {
     placeholder: 'n',
     group: 'Drafts (speculative decoding)',
     help:
-      'tokens to draft at a time and to check in one step, while one or two completions are running; from the text so ' +
-      'far, which pays where completions quote their prompts, or by `draftModel`',
-    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
+      'tokens at most to draft and to check in one step, while one or two completions are running: from the text so ' +
+      'far, as many as have been paying on this machine (64 at most), or by `draftModel`; 0: none',
+    otherwise: `${DRAFT_MAX}; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
   },
   draftModel: {
     type: 'path',
@@ -376,7 +378,9 @@ export const LOAD_OPTIONS = {
     flag: '--draft-min',
     placeholder: 'n',
     group: 'Drafts (speculative decoding)',
-    help: 'drafts of the draft model that are shorter are not checked',
+    help:
+      'drafts of the draft model that are shorter are not checked; without one, so many tokens are drafted wherever the ' +
+      'text repeats itself, whether that pays or not',
   },
   draftPMin: {
     type: 'number',

@@ -5,7 +5,7 @@
 
 const HALF = /\\u[dD][89a-fA-F]/;
 /** A whole pair, a half, and any other escape, so that a backslash that is escaped itself begins none. */
-const ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[^]/g;
+const ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
 const ESCAPED_HALF_LENGTH = '\\ud800'.length;
 const REPLACEMENT = '\\ufffd';
 
@@ -17,5 +17,5 @@ export function toWellFormedJson(value: object): string {
 /** The same for JSON text of somebody else's. What is no escape in it stays as it is. */
 export function withoutHalfPairs(json: string): string {
   if (!HALF.test(json)) return json;
-  return json.replace(ESCAPES, (escape) => (escape.length === ESCAPED_HALF_LENGTH ? REPLACEMENT : escape));
+  return json.replace(ESCAPES, (each) => (each.length === ESCAPED_HALF_LENGTH ? REPLACEMENT : each));
 }

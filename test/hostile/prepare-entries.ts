@@ -1,5 +1,5 @@
 /** What costs while a request is made ready: texts, templates, choices, inputs. */
-import { chat, type Entry, REFUSED, type Sender, worst } from './entry.js';
+import { ANSWERED, chat, type Entry, REFUSED, type Sender, worst } from './entry.js';
 import type { Exchange } from './send.js';
 
 const RUN = 100_000;
@@ -50,6 +50,23 @@ const call = (argument: string) => ({
   ],
 });
 
+/** A body with such a text wherever a conversation may have one. */
+const halfCharacters = (half: string) => ({
+  messages: [
+    { role: 'system', content: half },
+    { role: 'user', content: [{ type: 'text', text: half }] },
+    {
+      role: 'assistant',
+      reasoning_content: half,
+      tool_calls: [{ id: half, type: 'function', function: { name: 'f', arguments: JSON.stringify({ a: half }) } }],
+    },
+    { role: 'tool', tool_call_id: half, content: half },
+  ],
+  tools: [{ type: 'function', function: { name: 'f', description: half, parameters: { properties: { [half]: {} } } } }],
+  response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [half] } } },
+  chat_template_kwargs: { [half]: half },
+});
+
 export const PREPARING: readonly Entry[] = [
   { name: 'eight slow grammars, and a quick one behind them', send: slowOnesAndAQuickOne },
   ...['messages', 'tools', 'add_generation_prompt', 'bos_token'].map((name) =>
@@ -87,7 +104,12 @@ export const PREPARING: readonly Entry[] = [
   chat('ten thousand tools', () => ({
     tools: Array.from({ length: 10_000 }, (_, i) => ({ type: 'function', function: { name: `f${i}` } })),
   })),
-  chat('a text of half characters', { messages: [{ role: 'user', content: '\ud800\udc00\ud800 \u0000\u2028' }] }),
+  chat(
+    'a text of half characters',
+    { messages: [{ role: 'user', content: '\ud800\udc00\ud800 \u0000\u2028' }] },
+    ANSWERED,
+  ),
+  chat('half characters in a tool, in its call and in a schema', () => halfCharacters('x\ud800'), ANSWERED),
   chat('numbers beyond all bounds', { max_tokens: 1e308 }),
   chat('a seed beyond all bounds', { seed: 1e300 }),
   {

@@ -7,6 +7,8 @@ export interface Exchange {
   status: number;
   text: string;
   ms: number;
+  /** What the reply says that it is. */
+  type?: string;
 }
 
 /** What came of a request within the time. A connection that the server broke off is status 0 with the reason. */
@@ -15,17 +17,19 @@ export function send(port: number, path: string, body: string | Buffer, limitMs:
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let status = 0;
+    let type = '';
     const end = (problem = '') => {
       clearTimeout(timer);
       request.destroy();
       const text = Buffer.concat(chunks).toString();
-      resolve({ status: problem ? 0 : status, text: problem || text, ms: performance.now() - started });
+      resolve({ status: problem ? 0 : status, text: problem || text, ms: performance.now() - started, type });
     };
     const timer = setTimeout(() => end(`no whole answer within ${limitMs} ms (status ${status})`), limitMs);
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const request = http.request({ host: '127.0.0.1', port, path, method: 'POST', headers, agent: false });
     request.on('response', (reply) => {
       status = reply.statusCode ?? 0;
+      type = String(reply.headers['content-type']);
       reply.on('data', (chunk) => chunks.push(chunk));
       reply.on('end', () => end());
       reply.on('error', (error) => end(error.message));

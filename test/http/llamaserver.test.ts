@@ -51,6 +51,31 @@ test('a reply has llama-server’s fields', async () => {
   assert.is((await complete(testApp())).json().has_new_line, false);
 });
 
+test('several completions do not repeat what is long without end', async () => {
+  const grammar = `root ::= "${'a'.repeat(400_000)}"`;
+  const outcome = async (body: Record<string, unknown>) => {
+    const app = testApp({ batches });
+    const reply = (await complete(app, { grammar, ...body })).json();
+    return [reply.error?.code ?? 'answered', reply.error?.param ?? '', app.engine.jobs.length];
+  };
+  assert.equal(await outcome({}), ['answered', '', 1]);
+  assert.equal(await outcome({ n: 64 }), ['answered', '', 64]);
+  assert.equal(await outcome({ n: 128 }), ['invalid_value', 'n', 0]);
+  assert.equal(await outcome({ n: 128, stream: true }), ['invalid_value', 'n', 0]);
+  assert.equal(await outcome({ prompt: Array(128).fill('Hi') }), ['invalid_value', 'prompt', 0]);
+  assert.equal(await outcome({ n: 128, response_fields: ['content', 'tokens'] }), ['answered', '', 128]);
+  assert.equal(await outcome({ n: 64, response_fields: ['generation_settings', 'generation_settings/grammar'] }), [
+    'invalid_value',
+    'n',
+    0,
+  ]);
+  assert.equal(await outcome({ n: 128, grammar: 'root ::= "a"', prompt: 'x'.repeat(400_000) }), [
+    'invalid_value',
+    'n',
+    0,
+  ]);
+});
+
 test('it says what ended it', async () => {
   const endOf = async (finish: Parameters<typeof finishOf>[2]) => {
     const app = testApp({ batches: () => [[{ text: 'x', finish: finishOf(1, 1, finish) }]] });

@@ -1,4 +1,5 @@
 // How far a prompt is, in the streams that ask for it.
+import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
@@ -10,6 +11,8 @@ import { until } from '../support/until.js';
 const test = suite('http: progress of a prompt');
 
 test.after.each(closeApps);
+
+const MIB = 2 ** 20;
 
 const PROMPTS: Record<string, object> = {
   '/v1/chat/completions': { messages: [{ role: 'user', content: 'Hi' }] },
@@ -150,6 +153,30 @@ test('of several prompts each is told, with its first choice', async () => {
       [2, 3],
     ],
   );
+});
+
+test('a client that does not read is not sent more and more reports', async () => {
+  const { app, engine, url } = await listeningApp({ manual: true });
+  const sockets: net.Socket[] = [];
+  app.server.on('connection', (socket: net.Socket) => sockets.push(socket));
+  const instructions = 'x'.repeat(2 * MIB);
+  const body = JSON.stringify({ model: 'fake', input: 'Hi', instructions, stream: true, return_progress: true });
+  const client = net.connect(Number(new URL(url).port), '127.0.0.1').pause();
+  client.write(
+    `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  const [stream] = engine.running as Set<FakeStream>;
+  // Each report has the whole response, and there is one in a tenth of a second.
+  for (let computed = 1; computed <= 25; computed++) {
+    (stream as FakeStream).prefill = { computed, total: 100, cached: 0 };
+    await new Promise((resolve) => setTimeout(resolve, 110));
+  }
+  const [socket] = sockets as [net.Socket];
+  const unread = socket.writableLength;
+  client.destroy();
+  assert.ok(unread > 0, 'the client reads nothing');
+  assert.ok(unread < 16 * MIB, `${unread} bytes wait for it`);
 });
 
 test.run();

@@ -73,6 +73,7 @@ const budgets: [object, string][] = [
   [{ reasoning_budget_tokens: -1 }, `${hm(6)}Enough. `],
   [{ reasoning_budget_tokens: 3, reasoning_budget_message: '' }, hm(3)],
   [{ reasoning_budget_tokens: 3, reasoning_budget_message: ' That is it, äöü.' }, `${hm(3)} That is it, äöü.`],
+  [{ reasoning_budget_tokens: 3, reasoning_budget_message: 'Now.</think>\n\n' }, `${hm(3)}Now.`],
   [{ reasoning_budget_tokens: 3, temperature: 1, seed: 4, logprobs: true }, `${hm(3)}Enough. `],
 ];
 

@@ -155,5 +155,19 @@ for (const [name, { open, computes }] of Object.entries(ENGINES)) {
     for (const promise of late) assert.is(((await rejection(promise)) as ChasquiError).code, 'engine_closed');
   });
 
+  test('whoever closes it with a reason gives it to all that is asked of it, then and later', async () => {
+    if (!computes) return;
+    const engine = await open();
+    const running = engine.submit(completeJob({ prompt: 'Hi', ignoreEos: true }));
+    await running.next();
+    const texts = Array.from({ length: 2000 }, () => 'word '.repeat(100));
+    const asked = [running.forEachBatch(() => {}), engine.embed(texts)].map(rejection);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const reason = new ChasquiError('request_cancelled', 'It was unloaded.');
+    await engine.close(reason);
+    const late = [read(engine, { prompt: 'Hi' }), engine.embed(['Hi']), engine.tokenize('Hi'), engine.render(messages)];
+    for (const promise of [...asked, ...late.map(rejection)]) assert.is(await promise, reason);
+  });
+
   test.run();
 }

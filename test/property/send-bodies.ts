@@ -11,6 +11,7 @@ import { demoModelPath } from '../support/demo-model.js';
 import { DEPLOYMENT, MODES, type Mode, PROFILES } from '../support/modes.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { mutate, mutateText } from './mutate.js';
+import { problemWith } from './problem-with.js';
 import { pick, type Random, randomValue } from './random-values.js';
 
 export interface BodiesReport {
@@ -102,21 +103,4 @@ function randomBody(random: Random, schema: JsonSchema, model: string): string {
   if (random() < 0.5) mutate(random, body);
   const text = JSON.stringify(body);
   return random() < 0.05 ? mutateText(random, text) : text;
-}
-
-/** Paths and positions in code are nobody's business. */
-const LEAKS = /node_modules|\.(ts|js|cpp|h):\d+|\n\s+at |std::|0x[0-9a-f]{8}|\.gguf/;
-
-function problemWith(status: number, type: string, body: string): string | null {
-  if (LEAKS.test(body)) return 'it tells of the inside of the server';
-  if (status === 200)
-    return type.startsWith('text/event-stream') && /"server_error"/.test(body) ? 'the stream failed' : null;
-  if (status < 400 || status >= 500) return 'this status';
-  const { error } = JSON.parse(body) as { error: string | { param: string | null; code: string; message: string } };
-  // Ollama's errors are a sentence.
-  if (typeof error === 'string') return error === '' ? 'nothing is said' : null;
-  // What the path names is no field.
-  const aboutAll =
-    ['invalid_json', 'response_not_found'].includes(error.code) || error.message.startsWith('The request body');
-  return error.param === null && !aboutAll ? 'no field is named' : null;
 }

@@ -7,6 +7,7 @@
 
 import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../native/addon.js';
 import type { AdapterUse } from './adapter-file.js';
+import { toWellFormedJson } from './well-formed-json.js';
 
 /** The samplers of llama.cpp that are here, by its names, in the order in which they are usually applied. */
 export const SAMPLERS = [
@@ -145,7 +146,7 @@ export function grammarOf(gbnf: string): Grammar {
 
 /** A grammar that the engine makes of a JSON schema. */
 export function grammarOfSchema(schema: object): Grammar {
-  return { ...grammarOf(''), schema: JSON.stringify(schema) };
+  return { ...grammarOf(''), schema: toWellFormedJson(schema) };
 }
 
 export const NEUTRAL_SAMPLING: Readonly<SamplingSettings> = {

@@ -20,13 +20,14 @@ import type {
   TextInput,
   TokenStream,
 } from './engine.js';
+import { engineClosed, withReason } from './engine-closed.js';
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
 import type { ImageInput, Job } from './job.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
-import { catalogued, withCatalogueCode } from './native-failure.js';
+import { withCatalogueCode } from './native-failure.js';
 import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
@@ -58,6 +59,8 @@ export class Model implements Engine {
   #lastJobId = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
+  /** Why it was closed. */
+  #closedBy: ChasquiError | null = null;
   #end: ChasquiError | null = null;
 
   /** Made by `loadModel`. */
@@ -104,7 +107,7 @@ export class Model implements Engine {
     const isFull = this.#streams.size >= this.model.parallel + this.#maxQueue;
     this.#streams.set(id, stream);
     if (this.#end !== null) stream.fail(this.#end);
-    else if (this.#closed !== null) stream.fail(engineClosed());
+    else if (this.#closedBy !== null) stream.fail(this.#closedBy);
     else if (isFull) stream.fail(this.#queueFull());
     else if (signal?.aborted) stream.abort(signal.reason);
     else {
@@ -125,7 +128,7 @@ export class Model implements Engine {
     if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
     this.#prepared.share(Object.freeze(images));
     const rendering = this.#preparation.run(signal, (owner) => this.#core.render(request, owner));
-    return { ...(await catalogued(rendering)), images };
+    return { ...(await this.#told(rendering)), images };
   }
 
   async tokenize(
@@ -137,39 +140,39 @@ export class Model implements Engine {
     }: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf = {},
   ): Promise<Int32Array> {
     const start = (owner: number) => this.#core.tokenize(text, addSpecial, parseSpecial, owner);
-    return catalogued(this.#preparation.run(signal, start));
+    return this.#told(this.#preparation.run(signal, start));
   }
 
   async countTokens(
     { prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>,
     { signal }: OnBehalf = {},
   ): Promise<number> {
-    if (images.length > 0) return (await catalogued(this.#prepared.prepare(prompt, images, signal))).tokens.length;
+    if (images.length > 0) return (await this.#told(this.#prepared.prepare(prompt, images, signal))).tokens.length;
     const tokens = await this.tokenize(prompt, { addSpecial: true, parseSpecial: true, ...(signal && { signal }) });
     return tokens.length;
   }
 
   async tokenizeInfill(prefix: string, suffix: string, { signal }: OnBehalf = {}): Promise<Int32Array> {
     const start = (owner: number) => this.#core.tokenizeInfill(prefix, suffix, owner);
-    return catalogued(this.#preparation.run(signal, start));
+    return this.#told(this.#preparation.run(signal, start));
   }
 
   async pieces(tokens: readonly number[], { signal }: OnBehalf = {}): Promise<Uint8Array[]> {
     const start = (owner: number) => this.#core.pieces(Int32Array.from(tokens), owner);
-    const { bytes, ends } = await catalogued(this.#preparation.run(signal, start));
+    const { bytes, ends } = await this.#told(this.#preparation.run(signal, start));
     return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
   }
 
   async embed(inputs: readonly TextInput[], { signal }: OnBehalf = {}): Promise<Embeddings> {
-    return catalogued(this.#embedder.embed(inputs, signal));
+    return this.#told(this.#embedder.embed(inputs, signal));
   }
 
   async rank(query: string, documents: readonly string[], { signal }: OnBehalf = {}): Promise<Ranking> {
-    return catalogued(this.#embedder.rank(query, documents, signal));
+    return this.#told(this.#embedder.rank(query, documents, signal));
   }
 
   async stats(): Promise<EngineStats> {
-    if (this.#closed !== null) throw engineClosed();
+    if (this.#closedBy !== null) throw this.#closedBy;
     return this.#core.stats();
   }
 
@@ -189,6 +192,7 @@ export class Model implements Engine {
   }
 
   close(reason: ChasquiError = engineClosed()): Promise<void> {
+    this.#closedBy ??= reason;
     this.#closed ??= this.#close(reason);
     return this.#closed;
   }
@@ -204,6 +208,15 @@ export class Model implements Engine {
     const { prompt, constraints, reasoning } = await this.#prepare(job, options);
     stream.prepared(prompt.tokens.length);
     if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, reasoning, job), constraints.pop() ?? null);
+  }
+
+  /** The same, but errors are those of the catalogue, and say why the engine was closed. */
+  async #told<T>(promise: Promise<T>): Promise<T> {
+    try {
+      return await promise;
+    } catch (error) {
+      throw withReason(withCatalogueCode(error), this.#closedBy);
+    }
   }
 
   #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
@@ -314,8 +327,4 @@ function toCoreJob(
       logitBiasValues: Float32Array.from(Object.values(logitBias)),
     },
   };
-}
-
-function engineClosed(): ChasquiError {
-  return new ChasquiError('engine_closed', 'The engine was closed.');
 }

@@ -55,5 +55,12 @@ export function reasoningLimitOf(
 ): (NativeReasoningTags & { maxTokens: number; message: string }) | null {
   const budget = reasoningBudget ?? defaults.budget;
   if (reasoning === null || budget === null) return null;
-  return { ...reasoning, maxTokens: budget, message: reasoningMessage ?? defaults.message };
+  const message = beforeTag(reasoningMessage ?? defaults.message, reasoning.ends);
+  return { ...reasoning, maxTokens: budget, message };
+}
+
+/** The tag is written after a message in any case, and a second one would be in the completion. */
+function beforeTag(message: string, tags: readonly string[]): string {
+  const places = tags.map((tag) => message.indexOf(tag.trim() || tag)).filter((place) => place >= 0);
+  return message.slice(0, Math.min(...places, message.length));
 }

@@ -2,6 +2,7 @@
 import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine.js';
 import type { ImageInput } from './job.js';
 import { joinParts } from './join-parts.js';
+import { toWellFormedJson, withoutHalfPairs } from './well-formed-json.js';
 
 /** `marker` stands for each image in a message, and the images are added to `images` in order. */
 export function toRenderRequest(
@@ -11,7 +12,7 @@ export function toRenderRequest(
   images: ImageInput[],
 ): string {
   const { tools, toolChoice, parallelToolCalls, jsonSchema, continueFinalMessage, templateKwargs } = options;
-  return JSON.stringify({
+  return toWellFormedJson({
     messages: messages.map((message) => toWireMessage(message, joinParts(message.content, marker, images))),
     tools: tools?.map(toWireTool),
     tool_choice: toolChoice,
@@ -34,7 +35,8 @@ function toWireMessage({ role, name, reasoning, toolCalls, toolCallId }: ChatMes
 }
 
 function toWireCall({ id, ...call }: ChatToolCall): object {
-  return { id, type: 'function', function: call };
+  // Templates are given the arguments as JSON that is read once more.
+  return { id, type: 'function', function: { ...call, arguments: withoutHalfPairs(call.arguments) } };
 }
 
 function toWireTool(tool: ChatTool): object {

@@ -48,6 +48,7 @@ import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
 import { rootRoute } from './routes/root.js';
 import { tokenizeRoutes } from './routes/tokenize.js';
+import { limitUnread } from './unread-replies.js';
 import { validateBodies } from './validate-bodies.js';
 
 /** The routes below the base path. */
@@ -116,6 +117,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   observeRequests(app, context);
   reportUsage(app);
   limitConnections(app.server);
+  limitUnread(app.server);
   replyToOddRequests(app);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);

@@ -87,7 +87,11 @@ export async function sendEvents(
 ): Promise<void> {
   const events = new EventWriter(reply, options);
   const { progress } = encoder;
-  const reports = progress && setInterval(() => events.write(progress.call(encoder)), PROGRESS_MS);
+  // What a client does not read is not told it: only the latest report means anything, and a prompt may take minutes.
+  const report = (): void => {
+    if (progress && !events.isBehind) events.write(progress.call(encoder));
+  };
+  const reports = progress && setInterval(report, PROGRESS_MS);
   try {
     await forEachChoice(streams, (batch) => {
       clearInterval(reports);
@@ -143,12 +147,17 @@ class EventWriter {
       this.#silentParts += 1;
       if (this.#silentParts < SILENCE_PARTS) return;
       this.#silentParts = 0;
-      if (!this.#body.needsDrain) this.#send(this.#framing.keepAlive);
+      if (!this.isBehind) this.#send(this.#framing.keepAlive);
     }, options.keepAliveMs / SILENCE_PARTS);
   }
 
   get begun(): boolean {
     return this.#begun;
+  }
+
+  /** Whether what was written still waits for the client. */
+  get isBehind(): boolean {
+    return this.#body.needsDrain;
   }
 
   begin(): void {

@@ -7,6 +7,8 @@ import { ChasquiError } from '../errors.js';
 
 /** Of all events that are kept, in UTF-16 units. */
 const MAX_LENGTH = 64 * 2 ** 20;
+/** Of what a reader is given at a time, which is made into one text and waits for its client. */
+const MAX_BATCH_LENGTH = 64 * 2 ** 10;
 /** How long they are kept after the end. */
 const MAX_AGE_MS = 10 * 60 * 1000;
 
@@ -59,12 +61,21 @@ export class EventLog {
     for (let next = number; ; ) {
       signal.throwIfAborted();
       if (next < this.#first) throw dropped(this.#first);
-      const events = this.#events.slice(next - this.#first);
+      const events = this.#batchFrom(next - this.#first);
       next += events.length;
       if (events.length > 0) yield events;
       else if (this.endedAt !== null) return;
       else await this.#more(signal);
     }
+  }
+
+  /** At least one, where there is any. */
+  #batchFrom(start: number): readonly SseEvent[] {
+    let end = start;
+    for (let length = 0; end < this.#events.length && length < MAX_BATCH_LENGTH; end += 1) {
+      length += lengthOf(this.#events[end] as SseEvent);
+    }
+    return this.#events.slice(start, end);
   }
 
   #more(signal: AbortSignal): Promise<void> {

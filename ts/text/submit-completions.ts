@@ -24,12 +24,17 @@ export interface RunningCompletions {
   job: Job;
 }
 
+interface NativeOptions extends Partial<Pick<Job, 'logprobsAfter'>> {
+  /** May throw what is wrong with the job, which is that of all completions but for prompts and seeds. */
+  beforeSubmit?(job: Job): void;
+}
+
 export async function submitCompletions(
   engine: Engine,
   body: CompletionRequest,
   profile: Profile,
   signal: AbortSignal,
-  { logprobsAfter = false }: Partial<Pick<Job, 'logprobsAfter'>> = {},
+  { logprobsAfter = false, beforeSubmit }: NativeOptions = {},
 ): Promise<RunningCompletions> {
   refuseUnsupported(body);
   const n = body.n ?? 1;
@@ -46,6 +51,7 @@ export async function submitCompletions(
     : inputs.map(() => '');
   const adapters = toAdapters(body.lora, engine.model);
   const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
+  beforeSubmit?.(job);
   return {
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,

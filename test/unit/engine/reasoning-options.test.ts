@@ -26,6 +26,16 @@ test('where reasoning cannot be told from the rest there is none either', () => 
   assert.is(limitOf({ reasoning: null }, { reasoningBudget: 20 }), null);
 });
 
+test('a message ends before a closing tag that it has itself, as models’ pages recommend it', () => {
+  const tags = { ...FAKE_TAGS, ends: ['\n</think>', '</thought>'] };
+  const messageOf = (message: string) =>
+    limitOf({ reasoning: tags, reasoningBudget: 1, reasoningMessage: message })?.message;
+  assert.is(messageOf('I have to answer now.\n</think>\n\n'), 'I have to answer now.\n');
+  assert.is(messageOf('a</thought>b</think>c'), 'a');
+  assert.is(messageOf('</think>'), '');
+  assert.is(messageOf('a <think> b'), 'a <think> b');
+});
+
 test('a message that is too long is refused before the model is loaded', () => {
   const long = () => reasoningLimits({ reasoningBudgetMessage: 'x'.repeat(2001) });
   assert.throws(long, /`reasoningBudgetMessage` has 2001 characters/);

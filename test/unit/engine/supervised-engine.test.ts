@@ -190,6 +190,16 @@ test('what is under way when the engine is closed rejects, answered or not', asy
   assert.is(await stream, 'engine_closed');
 });
 
+test('whoever closes the engine with a reason gives it to all that is asked, before and after', async () => {
+  const { engine } = await opened();
+  const asked = [engine.embed([[1]]), engine.submit(ask('a')).next()].map(codeOf);
+  await turn();
+  await engine.close(new ChasquiError('request_cancelled', 'It was unloaded.'));
+  const later = [engine.embed([[1]]), engine.tokenize('a'), engine.submit(ask('a')).next(), engine.stats()].map(codeOf);
+  const codes = await Promise.all([...asked, ...later]);
+  assert.equal(codes, Array(6).fill('request_cancelled'));
+});
+
 const MOMENTS: Record<string, (context: Awaited<ReturnType<typeof opened>>) => Promise<void>> = {
   'as it runs': async () => {},
   'while it loads again': async ({ last }) => last().die(KILL),

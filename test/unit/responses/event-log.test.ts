@@ -35,6 +35,17 @@ test('are read from any number on, those that come later too, by any number of r
   assert.equal([await read(log, 2), await read(log, 5), await read(log, 99)], [['2', '3', '4'], [], []]);
 });
 
+test('a reader is given a part at a time, because its client may not read it', async () => {
+  const logs = new EventLogs();
+  const log = logs.open('a');
+  const events = ['a', 'b', 'x'.repeat(100_000), 'c', 'y'.repeat(60_000), 'z'.repeat(60_000), 'd'];
+  log.add(events);
+  logs.end('a');
+  const batches: string[][] = [];
+  for await (const batch of log.from(0, never)) batches.push(batch.map(String));
+  assert.equal(batches, [events.slice(0, 3), events.slice(3, 6), ['d']]);
+});
+
 test('a reader that is aborted is told why', async () => {
   const log = new EventLogs().open('a');
   const controller = new AbortController();

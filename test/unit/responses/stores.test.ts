@@ -156,6 +156,38 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
+  test('an item is found by any id that a client may give it', ({ folder }) => {
+    const { store } = withClock(folder);
+    const ids = [
+      '',
+      '\ud800',
+      'a\0b',
+      'a\0c',
+      '😀',
+      '"\\',
+      "'; --",
+      '__proto__',
+      '1',
+      '1.0',
+      'null',
+      '{"a":1}',
+      'A',
+      'x'.repeat(1e5),
+    ];
+    store.put('a', conversation('conv_1', ...ids));
+    assert.equal(
+      ids.map((id) => store.holderOf('a', id)),
+      ids.map(() => 'conv_1'),
+    );
+    for (const other of ['a', 'a\0', 'a\0d', 'n', '1.00', '[]']) assert.is(store.holderOf('a', other), null, other);
+    store.put('a', conversation('conv_1', 'y'));
+    assert.equal(
+      ids.map((id) => store.holderOf('a', id)),
+      ids.map(() => null),
+    );
+    store.close();
+  });
+
   test('forgets after a time', ({ folder }) => {
     const { store, wait } = withClock(folder);
     store.put('a', stored('1'));

@@ -22,6 +22,7 @@ import type {
   TextInput,
   TokenStream,
 } from '../engine.js';
+import { engineClosed, withReason } from '../engine-closed.js';
 import { type GenerateRequest, generate } from '../generate.js';
 import type { Job } from '../job.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
@@ -78,6 +79,8 @@ export class SupervisedEngine implements Engine {
   /** Why there will be none. */
   #failure = '';
   #closed: Promise<void> | null = null;
+  /** Why it was closed. */
+  #closedBy: ChasquiError | null = null;
   readonly #closing = new AbortController();
 
   private constructor(
@@ -204,6 +207,7 @@ export class SupervisedEngine implements Engine {
   }
 
   close(reason: ChasquiError = engineClosed()): Promise<void> {
+    this.#closedBy ??= reason;
     this.#closed ??= this.#close(reason);
     return this.#closed;
   }
@@ -218,8 +222,12 @@ export class SupervisedEngine implements Engine {
 
   /** For what the engine's process has no part in, so that its end is no matter; the other process sees to its own. */
   async #prepare<T>({ signal }: OnBehalf, ask: (engine: Engine) => Promise<T>): Promise<T> {
-    const { model } = await untilAborted(this.#current, signal, () => {});
-    return ask(model);
+    try {
+      const { model } = await untilAborted(this.#current, signal, () => {});
+      return await ask(model);
+    } catch (error) {
+      throw withReason(error, this.#closedBy);
+    }
   }
 
   /** Asks once more when the engine ended; what has no parts cannot have begun. */
@@ -232,7 +240,7 @@ export class SupervisedEngine implements Engine {
         return answer;
       } catch (error) {
         suspect.end(false);
-        if (starts === MAX_STARTS || !isRestart(error)) throw error;
+        if (starts === MAX_STARTS || !isRestart(error)) throw withReason(error, this.#closedBy);
       }
     }
   }
@@ -247,7 +255,7 @@ export class SupervisedEngine implements Engine {
   }
 
   #unavailable(): ChasquiError {
-    if (this.#state === 'closed') return engineClosed();
+    if (this.#closedBy !== null) return this.#closedBy;
     if (this.#state === 'failed') return new ChasquiError('engine_failed', this.#failure);
     return this.#restarting('it is being started again');
   }
@@ -284,7 +292,7 @@ export class SupervisedEngine implements Engine {
   #ended({ model, child }: RunningModel, end: EngineEnd): void {
     if (this.#closed !== null) {
       // What was asked before it was closed may not have been answered.
-      child.core.end(engineClosed());
+      child.core.end(this.#closedBy ?? engineClosed());
       return;
     }
     // What somebody from outside ended is started again at once, and however often.
@@ -358,10 +366,6 @@ export class SupervisedEngine implements Engine {
     this.#failure = `The engine ended again and again, the last time: ${message}. It is not started any more.`;
     throw this.#unavailable();
   }
-}
-
-function engineClosed(): ChasquiError {
-  return new ChasquiError('engine_closed', 'The engine was closed.');
 }
 
 function isRestart(error: unknown): boolean {

@@ -2,8 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PromptProgress } from '../../chat/prompt-progress.js';
 import { unenforcedOf } from '../../chat/unenforced-parts.js';
+import type { Job } from '../../engine/job.js';
 import { toGenerationSettings } from '../../llamaserver/generation-settings.js';
 import { infillPrompt } from '../../llamaserver/infill-prompt.js';
+import { limitRepeats } from '../../llamaserver/limit-repeats.js';
 import { NativeCompletions } from '../../llamaserver/native-completions.js';
 import { onlyReads, toCompletionRequest } from '../../llamaserver/to-completion.js';
 import { toPrompts } from '../../llamaserver/to-prompts.js';
@@ -87,15 +89,23 @@ async function completeTexts(
         return { text: prompt, tokens };
       }),
     );
+    const choicesPerPrompt = body.n ?? 1;
+    const ofChoices = known.flatMap((each) => Array<(typeof known)[0]>(choicesPerPrompt).fill(each));
+    const beforeSubmit = (job: Job): void =>
+      limitRepeats({
+        generationSettings: toGenerationSettings(job, { stream }),
+        prompts: ofChoices.map(({ text }) => text),
+        responseFields: stream ? [] : (settings.response_fields ?? []),
+        param: choicesPerPrompt > 1 ? 'n' : 'prompt',
+      });
     const logprobsAfter = settings.post_sampling_probs ?? false;
-    const started = await submitCompletions(engine, body, context.profile, signal, { logprobsAfter });
-    const { choicesPerPrompt, job } = started;
+    const started = await submitCompletions(engine, body, context.profile, signal, { logprobsAfter, beforeSubmit });
     const prompt = known.length === 1 ? (known[0]?.text ?? null) : null;
     const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
     const encoder = new NativeCompletions({
       model: engine.model.id,
-      generationSettings: toGenerationSettings(job, { stream }),
-      prompts: known.flatMap((each) => Array.from({ length: choicesPerPrompt }, () => each)),
+      generationSettings: toGenerationSettings(started.job, { stream }),
+      prompts: ofChoices,
       streams,
       onlyReads: onlyReads(settings),
       returnTokens: settings.return_tokens ?? false,

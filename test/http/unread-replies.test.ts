@@ -1,0 +1,53 @@
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { limitUnread } from '../../ts/http/unread-replies.js';
+import { until } from '../support/until.js';
+
+const test = suite('http: replies that nobody reads');
+
+const MIB = 2 ** 20;
+/** More than what the system keeps of a connection. */
+const LARGE = Buffer.alloc(16 * MIB, 'x');
+const LIMIT = 48 * MIB;
+const CLIENTS = 8;
+
+test('together they take so much memory and no more, and whoever reads is not cut off', async () => {
+  const sockets = new Set<net.Socket>();
+  const server = http.createServer((request, response) => {
+    if (request.url === '/large') response.end(LARGE);
+    else response.write('first');
+    if (request.url === '/stream') streams.push(response);
+  });
+  const streams: http.ServerResponse[] = [];
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  limitUnread(server, LIMIT);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = (path: string): net.Socket => {
+    const socket = net.connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    return socket;
+  };
+  let text = '';
+  const reader = ask('/stream').on('data', (piece) => {
+    text += piece;
+  });
+  const silent = Array.from({ length: CLIENTS }, () => ask('/large').pause());
+  const unread = () => [...sockets].reduce((sum, { writableLength }) => sum + writableLength, 0);
+  await until(() => sockets.size > CLIENTS / 2 && unread() > LIMIT, 'more than the limit waits');
+  await until(() => unread() <= LIMIT, 'some are cut off');
+  assert.ok(sockets.size < CLIENTS + 1);
+  assert.ok(sockets.size > 1, 'and not all of them');
+  await until(() => text.includes('first'), 'the stream begins');
+  streams[0]?.end('last');
+  await until(() => text.includes('last'), 'the stream goes on');
+  for (const socket of [reader, ...silent]) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test.run();

@@ -225,6 +225,19 @@ const Test traps("draft-policy: text that breaks off wherever it has been truste
     }
 });
 
+const Test account("draft-policy: drafts that are believed in and never right lose a hundredth of the steps at most", [] {
+    DraftPolicy policy(kMaxDraft, 5 * kStepMs);
+    DraftLedger ledger;
+    double      lost = 0;
+    for (int i = 0; i < 3000; ++i) {
+        const size_t    length = policy.choose({{&ledger, 0, {0.99, 1.97, 2.94, 3.9, 4.85, 5.79, 6.72}}})[0];
+        const StepShape shape{1, length > 0 ? size_t{1} : 0, length};
+        lost += kSlow(shape) - 1;
+        policy.computed(shape, kSlow(shape) * kStepMs);
+    }
+    expect(lost > 0 && lost <= 30, "some of 30 steps, got " + std::to_string(lost));
+});
+
 const Test dear("draft-policy: where a row costs as much as a step, drafts are tried and given up", [] {
     const Tokens prompt = random_tokens(2000, 11);
     Bench        bench(machine(1.1));

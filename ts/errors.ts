@@ -68,7 +68,8 @@ export const ERRORS = {
   permission_denied: {
     status: 403,
     type: 'permission_error',
-    meaning: 'The API key lacks the scope for this, or is for another organisation or app.',
+    meaning:
+      'The API key lacks the scope for this, or is for another organisation or app; or `force` came from another machine.',
   },
   key_not_found: notFound('There is no such API key, or nobody of that id.'),
 

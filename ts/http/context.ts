@@ -92,6 +92,8 @@ export interface AppContext {
   responses: ResponseStore | null;
   library: ModelLibrary | undefined;
   isBehindGateway: boolean;
+  /** Whether each request has the key of somebody who may use this server. */
+  asksForKeys: boolean;
   /** What the paths of all routes begin with; empty in the local modes. */
   basePath: string;
 }
@@ -135,6 +137,7 @@ export function createContext(
     responses: options.responses === undefined ? new MemoryStore() : options.responses,
     library: options.library,
     isBehindGateway: options.isBehindGateway ?? false,
+    asksForKeys: profile.authentication !== 'none' && options.access !== 'public',
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
 }

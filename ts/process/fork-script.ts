@@ -71,10 +71,20 @@ function tryFork(file: string, args: readonly string[], stdio: StdioOptions): Ch
   return child;
 }
 
+const running = new Set<ChildProcess>();
+
 function endWithParent(child: ChildProcess): void {
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('close', () => process.off('exit', kill));
+  // One listener for all of them: of many, Node warns.
+  if (running.size === 0) process.on('exit', killRunning);
+  running.add(child);
+  child.once('close', () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', killRunning);
+  });
+}
+
+function killRunning(): void {
+  for (const child of running) child.kill('SIGKILL');
 }
 
 /** How a process ended, in words. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type PageQuery, toAnthropicList, toAnthropicModel } from '../../anthropic/model-list.js';
 import type { ModelInfo } from '../../engine/engine.js';
+import { ChasquiError } from '../../errors.js';
 import { type ModelEntry, modelNotFound } from '../../models/pool.js';
 import { anthropicErrorSchema } from '../../schemas/anthropic-message.js';
 import {
@@ -27,6 +28,7 @@ import {
 import { anthropicRoute } from '../anthropic-route.js';
 import { bodyRoute } from '../body-route.js';
 import type { AppContext } from '../context.js';
+import { isFromThisMachine } from '../guards/own-machine.js';
 import type { Operation } from '../openapi/operation.js';
 
 export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
@@ -57,10 +59,22 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
     return { success: true };
   });
   const unload = bodyRoute(context, modelUnloadSchema, unloadModel);
-  app.post<{ Body: ModelUnload }>('/models/unload', unload, async ({ body }): Promise<ModelActionReply> => {
-    pool.unload(body.model, { force: body.force });
+  app.post<{ Body: ModelUnload }>('/models/unload', unload, async (request): Promise<ModelActionReply> => {
+    const { model, force } = request.body;
+    if (force && !context.asksForKeys && !isFromThisMachine(request)) throw mayNotForce();
+    pool.unload(model, { force });
     return { success: true };
   });
+}
+
+/** It ends what others are doing. */
+function mayNotForce(): ChasquiError {
+  return new ChasquiError(
+    'permission_denied',
+    '`force` ends the requests of others, and this server knows nobody by a key: send it from the machine that serves, ' +
+      'not through a proxy, or leave it out.',
+    'force',
+  );
 }
 
 /** Anthropic's clients say so with every request; OpenAI's have the same path for their list. */
@@ -206,7 +220,7 @@ const unloadModel: Operation = {
   tag: 'Models',
   summary: 'Have a model unloaded, as soon as no request uses it, or at once.',
   requestName: 'UnloadRequest',
-  errors: ['model_not_found', 'model_loading', 'unsupported_parameter'],
+  errors: ['model_not_found', 'model_loading', 'permission_denied', 'unsupported_parameter'],
   reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },
   examples: actionExamples,
 };

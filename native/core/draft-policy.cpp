@@ -28,7 +28,7 @@ constexpr uint64_t kForgottenAfter = 500;
 constexpr size_t kDraftedStepsInRow = 128;
 constexpr size_t kPlainStepsAfter   = 2;
 // A sequence may lose this much, in steps, before drafts have gained anything for it.
-constexpr double kMaxAdvance = 1;
+constexpr double kMaxAdvance = 2;
 // A step with drafts may take this many times one without, even if that is more than the target.
 constexpr double kMaxStepFactor = 3;
 
@@ -94,7 +94,8 @@ double StepCosts::estimate(const StepShape& shape, double slope_beyond) const {
         const auto distance = static_cast<double>(above - below);
         return at_below + (costs[above].times.value() - at_below) * beyond / distance;
     }
-    if (below > 0) return at_below + slope_beyond * (at_below - 1) / static_cast<double>(below) * beyond;
+    const double slope = std::min(kAssumedRowCost, (at_below - 1) / static_cast<double>(below));
+    if (below > 0) return at_below + slope_beyond * slope * beyond;
     return assumed(shape);
 }
 

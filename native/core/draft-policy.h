@@ -144,7 +144,7 @@ private:
     double extra(const StepShape& shape) const;
 
     // What all sequences together may lose, in steps, before drafts have gained anything.
-    static constexpr double kInitialBalance = 2;
+    static constexpr double kInitialBalance = 4;
 
     const size_t              n_max_, n_min_;
     const double              target_step_ms_;

@@ -19,7 +19,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     tokens: { type: 'string', default: '400' },
     threads: { type: 'string', default: String(availableParallelism()) },
-    'draft-max': { type: 'string' },
+    'draft-max': { type: 'string', default: '32' },
     only: { type: 'string' },
     model: { type: 'string' },
   },
@@ -119,8 +119,7 @@ async function modelFile(): Promise<string> {
 const file = await modelFile();
 const common = { contextSize: 2 * nTokens + 512, parallel: 4, threads: Number(values.threads) };
 const plain = await loadModel(file, { ...common, draftMax: 0 });
-const given = values['draft-max'];
-const drafting = await loadModel(file, { ...common, ...(given !== undefined && { draftMax: Number(given) }) });
+const drafting = await loadModel(file, { ...common, draftMax: Number(values['draft-max']) });
 const rows: string[][] = [];
 const wanted = values.only?.split(',');
 for (const text of texts) {

@@ -130,12 +130,11 @@ function(compile_together target folder name size)
   leave_out(${target} "${folder}" ${ARGN})
 endfunction()
 
-# Arguments and presets, downloads with their HTTP client, a console, statistics, drafts, quantisation: llama-server and
-# the tools need them.
+# Arguments and presets, downloads with their HTTP client, a console, statistics, quantisation: llama-server and the tools
+# need them.
 set(common "${CHASQUI_LLAMA_DIR}/common")
 leave_out(llama-common "${common}"
-  arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp ngram-cache.cpp ngram-map.cpp
-  ngram-mod.cpp preset.cpp sampling.cpp speculative.cpp subproc.cpp)
+  arg.cpp console.cpp debug.cpp download.cpp hf-cache.cpp imatrix-loader.cpp llguidance.cpp preset.cpp subproc.cpp)
 leave_out(llama "${CHASQUI_LLAMA_DIR}/src" llama-quant.cpp)
 foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
   get_target_property(libraries llama-common ${property})

@@ -130,7 +130,7 @@ test('a grammar of the request’s own: within it nothing is written, and the bu
 
 test('with drafts: the same', async ({ model }) => {
   const ways = [
-    ['--draft-min', '8'],
+    ['--draft-max', '8', '--draft-min', '8'],
     ['--draft-model', model],
   ];
   for (const drafts of ways) {

@@ -93,9 +93,9 @@ test('a conversation goes on correctly after guesses that failed', async () => {
   assert.is((await answer(guessing, next)).text, (await answer(plain, next)).text);
 });
 
-test('a loaded model guesses unless told otherwise; no guesses with `deterministic`, nor where none can be taken back', async () => {
+test('guesses are made when they are asked for; none with `deterministic`, nor where none can be taken back', async () => {
   const options = { contextSize: 512, parallel: 2, threads: 1 };
-  const always = { draftMin: 4 };
+  const always = { draftMax: 16, draftMin: 4 };
   const drafted = async (path: string, more: LoadOptions) => {
     const model = await loadModel(path, { ...options, ...more });
     const [id] = await model.tokenize('a');
@@ -106,7 +106,7 @@ test('a loaded model guesses unless told otherwise; no guesses with `determinist
     return finish.draftedTokens;
   };
   assert.ok((await drafted(demoModelPath, always)) > 50);
-  assert.is(await drafted(demoModelPath, { ...always, draftMax: 0 }), 0);
+  assert.is(await drafted(demoModelPath, { draftMin: 4 }), 0);
   assert.is(await drafted(demoModelPath, { ...always, deterministic: true }), 0);
   assert.is(await drafted(tinyModel('mamba'), always), 0);
 });
@@ -139,7 +139,7 @@ test('drawn with a seed, with log-probabilities or a grammar, what is guessed ch
   const options = { contextSize: 1024, parallel: 2, threads: 1 };
   const [without, withGuesses] = [
     await loadModel(path, { ...options, draftMax: 0 }),
-    await loadModel(path, { ...options, draftMin: 4 }),
+    await loadModel(path, { ...options, draftMax: 16, draftMin: 4 }),
   ];
   const words = 'one two three four five six seven eight nine ten ';
   const repeated: GenerateRequest = { prompt: words.repeat(3), maxTokens: 90, ignoreEos: true, topLogprobs: 2 };

@@ -157,7 +157,13 @@ test('a nested schema of forty properties is obeyed', async () => {
 const ROUNDING = 0.5;
 
 test('guessed tokens obey the grammar as well, and change nothing', async () => {
-  const guessing = await loadModel(demoModelPath, { contextSize: 2048, parallel: 1, threads: 1, draftMin: 8 });
+  const guessing = await loadModel(demoModelPath, {
+    contextSize: 2048,
+    parallel: 1,
+    threads: 1,
+    draftMax: 8,
+    draftMin: 8,
+  });
   try {
     const { prompt, grammar } = await model.render(messages, { jsonSchema: schema });
     const job = { prompt, grammar, temperature: 0, maxTokens: 1500, topLogprobs: 20 };

@@ -11,9 +11,7 @@ import { REASONING_OPTIONS } from './reasoning-option-table.js';
 import { SAMPLING_OPTIONS } from './sampling-option-table.js';
 import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
-/** The default of `draftMax`. */
-export const DRAFT_MAX = 32;
-/** The same where there is a model to draft with, whose drafts take time. */
+/** The default of `draftMax` where there is a model to draft with. */
 export const DRAFT_MAX_WITH_MODEL = 8;
 
 export const LOAD_OPTIONS = {
@@ -358,8 +356,8 @@ export const LOAD_OPTIONS = {
     group: 'Drafts (speculative decoding)',
     help:
       'tokens at most to draft and to check in one step, while one or two completions are running: from the text so ' +
-      'far, as many as have been paying on this machine (64 at most), or by `draftModel`; 0: none',
-    otherwise: `${DRAFT_MAX}; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
+      'far, at most 64 and as many as have been paying on this machine, or by `draftModel`',
+    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
   },
   draftModel: {
     type: 'path',

@@ -5,7 +5,7 @@ import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
-import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
+import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
 import { reasoningLimits } from './reasoning-option-table.js';
@@ -42,7 +42,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       numa: options.numa ?? '',
       targetStepMs: options.targetStepMs,
       deterministic: options.deterministic,
-      draftMax: options.draftMax ?? (draftModel === undefined ? DRAFT_MAX : DRAFT_MAX_WITH_MODEL),
+      draftMax: options.draftMax ?? (draftModel === undefined ? 0 : DRAFT_MAX_WITH_MODEL),
       draftMin: options.draftMin,
       draftPMin: options.draftPMin,
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),

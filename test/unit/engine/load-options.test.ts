@@ -200,7 +200,7 @@ test('native code is asked for the defaults', () => {
     numa: '',
     targetStepMs: 100,
     deterministic: false,
-    draftMax: 32,
+    draftMax: 0,
     draftMin: 0,
     draftPMin: 0,
     draftModelPath: '',
@@ -215,10 +215,8 @@ test('native code is asked for the defaults', () => {
   });
 });
 
-test('drafts come from the text or a draft model unless told otherwise', () => {
+test('a draft model drafts unless told otherwise', () => {
   const draftMax = (options: LoadOptions) => toOpenRequest('/models/a.gguf', options).options.draftMax;
-  assert.is(draftMax({}), 32);
-  assert.is(draftMax({ draftMax: 0 }), 0);
   assert.is(draftMax({ draftModel: 'b.gguf' }), 8);
   assert.is(draftMax({ draftModel: 'b.gguf', draftMax: 0 }), 0);
 });

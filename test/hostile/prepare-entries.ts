@@ -50,7 +50,7 @@ const call = (argument: string) => ({
   ],
 });
 
-/** A body with such a text wherever a conversation may have one. */
+/** A body with such a text wherever a conversation may have one, but where the completion would have to spell it. */
 const halfCharacters = (half: string) => ({
   messages: [
     { role: 'system', content: half },
@@ -62,8 +62,8 @@ const halfCharacters = (half: string) => ({
     },
     { role: 'tool', tool_call_id: half, content: half },
   ],
-  tools: [{ type: 'function', function: { name: 'f', description: half, parameters: { properties: { [half]: {} } } } }],
-  response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [half] } } },
+  tools: [{ type: 'function', function: { name: 'f', description: half, parameters: { description: half } } }],
+  response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { description: half, enum: ['x'] } } },
   chat_template_kwargs: { [half]: half },
 });
 

@@ -126,9 +126,7 @@ public:
     void                interrupted() { previous_ = {0, 0, 0}; }
 
     // Tokens in the drafts of a step.
-    size_t           n_max() const { return n_max_; }
-    const StepCosts& costs() const { return costs_; }
-    double           balance() const { return account_.balance(); }
+    size_t n_max() const { return n_max_; }
 
 private:
     // These candidates have drafts, of one length.

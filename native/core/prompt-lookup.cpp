@@ -49,7 +49,9 @@ void PromptLookup::catch_up(const std::vector<TokenId>& tokens, size_t n_prompt,
 // Takes in the next token: learns from it, follows the match with it, and looks for a longer one.
 void PromptLookup::add(const std::vector<TokenId>& tokens, size_t n_prompt, HitRates& everywhere) {
     const size_t at = earlier_.size(), end = at + 1;
-    Match        match;
+    // Nothing is drafted within the prompt, and it may be long.
+    if (end < n_prompt) return insert(tokens, end);
+    Match match;
     if (match_.length > 0) {
         const bool was_right = tokens[match_.from] == tokens[at] && tokens[at] >= 0;
         if (at >= n_prompt) {

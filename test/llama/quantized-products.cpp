@@ -38,26 +38,44 @@ void set_threads(int n_threads) {
     set(cpu(), n_threads);
 }
 
+// Where llama.cpp keeps weights whose rows are interleaved; none on CPUs that it does not do so for.
+ggml_backend_buffer_type_t interleaved() {
+    const ggml_backend_dev_t device = ggml_backend_get_device(cpu());
+    auto* const              list   = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
+        ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
+    for (ggml_backend_buffer_type_t* type = list(device); type != nullptr && *type != nullptr; ++type) {
+        if (std::string(ggml_backend_buft_name(*type)) == "CPU_REPACK") return *type;
+    }
+    return nullptr;
+}
+
 struct Product {
-    ggml_type type;
-    int64_t   m, n, k;
-    int       n_threads;
+    ggml_type                  type;
+    int64_t                    m, n, k;
+    int                        n_threads;
+    ggml_backend_buffer_type_t memory = nullptr;
 };
 
 std::string name(const Product& product) {
     return std::string(ggml_type_name(product.type)) + " " + std::to_string(product.m) + " x " +
            std::to_string(product.k) + " times " + std::to_string(product.n) + ", " +
-           std::to_string(product.n_threads) + " threads";
+           std::to_string(product.n_threads) + " threads" +
+           (product.memory != nullptr ? ", interleaved" : "");
 }
 
-std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weights, const std::vector<float>& columns) {
+std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weights,
+                              const std::vector<float>& columns) {
     const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
-    ggml_tensor* const a      = ggml_new_tensor_2d(context.get(), p.type, p.k, p.m);
+    const Owned<ggml_context*> of_weights(ggml_init({1 << 20, nullptr, true}));
+    ggml_tensor* const a      = ggml_new_tensor_2d(of_weights.get(), p.type, p.k, p.m);
     ggml_tensor* const b      = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, p.k, p.n);
     ggml_tensor* const result = ggml_mul_mat(context.get(), a, b);
     ggml_cgraph* const graph  = ggml_new_graph(context.get());
     ggml_build_forward_expand(graph, result);
+    const auto memory = p.memory != nullptr ? p.memory : ggml_backend_get_default_buffer_type(cpu());
     const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
+    const Owned<ggml_backend_buffer_t> weights_buffer(
+        ggml_backend_alloc_ctx_tensors_from_buft(of_weights.get(), memory));
     ggml_backend_tensor_set(a, weights.data(), 0, ggml_nbytes(a));
     ggml_backend_tensor_set(b, columns.data(), 0, ggml_nbytes(b));
     set_threads(p.n_threads);
@@ -98,15 +116,44 @@ void check(const Product& p, std::mt19937& random) {
     }
 }
 
+const int64_t all_numbers_of_columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 48};
+
 const Test products("ggml: products with quantised weights, of any number of rows, columns and threads", [] {
     std::mt19937 random(1);
     for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL}) {
         for (const int64_t m : {16, 37, 80}) {
-            for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 48}) {
+            for (const int64_t n : all_numbers_of_columns) {
                 for (const int n_threads : {1, 3}) {
                     check({type, m, n, 96, n_threads}, random);
                     check({type, m, n, 896, n_threads}, random);
                 }
+            }
+        }
+    }
+});
+
+const Test products_of_super_blocks("ggml: products with weights quantised in super-blocks of 256", [] {
+    std::mt19937 random(2);
+    for (const ggml_type type : {GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
+        for (const int64_t m : {9, 16, 37, 80}) {
+            for (const int64_t n : all_numbers_of_columns) {
+                for (const int n_threads : {1, 3}) {
+                    check({type, m, n, 256, n_threads}, random);
+                    check({type, m, n, 1536, n_threads}, random);
+                }
+            }
+        }
+    }
+});
+
+const Test interleaved_products("ggml: products with weights whose rows are interleaved by eight", [] {
+    const ggml_backend_buffer_type_t memory = interleaved();
+    if (memory == nullptr) return;
+    std::mt19937 random(3);
+    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q4_K, GGML_TYPE_IQ4_NL}) {
+        for (const int64_t m : {8, 16, 24, 80}) {
+            for (const int64_t n : all_numbers_of_columns) {
+                for (const int n_threads : {1, 3}) check({type, m, n, 512, n_threads, memory}, random);
             }
         }
     }

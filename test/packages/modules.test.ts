@@ -69,7 +69,7 @@ test('a module that hangs is given up', async () => {
 test('what a probe found is kept until the file changes', async () => {
   const cache = new ProbeCache(join(folder, 'probes.json'));
   const [first] = (await choose()).reports;
-  const key = await cache.key('try', first?.path ?? '', addonPath);
+  const key = cache.key('try', first?.path ?? '', addonPath);
   const planted = new ProbeCache(join(folder, 'probes.json'));
   assert.ok(planted.get(key), 'the first choice was not written down');
   planted.set(key, { reason: 'planted' });

@@ -98,7 +98,7 @@ class Prober {
 
   async #run(task: ProbeTask, files: readonly ModuleFile[]): Promise<ProbeResult[]> {
     const { addonPath, fresh } = this.#options;
-    const keys = await Promise.all(files.map(({ path }) => this.#cache.key(task, path, addonPath)));
+    const keys = files.map(({ path }) => this.#cache.key(task, path, addonPath));
     const known = keys.map((key) => (fresh ? undefined : this.#cache.get(key)));
     const open = files.filter((_, at) => known[at] === undefined);
     const paths = open.map(({ path }) => path);

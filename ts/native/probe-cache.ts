@@ -3,8 +3,7 @@
  * Kept in the user's cache folder; where that cannot be written, every process tries anew.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, homedir, release } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ProbeResult, ProbeTask } from './probe-child.js';
@@ -26,29 +25,20 @@ export class ProbeCache {
   readonly #file: string;
   readonly #machine = describeMachine();
   readonly #kept: Record<string, Kept>;
-  readonly #digests = new Map<string, Promise<Buffer>>();
+  #changed = false;
 
   constructor(file = join(cacheFolder(), 'modules.json')) {
     this.#file = file;
     this.#kept = read(file);
   }
 
-  /** A key that changes with the file's bytes, the addon's, the CPU, the operating system and the drivers. */
-  async key(task: ProbeTask, path: string, addonPath: string): Promise<string> {
-    const hash = createHash('sha256');
-    hash.update(JSON.stringify([task, this.#machine]));
-    for (const file of [path, addonPath]) hash.update(await this.#digest(file));
-    return hash.digest('hex');
-  }
-
-  /** Every key holds the addon's, so it is read once. */
-  #digest(file: string): Promise<Buffer> {
-    let digest = this.#digests.get(file);
-    if (!digest) {
-      digest = readFile(file).then((bytes) => createHash('sha256').update(bytes).digest());
-      this.#digests.set(file, digest);
-    }
-    return digest;
+  /**
+   * A key that changes with the module's file, the addon's, the CPU, the operating system and the drivers. Every start of
+   * a model asks for it and waits, so that files, some of which have hundreds of megabytes, are not read.
+   */
+  key(task: ProbeTask, path: string, addonPath: string): string {
+    const about = [task, this.#machine, identify(path), identify(addonPath)];
+    return createHash('sha256').update(JSON.stringify(about)).digest('hex');
   }
 
   get(key: string): ProbeResult | undefined {
@@ -59,9 +49,11 @@ export class ProbeCache {
 
   set(key: string, result: ProbeResult): void {
     this.#kept[key] = { at: Date.now(), result };
+    this.#changed = true;
   }
 
   save(): void {
+    if (!this.#changed) return;
     const newest = Object.entries(this.#kept).sort(([, a], [, b]) => b.at - a.at);
     try {
       mkdirSync(dirname(this.#file), { recursive: true });
@@ -72,6 +64,15 @@ export class ProbeCache {
       // A read-only home costs a probe each time, nothing else.
     }
   }
+}
+
+/**
+ * Packages give all their files one time of modification, but whatever writes a file or puts another in its place changes
+ * the time of its last change, which nobody can set.
+ */
+function identify(file: string): string {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+  return [file, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
 function read(file: string): Record<string, Kept> {

@@ -307,9 +307,18 @@ TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
     return n_vocab - 1;
 }
 
+// A block at a time, so that only the one with the largest logit is read once more to find which token has it.
 TokenId argmax(const float* logits, int32_t n_vocab) {
-    const float max = largest(logits, n_vocab);
-    for (TokenId id = 0; id < n_vocab; ++id) {
+    constexpr int32_t kBlock = 4096;
+    float             max    = -std::numeric_limits<float>::infinity();
+    TokenId           first  = 0;
+    for (TokenId begin = 0; begin < n_vocab; begin += std::min(kBlock, n_vocab - begin)) {
+        const float of_block = largest(logits + begin, std::min(kBlock, n_vocab - begin));
+        if (!(of_block > max)) continue;
+        max   = of_block;
+        first = begin;
+    }
+    for (TokenId id = first; id < n_vocab; ++id) {
         if (logits[id] == max) return id;
     }
     return 0;  // all logits are NaN: any token is as good

@@ -1,6 +1,7 @@
 #include "scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -60,7 +61,24 @@ auto position_of(Container& container, const Sequence* sequence) {
 
 Scheduler::Scheduler(SchedulerOptions options) : options_(options), cache_(options.cache) {}
 
-void Scheduler::submit(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
+void Scheduler::submit(std::unique_ptr<Sequence> sequence) {
+    note_waiting(*sequence);
+    waiting_.push_back(std::move(sequence));
+}
+
+void Scheduler::note_waiting(const Sequence& sequence) {
+    highest_waiting_ = std::max<int64_t>(highest_waiting_, sequence.job().priority);
+    images_wait_     = images_wait_ || sequence.media() != nullptr;
+}
+
+// Whether no waiting sequence can take a slot, which it takes only from a paused one or one of lower priority. None of
+// them is read for that: where hundreds wait, they are out of the CPU's caches, and that takes a share of a short step.
+bool Scheduler::slots_stay() const {
+    if (cache_.n_in_use() < options_.cache.n_slots) return false;
+    return std::all_of(running_.begin(), running_.end(), [this](const auto& sequence) {
+        return !sequence->paused && sequence->job().priority >= highest_waiting_;
+    });
+}
 
 std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
     using Milliseconds = std::chrono::duration<double, std::milli>;
@@ -74,9 +92,12 @@ std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
 }
 
 void Scheduler::admit(Clock::time_point now, Plan& plan) {
-    if (waiting_.empty()) return;
+    if (slots_stay() && !images_wait_) return;
+    highest_waiting_ = std::numeric_limits<int64_t>::min();
+    images_wait_     = false;
     std::vector<Sequence*> in_order;
     for (const auto& sequence : waiting_) {
+        note_waiting(*sequence);
         if (sequence->can_compute()) in_order.push_back(sequence.get());
     }
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
@@ -167,6 +188,7 @@ Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now,
 void Scheduler::preempt(Sequence& victim) {
     cache_.release(victim.slot, victim.tokens, victim.n_computed);
     victim.preempt();
+    note_waiting(victim);
     ++n_preemptions_;
     waiting_.splice(waiting_.begin(), running_, position_of(running_, &victim));
 }
@@ -322,6 +344,7 @@ void Scheduler::placement_failed(int32_t slot, Plan& plan) {
     cache_.invalidate(slot);
     sequence.preempt();
     sequence.may_reuse = false;
+    note_waiting(sequence);
     waiting_.splice(waiting_.begin(), running_, found);
 }
 

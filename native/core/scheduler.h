@@ -5,6 +5,7 @@
 #include "sequence.h"
 
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -116,6 +117,8 @@ private:
 
     Load      load() const;
     void      admit(Clock::time_point now, Plan& plan);
+    void      note_waiting(const Sequence& sequence);
+    bool      slots_stay() const;
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const;
     Sequence* first_to_yield(Clock::time_point now, const std::vector<Sequence*>& except = {}) const;
     Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
@@ -138,6 +141,9 @@ private:
     PrefixCache      cache_;
     Owned            waiting_;  // in order of arrival
     Owned            running_;  // in order of admission
+    // At most this is the priority of those that wait, and whether there may be any with images among them.
+    int64_t          highest_waiting_ = std::numeric_limits<int64_t>::min();
+    bool             images_wait_     = false;
     double           ms_per_prompt_token_ = 0;  // 0: not known yet
     double           ms_per_decode_step_  = 0;
     double           ms_per_image_token_  = 0;

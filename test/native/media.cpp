@@ -210,6 +210,19 @@ const Test ahead("scheduler: it asks for the images of no more sequences than ca
     expect_equal(scheduler.plan(Clock::now()).pending_images.size(), 2u);
 });
 
+const Test while_full("scheduler: it asks for images while all slots are taken", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(text(1, 10));
+    compute(scheduler, scheduler.plan(Clock::now()));
+    scheduler.submit(with_image(2, '1', 5, 40, 3));
+    for (int i = 0; i < 2; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        expect_equal(plan.pending_images.size(), 1u);
+        compute(scheduler, plan);
+    }
+    expect_equal(scheduler.find(2)->slot, Sequence::kNoSlot);
+});
+
 const Test again("scheduler: when a cached prefix cannot be copied into the slot, images are asked for again", [] {
     Scheduler scheduler(options(1, 1000));
     scheduler.submit(with_image(1, '1', 5, 40, 30));

@@ -51,6 +51,18 @@ const Test greedy("sampler: temperature 0 takes the first of the most probable t
     expect_equal(sampler.sample(logits.data(), size_of(logits)), 1);
 });
 
+const Test greedy_large("sampler: temperature 0 finds the first of the largest wherever it is in a large vocabulary", [] {
+    SamplingSettings settings;
+    settings.temperature = 0;
+    Sampler       sampler(settings);
+    const TokenId n_vocab = 20'001;
+    for (const TokenId first : {0, 4095, 4096, 4097, 12'287, 16'384, n_vocab - 1}) {
+        std::vector<float> logits(n_vocab, -2.0f);
+        for (TokenId id = first; id < n_vocab; id += 1500) logits[static_cast<size_t>(id)] = -1.0f;
+        expect_equal(sampler.sample(logits.data(), n_vocab), first);
+    }
+});
+
 const Test seeded("sampler: the same seed draws the same tokens, another seed others", [] {
     const auto draw = [](uint32_t seed) {
         SamplingSettings settings;

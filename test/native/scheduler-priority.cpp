@@ -124,4 +124,29 @@ const Test equal_priority("scheduler: equal priorities do not preempt each other
     expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 stays");
 });
 
+const Test paused_later("scheduler: one that waits for long already takes the slot of a sequence that is paused later", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 5));
+    step(scheduler);
+    scheduler.submit(sequence(2, 5, -1));
+    for (int i = 0; i < 3; ++i) step(scheduler);
+    expect(runs(scheduler, 1), "1 stays");
+    scheduler.pause(*scheduler.find(1), true);
+    step(scheduler);
+    expect(runs(scheduler, 2) && !runs(scheduler, 1), "2 runs");
+});
+
+const Test resumed("scheduler: a sequence that lost its slot while it was paused takes it from a lower priority", [] {
+    Scheduler scheduler(options(1, 100));
+    scheduler.submit(sequence(1, 5, 5));
+    step(scheduler);
+    scheduler.submit(sequence(2, 5));
+    scheduler.pause(*scheduler.find(1), true);
+    for (int i = 0; i < 3; ++i) step(scheduler);
+    expect(runs(scheduler, 2), "2 runs meanwhile");
+    scheduler.pause(*scheduler.find(1), false);
+    step(scheduler);
+    expect(runs(scheduler, 1) && !runs(scheduler, 2), "1 runs again");
+});
+
 }  // namespace

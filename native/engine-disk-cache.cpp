@@ -68,12 +68,14 @@ std::string Engine::adapters_key(const AdapterSet& adapters) const {
 
 // A sequence waits for the state of its first tokens if that is on disk and nothing like it is in memory.
 void Engine::fetch_state(Sequence& sequence) noexcept {
-    if (!disk_ || !scheduler_.may_reuse(sequence)) return;
+    if (!disk_ || !state_waits_.may_ask() || !scheduler_.may_reuse(sequence)) return;
     try {
         const std::string adapters = adapters_key(sequence.job().adapters);
         const size_t      n_tokens = disk_->n_usable(sequence.tokens, adapters);
         if (n_tokens < scheduler_.n_cached_tokens(sequence) + kMinGain) return;
-        sequence.awaits_state = disk_->fetch(sequence.id(), sequence.tokens, adapters);
+        if (!disk_->fetch(sequence.id(), sequence.tokens, adapters)) return;
+        state_waits_.add(sequence.id(), Clock::now());
+        sequence.awaits_state = true;
     } catch (const std::exception&) {
         // There is no memory to look for it, so it is computed.
     }
@@ -81,6 +83,7 @@ void Engine::fetch_state(Sequence& sequence) noexcept {
 
 void Engine::handle(FetchedState fetched) {
     disk_->taken();
+    state_waits_.answered(fetched.job_ids, Clock::now());
     const Sequence* waiting = nullptr;
     for (const uint32_t id : fetched.job_ids) {
         Sequence* sequence = scheduler_.find(id);
@@ -92,6 +95,13 @@ void Engine::handle(FetchedState fetched) {
     if (waiting == nullptr || fetched.state == nullptr) return;
     const auto snapshot = scheduler_.adopt(fetched.tokens, waiting->job().adapters);
     if (snapshot) decoder_.adopt(*snapshot, std::move(fetched.state));
+}
+
+// Computes what has waited for a disk that does not answer.
+void Engine::give_up_waiting() {
+    for (const uint32_t id : state_waits_.take_overdue(Clock::now())) {
+        if (Sequence* sequence = scheduler_.find(id)) sequence->awaits_state = false;
+    }
 }
 
 // Writes what a slot held that another sequence has now, or that had to give up its cells.

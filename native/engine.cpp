@@ -179,11 +179,12 @@ void Engine::resume_encoder(Clock::time_point step_started) {
     image_encoder_->resume_for(std::chrono::duration_cast<Clock::duration>(time));
 }
 
-// Handles the commands that have arrived. While there is nothing to compute, which only a command can change, it blocks
-// until one arrives, and then waits for the batching delay so that others can join the first step.
+// Handles the commands that have arrived. While there is nothing to compute, it blocks until a command arrives or a
+// wait for the disk is over, and then waits for the batching delay so that others can join the first step.
 void Engine::receive() {
     const bool           was_idle = scheduler_.idle();
-    std::vector<Command> commands = mailbox_.take(!has_work_);
+    const auto           until    = has_work_ ? std::nullopt : state_waits_.until();
+    std::vector<Command> commands = until ? mailbox_.take_for(*until - Clock::now()) : mailbox_.take(!has_work_);
     const auto           started  = Clock::now();
     std::exception_ptr   failure;
     while (!commands.empty()) {
@@ -197,6 +198,7 @@ void Engine::receive() {
         if (!was_idle || closing_) break;
         commands = mailbox_.take_for(scheduler_.batching_delay() - (Clock::now() - started));
     }
+    give_up_waiting();
     if (closing_) fail_all(ErrorCode::engine_closed, "The engine was closed.", false);
     if (failure) std::rethrow_exception(failure);
 }

@@ -11,6 +11,7 @@
 #include "core/outbox.h"
 #include "core/scheduler.h"
 #include "core/slow-sampler.h"
+#include "core/state-waits.h"
 #include "core/worker-pool.h"
 #include "llama/adapters.h"
 #include "llama/breakers.h"
@@ -197,6 +198,7 @@ private:
     void        open_disk_cache(const EngineOptions& options);
     std::string adapters_key(const AdapterSet& adapters) const;
     void        fetch_state(Sequence& sequence) noexcept;
+    void        give_up_waiting();
     void        keep_snapshot(int32_t id) noexcept;
     void        forget_state(const Placement& placement);
     void        keep_all();
@@ -226,6 +228,7 @@ private:
     bool             closing_  = false;
 
     Clock::time_point submitted_;  // when the last plan was
+    StateWaits                 state_waits_;
     std::unique_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
     std::vector<std::string>   adapter_prints_;
 

@@ -203,6 +203,8 @@ test('what lacks memory is ended alone, and the reason says so', async () => {
   // The kernel chooses: the whole runner, or the process in it that loads the model.
   assert.match(revisions.at(-1)?.reason ?? '', /^it was ended for want of memory: it may take 48 MiB|memory ran out/);
   await untilServed('chat');
+  // What watches a container leaves such a file where it works.
+  assert.not(fs.existsSync('oom'));
 });
 
 test('containers of a control plane that is gone are removed by the next, and those of others stay', async () => {

@@ -117,6 +117,26 @@ test('a turn that failed is not added', async () => {
   assert.equal((await get(`${id}/items`)).json().data, []);
 });
 
+test('one that is deleted while its response streams stays deleted, and the response ends as ever', async () => {
+  const lines: string[] = [];
+  const log = { level: 'debug' as const, write: (line: string) => lines.push(line) };
+  const { create, get, respond, remove, engine } = conversations({ manual: true }, { log });
+  const { id } = (await create()).json();
+  const reply = respond({ conversation: id, stream: true });
+  await until(() => engine.running.size === 1, 'the job is submitted');
+  engine.step();
+  assert.is((await remove(id)).statusCode, 200);
+  while (engine.running.size > 0) {
+    engine.step();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const events = readNamedEvents((await reply).body);
+  assert.equal([events.at(-1).type, events.at(-1).response.conversation], ['response.completed', { id }]);
+  expectError(await get(id), missing);
+  const levels = lines.map((line) => JSON.parse(line).level);
+  assert.equal([...new Set(levels)], ['info'], lines.join(''));
+});
+
 test('each item has an id of its own, and can be referred to', async () => {
   const { create, get, post, respond, engine } = conversations();
   const { id } = (await create({ items: [{ ...said('One'), id: 'msg_1' }] })).json();

@@ -222,6 +222,7 @@ test('samplers of all names are obeyed, and unknown fields named', async () => {
   assert.is(job?.grammar?.gbnf, 'root ::= "a"');
   const { generation_settings: settings } = reply.json();
   assert.equal([settings.repeat_penalty, settings.seed, settings.grammar], [1.5, 3, 'root ::= "a"']);
+  assert.equal(settings.logit_bias?.[1], { token: 3, bias: null });
 });
 
 test('biases are for tokens, by their numbers and by texts', async () => {

@@ -56,8 +56,8 @@ test('a stream names each call once, then sends its arguments in pieces', async 
   );
   for (const index of [0, 1]) {
     const own = pieces.filter((piece) => piece.index === index);
-    assert.is(own[0]?.function.name, 'add');
-    assert.is(own.map((piece) => piece.function.arguments).join(''), calls[index]?.function.arguments);
+    assert.is(own[0]?.function?.name, 'add');
+    assert.is(own.map((piece) => piece.function?.arguments).join(''), calls[index]?.function.arguments);
   }
   assert.is(chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls');
   assert.equal(chunks.at(-1)?.usage?.completion_tokens_details, { reasoning_tokens: 1 });

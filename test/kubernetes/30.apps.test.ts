@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { KeyStore } from '../../ts/keys/key-store.js';
 import { runCli } from '../support/child.js';
 import { FakeCluster, type Stored } from '../support/kubernetes/fake-cluster.js';
 
@@ -204,6 +205,28 @@ test('a rollback brings the template of an earlier revision back', async () => {
   assert.is(JSON.parse(stdout).state, 'ready');
   const { template } = deployment().spec as { template: { spec: { containers: { image: string }[] } } };
   assert.is(template.spec.containers[0]?.image, 'chasqui:0');
+});
+
+test('a rollback from public to private brings the keys, which the public revision took away', async () => {
+  addReplicaSet(1, 'chasqui:0');
+  addReplicaSet(2, 'chasqui:1');
+  const template = cluster.objects.get(`ReplicaSet/${NAME}-h1`)?.spec?.template as { spec: { volumes: object[] } };
+  template.spec.volumes = [{ name: 'keys', secret: { secretName: `${NAME}-keys` } }];
+  cluster.onChange = () => becomesReady();
+  const rollBack = () => apps('rollback', 'chat', '--namespace', 'models', '--json');
+  const refused = await rollBack();
+  assert.is(refused.code, 2, refused.stderr);
+  assert.match(refused.stderr, /acme has no key that opens chat/);
+  const { template: now } = deployment().spec as { template: { spec: { containers: { image: string }[] } } };
+  assert.is(now.spec.containers[0]?.image, 'chasqui:1', 'nothing was changed');
+  const keys = KeyStore.open(folder);
+  keys.create({ org: 'acme', app: 'chat' });
+  keys.close();
+  const { code, stderr } = await rollBack();
+  assert.is(code, 0, stderr);
+  const secret = cluster.objects.get(`Secret/${NAME}-keys`) as Stored & { stringData?: { 'keys.json': string } };
+  assert.is(JSON.parse(secret.stringData?.['keys.json'] ?? '{}').keys?.length, 1);
+  assert.is(secret.metadata.labels?.['chasqui.dev/app'], NAME);
 });
 
 test('deleting removes what the app has, and says what', async () => {

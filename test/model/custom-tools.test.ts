@@ -10,6 +10,7 @@ import { runtime } from '../../ts/profiles/runtime.js';
 import { faultOfCutPatch, faultOfPatch, PATCH_GRAMMAR, SHORT_PATCH_GRAMMAR } from '../support/codex-patch.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { root } from '../support/places.js';
+import { readSse } from '../support/read-sse.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const RUNS = 4;
@@ -104,6 +105,25 @@ function testWith(name: string, path: () => string): void {
       assert.ok(texts.size > 1, [...texts].join());
     });
   }
+
+  test('chats hold the model to them as well, whole and streamed', async ({ app, engine }) => {
+    const format = { type: 'grammar', grammar: { syntax: 'regex', definition: '[0-9]{3}(-[a-f]{2}){1,3}' } };
+    const payload = {
+      model: engine.model.id,
+      messages: [{ role: 'user', content: 'Write something.' }],
+      tools: [{ type: 'custom', custom: { name: 'write', format } }],
+      tool_choice: { type: 'custom', custom: { name: 'write' } },
+      max_tokens: 200,
+      seed: 1,
+    };
+    const post = (body: object) => app.inject({ method: 'POST', url: '/v1/chat/completions', payload: body });
+    const [call] = (await post(payload)).json().choices[0].message.tool_calls;
+    assert.is(call.type, 'custom');
+    assert.match(call.custom.input, /^[0-9]{3}(-[a-f]{2}){1,3}$/);
+    const { events } = readSse((await post({ ...payload, stream: true })).body);
+    const deltas = events.flatMap(({ choices }) => choices[0].delta.tool_calls ?? []);
+    assert.is(deltas.map(({ custom }) => custom.input).join(''), call.custom.input);
+  });
 
   test.run();
 }

@@ -26,6 +26,9 @@ test('a model says what it is', async () => {
   assert.is(model.model.contextLength, 512);
   assert.is(model.model.parallel, 2);
   assert.ok(model.model.hasChatTemplate);
+  const [end] = await model.tokenize('<|im_end|>', { parseSpecial: true });
+  assert.ok(model.model.endTokens.includes(end as number));
+  assert.ok(model.model.endTokens.length < 10, 'few tokens end a completion');
   assert.ok(model.model.sizeBytes > 100_000 && model.model.sizeBytes < 8_000_000);
   assert.ok(model.model.parameterCount > 100_000);
   await model.close();

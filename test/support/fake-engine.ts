@@ -216,6 +216,7 @@ const MODEL: ModelInfo = {
   sizeBytes: 0,
   parameterCount: 0,
   vocabularySize: 256,
+  endTokens: [0, 3],
   trainedContextLength: 4096,
   contextLength: 4096,
   parallel: 4,

@@ -3,9 +3,8 @@
  * At any time at most one part is open, and a closed part is never opened again.
  */
 import { newId } from '../new-id.js';
-import type { ToolCallDelta } from '../schemas/chat-chunk.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
-import type { CompletionDelta } from './completion-reader.js';
+import type { CallDelta, CompletionDelta } from './completion-reader.js';
 
 export interface CompletionPart {
   kind: 'reasoning' | 'text' | 'tool_call';
@@ -57,7 +56,7 @@ export class CompletionParts {
     this.#growInto(part, by, logprobs, events);
   }
 
-  #addToCall(call: ToolCallDelta, events: PartEvent[]): void {
+  #addToCall(call: CallDelta, events: PartEvent[]): void {
     const { name = '', arguments: by } = call.function;
     let part = this.#open;
     if (part?.kind !== 'tool_call' || call.index !== this.#callIndex) {

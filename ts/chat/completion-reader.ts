@@ -1,9 +1,17 @@
 /** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
 import type { Finish, FinishReason, ReplyDelta, Token } from '../engine/engine.js';
 import { ChasquiError } from '../errors.js';
-import type { ToolCallDelta } from '../schemas/chat-chunk.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import { LogprobQueue } from './logprobs.js';
+
+/** A piece of a tool call. The first one of a call has its id and name; the later ones continue its arguments. */
+export interface CallDelta {
+  /** Which of the completion's calls. */
+  index: number;
+  id?: string;
+  type?: 'function';
+  function: { name?: string; arguments: string };
+}
 
 /** The fields that are present are listed in the order in which the model produced them. */
 export interface CompletionDelta {
@@ -11,7 +19,7 @@ export interface CompletionDelta {
   content?: string;
   /** Those of the content's tokens, when the request asked for them. */
   logprobs?: LogprobEntry[];
-  tool_calls?: ToolCallDelta[];
+  tool_calls?: CallDelta[];
 }
 
 /** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
@@ -83,7 +91,7 @@ export class CompletionReader {
   #toCompletionDelta(delta: ReplyDelta): CompletionDelta | null {
     if (delta.toolIndex !== undefined) {
       this.#callsTools = true;
-      return { tool_calls: [toToolCallDelta(delta, delta.toolIndex)] };
+      return { tool_calls: [toCallDelta(delta, delta.toolIndex)] };
     }
     const { reasoning, content } = delta;
     if (content === undefined) return reasoning === undefined ? null : { reasoning_content: reasoning };
@@ -96,7 +104,7 @@ function withLogprobs(delta: CompletionDelta, logprobs: LogprobEntry[]): Complet
   return logprobs.length === 0 ? delta : { ...delta, logprobs };
 }
 
-function toToolCallDelta({ toolId, toolName, toolArguments = '' }: ReplyDelta, index: number): ToolCallDelta {
+function toCallDelta({ toolId, toolName, toolArguments = '' }: ReplyDelta, index: number): CallDelta {
   if (toolName === undefined) return { index, function: { arguments: toolArguments } };
   return { index, id: toolId ?? '', type: 'function', function: { name: toolName, arguments: toolArguments } };
 }

@@ -3,10 +3,12 @@
  * prepared once, and only the token's own delta is serialised.
  */
 import type { TokenStream } from '../engine/engine.js';
+import type { ToolCallDelta } from '../schemas/chat-chunk.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ChoiceBatch } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+import { CallForms } from './custom/call-forms.js';
 import type { PromptProgress } from './prompt-progress.js';
 import { RunningTimings, toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
@@ -25,6 +27,8 @@ export interface ChunkOptions {
   timed?: readonly Pick<TokenStream, 'prefill'>[];
   /** Of the prompt, which all choices share; absent: it is not reported. */
   progress?: PromptProgress | undefined;
+  /** The names of custom tools; default none. */
+  customTools?: ReadonlySet<string> | undefined;
 }
 
 export class ChunkEncoder {
@@ -37,6 +41,8 @@ export class ChunkEncoder {
   /** One for each choice; none where they are not reported. */
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
+  /** One for each choice. */
+  readonly #forms: CallForms[];
   readonly #started: boolean[];
   readonly #progress: PromptProgress | undefined;
   readonly #firstDelta: string;
@@ -45,7 +51,7 @@ export class ChunkEncoder {
   readonly #afterContent: string;
 
   constructor(head: CompletionHead, options: ChunkOptions) {
-    const { includeUsage, choices, parsed = false, timings = false, timed = [] } = options;
+    const { includeUsage, choices, parsed = false, timings = false, timed = [], customTools = new Set() } = options;
     const { id, created, model, system_fingerprint } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
@@ -54,6 +60,7 @@ export class ChunkEncoder {
     this.#timings = timings || timed.length > 0;
     this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
+    this.#forms = this.#readers.map(() => new CallForms(customTools));
     this.#started = this.#readers.map(() => false);
     this.#progress = options.progress;
     // Whether a completion with a format has any content is not known yet.
@@ -74,9 +81,8 @@ export class ChunkEncoder {
     running?.add(tokens.length);
     const timings = toField(running?.soFar());
     for (const delta of reader.read(tokens)) {
-      chunks.push(
-        isContentAlone(delta) ? this.#content(index, delta.content, timings) : this.#delta(index, delta, timings),
-      );
+      if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
+      else chunks.push(...this.#delta(index, delta, timings));
     }
     if (reader.ended) this.#encodeEnd(index, reader, chunks);
     return chunks;
@@ -107,6 +113,8 @@ export class ChunkEncoder {
   #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
     const timings = this.#timings ? toField(toTimings(reader.finish)) : '';
     const reason = `"${reader.finishReason}"`;
+    const rest = (this.#forms[index] as CallForms).rest();
+    if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
     chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
     if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
       const usage = toUsage(
@@ -121,8 +129,11 @@ export class ChunkEncoder {
     return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
   }
 
-  #delta(index: number, delta: CompletionDelta, timings: string): string {
-    return this.#choice(index, deltaJson(delta), logprobsJson(delta.logprobs), 'null', timings);
+  /** None for a piece of a call that adds nothing. */
+  #delta(index: number, delta: CompletionDelta, timings: string): string[] {
+    const calls = delta.tool_calls?.flatMap((call) => (this.#forms[index] as CallForms).toDelta(call) ?? []);
+    if (calls?.length === 0) return [];
+    return [this.#choice(index, deltaJson(delta, calls), logprobsJson(delta.logprobs), 'null', timings)];
   }
 
   /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
@@ -143,7 +154,7 @@ function isContentAlone(delta: CompletionDelta): delta is { content: string } {
   return content !== undefined && reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
 }
 
-function deltaJson({ content, reasoning_content, tool_calls }: CompletionDelta): string {
+function deltaJson({ content, reasoning_content }: CompletionDelta, tool_calls?: readonly ToolCallDelta[]): string {
   return JSON.stringify({ content: content ?? null, reasoning_content, tool_calls });
 }
 

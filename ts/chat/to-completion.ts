@@ -1,9 +1,10 @@
 /** The streams of a request's choices, to their ends → the whole reply. */
 import type { TokenStream } from '../engine/engine.js';
-import type { ChatCompletion, LogprobEntry, ToolCallReply } from '../schemas/chat-response.js';
+import type { ChatCompletion, LogprobEntry } from '../schemas/chat-response.js';
 import { forEachChoice } from './choices.js';
 import type { CompletionHead } from './completion-head.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+import { CallForms } from './custom/call-forms.js';
 import { toTimings } from './timings.js';
 import { totalReasoningTokens, toUsage } from './usage.js';
 
@@ -13,14 +14,16 @@ export interface CompletionOptions {
   logprobs?: boolean | undefined;
   /** Reports the times of the first choice; default false. */
   timings?: boolean | undefined;
+  /** The names of custom tools; default none. */
+  customTools?: ReadonlySet<string> | undefined;
 }
 
 export async function toCompletion(
   head: CompletionHead,
   streams: readonly TokenStream[],
-  { parsed = false, logprobs = false, timings = false }: CompletionOptions = {},
+  { parsed = false, logprobs = false, timings = false, customTools = new Set() }: CompletionOptions = {},
 ): Promise<ChatCompletion> {
-  const choices = streams.map(() => new Choice(parsed, logprobs));
+  const choices = streams.map(() => new Choice(parsed, logprobs, new CallForms(customTools)));
   await forEachChoice(streams, ({ index, tokens }) => {
     const choice = choices[index] as Choice;
     for (const delta of choice.reader.read(tokens)) choice.add(delta);
@@ -43,12 +46,14 @@ class Choice {
   readonly reader: CompletionReader;
   #content = '';
   #reasoning = '';
-  readonly #calls: ToolCallReply[] = [];
+  readonly #calls: { id: string; name: string; json: string }[] = [];
+  readonly #forms: CallForms;
   readonly #logprobs: LogprobEntry[] | null;
 
-  constructor(parsed: boolean, logprobs: boolean) {
+  constructor(parsed: boolean, logprobs: boolean, forms: CallForms) {
     this.reader = new CompletionReader(parsed);
     this.#logprobs = logprobs ? [] : null;
+    this.#forms = forms;
   }
 
   add(delta: CompletionDelta): void {
@@ -56,8 +61,8 @@ class Choice {
     this.#content += delta.content ?? '';
     this.#logprobs?.push(...(delta.logprobs ?? []));
     for (const { index, id = '', function: piece } of delta.tool_calls ?? []) {
-      this.#calls[index] ??= { id, type: 'function', function: { name: piece.name ?? '', arguments: '' } };
-      (this.#calls[index] as ToolCallReply).function.arguments += piece.arguments;
+      this.#calls[index] ??= { id, name: piece.name ?? '', json: '' };
+      (this.#calls[index] as { json: string }).json += piece.arguments;
     }
   }
 
@@ -70,7 +75,9 @@ class Choice {
         content: this.#content === '' && this.#calls.length > 0 ? null : this.#content,
         refusal: null,
         ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
-        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+        ...(this.#calls.length > 0 && {
+          tool_calls: this.#calls.map(({ id, name, json }) => this.#forms.toCall(id, name, json)),
+        }),
       },
       logprobs: this.#logprobs && { content: this.#logprobs, refusal: null },
       finish_reason: this.reader.finishReason,

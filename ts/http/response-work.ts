@@ -1,14 +1,14 @@
 /** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
 import type { FastifyRequest } from 'fastify';
-import { renderBody, startCompletion } from '../chat/start-completion.js';
-import { unenforcedParts } from '../chat/unenforced-parts.js';
+import { refusePassedOver, renderTranslated } from '../chat/render-translated.js';
+import { startCompletion } from '../chat/start-completion.js';
 import type { TokenStream } from '../engine/engine.js';
 import type { SamplingSettings } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
 import { Conversations } from '../responses/conversations.js';
 import type { EventLog } from '../responses/event-log.js';
 import { conversationOf, newResponse } from '../responses/new-response.js';
-import { refusePassedOver, refuseUnsupported } from '../responses/refuse-unsupported.js';
+import { refuseUnsupported } from '../responses/refuse-unsupported.js';
 import { resolveInput } from '../responses/resolve-input.js';
 import { ResponseEncoder } from '../responses/response-encoder.js';
 import { ResponseEvents } from '../responses/response-events.js';
@@ -107,18 +107,14 @@ export class ResponseWork {
   async start({ engine, signal }: Leased): Promise<Started> {
     const { profile, options } = this.#context;
     const { body, record } = this.request;
-    const { origins, inputGrammars } = this.#translation;
-    const plain = await renderBody(engine, this.chat, { hosts: options.imageHosts, signal });
-    const { grammar, passedOver } = inputGrammars.enforce(plain.grammar);
-    if (options.strict) refusePassedOver(passedOver);
-    const rendered = { ...plain, grammar };
-    const unenforced = unenforcedParts(this.chat, rendered, MAX_IGNORED_PARTS);
-    const named = [...passedOver, ...unenforced].map((part) => origins.nameOf(part));
+    const { imageHosts: hosts, strict } = options;
+    const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+    const { rendered, ignored } = await renderTranslated(engine, this.#translation, how);
     const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     return {
       streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),
       parsed: rendered.format !== null,
-      ignored: [...new Set([...this.passedOver, ...named])],
+      ignored,
     };
   }
 }

@@ -1,16 +1,25 @@
 /** What the engine is told of a job, under llama.cpp's names. */
+import type { ModelInfo } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 
 /** llama.cpp's word for a seed that is drawn for the job. */
 const ANY_SEED = 0xffffffff;
 
-export function toGenerationSettings(job: Job, { stream }: { stream: boolean }): Record<string, unknown> {
+/** A job that ignores the end of text lists the tokens for it as llama-server does: banned, and JSON has no -Infinity. */
+export function toGenerationSettings(
+  job: Job,
+  { endTokens }: Pick<ModelInfo, 'endTokens'>,
+  { stream }: { stream: boolean },
+): Record<string, unknown> {
   const { logitBias, seed, ...sampling } = job.sampling;
   const limit = job.maxTokens ?? -1;
   return {
     seed: seed ?? ANY_SEED,
     ...Object.fromEntries(Object.entries(sampling).map(([name, value]) => [toSnakeCase(name), value])),
-    logit_bias: Object.entries(logitBias).map(([token, bias]) => ({ token: Number(token), bias })),
+    logit_bias: [
+      ...Object.entries(logitBias).map(([token, bias]) => ({ token: Number(token), bias })),
+      ...(job.ignoreEos ? endTokens.map((token) => ({ token, bias: null })) : []),
+    ],
     stop: job.stop,
     max_tokens: limit,
     n_predict: limit,

@@ -11,7 +11,7 @@ export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
   return {
     default_generation_settings: {
       n_ctx: model.contextLength,
-      params: toGenerationSettings(completeJob({ prompt: '' }, sampling), { stream: false }),
+      params: toGenerationSettings(completeJob({ prompt: '' }, sampling), model, { stream: false }),
     },
     total_slots: model.parallel,
     model_alias: model.id,

@@ -82,6 +82,8 @@ export interface NativeModelInfo {
   sizeBytes: number;
   parameterCount: number;
   vocabularySize: number;
+  /** Those that end a completion. */
+  endTokens: readonly number[];
   /** The longest context the model was trained for. */
   trainedContextLength: number;
   /** The longest prompt plus answer that one sequence can hold here. */

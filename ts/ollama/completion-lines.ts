@@ -1,9 +1,8 @@
 /** A completion as Ollama's clients read it: the lines of its stream, and the whole reply at its end. */
 import { type ChoiceBatch, forEachChoice } from '../chat/choices.js';
-import { type CompletionDelta, CompletionReader } from '../chat/completion-reader.js';
+import { type CallDelta, type CompletionDelta, CompletionReader } from '../chat/completion-reader.js';
 import { isTextTooDeep } from '../chat/json-depth.js';
 import type { TokenStream } from '../engine/engine.js';
-import type { ToolCallDelta } from '../schemas/chat-chunk.js';
 import type { LogprobEntry } from '../schemas/chat-response.js';
 import type { ErrorBody } from '../schemas/error.js';
 import type { OllamaToolCall } from '../schemas/ollama-reply.js';
@@ -72,7 +71,7 @@ export class CompletionLines {
     return [JSON.stringify({ ...this.#line({ content, thinking, calls, logprobs }), done: false })];
   }
 
-  #readCalls(deltas: readonly ToolCallDelta[]): OllamaToolCall[] {
+  #readCalls(deltas: readonly CallDelta[]): OllamaToolCall[] {
     const complete: OllamaToolCall[] = [];
     for (const { index, id = '', function: piece } of deltas) {
       if (this.#call?.index !== index) {

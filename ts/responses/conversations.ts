@@ -66,9 +66,9 @@ export class Conversations {
     return added;
   }
 
-  /** Adds what a response went on with, and what it came to. */
+  /** Adds what a response went on with, and what it came to. One that was deleted meanwhile stays deleted. */
   addTurn(id: string, items: readonly StoredItem[]): void {
-    this.#change(id, (stored) => {
+    this.#store.change(this.#owner, id, (stored) => {
       const all = [...stored.items, ...withOwnIds(stored.items, items)];
       refuseOverlong(all, 'conversation', WITH_COMPLETION);
       return { ...stored, items: all };

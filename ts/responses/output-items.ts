@@ -1,7 +1,7 @@
 /** The parts of a completion → the items of a response's output. */
 import type { CompletionPart } from '../chat/completion-parts.js';
+import { InputReader } from '../chat/custom/custom-tools.js';
 import type { ItemStatus, OutputItem, OutputText } from '../schemas/response-object.js';
-import { InputReader } from './custom-tools.js';
 import type { CalledTool } from './tools.js';
 
 export type Content = OutputText | { type: 'reasoning_text'; text: string };

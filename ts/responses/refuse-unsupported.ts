@@ -17,9 +17,3 @@ function refuse(request: ResponsesRequest, param: keyof ResponsesRequest, reason
   if (request[param] === undefined) return;
   throw new ChasquiError('unsupported_parameter', `\`${param}\` is not supported: ${reason}.`, param);
 }
-
-/** For servers that refuse what they would pass over: the first of these paths is an error. */
-export function refusePassedOver([path]: readonly string[]): void {
-  if (path === undefined) return;
-  throw new ChasquiError('unsupported_parameter', `\`${path}\` is nothing that this server can do or enforce.`, path);
-}

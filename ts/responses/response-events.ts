@@ -6,13 +6,13 @@
 import { type CompletionProtocol, type SseEvent, typedEvent } from '../chat/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../chat/completion-parts.js';
 import type { CompletionDelta } from '../chat/completion-reader.js';
+import { InputReader } from '../chat/custom/custom-tools.js';
 import { toUsage } from '../chat/usage.js';
 import type { Finish } from '../engine/engine.js';
 import { newId } from '../new-id.js';
 import type { LogprobEntry, PromptProgressReport } from '../schemas/chat-response.js';
 import type { ErrorBody } from '../schemas/error.js';
 import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from '../schemas/response-object.js';
-import { InputReader } from './custom-tools.js';
 import { nowInSeconds } from './new-response.js';
 import { idPrefixOf, toContent, toItem } from './output-items.js';
 import type { CalledTool } from './tools.js';

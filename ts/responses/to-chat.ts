@@ -1,16 +1,17 @@
 /** The body of a responses request → a chat body that asks for the same. */
 import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../chat/chat-message-builder.js';
-import { type ChatTranslation, FieldOrigins } from '../chat/field-origins.js';
+import { toArguments } from '../chat/custom/custom-tools.js';
+import { FieldOrigins } from '../chat/field-origins.js';
+import type { Translated } from '../chat/render-translated.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from '../schemas/response-input.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
-import { toArguments } from './custom-tools.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { nameInChat, type ToolTranslation, toChatTools } from './tools.js';
 
 /** A chat body that asks for the same, and what of the request has no effect in it. */
-export interface ResponseTranslation extends ChatTranslation, Omit<ToolTranslation, 'fields'> {}
+export interface ResponseTranslation extends Translated, Omit<ToolTranslation, 'fields'> {}
 
 /** `items` are those of the request and what they go on from. */
 export function toChat(

@@ -2,11 +2,12 @@
  * Tools that the model may call, and which of them it must: from this protocol's form to that of chat bodies. Tools that
  * only OpenAI's own servers run are passed over.
  */
+
+import { describeFormat, parametersOf } from '../chat/custom/custom-tools.js';
+import { InputGrammars, patternField } from '../chat/custom/input-grammars.js';
 import type { FieldOrigins } from '../chat/field-origins.js';
 import type { ResponseTool, ResponseToolChoice } from '../schemas/response-tools.js';
 import type { ResponsesRequest } from '../schemas/responses.js';
-import { describeFormat, parametersOf } from './custom-tools.js';
-import { InputGrammars, patternField } from './input-grammars.js';
 
 /** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
 export interface CalledTool {

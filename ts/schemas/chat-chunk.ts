@@ -2,14 +2,20 @@
 import { choiceLogprobs, promptProgress, timings, timingsSoFar, usage } from './chat-response.js';
 import { anyOf, arrayOf, exactly, integer, objectOf, oneOf, orNull, type Static, string } from './json-schema.js';
 
-/** The first delta of a call has its id and name; the later ones continue its arguments. */
+/** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
 const toolCallDelta = objectOf(
   {
     /** Which of the completion's calls; they come one after the other. */
     index: integer,
-    function: objectOf({ arguments: string }, { name: string }),
   },
-  { id: string, type: exactly('function') },
+  {
+    id: string,
+    type: oneOf('function', 'custom'),
+    /** Of a call of a function. */
+    function: objectOf({ arguments: string }, { name: string }),
+    /** Of a call of a custom tool. */
+    custom: objectOf({ input: string }, { name: string }),
+  },
 );
 
 const delta = objectOf(

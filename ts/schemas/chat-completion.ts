@@ -24,10 +24,10 @@ import {
   string,
   typed,
 } from './json-schema.js';
-import { messages } from './message.js';
+import { type Message, messages } from './message.js';
 import { modelUseFields } from './model-use.js';
 import { samplerFields } from './sampler-fields.js';
-import { toolChoiceSchema, toolSchema } from './tool.js';
+import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tool.js';
 import { jsonSchema } from './variants.js';
 
 export const MAX_STOP_STRINGS = 64;
@@ -188,9 +188,9 @@ const optional = {
     'What the completion must be: `text`, `json_object`, or `json_schema` with a schema that it is made to follow.',
     responseFormat,
   ),
-  tools: field('The functions that the model may call.', arrayOf(toolSchema)),
+  tools: field('The functions and custom tools that the model may call.', arrayOf(toolSchema)),
   tool_choice: field(
-    'Whether the model must call a function: `none`, `auto`, `required`, or the name of one function.',
+    'Whether the model must call a tool: `none`, `auto`, `required`, or the name of one tool.',
     toolChoiceSchema,
   ),
   parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
@@ -214,7 +214,16 @@ const optional = {
 const fields = { ...required, ...optional };
 
 export type ChatParameter = keyof typeof fields;
-export type ChatCompletionRequest = StaticFields<typeof required, typeof optional>;
+export type SentChatCompletion = StaticFields<typeof required, typeof optional>;
+
+interface WithFunctions {
+  messages: Message[];
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+}
+
+/** A body of which the custom tools have become functions: `ts/chat/custom/functions-for.ts`. */
+export type ChatCompletionRequest = Omit<SentChatCompletion, keyof WithFunctions> & WithFunctions;
 export type ResponseFormat = Static<typeof responseFormat>;
 export type RequestedAdapter = Static<typeof requestedAdapter>;
 

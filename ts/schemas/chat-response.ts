@@ -42,15 +42,23 @@ export const usage = objectOf(
   },
 );
 
-const toolCall = objectOf({
-  id: string,
-  type: word<'function'>(),
-  function: objectOf({
-    name: string,
-    /** JSON, as text. */
-    arguments: string,
-  }),
-});
+const toolCall = objectOf(
+  { id: string, type: word<'function' | 'custom'>() },
+  {
+    /** Of a call of a function. */
+    function: objectOf({
+      name: string,
+      /** JSON, as text. */
+      arguments: string,
+    }),
+    /** Of a call of a custom tool. */
+    custom: objectOf({
+      name: string,
+      /** Free text. */
+      input: string,
+    }),
+  },
+);
 
 /** The names are llama.cpp's; times are in milliseconds. */
 export const timings = objectOf(

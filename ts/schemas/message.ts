@@ -35,14 +35,20 @@ const calledFunction = objectOf({
   arguments: string,
 });
 
-const toolCall = objectOf(
-  { type: oneOf('function'), function: calledFunction },
-  {
-    id: orNull(string),
-    /** Of a call that a client put together from a stream. */
-    index: orNull(integer),
-  },
-);
+const calledTool = objectOf({
+  name: limited(string, { minLength: 1 }),
+  /** Free text. */
+  input: string,
+});
+
+const ofEachCall = {
+  id: orNull(string),
+  /** Of a call that a client put together from a stream. */
+  index: orNull(integer),
+};
+
+const functionCall = objectOf({ type: oneOf('function'), function: calledFunction }, ofEachCall);
+const customCall = objectOf({ type: exactly('custom'), custom: calledTool }, ofEachCall);
 
 const notEmpty = { minItems: 1 };
 const textContent = textOrParts([textPart], notEmpty);
@@ -62,7 +68,7 @@ const assistantMessage = objectOf(
     name,
     /** The model's reasoning before this message, as an earlier completion reported it. */
     reasoning_content: orNull(string),
-    tool_calls: orNull(arrayOf(toolCall)),
+    tool_calls: orNull(arrayOf(variantsBy('type', [functionCall, customCall]))),
     /** The old form of one call. */
     function_call: orNull(calledFunction),
     /** Sources that another server found; they are not for the model. */
@@ -93,6 +99,12 @@ export type RefusalPart = Static<typeof refusalPart>;
 /** What another protocol's content becomes. */
 export type ContentPart = TextPart | ImagePart;
 export type MessagePart = ContentPart | RefusalPart;
-export type ToolCall = Static<typeof toolCall>;
-export type AssistantMessage = Static<typeof assistantMessage>;
-export type Message = Static<typeof message>;
+export type ToolCall = Static<typeof functionCall>;
+export type CustomCall = Static<typeof customCall>;
+export type SentMessage = Static<typeof message>;
+
+type SentAssistantMessage = Static<typeof assistantMessage>;
+
+/** Where a body has been read, calls of custom tools have become those of functions, and so in all messages. */
+export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
+export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;

@@ -28,7 +28,7 @@ import {
   typed,
 } from './json-schema.js';
 import { modelUseFields } from './model-use.js';
-import { toolSchema } from './tool.js';
+import { functionToolSchema } from './tool.js';
 import { functionName, variantsBy } from './variants.js';
 
 /** Settings of the sampler that a chat has under the same names. */
@@ -135,7 +135,7 @@ export const ollamaChatSchema = objectOf(
       'The conversation so far, the oldest message first. Without any, the model is loaded.',
       arrayOf(message),
     ),
-    tools: field('The functions that the model may call.', arrayOf(toolSchema)),
+    tools: field('The functions that the model may call.', arrayOf(functionToolSchema)),
     ...completing,
   },
 );

@@ -11,19 +11,8 @@ import {
   type Static,
   string,
 } from './json-schema.js';
-import { toolChoiceOf } from './tool.js';
+import { customFormat, toolChoiceOf } from './tool.js';
 import { functionName, variantsBy } from './variants.js';
-
-const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
-
-const customFormat = objectOf(
-  { type: oneOf('text', 'grammar') },
-  {
-    ...grammar,
-    /** The form that chat bodies have. */
-    grammar: objectOf(grammar),
-  },
-);
 
 const optional = {
   name: functionName,
@@ -68,6 +57,5 @@ export const responseToolChoice = toolChoiceOf(
   ]),
 );
 
-export type CustomFormat = Static<typeof customFormat>;
 export type ResponseTool = Static<typeof responseTool>;
 export type ResponseToolChoice = Static<typeof responseToolChoice>;

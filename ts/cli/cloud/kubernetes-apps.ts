@@ -1,6 +1,6 @@
 /** `chasqui apps … --to kubernetes`: the same commands, for apps that are in a cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deleteApp } from '../../cloud/kubernetes/apply.js';
+import { addObjects, deleteApp } from '../../cloud/kubernetes/apply.js';
 import {
   type LogCursor,
   type PodLine,
@@ -10,9 +10,12 @@ import {
   scaleApp,
 } from '../../cloud/kubernetes/change.js';
 import { type ClusterEvent, readEvents } from '../../cloud/kubernetes/events.js';
+import { noKeys } from '../../cloud/kubernetes/from-manifest.js';
 import { nameOf } from '../../cloud/kubernetes/names.js';
+import { keysSecret } from '../../cloud/kubernetes/objects.js';
 import {
   type AppStatus,
+  lacksKeys,
   listApps,
   type PodRevision,
   type PodStatus,
@@ -23,10 +26,10 @@ import {
 import { ChasquiError } from '../../errors.js';
 import { givenOptions } from '../table-options.js';
 import { textTable } from '../text-table.js';
-import { changeLines, untilReady } from './kubernetes.js';
+import { changeLines, keysOf, untilReady } from './kubernetes.js';
 import { WEIGHTS_OPTION } from './kubernetes-option-table.js';
 import type { Place } from './kubernetes-place.js';
-import { FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
+import { COMMON_OPTIONS, FOLLOW_OPTION, ROLLBACK_OPTIONS, SCALE_OPTIONS } from './option-table.js';
 import { printJson, toTable } from './outcome.js';
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -97,8 +100,16 @@ export async function restartInCluster(place: Place, app: string): Promise<void>
 
 export async function rollBackInCluster(place: Place, app: string, parsed: Parsed): Promise<void> {
   const { to = null } = givenOptions(ROLLBACK_OPTIONS, parsed, {});
-  await find(place, app);
-  await rollBackApp(place.cluster, nameIn(place, app), to);
+  const { revision } = await find(place, app);
+  const name = nameIn(place, app);
+  if (await lacksKeys(place.cluster, name, to)) {
+    const { dataDir } = givenOptions(COMMON_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
+    const owner = { org: place.org, name: app };
+    const keys = keysOf(owner, dataDir);
+    if (keys.length === 0) throw noKeys(place.org, app);
+    await addObjects(place.cluster, [keysSecret({ ...owner, revision: revision ?? '', keys })]);
+  }
+  await rollBackApp(place.cluster, name, to);
   await follow(place, app);
 }
 

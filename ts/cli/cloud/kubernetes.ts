@@ -140,7 +140,7 @@ function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings):
   return {
     image,
     message,
-    keys: keysOf(app, settings.dataDir),
+    keys: app.manifest.auth === 'public' ? [] : keysOf(app, settings.dataDir),
     secret,
     strategy,
     weights: weightsSize === undefined ? null : { size: weightsSize, storageClass },
@@ -183,8 +183,10 @@ function splitPicker(text: string | undefined): { name: string; port: number } {
 }
 
 /** The keys of this machine that open the app. Kubernetes gets their hashes. */
-function keysOf({ org, name, manifest }: DeployedManifest, given: string | undefined): readonly StoredKey[] {
-  if (manifest.auth === 'public') return [];
+export function keysOf(
+  { org, name }: Pick<DeployedManifest, 'org' | 'name'>,
+  given: string | undefined,
+): readonly StoredKey[] {
   const keys = KeyStore.open(dataDir(given));
   try {
     return keys.storedFor(org, name);

@@ -9,6 +9,7 @@ import {
   REQUEST_TIMEOUT_MS,
   replyToBrokenHttp,
 } from '../../http/connections.js';
+import { limitUnread } from '../../http/unread-replies.js';
 import type { Certificate } from '../../server/certificate.js';
 import { isOwn } from './app-address.js';
 import type { Gateway } from './gateway.js';
@@ -21,13 +22,16 @@ export interface FrontOptions {
   /** Default: plain HTTP. */
   certificate?: Certificate | undefined;
   maxConnections?: number;
+  /** Of all replies that clients have not read; default 512 MiB. */
+  maxUnreadBytes?: number;
 }
 
 /** Requests that a client may send before it has the replies to earlier ones. */
 const MAX_PIPELINED = 32;
 
 /** The caller listens. */
-export function createFrontServer({ gateway, own, certificate, maxConnections }: FrontOptions): Server {
+export function createFrontServer(options: FrontOptions): Server {
+  const { gateway, own, certificate, maxConnections, maxUnreadBytes } = options;
   const settings = { ...HTTP_SETTINGS, requestTimeout: REQUEST_TIMEOUT_MS };
   const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
   const exchanges = new OpenExchanges();
@@ -52,6 +56,7 @@ export function createFrontServer({ gateway, own, certificate, maxConnections }:
     replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
   });
   limitConnections(server, maxConnections);
+  limitUnread(server, maxUnreadBytes);
   const stopWatching = certificate?.watch((contents) => (server as https.Server).setSecureContext(contents));
   if (stopWatching) server.once('close', stopWatching);
   return server;

@@ -27,19 +27,28 @@ export async function applyObjects(
   { force = false, signal }: { force?: boolean; signal?: AbortSignal } = {},
 ): Promise<Applied> {
   await refuseNamesOfOthers(cluster, objects);
-  const args = ['apply', '--server-side', `--field-manager=${MANAGER}`, '--output=name', '--filename=-'];
-  const list = { apiVersion: 'v1', kind: 'List', items: objects };
-  const output = await kubectl(cluster, force ? [...args, '--force-conflicts'] : args, {
-    input: JSON.stringify(list),
-    ...(signal && { signal }),
-  });
-  const applied = output.split('\n').filter((line) => line !== '');
+  const applied = await addObjects(cluster, objects, { force, ...(signal && { signal }) });
   const app = objects[0]?.metadata.labels[APP_LABEL] ?? '';
   const others = (await namesOf(cluster, app)).filter((name) => !applied.includes(name));
   const kept = others.filter(isVolume);
   const removed = others.filter((name) => !isVolume(name));
   await remove(cluster, removed);
   return { applied, removed, kept };
+}
+
+/** Applies objects and takes none away. Returns their names. */
+export async function addObjects(
+  cluster: Cluster,
+  objects: readonly KubernetesObject[],
+  { force = false, signal }: { force?: boolean; signal?: AbortSignal } = {},
+): Promise<string[]> {
+  const args = ['apply', '--server-side', `--field-manager=${MANAGER}`, '--output=name', '--filename=-'];
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  const output = await kubectl(cluster, force ? [...args, '--force-conflicts'] : args, {
+    input: JSON.stringify(list),
+    ...(signal && { signal }),
+  });
+  return output.split('\n').filter((line) => line !== '');
 }
 
 /** What has the names already is to be the same app's, or it would be changed into something else. */

@@ -17,7 +17,7 @@ export async function restartApp(cluster: Cluster, app: string): Promise<void> {
   await kubectl(cluster, ['rollout', 'restart', `deployment/${app}`]);
 }
 
-/** Pods as an earlier revision has them; null: the one before. Keys stay as they are. */
+/** Pods as an earlier revision has them; null: the one before. Keys, and the Secret with them, stay as they are. */
 export async function rollBackApp(cluster: Cluster, app: string, revision: number | null): Promise<void> {
   const which = revision === null ? [] : [`--to-revision=${revision}`];
   await kubectl(cluster, ['rollout', 'undo', `deployment/${app}`, ...which]);

@@ -53,7 +53,7 @@ export function toKubernetesApp(
     throw refused(`\`secret\` is ${settings.secret}, but the script names no \`secrets\` that pods are to have of it.`);
   }
   if (manifest.auth === 'private' && settings.keys.length === 0) {
-    throw refused(`${org} has no key that opens ${name}: create one before, or nobody could call it.`);
+    throw noKeys(org, name);
   }
   return {
     org,
@@ -125,6 +125,11 @@ function portsOf(manifest: Manifest): number[] {
 
 function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
+}
+
+/** Of an app that is to be private, before anything is changed. */
+export function noKeys(org: string, name: string): ChasquiError {
+  return refused(`${org} has no key that opens ${name}: create one before, or nobody could call it.`);
 }
 
 function refused(message: string): ChasquiError {

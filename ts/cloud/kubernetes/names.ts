@@ -4,6 +4,9 @@ import { ChasquiError } from '../../errors.js';
 /** Kubernetes takes 63 characters, and objects append up to 8. */
 const MAX_LENGTH = 55;
 
+/** The Secret with an app's keys is called like the app, with this after it. */
+export const KEYS_SUFFIX = '-keys';
+
 /** `<org>-<app>`. Throws `invalid_options` where that is no name for Kubernetes. */
 export function nameOf({ org, name }: { org: string; name: string }): string {
   const joined = `${org}-${name}`;

@@ -6,14 +6,14 @@ import {
   MESSAGE_ANNOTATION,
   REVISION_LABEL,
 } from './kubernetes-app.js';
-import { nameOf } from './names.js';
+import { KEYS_SUFFIX, nameOf } from './names.js';
 import { PORT, podLabels, podTemplate } from './pod.js';
 
 /** In the order in which they are to be made. */
 export function toObjects(app: KubernetesApp): KubernetesObject[] {
   return [
     object(app, 'v1', 'ServiceAccount', '', { automountServiceAccountToken: false }),
-    ...(app.auth === 'private' ? [keys(app)] : []),
+    ...(app.auth === 'private' ? [keysSecret(app)] : []),
     ...(app.weights === null ? [] : [claim(app)]),
     deployment(app),
     service(app),
@@ -37,8 +37,11 @@ export const KINDS = {
   ],
 };
 
+/** Whose an object is. */
+type Owner = Pick<KubernetesApp, 'org' | 'name' | 'revision'>;
+
 function object(
-  app: KubernetesApp,
+  app: Owner,
   apiVersion: string,
   kind: string,
   suffix: string,
@@ -53,8 +56,9 @@ function object(
   return { apiVersion, kind, metadata: { name: `${nameOf(app)}${suffix}`, labels }, ...fields };
 }
 
-function keys(app: KubernetesApp): KubernetesObject {
-  return object(app, 'v1', 'Secret', '-keys', {
+/** The hashes of the keys that open a private app. */
+export function keysSecret(app: Owner & Pick<KubernetesApp, 'keys'>): KubernetesObject {
+  return object(app, 'v1', 'Secret', KEYS_SUFFIX, {
     type: 'Opaque',
     stringData: { 'keys.json': JSON.stringify({ keys: app.keys }) },
   });

@@ -4,7 +4,7 @@
  */
 import { IN_IMAGE } from '../runners/container-arguments.js';
 import { APP_LABEL, type KubernetesApp, REVISION_LABEL } from './kubernetes-app.js';
-import { nameOf } from './names.js';
+import { KEYS_SUFFIX, nameOf } from './names.js';
 
 export const PORT = 8080;
 /** Where the image's account keeps fetched models and what it learned about modules. */
@@ -153,7 +153,7 @@ function volumes(app: KubernetesApp): object[] {
       : { name: 'home', persistentVolumeClaim: { claimName: `${nameOf(app)}-weights` } },
     { name: 'tmp', emptyDir: {} },
     ...(app.auth === 'private'
-      ? [{ name: 'keys', secret: { secretName: `${nameOf(app)}-keys`, defaultMode: 0o440 } }]
+      ? [{ name: 'keys', secret: { secretName: `${nameOf(app)}${KEYS_SUFFIX}`, defaultMode: 0o440 } }]
       : []),
   ];
 }

@@ -2,6 +2,7 @@
 
 import { type Cluster, kubectl } from './kubectl.js';
 import { APP_LABEL, MANAGED, MESSAGE_ANNOTATION, REVISION_LABEL } from './kubernetes-app.js';
+import { KEYS_SUFFIX } from './names.js';
 import { FETCHER } from './pod.js';
 
 export type PodState = 'pending' | 'fetching' | 'loading' | 'ready' | 'draining' | 'crashed';
@@ -89,6 +90,7 @@ export interface Deployment {
 
 interface ReplicaSet {
   metadata: { annotations?: Record<string, string>; labels?: Record<string, string>; creationTimestamp?: string };
+  spec?: { template?: { spec?: { volumes?: { secret?: { secretName?: string } }[] } } };
   status?: { replicas?: number };
 }
 
@@ -146,14 +148,33 @@ export function appOf({ spec }: Deployment): { org: string; app: string } {
 export async function readRevisions(cluster: Cluster, app: string): Promise<PodRevision[]> {
   const sets = await itemsOf<ReplicaSet>(cluster, 'replicasets.apps', app);
   return sets
-    .map(({ metadata, status }) => ({
-      number: Number(metadata.annotations?.[NUMBER] ?? 0),
-      revision: metadata.labels?.[REVISION_LABEL] ?? null,
-      pods: status?.replicas ?? 0,
-      created_at: metadata.creationTimestamp ?? null,
-      message: metadata.annotations?.[MESSAGE_ANNOTATION] ?? null,
+    .map((set) => ({
+      number: numberOf(set),
+      revision: set.metadata.labels?.[REVISION_LABEL] ?? null,
+      pods: set.status?.replicas ?? 0,
+      created_at: set.metadata.creationTimestamp ?? null,
+      message: set.metadata.annotations?.[MESSAGE_ANNOTATION] ?? null,
     }))
     .sort((one, other) => one.number - other.number);
+}
+
+/**
+ * Whether pods of an earlier revision (null: of the one before) would wait for a Secret with keys that is not there: a
+ * deployment for everybody has taken it away. False where there is no such revision.
+ */
+export async function lacksKeys(cluster: Cluster, app: string, revision: number | null): Promise<boolean> {
+  const sets = (await itemsOf<ReplicaSet>(cluster, 'replicasets.apps', app)).sort((one, other) => {
+    return numberOf(other) - numberOf(one);
+  });
+  const wanted = revision === null ? sets[1] : sets.find((set) => numberOf(set) === revision);
+  const secret = `${app}${KEYS_SUFFIX}`;
+  const volumes = wanted?.spec?.template?.spec?.volumes ?? [];
+  if (!volumes.some((volume) => volume.secret?.secretName === secret)) return false;
+  return (await kubectl(cluster, ['get', 'secret', secret, '--ignore-not-found', '--output=name'])) === '';
+}
+
+function numberOf({ metadata }: ReplicaSet): number {
+  return Number(metadata.annotations?.[NUMBER] ?? 0);
 }
 
 async function itemsOf<Item>(cluster: Cluster, kind: string, app: string): Promise<Item[]> {

@@ -2,6 +2,7 @@
  * The container of one runner, which podman keeps: found again by its name and its files, ended, removed.
  *
  *     <run>/<id>.sock, .ctl, .pid    what the control plane uses; the runner sees none of it
+ *     <run>/<id>.cwd/                where podman and what watches the container work: they leave files there
  *     <run>/<id>/                    mounted into the container: the runner's sockets and its configuration
  *
  * A runner that somebody has taken over could put a link to another socket of this machine in the place of its own. The
@@ -44,6 +45,11 @@ export class Container {
 
   get name(): string {
     return `chasqui-${this.id}`;
+  }
+
+  /** Of podman, outside the container: where it is killed for want of memory, conmon leaves a file `oom` where it works. */
+  get workingFolder(): string {
+    return `${this.folder}.cwd`;
   }
 
   get configFile(): string {
@@ -89,7 +95,8 @@ export class Container {
   async remove(): Promise<string | null> {
     const how = await this.#describeEnd().catch(() => null);
     await removeContainer(this.podman, this.name);
-    for (const file of [this.folder, this.#pidFile]) fs.rmSync(file, { recursive: true, force: true });
+    for (const file of [this.folder, this.workingFolder, this.#pidFile])
+      fs.rmSync(file, { recursive: true, force: true });
     return how;
   }
 

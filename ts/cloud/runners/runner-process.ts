@@ -163,10 +163,12 @@ export class RunnerProcess {
     { container, limits, writable }: Isolation,
   ): ChildProcess {
     const whole: RunnerConfig = { ...config, ...container.sockets, environment: secrets };
-    for (const folder of [container.folder, ...writable]) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { folder: own, workingFolder: cwd } = container;
+    for (const folder of [own, cwd, ...writable]) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeConfig(container.configFile, whole);
     const [program, ...args] = container.command(whole, limits, writable);
     return spawn(program, args, {
+      cwd,
       detached: true,
       stdio: [config.endsWithParent ? 'pipe' : 'ignore', log, log],
       env: { ...environment },

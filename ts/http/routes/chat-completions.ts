@@ -1,14 +1,14 @@
 /** A chat request's way through the server, from valid body to reply. */
 import type { FastifyInstance } from 'fastify';
 import { newCompletionHead } from '../../chat/completion-head.js';
-import { nameFailedImage } from '../../chat/message-images.js';
+import { functionsFor } from '../../chat/custom/functions-for.js';
 import { PromptProgress } from '../../chat/prompt-progress.js';
-import { renderBody, startCompletion } from '../../chat/start-completion.js';
+import { refusePassedOver, renderTranslated } from '../../chat/render-translated.js';
+import { startCompletion } from '../../chat/start-completion.js';
 import { ChunkEncoder } from '../../chat/to-chunks.js';
 import { toCompletion } from '../../chat/to-completion.js';
-import { unenforcedParts } from '../../chat/unenforced-parts.js';
 import { chatChunkSchema } from '../../schemas/chat-chunk.js';
-import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import { chatCompletionSchema, type SentChatCompletion } from '../../schemas/chat-completion.js';
 import { chatCompletionReplySchema } from '../../schemas/chat-response.js';
 import type { ExtendedEndpoint } from '../completion-extension.js';
 import type { AppContext } from '../context.js';
@@ -24,20 +24,23 @@ const URL = '/v1/chat/completions';
 /** With `extended`, another endpoint that does the same and says more in its replies. */
 export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
   const { profile, options } = context;
-  const { bodyLimit, imageHosts } = options;
+  const { bodyLimit, imageHosts, strict } = options;
   const schema = {
     body: chatCompletionSchema(profile.parameters),
     response: { 200: extended?.schema ?? chatCompletionReplySchema },
   };
-  const preValidation = readFields(profile, options.strict);
-  const preHandler = readParts(schema.body, profile, options.strict);
+  const preValidation = readFields(profile, strict);
+  const preHandler = readParts(schema.body, profile, strict);
 
-  const complete = withModel<ChatCompletionRequest>(
+  const complete = withModel<SentChatCompletion>(
     context,
     async (request, reply, { engine, signal }) => {
-      const { body } = request;
-      const rendered = await renderBody(engine, body, { hosts: imageHosts, signal });
-      nameIgnoredParts(reply, unenforcedParts(body, rendered, MAX_IGNORED_PARTS));
+      const asked = functionsFor(request.body);
+      const { body, origins, customTools } = asked;
+      if (strict) refusePassedOver(asked.passedOver);
+      const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+      const { rendered, ignored } = await origins.guard(body, () => renderTranslated(engine, asked, how));
+      nameIgnoredParts(reply, ignored);
       const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
       const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
       const extension = extended?.extension(engine.model);
@@ -45,13 +48,14 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
       const parsed = rendered.format !== null;
       const head = newCompletionHead(engine.model.id);
       const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
-      const translate = (thrown: unknown) => nameFailedImage(thrown, body.messages);
+      const translate = (thrown: unknown) => origins.translate(thrown, body);
       try {
         if (!body.stream) {
           const completion = await toCompletion(head, streams, {
             parsed,
             logprobs,
             timings: timings || timingsPerToken,
+            customTools,
           });
           return extension?.extend(completion) ?? completion;
         }
@@ -60,7 +64,8 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
         const choices = streams.length;
         const progress = returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined;
         const timed = timingsPerToken ? streams : [];
-        const chunks = new ChunkEncoder(head, { includeUsage, choices, parsed, timings, timed, progress });
+        const how = { includeUsage, choices, parsed, timings, timed, progress, customTools };
+        const chunks = new ChunkEncoder(head, how);
         const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks, returnsProgress);
         return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {
@@ -76,7 +81,7 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
     preHandler,
     bodyLimit,
   };
-  app.post<{ Body: ChatCompletionRequest }>(extended?.url ?? URL, settings, complete);
+  app.post<{ Body: SentChatCompletion }>(extended?.url ?? URL, settings, complete);
 }
 
 export const chatCompletionsOperation: Operation = {

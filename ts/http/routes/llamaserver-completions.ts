@@ -93,7 +93,7 @@ async function completeTexts(
     const ofChoices = known.flatMap((each) => Array<(typeof known)[0]>(choicesPerPrompt).fill(each));
     const beforeSubmit = (job: Job): void =>
       limitRepeats({
-        generationSettings: toGenerationSettings(job, { stream }),
+        generationSettings: toGenerationSettings(job, engine.model, { stream }),
         prompts: ofChoices.map(({ text }) => text),
         responseFields: stream ? [] : (settings.response_fields ?? []),
         param: choicesPerPrompt > 1 ? 'n' : 'prompt',
@@ -104,7 +104,7 @@ async function completeTexts(
     const streams = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
     const encoder = new NativeCompletions({
       model: engine.model.id,
-      generationSettings: toGenerationSettings(started.job, { stream }),
+      generationSettings: toGenerationSettings(started.job, engine.model, { stream }),
       prompts: ofChoices,
       streams,
       onlyReads: onlyReads(settings),

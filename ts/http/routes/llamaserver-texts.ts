@@ -1,9 +1,10 @@
 /** The length of a chat's prompt, and rankings of texts, as llama-server has them. */
 import type { FastifyInstance } from 'fastify';
+import { functionsFor } from '../../chat/custom/functions-for.js';
 import { renderBody } from '../../chat/start-completion.js';
 import { ChasquiError } from '../../errors.js';
 import { toTextRanking } from '../../llamaserver/to-text-ranking.js';
-import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import { chatCompletionSchema, type SentChatCompletion } from '../../schemas/chat-completion.js';
 import { anyOf } from '../../schemas/json-schema.js';
 import { textRankReplySchema } from '../../schemas/llamaserver-reply.js';
 import { type TextRankRequest, textRankSchema } from '../../schemas/llamaserver-request.js';
@@ -19,8 +20,10 @@ import { withModel } from '../with-model.js';
 
 export function nativeTextRoutes(app: FastifyInstance, context: AppContext): void {
   const { profile, options } = context;
-  const count = withModel<ChatCompletionRequest>(context, async ({ body }, _reply, { engine, signal }) => {
-    const rendered = await renderBody(engine, body, { hosts: options.imageHosts, signal });
+  const count = withModel<SentChatCompletion>(context, async (request, _reply, { engine, signal }) => {
+    const { body, origins } = functionsFor(request.body);
+    const loading = { hosts: options.imageHosts, signal };
+    const rendered = await origins.guard(body, () => renderBody(engine, body, loading));
     const input_tokens = await engine.countTokens(rendered, { signal });
     return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
   });
@@ -30,7 +33,7 @@ export function nativeTextRoutes(app: FastifyInstance, context: AppContext): voi
     preValidation: readFields(profile, options.strict),
     bodyLimit: options.bodyLimit,
   };
-  app.post<{ Body: ChatCompletionRequest }>('/v1/chat/completions/input_tokens', settings, count);
+  app.post<{ Body: SentChatCompletion }>('/v1/chat/completions/input_tokens', settings, count);
 
   const rank = withModel<TextRankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
     const { query, texts, documents = texts, top_n } = body;

@@ -1,7 +1,8 @@
 /** The model's tokenizer and chat template as endpoints, under the names that llama-server gives them. */
 import type { FastifyInstance } from 'fastify';
+import { functionsFor } from '../../chat/custom/functions-for.js';
 import { renderConversation } from '../../chat/render-conversation.js';
-import { type ChatCompletionRequest, chatCompletionSchema } from '../../schemas/chat-completion.js';
+import { chatCompletionSchema, type SentChatCompletion } from '../../schemas/chat-completion.js';
 import {
   type ApplyTemplateReply,
   applyTemplateReplySchema,
@@ -44,10 +45,11 @@ export function tokenizeRoutes(app: FastifyInstance, context: AppContext): void 
     preHandler: readParts(chatSchema, profile, options.strict),
     bodyLimit: options.bodyLimit,
   };
-  type Conversation = Omit<ChatCompletionRequest, 'model'> & { model?: string };
+  type Conversation = Omit<SentChatCompletion, 'model'> & { model?: string };
   const applyTemplate = withModel<Conversation>(context, async ({ body }, _reply, { engine, signal }) => {
     const loading = { hosts: options.imageHosts, signal };
-    const prompt = await renderConversation(engine, { model: engine.model.id, ...body }, loading);
+    const { body: chat, origins } = functionsFor({ model: engine.model.id, ...body });
+    const prompt = await origins.guard(chat, () => renderConversation(engine, chat, loading));
     return { prompt } satisfies ApplyTemplateReply;
   });
   app.post<{ Body: Conversation }>('/apply-template', settings, applyTemplate);

@@ -7,6 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Container, describeExit } from '../../../../ts/cloud/runners/container.js';
 import { Podman } from '../../../../ts/cloud/runners/podman.js';
+import { RunnerProcess } from '../../../../ts/cloud/runners/runner-process.js';
 
 const test = suite('cloud: containers');
 let folder = '';
@@ -64,6 +65,23 @@ test('the number of the process is what podman wrote, outside', () => {
   assert.is(container.pid, null);
   fs.writeFileSync(path.join(folder, 'r1.pid'), '4711\n');
   assert.is(container.pid, 4711);
+});
+
+test('what podman leaves where it works is left in the folder of the runner, and goes with it', async () => {
+  const program = path.join(folder, 'podman');
+  fs.writeFileSync(program, `#!/bin/sh\n: > oom; ls "$PWD"/* > ${folder}/left\n`, { mode: 0o755 });
+  const model = { modelPath: '/models/none.gguf', options: {}, others: [] };
+  const config = { ...model, id: 'r1', bootId: RunnerProcess.newBootId(), endsWithParent: false };
+  const isolation = { container, limits: { memoryBytes: 2 ** 20, cpus: null, gpus: 0 }, writable: [] };
+  const command = { command: [], environment: { PATH: `${folder}:/usr/bin:/bin` }, secrets: {} };
+  const log = path.join(folder, 'log');
+  const how = await new Promise<string>((onEnd) => {
+    const listener = { onStatus: () => undefined, onEnd };
+    RunnerProcess.start(folder, config as never, command as never, log, listener as never, isolation);
+  });
+  assert.match(how, /exit code 0/);
+  assert.is(fs.readFileSync(path.join(folder, 'left'), 'utf8'), `${path.join(container.workingFolder, 'oom')}\n`);
+  assert.equal(fs.readdirSync(folder).sort(), ['left', 'log', 'podman']);
 });
 
 test('exit codes of podman are told in words', () => {

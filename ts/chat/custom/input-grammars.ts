@@ -3,9 +3,9 @@
  * so the schema has no more than a sign there, and the sign is replaced in the grammar that was made of it.
  */
 import { createHash } from 'node:crypto';
-import type { Grammar } from '../engine/job.js';
-import { ChasquiError } from '../errors.js';
-import type { CustomFormat } from '../schemas/response-tools.js';
+import type { Grammar } from '../../engine/job.js';
+import { ChasquiError } from '../../errors.js';
+import type { CustomFormat } from '../../schemas/tool.js';
 import { readDefinition } from './grammars/enforced-text.js';
 import { DefinitionError, type RuleSet } from './grammars/grammar-tree.js';
 import { toGbnf } from './grammars/json-text-gbnf.js';

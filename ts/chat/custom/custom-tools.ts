@@ -2,7 +2,7 @@
  * Custom tools take free text. To the template they are functions whose only argument is that text, `input`: from there
  * to the text itself, and back.
  */
-import type { CustomFormat } from '../schemas/response-tools.js';
+import type { CustomFormat } from '../../schemas/tool.js';
 
 /** The name of the argument. */
 const INPUT = 'input';
@@ -37,6 +37,13 @@ export class InputReader {
     this.#pending += json;
     if (this.#state === 'before') this.#skipToText();
     return this.#state === 'within' ? this.#readText() : '';
+  }
+
+  /** After the last piece: the text of arguments in which none has begun, as `whole` has it. */
+  rest(): string {
+    const json = this.#state === 'before' ? this.#pending : '';
+    this.#pending = '';
+    return json === '' ? '' : InputReader.whole(json);
   }
 
   /** All of the text, given all of the arguments; those that are not as they should be are the text themselves. */

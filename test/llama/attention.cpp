@@ -1,0 +1,230 @@
+#include "../native/check.h"
+
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+using namespace chasqui::test;
+
+namespace {
+
+struct Free {
+    void operator()(ggml_backend_t backend) const { ggml_backend_free(backend); }
+    void operator()(ggml_context* context) const { ggml_free(context); }
+    void operator()(ggml_backend_buffer_t buffer) const { ggml_backend_buffer_free(buffer); }
+};
+template <typename Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
+
+ggml_backend_t cpu() {
+    static const Owned<ggml_backend_t> backend = [] {
+        ggml_backend_load_all();
+        return Owned<ggml_backend_t>(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
+    }();
+    return backend.get();
+}
+
+constexpr int64_t n_kv_heads = 2;
+
+void set_threads(int n_threads) {
+    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
+    auto* const set = reinterpret_cast<ggml_backend_set_n_threads_t>(
+        ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
+    set(cpu(), n_threads);
+}
+
+// Of several sequences with cells of their own, all of which are alike but for their values.
+struct Attention {
+    int64_t width, n_heads, n_rows, n_cells, n_sequences;
+    int     n_threads;
+    float   max_bias = 0, softcap = 0;
+    float   strength   = 1;  // of the queries: scores of hundreds cannot be raised to a power as they are
+    bool    with_sinks = false;
+};
+
+std::string name(const Attention& a) {
+    return std::to_string(a.n_rows) + " rows of width " + std::to_string(a.width) + " and " +
+           std::to_string(a.n_heads) + " heads behind " + std::to_string(a.n_cells) + " cells, " +
+           std::to_string(a.n_sequences) + " sequences, " + std::to_string(a.n_threads) + " threads, bias " +
+           std::to_string(a.max_bias) + ", cap " + std::to_string(a.softcap) + ", strength " +
+           std::to_string(a.strength);
+}
+
+struct Values {
+    std::vector<float>       queries;
+    std::vector<ggml_fp16_t> keys, values, mask;
+    std::vector<float>       sinks;  // one for each head, or none
+};
+
+// The last rows of a sequence, between whose cells there are 130 of another: from 40 on, which is within the first 64
+// that are taken at once, to 170, which is within the third.
+bool is_visible(const Attention& a, int64_t row, int64_t cell) {
+    return cell <= a.n_cells - a.n_rows + row && (cell < 40 || cell >= 170);
+}
+
+Values random_values(const Attention& a, std::mt19937& random) {
+    std::normal_distribution<float> normal;
+    Values                          made;
+    made.queries.resize(static_cast<size_t>(a.width * a.n_rows * a.n_heads * a.n_sequences));
+    for (float& value : made.queries) value = a.strength * normal(random);
+    for (auto* const halves : {&made.keys, &made.values}) {
+        halves->resize(static_cast<size_t>(a.width * a.n_cells * n_kv_heads * a.n_sequences));
+        for (ggml_fp16_t& half : *halves) half = ggml_fp32_to_fp16(normal(random));
+    }
+    if (a.with_sinks) {
+        for (int64_t head = 0; head < a.n_heads; ++head) made.sinks.push_back(normal(random));
+    }
+    for (int64_t row = 0; row < a.n_rows; ++row) {
+        for (int64_t cell = 0; cell < a.n_cells; ++cell) {
+            const float distance = static_cast<float>(cell - (a.n_cells - a.n_rows + row)) / 64;
+            const float bias = a.max_bias > 0 ? distance : 0;
+            made.mask.push_back(ggml_fp32_to_fp16(is_visible(a, row, cell) ? bias : -INFINITY));
+        }
+    }
+    return made;
+}
+
+template <typename T>
+void fill(ggml_tensor* tensor, const std::vector<T>& values) {
+    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+}
+
+std::vector<float> computed(const Attention& a, const Values& from) {
+    const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
+    ggml_tensor* const q =
+        ggml_new_tensor_4d(context.get(), GGML_TYPE_F32, a.width, a.n_rows, a.n_heads, a.n_sequences);
+    const auto         cells  = [&] {
+        return ggml_new_tensor_4d(context.get(), GGML_TYPE_F16, a.width, a.n_cells, n_kv_heads, a.n_sequences);
+    };
+    ggml_tensor* const k    = cells();
+    ggml_tensor* const v    = cells();
+    ggml_tensor* const mask = ggml_new_tensor_2d(context.get(), GGML_TYPE_F16, a.n_cells, a.n_rows);
+    const float        scale  = 1 / std::sqrt(static_cast<float>(a.width));
+    ggml_tensor* const result = ggml_flash_attn_ext(context.get(), q, k, v, mask, scale, a.max_bias, a.softcap);
+    ggml_tensor* const sinks  = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, a.n_heads);
+    if (a.with_sinks) ggml_flash_attn_ext_add_sinks(result, sinks);
+    ggml_cgraph* const graph  = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
+    fill(q, from.queries);
+    fill(k, from.keys);
+    fill(v, from.values);
+    fill(mask, from.mask);
+    if (a.with_sinks) fill(sinks, from.sinks);
+    set_threads(a.n_threads);
+    expect(ggml_backend_graph_compute(cpu(), graph) == GGML_STATUS_SUCCESS, "an attention");
+    std::vector<float> values(static_cast<size_t>(ggml_nelements(result)));
+    ggml_backend_tensor_get(result, values.data(), 0, ggml_nbytes(result));
+    return values;
+}
+
+// How much of the mask a head takes, as llama.cpp's ALiBi has it: heads beyond a power of two lie between the others.
+double slope(const Attention& a, int64_t head) {
+    if (a.max_bias == 0) return 1;
+    const double power = std::pow(2.0, std::floor(std::log2(static_cast<double>(a.n_heads))));
+    const double index = static_cast<double>(head);
+    return std::pow(2.0, -a.max_bias * (index < power ? (index + 1) / power : (2 * (index - power) + 1) / 2 / power));
+}
+
+struct Row {
+    int64_t sequence, row, head;
+};
+
+std::vector<double> expected_row(const Attention& a, const Values& from, const Row& of) {
+    const int64_t first_cell = (of.sequence * n_kv_heads + of.head / (a.n_heads / n_kv_heads)) * a.n_cells;
+    const float*  query = &from.queries[static_cast<size_t>(((of.sequence * a.n_heads + of.head) * a.n_rows + of.row) *
+                                                           a.width)];
+    std::vector<double> scores;
+    double              most = a.with_sinks ? from.sinks[static_cast<size_t>(of.head)] : -INFINITY;
+    for (int64_t cell = 0; cell < a.n_cells; ++cell) {
+        const ggml_fp16_t* key   = &from.keys[static_cast<size_t>((first_cell + cell) * a.width)];
+        double             score = 0;
+        for (int64_t i = 0; i < a.width; ++i) score += static_cast<double>(query[i]) * ggml_fp16_to_fp32(key[i]);
+        score /= std::sqrt(static_cast<double>(a.width));
+        if (a.softcap > 0) score = a.softcap * std::tanh(score / a.softcap);
+        score += slope(a, of.head) * ggml_fp16_to_fp32(from.mask[static_cast<size_t>(of.row * a.n_cells + cell)]);
+        most = std::max(most, score);
+        scores.push_back(score);
+    }
+    double sum = a.with_sinks ? std::exp(from.sinks[static_cast<size_t>(of.head)] - most) : 0;
+    std::vector<double> values(static_cast<size_t>(a.width));
+    for (int64_t cell = 0; cell < a.n_cells; ++cell) {
+        const ggml_fp16_t* value = &from.values[static_cast<size_t>((first_cell + cell) * a.width)];
+        const double       share = std::exp(scores[static_cast<size_t>(cell)] - most);
+        sum += share;
+        for (int64_t i = 0; i < a.width; ++i) values[static_cast<size_t>(i)] += share * ggml_fp16_to_fp32(value[i]);
+    }
+    for (double& value : values) value /= sum;
+    return values;
+}
+
+void check_row(const Attention& a, const Values& from, const Row& of, const float* values) {
+    const std::vector<double> expected = expected_row(a, from, of);
+    for (size_t i = 0; i < expected.size(); ++i) {
+        // Single rows, and widths that vectors do not divide, round queries to halves.
+        if (std::abs(static_cast<double>(values[i]) - expected[i]) <= 5e-3) continue;
+        fail(name(a) + ": number " + std::to_string(i) + " of sequence " + std::to_string(of.sequence) + ", row " +
+             std::to_string(of.row) + ", head " + std::to_string(of.head) + " is " + std::to_string(values[i]) +
+             " instead of " + std::to_string(expected[i]));
+    }
+}
+
+void check(const Attention& a, std::mt19937& random) {
+    const Values             from   = random_values(a, random);
+    const std::vector<float> values = computed(a, from);
+    const float*             at     = values.data();
+    for (int64_t sequence = 0; sequence < a.n_sequences; ++sequence) {
+        for (int64_t row = 0; row < a.n_rows; ++row) {
+            for (int64_t head = 0; head < a.n_heads; ++head, at += a.width) {
+                check_row(a, from, {sequence, row, head}, at);
+            }
+        }
+    }
+}
+
+Attention with(Attention a, float max_bias, float softcap, float strength = 1, bool with_sinks = false) {
+    a.max_bias   = max_bias;
+    a.softcap    = softcap;
+    a.strength   = strength;
+    a.with_sinks = with_sinks;
+    return a;
+}
+
+const Test attention("ggml: attention of any number of rows and cells, with masks, biases, caps and sinks", [] {
+    std::mt19937 random(4);
+    for (const int64_t width : {64, 76, 80, 128}) {
+        for (const int64_t n_rows : {1, 2, 3, 16, 21, 64, 100}) {
+            for (const int64_t n_cells : {100, 256, 333}) {
+                const Attention a = {width, 6, n_rows, n_cells, 1, n_cells == 100 ? 1 : 3};
+                for (const float max_bias : {0.0f, 8.0f}) check(with(a, max_bias, max_bias * 4), random);
+                check(with(a, 0, 0, 1, true), random);
+                if (n_rows >= 16 && width % 16 == 0) check(with(a, 0, 0, 40), random);
+            }
+        }
+    }
+});
+
+const Test attention_of_steps("ggml: attention of a step of one sequence and of several, behind many cells", [] {
+    std::mt19937 random(5);
+    for (const int64_t n_heads : {2, 6, 14, 150}) {
+        for (const int64_t n_sequences : {1, 3}) {
+            for (const int64_t n_cells : {511, 512, 600, 1100}) {
+                for (const int n_threads : {1, 3}) {
+                    const Attention a = {64, n_heads, 1, n_cells, n_sequences, n_threads};
+                    for (const float max_bias : {0.0f, 8.0f}) check(with(a, max_bias, 0, 1, n_cells == 600), random);
+                }
+            }
+        }
+    }
+});
+
+}  // namespace

@@ -227,7 +227,7 @@ private:
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
 
-    Clock::time_point submitted_;  // when the last plan was
+    Clock::time_point          submitted_;  // when the last plan was
     StateWaits                 state_waits_;
     std::unique_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
     std::vector<std::string>   adapter_prints_;

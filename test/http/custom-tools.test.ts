@@ -9,15 +9,12 @@ import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';
 import { inPieces } from '../support/post-to.js';
 import { readSse } from '../support/read-sse.js';
+import { ARGUMENTS, assertTakesText, INPUT } from '../support/text-tool.js';
 
 const test = suite('http: custom tools of chats');
 
 const patch = { type: 'custom', custom: { name: 'patch', description: 'Changes files.' } };
 const clock = { type: 'function', function: { name: 'clock' } };
-const INPUT = '*** Begin "Patch"\n+\té\\😀\n';
-
-/** The arguments of a call, with every way that JSON has to write a character. */
-const ARGUMENTS = String.raw`{ "input" : "*** Begin \"Patch\"\n+\t\u00e9\\\ud83d\ude00\n"}`;
 
 /** A patch tool whose input has this format. */
 const withFormat = (definition: string, syntax = 'regex') => ({
@@ -46,14 +43,7 @@ test('a custom tool is a function of one text, and its call comes back with that
     { id: 'call0', type: 'custom', custom: { name: 'patch', input: INPUT } },
     { id: 'call1', type: 'function', function: { name: 'clock', arguments: '{}' } },
   ]);
-  const [tool] = engine.renderOptions[0]?.tools ?? [];
-  assert.match(String(tool?.description), /^Changes files\.\n\n/);
-  assert.equal(tool?.parameters, {
-    type: 'object',
-    properties: { input: { type: 'string' } },
-    required: ['input'],
-    additionalProperties: false,
-  });
+  assertTakesText(engine.renderOptions[0]?.tools, 'Changes files.');
 });
 
 test('a stream names the call once, then sends its text in pieces', async () => {

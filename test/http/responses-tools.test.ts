@@ -7,6 +7,7 @@ import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';
 import { inPieces, postTo, readNamedEvents } from '../support/post-to.js';
+import { ARGUMENTS, assertTakesText, INPUT } from '../support/text-tool.js';
 
 const test = suite('http: tools of responses');
 
@@ -80,25 +81,14 @@ test('two namespaces with tools of one name in chats are an error of the second'
 });
 
 const patch = { type: 'custom', name: 'patch', description: 'Changes files.' };
-const PATCH = '*** Begin "Patch"\n+\té\\😀\n';
-
-/** The arguments of a call, with every way that JSON has to write a character. */
-const ARGUMENTS = String.raw`{ "input" : "*** Begin \"Patch\"\n+\t\u00e9\\\ud83d\ude00\n"}`;
 
 test('a custom tool is a function of one string, and its call comes back as it was declared', async () => {
   const { engine, respond } = responses({ batches: () => inPieces(`<call>patch ${ARGUMENTS}</call>`) });
   const { output } = (await respond({ tools: [patch] })).json();
   const [{ id, call_id: _call, ...call }] = output;
   assert.match(id, /^ctc_/);
-  assert.equal(call, { type: 'custom_tool_call', status: 'completed', name: 'patch', input: PATCH });
-  const [tool] = engine.renderOptions[0]?.tools ?? [];
-  assert.match(String(tool?.description), /^Changes files\./);
-  assert.equal(tool?.parameters, {
-    type: 'object',
-    properties: { input: { type: 'string' } },
-    required: ['input'],
-    additionalProperties: false,
-  });
+  assert.equal(call, { type: 'custom_tool_call', status: 'completed', name: 'patch', input: INPUT });
+  assertTakesText(engine.renderOptions[0]?.tools, 'Changes files.');
 });
 
 test('the input of a custom tool is streamed as text', async () => {
@@ -107,12 +97,12 @@ test('the input of a custom tool is streamed as text', async () => {
   const events = readNamedEvents((await respond({ tools: [patch, clock], stream: true })).body);
   const deltas = events.filter(({ type }) => type === 'response.custom_tool_call_input.delta');
   assert.ok(deltas.length > 10);
-  assert.is(deltas.map(({ delta }) => delta).join(''), PATCH);
+  assert.is(deltas.map(({ delta }) => delta).join(''), INPUT);
   assert.ok(deltas.every(({ delta }) => delta.isWellFormed()));
   const done = events.find(({ type }) => type === 'response.custom_tool_call_input.done');
-  assert.is(done.input, PATCH);
+  assert.is(done.input, INPUT);
   assert.is(events.filter(({ type }) => type === 'response.function_call_arguments.done').length, 1);
-  assert.is(events.at(-1).response.output[0].input, PATCH);
+  assert.is(events.at(-1).response.output[0].input, INPUT);
 });
 
 for (const [json, input] of [

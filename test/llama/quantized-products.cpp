@@ -1,12 +1,8 @@
 #include "../native/check.h"
-
-#include <ggml-alloc.h>
-#include <ggml-backend.h>
-#include <ggml.h>
+#include "on-cpu.h"
 
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,29 +10,6 @@
 using namespace chasqui::test;
 
 namespace {
-
-struct Free {
-    void operator()(ggml_backend_t backend) const { ggml_backend_free(backend); }
-    void operator()(ggml_context* context) const { ggml_free(context); }
-    void operator()(ggml_backend_buffer_t buffer) const { ggml_backend_buffer_free(buffer); }
-};
-template <typename Handle>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
-
-ggml_backend_t cpu() {
-    static const Owned<ggml_backend_t> backend = [] {
-        ggml_backend_load_all();
-        return Owned<ggml_backend_t>(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-    }();
-    return backend.get();
-}
-
-void set_threads(int n_threads) {
-    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
-    auto* const set = reinterpret_cast<ggml_backend_set_n_threads_t>(
-        ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
-    set(cpu(), n_threads);
-}
 
 // Where llama.cpp keeps weights whose rows are interleaved; none on CPUs that it does not do so for.
 ggml_backend_buffer_type_t interleaved() {

@@ -178,7 +178,14 @@ hostile('they are begun or refused, and the next request is served', async () =>
   const app = buildApp(SingleModel.of(engine), runtime);
   const respond = (definition: string) => {
     const tools = [{ type: 'custom', name: 'write', format: { type: 'grammar', syntax: 'lark', definition } }];
-    const payload = { model: engine.model.id, input: 'Go.', tools, tool_choice: 'required', max_output_tokens: 60 };
+    const payload = {
+      model: engine.model.id,
+      input: 'Go.',
+      tools,
+      tool_choice: 'required',
+      temperature: 0,
+      max_output_tokens: 60,
+    };
     return app.inject({ method: 'POST', url: '/v1/responses', payload });
   };
   for (const [name, definition] of Object.entries(HOSTILE)) {

@@ -2,7 +2,6 @@
  * Tools that the model may call, and which of them it must: from this protocol's form to that of chat bodies. Tools that
  * only OpenAI's own servers run are passed over.
  */
-
 import { describeFormat, parametersOf } from '../chat/custom/custom-tools.js';
 import { InputGrammars, patternField } from '../chat/custom/input-grammars.js';
 import type { FieldOrigins } from '../chat/field-origins.js';

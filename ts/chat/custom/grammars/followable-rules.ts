@@ -1,7 +1,7 @@
 /**
  * Rules that llama.cpp can follow, of the same language: none of them begins with itself, and from everywhere there is a
- * way to an end. What is repeated is never empty, so that there are fewer ways to read a text. The trees of a rule set and these are alike; where a grammar
- * cannot be brought into that form, this throws `NotEnforced`.
+ * way to an end. What is repeated is never empty, so that there are fewer ways to read a text. Where a grammar cannot be
+ * brought into that form, this throws `NotEnforced`.
  */
 import { choice, EMPTY, NotEnforced, type RuleSet, repeat, sequence, type Tree } from './grammar-tree.js';
 

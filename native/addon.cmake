@@ -61,6 +61,7 @@ if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/test/llama") # not in the npm package
   file(GLOB parity_sources CONFIGURE_DEPENDS test/llama/*.cpp)
   add_executable(llama-tests EXCLUDE_FROM_ALL ${parity_sources} test/native/main.cpp)
   target_include_directories(llama-tests PRIVATE test/native)
+  target_include_directories(llama-tests SYSTEM PRIVATE "${CHASQUI_LLAMA_DIR}/src") # headers of its own parts
   target_link_libraries(llama-tests PRIVATE engine llama llama-common)
   target_compile_definitions(llama-tests PRIVATE LLAMA_SOURCE="${CHASQUI_LLAMA_DIR}"
     DEMO_MODEL="${CMAKE_CURRENT_SOURCE_DIR}/prebuilds/demo/chasqui-demo.gguf")

@@ -11,44 +11,27 @@ using namespace chasqui::test;
 
 namespace {
 
-// Where llama.cpp keeps weights whose rows are interleaved; none on CPUs that it does not do so for.
-ggml_backend_buffer_type_t interleaved() {
-    const ggml_backend_dev_t device = ggml_backend_get_device(cpu());
-    auto* const              list   = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
-        ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
-    for (ggml_backend_buffer_type_t* type = list(device); type != nullptr && *type != nullptr; ++type) {
-        if (std::string(ggml_backend_buft_name(*type)) == "CPU_REPACK") return *type;
-    }
-    return nullptr;
-}
-
 struct Product {
-    ggml_type                  type;
-    int64_t                    m, n, k;
-    int                        n_threads;
-    ggml_backend_buffer_type_t memory = nullptr;
+    ggml_type type;
+    int64_t   m, n, k;
+    int       n_threads;
 };
 
 std::string name(const Product& product) {
     return std::string(ggml_type_name(product.type)) + " " + std::to_string(product.m) + " x " +
            std::to_string(product.k) + " times " + std::to_string(product.n) + ", " +
-           std::to_string(product.n_threads) + " threads" +
-           (product.memory != nullptr ? ", interleaved" : "");
+           std::to_string(product.n_threads) + " threads";
 }
 
 std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weights,
                               const std::vector<float>& columns) {
     const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
-    const Owned<ggml_context*> of_weights(ggml_init({1 << 20, nullptr, true}));
-    ggml_tensor* const a      = ggml_new_tensor_2d(of_weights.get(), p.type, p.k, p.m);
+    ggml_tensor* const a      = ggml_new_tensor_2d(context.get(), p.type, p.k, p.m);
     ggml_tensor* const b      = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, p.k, p.n);
     ggml_tensor* const result = ggml_mul_mat(context.get(), a, b);
     ggml_cgraph* const graph  = ggml_new_graph(context.get());
     ggml_build_forward_expand(graph, result);
-    const auto memory = p.memory != nullptr ? p.memory : ggml_backend_get_default_buffer_type(cpu());
     const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
-    const Owned<ggml_backend_buffer_t> weights_buffer(
-        ggml_backend_alloc_ctx_tensors_from_buft(of_weights.get(), memory));
     ggml_backend_tensor_set(a, weights.data(), 0, ggml_nbytes(a));
     ggml_backend_tensor_set(b, columns.data(), 0, ggml_nbytes(b));
     set_threads(p.n_threads);
@@ -114,19 +97,6 @@ const Test products_of_super_blocks("ggml: products with weights quantised in su
                     check({type, m, n, 256, n_threads}, random);
                     check({type, m, n, 1536, n_threads}, random);
                 }
-            }
-        }
-    }
-});
-
-const Test interleaved_products("ggml: products with weights whose rows are interleaved by eight", [] {
-    const ggml_backend_buffer_type_t memory = interleaved();
-    if (memory == nullptr) return;
-    std::mt19937 random(3);
-    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q4_K, GGML_TYPE_IQ4_NL}) {
-        for (const int64_t m : {8, 16, 24, 80}) {
-            for (const int64_t n : all_numbers_of_columns) {
-                for (const int n_threads : {1, 3}) check({type, m, n, 512, n_threads, memory}, random);
             }
         }
     }

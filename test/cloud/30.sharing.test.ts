@@ -59,6 +59,10 @@ test('a secret is in the environment of runners that ask for it, and nowhere els
   const set = await cloud.cli('secrets', 'set', 'MY_TOKEN', 'nobody-may-see-this');
   assert.is(set.code, 0, set.stderr);
   assert.is((await cloud.cli('secrets', 'set', 'my token', 'x')).code, 2);
+  for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH']) {
+    assert.is((await cloud.cli('secrets', 'set', name, 'x')).code, 2, name);
+    assert.is(await codeOf(() => cloud.deploy('chat', { secrets: [name] })), 'script_invalid');
+  }
   await cloud.client.delete('/apps/me/one');
   await cloud.deployed('secretive', { secrets: ['MY_TOKEN'], scale: { min: 1 } });
   const { runners } = await cloud.status('secretive');

@@ -123,8 +123,15 @@ export function differences(before: Options | null, after: Options): string[] {
   return names.flatMap((name) => {
     const [from, to] = [old.get(name), now.get(name)];
     if (from === to) return [];
-    if (before === null || from === undefined) return [`  + ${name}: ${to}`];
-    return to === undefined ? [`  - ${name}: ${from}`] : [`  ~ ${name}: ${from} -> ${to}`];
+    if (before === null || from === undefined) return [`  + ${name}: ${shown(to)}`];
+    return to === undefined ? [`  - ${name}: ${shown(from)}`] : [`  ~ ${name}: ${shown(from)} -> ${shown(to)}`];
+/** A chat template may have as much as a page has. */
+const MAX_SHOWN = 200;
+
+function shown(json = ''): string {
+  return json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}... (${json.length} characters)` : json;
+}
+
   });
 }
 

@@ -43,8 +43,8 @@ const MAX_RUNNERS = 64;
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
 /** What these say is said by other options here. */
 const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
-/** An app neither names folders of the cloud's machine nor shares with other apps what people said. */
-const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder'];
+/** An app neither names folders or texts of the cloud's machine nor shares with other apps what people said. */
+const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
 /** What each of several models has to itself. */
 const OF_ONE_MODEL = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 

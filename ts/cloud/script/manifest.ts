@@ -37,7 +37,7 @@ export interface Manifest extends ModelManifest {
 }
 
 /** Each is a process of its own in every runner. */
-const MAX_MODELS = 16;
+export const MAX_MODELS = 16;
 const MAX_RUNNERS = 64;
 
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;

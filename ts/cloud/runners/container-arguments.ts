@@ -133,6 +133,7 @@ function filesOfModel(model: RunnerModelFile): string[] {
     ...partsOf(modelPath),
     ...(projector === null ? [] : [projector]),
     ...(options.draftModel === undefined ? [] : partsOf(options.draftModel)),
+    ...(options.chatTemplateFile == null ? [] : [options.chatTemplateFile]),
     ...readAdapterFiles(options.lora).map(({ path }) => path),
   ];
 }

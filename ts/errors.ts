@@ -39,7 +39,10 @@ export const ERRORS = {
   request_too_large: badRequest('The body is larger, or consists of more, than the limit.', 413),
   headers_too_large: badRequest('The request line and headers are larger than the limit.', 431),
   request_timeout: badRequest('The request did not arrive in time.', 408),
-  unsupported_media_type: badRequest('The body was not sent as `Content-Type: application/json`.', 415),
+  unsupported_media_type: badRequest(
+    'The body was not sent as `Content-Type: application/json`, or is compressed.',
+    415,
+  ),
   unknown_url: notFound('There is nothing at this path.'),
   method_not_allowed: badRequest('The path is known, but not with this method.', 405),
   client_closed_request: badRequest('The client went away before the reply. Seen in logs only.', 499),

@@ -24,6 +24,10 @@ void check_gguf_file(const std::string& path) {
     if ((info.st_mode & S_IFMT) == S_IFDIR) {
         throw Error(ErrorCode::model_file_invalid, path + " is a folder. Name the .gguf file in it.");
     }
+    // To open a pipe waits for a writer, possibly for ever.
+    if ((info.st_mode & S_IFMT) != S_IFREG) {
+        throw Error(ErrorCode::model_file_invalid, path + " is a device, a pipe or a socket, and no file.");
+    }
     std::ifstream file(path, std::ios::binary);
     if (!file) {
         throw Error(ErrorCode::model_file_missing, path + " cannot be read. Check the file's permissions.");

@@ -1,6 +1,8 @@
 // A command line that says nothing, or something that there is not.
+import type { Command } from 'commander';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { allCommands } from '../../ts/cli/program.js';
 import { runCli } from '../support/child.js';
 
 const test = suite('cli: mistakes');
@@ -65,6 +67,27 @@ test('help and version end as they should', async () => {
     assert.is(code, 0);
     assert.is(stderr, '');
   }
+});
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({
+    writeOut: (written) => {
+      text += written;
+    },
+    getOutHelpWidth: () => 80,
+  });
+  command.outputHelp();
+  return text;
+}
+
+test('the help of every command is within 80 columns', () => {
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+  const wide = all(allCommands()).flatMap((command) => {
+    const lines = helpOf(command).split('\n');
+    return lines.filter((line) => line.length > 80).map((line) => `${command.name()}: ${line}`);
+  });
+  assert.equal(wide, []);
 });
 
 test.run();

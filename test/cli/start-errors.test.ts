@@ -1,4 +1,5 @@
 // Why `chasqui serve` does not start, and what to do about it.
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -37,6 +38,20 @@ test('a file that is no model: what it is', async () => {
   assert.match(stderr, /model\.gguf is not a GGUF file.* It is a web page; .*\/resolve\//);
   assert.is(stderr.trim().split('\n').length, 1);
 });
+
+if (process.platform !== 'win32') {
+  test('a pipe and a device are no files, and are not waited for', async () => {
+    const pipe = path.join(folder, 'pipe.gguf');
+    spawnSync('mkfifo', [pipe]);
+    for (const file of [pipe, '/dev/zero']) {
+      const { code, stderr } = await runCli(['serve', '--port', '0', '--model', file]);
+      assert.is(code, 1);
+      assert.match(stderr, new RegExp(`^chasqui: ${file} is a device, a pipe or a socket, and no file\\.\n$`));
+      assert.is((await runCli(['bench', '--model', file])).code, 1);
+    }
+    fs.rmSync(pipe);
+  });
+}
 
 test('a folder, and a file that is not there: which models there are', async () => {
   fs.copyFileSync(demoModelPath, path.join(folder, 'demo.gguf'));

@@ -77,9 +77,59 @@ test('what is wrong has an exit code of its own', async () => {
   assert.match(refused.stderr, '`slot` of the app chat is not an option; did you mean `slots`?');
   assert.is((await cloud.cli('apps', 'status', 'nothing')).code, 5);
   const missing = writeScript(`export const chat = app({ model: 'file:./none.gguf' });`);
-  assert.is((await cloud.cli('deploy', missing)).code, 2);
+  for (const command of ['deploy', 'run']) {
+    const { code, stderr } = await cloud.cli(command, missing);
+    assert.is(code, 2);
+    assert.match(stderr, /`model` is the file .*none\.gguf, which is not there\./);
+  }
   const nowhere = path.join(cloud.home, 'nowhere');
   assert.is((await cloud.cli('apps', 'list', '--data-dir', nowhere)).code, 3);
+});
+
+test('a runner that could never hold its model is refused before anything is read, by the command and by the cloud', async () => {
+  const large = path.join(cloud.home, 'large.gguf');
+  fs.writeFileSync(large, 'GGUF');
+  fs.truncateSync(large, 3 * 2 ** 30);
+  const options = `{ model: 'file:${large}', auth: 'public', machine: { memory: '2Gi' } }`;
+  const script = writeScript(`export const large = app(${options});`);
+  for (const command of ['deploy', 'run']) {
+    const { code, stderr } = await cloud.cli(command, script);
+    assert.is(code, 2, stderr);
+    assert.match(stderr, '`machine.memory` of the app large is 2048 MiB, but the files of its models have 3072 MiB');
+  }
+  const files = { [large]: { size: 3 * 2 ** 30, sha256: '00'.repeat(32) } };
+  const sent = cloud.deploy('large', { model: `file:${large}`, machine: { memory: '2Gi' } }, { files });
+  const refused = await sent.then(
+    () => 'nothing was refused',
+    ({ code, message }) => `${code} ${message}`,
+  );
+  assert.match(refused, /^script_invalid .*2048 MiB.*3072 MiB/);
+  assert.is((await cloud.cli('apps', 'status', 'large')).code, 5);
+});
+
+test('an address that cannot be had is named, with what to do', async () => {
+  const script = writeScript(CHAT);
+  const { port } = new URL(cloud.url);
+  const folder = fs.mkdtempSync(path.join(cloud.home, 'another-'));
+  for (const command of [
+    ['cloud', 'start', '--data-dir', folder],
+    ['run', `${script}::chat`],
+  ]) {
+    const { code, stderr } = await cloud.cli(...command, '--port', port);
+    assert.is(code, 1);
+    const by = process.platform === 'linux' ? `is used by \\S+ \\(process ${cloud.child.process.pid}\\)` : 'is in use';
+    assert.match(stderr, new RegExp(`^chasqui: port ${port} at 127.0.0.1 ${by}; stop .* --port: \\d+ is free$`, 'm'));
+  }
+  const nowhere = await cloud.cli('cloud', 'start', '--data-dir', folder, '--host', '192.0.2.1', '--insecure');
+  assert.is(nowhere.code, 1);
+  assert.match(nowhere.stderr, 'chasqui: 192.0.2.1 is not an address of this machine');
+});
+
+test('messages about a script have the names that scripts have', async () => {
+  const script = writeScript(`export const chat = app({ model: 'demo', threads: -1, auth: 'public' });`);
+  const { code, stderr } = await cloud.cli('deploy', script);
+  assert.is(code, 2);
+  assert.match(stderr, 'chasqui: `threads` of the app chat is -1, but must be ');
 });
 
 test('a revision that cannot start never gets a request, and says why', async () => {

@@ -59,6 +59,10 @@ test('a secret is in the environment of runners that ask for it, and nowhere els
   const set = await cloud.cli('secrets', 'set', 'MY_TOKEN', 'nobody-may-see-this');
   assert.is(set.code, 0, set.stderr);
   assert.is((await cloud.cli('secrets', 'set', 'my token', 'x')).code, 2);
+  for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH']) {
+    assert.is((await cloud.cli('secrets', 'set', name, 'x')).code, 2, name);
+    assert.is(await codeOf(() => cloud.deploy('chat', { secrets: [name] })), 'script_invalid');
+  }
   await cloud.client.delete('/apps/me/one');
   await cloud.deployed('secretive', { secrets: ['MY_TOKEN'], scale: { min: 1 } });
   const { runners } = await cloud.status('secretive');
@@ -92,6 +96,29 @@ test('keys of other organisations, and without the scope, do not deploy', async 
   assert.is(await codeOf(() => CloudClient.of({ url, key: caller })), 'permission_denied');
 });
 
+test('who deploys by a key names no files of the cloud’s machine, neither models nor templates', async () => {
+  const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
+  const stranger = await CloudClient.of({ url: cloud.url, key });
+  const deploy = (options: object) => stranger.post('/apps/me/stranger/revisions', { options });
+  for (const model of [demoModelPath, `${cloud.home}/cloud/models/../../own.gguf`]) {
+    assert.is(await codeOf(() => deploy({ model: `file:${model}` })), 'permission_denied', model);
+  }
+  const file = path.join(cloud.home, 'cloud', 'secret.key');
+  assert.is(await codeOf(() => deploy({ model: 'demo', chatTemplateFile: file })), 'script_invalid');
+  assert.is(await codeOf(() => cloud.deploy('chat', { chatTemplateFile: file })), 'script_invalid');
+});
+
+test('a template in a file beside the script is deployed with it', async () => {
+  const script = writeScript(
+    `export const spoken = app({ model: 'demo', auth: 'public', context: 512, chatTemplateFile: './own.jinja' });`,
+  );
+  fs.writeFileSync(path.join(path.dirname(script), 'own.jinja'), '{{ messages[0].content }}');
+  const { code, stdout, stderr } = await cloud.cli('deploy', script);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, '+ chatTemplate: "{{ messages[0].content }}"');
+  assert.is((await cloud.post('spoken', { max_tokens: 1 })).status, 200);
+});
+
 test('from elsewhere one logs in with a key, and files are sent by their digests', async () => {
   const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
   const variables = { CHASQUI_HOME: elsewhere };
@@ -105,6 +132,14 @@ test('from elsewhere one logs in with a key, and files are sent by their digests
   const script = writeScript(`export const sent = app({ model: 'file:${file}', auth: 'public', context: 512 });`);
   const { code, stderr } = await runCli(['deploy', script], variables);
   assert.is(code, 0, stderr);
+  const split = path.join(elsewhere, 'split-00001-of-00002.gguf');
+  fs.copyFileSync(demoModelPath, split);
+  const parts = await runCli(
+    ['deploy', writeScript(`export const parts = app({ model: 'file:${split}' });`)],
+    variables,
+  );
+  assert.is(parts.code, 2);
+  assert.match(parts.stderr, '`model` is a model in 2 files, which cannot be sent to another machine: join them');
   fs.rmSync(file);
   assert.is((await cloud.post('sent', { model: 'sent', max_tokens: 1 })).status, 200);
 });

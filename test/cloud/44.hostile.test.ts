@@ -171,6 +171,13 @@ test('no HTTP, other methods, too many headers, no host or two', async () => {
   assert.equal(runner.requests, []);
 });
 
+test('a body that is packed is refused, and no runner hears of it', async () => {
+  const { gateway, runner } = await rawGateway();
+  const packed = request(CHAT, ['Content-Encoding: gzip', 'Content-Length: 100'], 'x'.repeat(100));
+  assertError(await send(gateway.port, packed), 415, 'unsupported_media_type');
+  assert.equal(runner.requests, []);
+});
+
 test('a client without a key is refused before its body, and the connection closes', async () => {
   const { gateway } = await rawGateway();
   const head = `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n`;

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import type { Entry } from './entry.js';
 import { GRAMMARS, SCHEMAS } from './grammar-entries.js';
 import { BODIES, BROKEN_HTTP } from './http-entries.js';
+import { ODD_REQUESTS } from './odd-requests.js';
 import { PREPARING, RUNS_IN_MESSAGES, TOKENIZED_RUNS } from './prepare-entries.js';
 import { ServerUnderAttack } from './server-under-attack.js';
 
@@ -40,6 +41,7 @@ for (const entry of [
   ...RUNS_IN_MESSAGES,
   ...PREPARING,
   ...BROKEN_HTTP,
+  ...ODD_REQUESTS,
   ...BODIES,
 ]) {
   test(entry.name, (context) => suffer(context, entry));

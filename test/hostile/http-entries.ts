@@ -14,7 +14,7 @@ function large(name: string, unit: string, bytes: number): Entry {
 }
 
 /** Bytes on a connection of their own; the reply is what comes back. */
-function raw(name: string, bytes: string | Buffer, statuses?: readonly number[]): Entry {
+export function raw(name: string, bytes: string | Buffer, statuses?: readonly number[]): Entry {
   return {
     name,
     send: async ({ port }) => {

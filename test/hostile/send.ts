@@ -81,6 +81,11 @@ export class RawConnection {
     });
   }
 
+  /** Nothing more comes from here, but what is received is still read. */
+  end(): void {
+    this.#socket.end();
+  }
+
   stopReading(): void {
     this.#socket.pause();
   }

@@ -67,7 +67,7 @@ test('a wrong method is told the whole path', async () => {
   expectError(reply, {
     status: 405,
     code: 'method_not_allowed',
-    says: /`\/acme\/chat\/v1\/chat\/completions` takes POST, but this request is a GET/,
+    says: /`\/acme\/chat\/v1\/chat\/completions` takes POST, not GET/,
   });
   assert.is(reply.headers.allow, 'POST');
 });

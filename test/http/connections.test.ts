@@ -91,6 +91,12 @@ test('an expectation that nobody knows is passed over', async () => {
   assert.match(await sendBytes(url, text), /^HTTP\/1\.1 200 .*Hello!/s);
 });
 
+test('who takes it for a proxy is told that it is none', async () => {
+  const { url } = await listeningApp();
+  const reply = parseReply(await sendBytes(url, 'CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n'));
+  expectError(reply, { status: 400, code: 'bad_request', says: /CONNECT is for proxies/ });
+});
+
 test('a request without a Host header is refused in our words', async () => {
   const { url } = await listeningApp();
   const reply = await sendBytes(url, 'GET /v1/models HTTP/1.1\r\nconnection: close\r\n\r\n');

@@ -122,6 +122,42 @@ for (const [method, url, allow] of WRONG_METHOD) {
   });
 }
 
+test('a method that no path has is not allowed either, and nothing is there at a path that does not exist', async () => {
+  const { url } = await listeningApp();
+  const send = async (method: string, path: string) => {
+    const bytes = await sendBytes(url, `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+    return parseReply(bytes);
+  };
+  for (const [method, path, allow] of [
+    ['TRACE', CHAT_PATH, 'POST'],
+    ['PROPFIND', '/v1/models/any/name?a=b', 'GET, HEAD'],
+    ['QUERY', '/v1/models', 'GET, HEAD'],
+  ] as const) {
+    const reply = await send(method, path);
+    expectError(reply, { status: 405, code: 'method_not_allowed', says: new RegExp(`not ${method}\\.$`) });
+    assert.is(reply.headers.allow, allow);
+  }
+  expectError(await send('TRACE', '/nothing'), { status: 404, type: 'not_found_error', code: 'unknown_url' });
+});
+
+for (const encoding of ['gzip', 'zstd', 'identity, gzip', '=?'.repeat(100)]) {
+  test(`a body with Content-Encoding ${encoding.slice(0, 20)} is refused unread`, async () => {
+    const { post, engine } = testApp();
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    const reply = await post(JSON.stringify(chatBody()), headers);
+    expectError(reply, { status: 415, code: 'unsupported_media_type', says: /as it is: .* `Content-Encoding: / });
+    assert.is(engine.jobs.length, 0);
+  });
+}
+
+test('a body is taken whose encoding is none', async () => {
+  const { post } = testApp();
+  for (const encoding of ['identity', 'Identity', '']) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    assert.is((await post(JSON.stringify(chatBody()), headers)).statusCode, 200, encoding);
+  }
+});
+
 test('a path that cannot be decoded', async () => {
   const { app } = testApp();
   expectError(await app.inject('/v1/models/%E0%A4%A'), { status: 400, code: 'bad_request', says: /valid url/ });

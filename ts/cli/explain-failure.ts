@@ -3,6 +3,8 @@ import { ChasquiError } from '../errors.js';
 import { withFlags } from './option-names.js';
 
 export function explainFailure(error: unknown, { host, port }: { host?: string; port?: number } = {}): string {
+  // What a script says has the names that scripts have for it.
+  if (isAboutScript(error)) return toOneLine(error.message);
   if (error instanceof ChasquiError) return toOneLine(withFlags(error.message));
   if (!(error instanceof Error)) return toOneLine(String(error));
   switch ((error as NodeJS.ErrnoException).code) {
@@ -17,6 +19,10 @@ export function explainFailure(error: unknown, { host, port }: { host?: string; 
     default:
       return toOneLine(process.env.CHASQUI_DEBUG ? (error.stack ?? error.message) : unexpected(error));
   }
+}
+
+export function isAboutScript(error: unknown): error is ChasquiError {
+  return error instanceof ChasquiError && error.code === 'script_invalid';
 }
 
 function unexpected(error: Error): string {

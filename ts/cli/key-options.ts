@@ -1,6 +1,7 @@
 /** The options of `chasqui keys`, and how what was given becomes the settings of a key. */
 import { MAX_COUNT, type OptionRows } from '../engine/option-row.js';
 import { ChasquiError } from '../errors.js';
+import { endOfDate } from '../keys/end-of-date.js';
 import { SCOPES } from '../keys/key-settings.js';
 import type { NewKeySettings } from '../keys/key-store.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
@@ -110,6 +111,7 @@ export function toKeySettings(given: CreateOptions, now = Date.now() / 1000): Ne
   };
 }
 
+const DATE_LENGTH = '2030-12-31'.length;
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
 /** Unix seconds. A date without a time is good until its end, in Greenwich. */
@@ -117,9 +119,9 @@ export function toExpiry(text: string, now: number): number | null {
   if (text === 'never') return null;
   const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (amount !== undefined) return Math.floor(now) + Number(amount) * (SECONDS[unit] as number);
-  const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(isDate ? `${text}T23:59:59Z` : text) : Number.NaN;
-  if (!Number.isNaN(at)) return Math.floor(at / 1000);
+  const day = endOfDate(text.slice(0, DATE_LENGTH));
+  const at = text.length === DATE_LENGTH ? day : Math.floor(Date.parse(text) / 1000);
+  if (!Number.isNaN(day) && !Number.isNaN(at)) return at;
   throw new ChasquiError(
     'invalid_options',
     `\`expires\` is ${JSON.stringify(text.slice(0, 50))}, but must be a time such as 12h or 30d, a date such as 2030-12-31, or never.`,

@@ -12,8 +12,9 @@ import { DesktopClient } from './desktop-client.js';
 const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 
 const HELP = `
-What stands after -- is for the agent: chasqui launch codex -- --help. The variable
-CHASQUI_API_KEY holds the key of a server that wants one; it is not shown.`;
+What stands after -- is for the agent: chasqui launch codex -- --help. The
+variable CHASQUI_API_KEY holds the key of a server that wants one; it is not
+shown.`;
 
 interface LaunchOptions {
   url?: string;

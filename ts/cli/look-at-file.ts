@@ -50,7 +50,10 @@ const KINDS: readonly Kind[] = [
 /** A sentence or two about a file or folder that is no model; `undefined`: there is nothing more to say. */
 export function lookAtFile(file: string): string | undefined {
   try {
-    if (fs.statSync(file).isDirectory()) return lookIntoFolder(file);
+    const stat = fs.statSync(file);
+    if (stat.isDirectory()) return lookIntoFolder(file);
+    // A pipe would not let anyone look at it before somebody writes.
+    if (!stat.isFile()) return undefined;
     const { head, size } = readHead(file);
     return KINDS.find(({ is }) => is(head, size))?.says;
   } catch {

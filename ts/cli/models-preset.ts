@@ -172,7 +172,7 @@ function wrongValue(file: string, { key, value, line }: IniEntry, wanted: string
 /** A key may be a flag without its dashes, a short one, or a variable. */
 function toFlagName(key: string): string {
   const name = LLAMA_VARIABLE.test(key) ? key.replace(LLAMA_VARIABLE, '').toLowerCase().replaceAll('_', '-') : key;
-  return NAMES_THERE[name] ?? name;
+  return (Object.hasOwn(NAMES_THERE, name) ? NAMES_THERE[name] : undefined) ?? name;
 }
 
 function namesOf(row: OptionRow): string[] {

@@ -131,7 +131,8 @@ async function ask<Reply>(options: ServerOptions, where: string, body?: object):
   }).catch((error: Error) => {
     const { cause } = error as { cause?: Error };
     throw new Error(
-      `no server could be reached at ${url}: ${cause?.message || error.message}; give its address with --url`,
+      `no server could be reached at ${url}: ${cause?.message || error.message}; start one with chasqui serve, or give its ` +
+        'address with --url',
     );
   });
   const text = await reply.text();

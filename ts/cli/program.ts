@@ -23,6 +23,11 @@ import { nameWhatWasMeant } from './what-was-meant.js';
 
 /** `args`: those of the process, Node's own included. */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
+  else await allCommands().parseAsync(spellOut(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+}
+
+export function allCommands(): Command {
   const program = new Command('chasqui')
     .description('Chat completions from local models, with an OpenAI-compatible interface.')
     .version(VERSION, '-v, --version', 'print the version')
@@ -34,6 +39,5 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   for (const command of [...ofModels, ...ofApps]) program.addCommand(command);
   program.addCommand(keysCommand()).addCommand(benchCommand()).addCommand(doctorCommand()).addCommand(buildCommand());
   nameWhatWasMeant(program);
-  if (args.length <= 2) console.log(firstSteps(VERSION, ownCall()));
-  else await program.parseAsync(spellOut(args, { ...HOSTING_OPTIONS, ...LOAD_OPTIONS }));
+  return program;
 }

@@ -42,7 +42,7 @@ export async function runServe(parsed: Readonly<Record<string, unknown>>): Promi
     const server = await start(profile, { ...settings, models, hooks: { onProgress: progress.update } });
     stopOnSignals(
       () => server.stop(),
-      () => console.error('chasqui: stopping; running answers may take a few seconds to finish'),
+      () => console.error('chasqui: stopping; running requests may take a few seconds to finish'),
       { hardStopMs: server.stopWithinMs },
     );
     // Whoever sees that it loads may stop it.

@@ -108,6 +108,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   try {
     await listen(front, host, port);
   } catch (error) {
+    parts.metrics.close();
     accounts.close();
     database.close();
     held.release();
@@ -165,6 +166,7 @@ function assemble(
     store,
     audit,
     logFolder: places.logs,
+    uploadFolder: places.uploads,
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => measure(supervisor));

@@ -1,5 +1,5 @@
 /** Reads the head of a GGUF file: names and types of its values, and the values that are small. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import { LIST, TEXT, VALUE_BYTES } from './gguf-values.js';
 
@@ -7,6 +7,8 @@ import { LIST, TEXT, VALUE_BYTES } from './gguf-values.js';
 export function readHead(path: string, bytes: number): Buffer {
   const head = Buffer.alloc(bytes);
   try {
+    // To open a pipe that nobody writes to would wait for ever.
+    if (!statSync(path).isFile()) return head.subarray(0, 0);
     const file = openSync(path, 'r');
     try {
       return head.subarray(0, readSync(file, head, 0, bytes, 0));

@@ -17,6 +17,7 @@ import {
   OpenExchanges,
   REQUEST_ID_PREFIX,
   REQUEST_TIMEOUT_MS,
+  refuseTunnels,
   replyToBrokenHttp,
   replyToOddRequests,
 } from './connections.js';
@@ -119,6 +120,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   limitConnections(app.server);
   limitUnread(app.server);
   replyToOddRequests(app);
+  refuseTunnels(app.server, exchanges);
   exchanges.watch(app);
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });

@@ -1,5 +1,5 @@
 /** Connections: how many there may be, how long they may take, and the reply to bytes that are no HTTP request. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
@@ -139,6 +139,13 @@ function isOver({ request, response }: Exchange): boolean {
   return request.complete && response.writableFinished;
 }
 
+/** Who takes the server for a proxy is told so; Node would close the connection without a word. */
+export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
+  server.on('connect', (_request, socket) => {
+    replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
+  });
+}
+
 /** Replies to bytes that are no HTTP request. Node has no reply object for them, so the head is written here. */
 export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
   if (error.code === 'ECONNRESET' || !socket.writable || exchanges.haveBegunReplies(socket)) {
@@ -148,7 +155,7 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
   const [code, message] = BROKEN_HTTP[error.code ?? ''] ?? ['bad_request', `This is not valid HTTP: ${error.message}.`];
   const body = JSON.stringify(toErrorBody(new ChasquiError(code, message)));
   const head = [
-    `HTTP/1.1 ${ERRORS[code].status} Error`,
+    `HTTP/1.1 ${ERRORS[code].status} ${STATUS_CODES[ERRORS[code].status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${newId(REQUEST_ID_PREFIX)}`,

@@ -9,8 +9,8 @@ import { ChasquiError } from '../errors.js';
 const GGUF = Buffer.from('GGUF');
 
 export interface FetchModelOptions {
-  /** Called with 0 to 1, where the server says how long the file is. */
-  onProgress?: (fraction: number) => void;
+  /** Called with 0 to 1 and the length of the file in bytes, where the server says how long it is. */
+  onProgress?: (fraction: number, totalBytes: number) => void;
   /** Aborts the download; no part of the file is left behind. */
   signal?: AbortSignal;
 }
@@ -62,7 +62,7 @@ async function save(url: string, part: string, { onProgress, signal }: FetchMode
         throw failed(url, 'what is there is no GGUF file');
       }
       size += chunk.length;
-      if (expected > 0) onProgress?.(size / expected);
+      if (expected > 0) onProgress?.(size / expected, expected);
       yield chunk;
     }
   };

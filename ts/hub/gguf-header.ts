@@ -70,6 +70,8 @@ async function readCounts(reader: HeaderReader): Promise<{ tensors: number; entr
 }
 
 export async function readGgufFile(file: string): Promise<GgufHeader> {
+  // To open a pipe waits for a writer, possibly for ever.
+  if (!(await fs.promises.stat(file)).isFile()) throw invalid('it is no regular file');
   const opened = await fs.promises.open(file, 'r');
   try {
     return await readGgufHeader(async (start, length) => {

@@ -94,14 +94,9 @@ function waitOf(reply: Refusal): number {
 
 /** No reply came, or it broke off. The path and query of an address may hold a secret, so only its host is named. */
 export function unreachable(url: URL, what: string, cause: unknown): ChasquiError {
-  return new ChasquiError(
-    'hub_unreachable',
-    `${capital(what)} could not be had from ${url.host}: ${reasonOf(cause)}.`,
-    null,
-    {
-      cause,
-    },
-  );
+  const reason = reasonOf(cause);
+  const text = `${capital(what)} could not be had from ${url.host}: ${reason}${reason.endsWith('?') ? '' : '.'}`;
+  return new ChasquiError('hub_unreachable', text, null, { cause });
 }
 
 const REASONS: Readonly<Record<string, string>> = {

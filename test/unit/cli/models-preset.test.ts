@@ -88,6 +88,8 @@ test('what is wrong is said with the line and the key', ({ file, folder }) => {
     [['[a]', 'c = 32', 'c = 64'], /line 3: c is given twice in \[a\]/],
     [['[a]', 'm = a', 'model = b'], /line 3: model is given twice/],
     [['[a]', 'hf-repo = x/y'], /line 2: hf-repo is no option of a model/],
+    [['[a]', 'constructor = 1'], /line 2: constructor is no option of a model/],
+    [['[a]', '__proto__ = 1'], /line 2: __proto__ is no option of a model/],
     [['[a]', 'no-ctx-size = 1'], /line 2: no-ctx-size is no option/],
     [['[a]', 'verbose = maybe'], /line 2: verbose is 'maybe', but must be true or false/],
     [['[a]', 'model ='], /line 2: model is '', but must be a path/],

@@ -46,6 +46,16 @@ test('text that comes in pieces ends as the same blocks as the whole text', () =
   }
 });
 
+test('line ends of all kinds count as one character', () => {
+  const whole = blocks().update(TEXT, true);
+  for (const end of ['\r\n', '\r']) {
+    const text = TEXT.replaceAll('\n', end);
+    const growing = blocks();
+    for (let at = 1; at < text.length; at += 1) growing.update(text.slice(0, at), false);
+    assert.equal(growing.update(text, true), whole, JSON.stringify(end));
+  }
+});
+
 test('finished blocks are the same objects each time, and are not cleaned again', () => {
   let cleaned = 0;
   const growing = new MarkdownBlocks((html) => {

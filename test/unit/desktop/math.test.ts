@@ -46,6 +46,12 @@ test('what is not understood, or was made to do harm, is left as it is', () => {
   for (const tex of ['\\unknown{x}', '{', '}', '\\frac{1}', '^', '\\begin{tikz}x\\end{tikz}', '\\left( x', 'x_1_2']) {
     assert.is(texToMathml(tex, false), null, tex);
   }
+  for (const name of ['constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
+    assert.is(texToMathml(`\\${name}{x}`, false), null, name);
+  }
+  for (const name of ['constructor', '__proto__']) {
+    assert.is(texToMathml(`\\begin{${name}}x\\end{${name}}`, false), null, name);
+  }
   assert.is(texToMathml('{'.repeat(200) + '}'.repeat(200), false), null);
   assert.is(texToMathml('x'.repeat(5000), false), null);
   assert.not.match(texToMathml('\\text{<script>} <b>', false) ?? '', /<script|<b>/);

@@ -1,17 +1,17 @@
 /** Deploys an app of a script as the options of `chasqui deploy` say. */
-import { statSync } from 'node:fs';
+import { checkFilesHere } from '../../cloud/apps/check-memory.js';
 import type { Deployed } from '../../cloud/apps/control.js';
-import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
+import type { FileMark, FileMarks } from '../../cloud/apps/weights.js';
 import { canonicalJson, type Json } from '../../cloud/script/canonical-json.js';
-import { fileFieldsOf, nameOfField, withField } from '../../cloud/script/file-fields.js';
+import { nameOfField, withField } from '../../cloud/script/file-fields.js';
 import { modelsIn } from '../../cloud/script/manifest.js';
-import { readModelReference } from '../../cloud/script/model-reference.js';
 import { readScript, type ScriptedApp } from '../../cloud/script/read-script.js';
 import { modelIdOf } from '../../engine/load-options.js';
+import { partsOf } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
-import { showProgress } from '../progress.js';
 import { givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
+import { filesHere, markFile, marksOf } from './file-marks.js';
 import { deployToKubernetes } from './kubernetes.js';
 import { KUBERNETES_OPTIONS } from './kubernetes-option-table.js';
 import { DEPLOY_OPTIONS } from './option-table.js';
@@ -25,14 +25,15 @@ export async function deployApp(entry: string, parsed: Readonly<Record<string, u
   const given = givenOptions(DEPLOY_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const { strategy = 'rolling', message, detach = false, check = false, json = false } = given;
   const app = await readScript(entry);
+  const name = given.appName ?? app.name;
+  checkFilesHere(app.manifest, name);
   const kubernetes = givenOptions(KUBERNETES_OPTIONS, parsed, {});
   if (kubernetes.target === 'kubernetes') {
     const options = withAuth(app.options, given.auth);
-    return deployToKubernetes({ ...app, name: given.appName ?? app.name, options }, { ...given, ...kubernetes });
+    return deployToKubernetes({ ...app, name, options }, { ...given, ...kubernetes });
   }
   const cloud = await CloudClient.find(given.dataDir);
   const org = given.org ?? cloud.org;
-  const name = given.appName ?? app.name;
   const { options, files } = await filesOf(app, withAuth(app.options, given.auth), cloud, check);
   const before = await activeOptions(cloud, org, name);
   const changes = differences(before, options);
@@ -66,21 +67,29 @@ async function filesOf(
   cloud: CloudClient,
   check: boolean,
 ): Promise<{ options: Options; files: FileMarks }> {
-  const files: Record<string, FileMarks[string]> = {};
+  if (cloud.isLocal) return { options, files: await marksOf(options) };
+  const files: Record<string, FileMark> = {};
   let sent = options;
-  for (const { at, text } of fileFieldsOf(options)) {
-    const reference = readModelReference(text);
-    if (reference?.kind !== 'file') continue;
-    const { path } = reference;
-    const mark = files[path] ?? (await markWithProgress(path, nameOfField(at)));
-    if (cloud.isLocal) files[path] = mark;
-    else if (!check) {
-      const there = await cloud.upload(path, mark.sha256);
-      files[there] = mark;
-      sent = withField(sent, at, `file:${there}`);
-    }
+  for (const { at, path } of filesHere(options)) {
+    refuseParts(path, nameOfField(at));
+    const mark = await markFile(path, at);
+    if (check) continue;
+    const there = await cloud.upload(path, mark.sha256);
+    files[there] = mark;
+    sent = withField(sent, at, `file:${there}`);
   }
   return { options: sent === options ? options : withNames(sent, app), files };
+}
+
+/** What is sent gets a name by its digest, by which the other parts of a model would not be found. */
+function refuseParts(path: string, field: string): void {
+  const count = partsOf(path).length;
+  if (count === 1) return;
+  throw new ChasquiError(
+    'script_invalid',
+    `\`${field}\` is a model in ${count} files, which cannot be sent to another machine: join them, as llama.cpp's ` +
+      'llama-gguf-split does, or name a hub, as in hf:org/repository.',
+  );
 }
 
 /** A file that was sent has another name, and its model is to keep its own. */
@@ -90,18 +99,6 @@ function withNames(options: Options, { manifest }: ScriptedApp): Options {
   if (models === undefined) return { alias: names[0] ?? null, ...options };
   const named = (models as readonly Options[]).map((model, index) => ({ alias: names[index] ?? null, ...model }));
   return { ...options, models: named };
-}
-
-async function markWithProgress(path: string, field: string): Promise<FileMarks[string]> {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw new ChasquiError('script_invalid', `\`${field}\` is the file ${path}, which is not there.`);
-  }
-  const progress = showProgress(process.stderr, 'Reading the model');
-  try {
-    return await markOf(path, progress.update);
-  } finally {
-    progress.clear();
-  }
 }
 
 /** Null: there is no such app yet. */
@@ -123,9 +120,16 @@ export function differences(before: Options | null, after: Options): string[] {
   return names.flatMap((name) => {
     const [from, to] = [old.get(name), now.get(name)];
     if (from === to) return [];
-    if (before === null || from === undefined) return [`  + ${name}: ${to}`];
-    return to === undefined ? [`  - ${name}: ${from}`] : [`  ~ ${name}: ${from} -> ${to}`];
+    if (before === null || from === undefined) return [`  + ${name}: ${shown(to)}`];
+    return to === undefined ? [`  - ${name}: ${shown(from)}`] : [`  ~ ${name}: ${shown(from)} -> ${shown(to)}`];
   });
+}
+
+/** A chat template may have as much as a page has. */
+const MAX_SHOWN = 200;
+
+function shown(json = ''): string {
+  return json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}... (${json.length} characters)` : json;
 }
 
 function flat(options: Json, prefix = ''): Map<string, string> {

@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { HubWeights } from '../../cloud/apps/hub-weights.js';
+import { type HubFetcher, HubWeights } from '../../cloud/apps/hub-weights.js';
 import { WeightStore } from '../../cloud/apps/weights.js';
 import { fetchModels } from '../../cloud/kubernetes/fetch-models.js';
 import { ProcessLock } from '../../hub/process-lock.js';
@@ -42,9 +42,8 @@ async function run(): Promise<void> {
   );
   removeParts(folder);
   // What is there is served as it is, so that a pod starts also where the hub cannot be reached.
-  const fetcher = {
-    fetch: async (name: string, token: string | null, onFraction: (fraction: number) => void) =>
-      (await findLocally(hub, name))?.path ?? downloads.fetch(name, token, onFraction),
+  const fetcher: HubFetcher = {
+    fetch: async (name, token, tell) => (await findLocally(hub, name))?.path ?? downloads.fetch(name, token, tell),
   };
   const models = await fetchModels(
     JSON.parse(options),

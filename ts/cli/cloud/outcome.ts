@@ -1,7 +1,7 @@
 /** How the commands of a cloud end: what they print, and the code that scripts see. */
 import { type Command, CommanderError } from 'commander';
 import { ChasquiError, type ErrorCode } from '../../errors.js';
-import { explainFailure } from '../explain-failure.js';
+import { explainFailure, isAboutScript } from '../explain-failure.js';
 import { CLOUD_OPTIONS } from './option-table.js';
 
 /** The exit codes, which ts/cloud/README.md explains. */
@@ -26,7 +26,7 @@ export async function ended(action: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) throw error;
     const message = error instanceof CommandFailed ? error.message : explainFailure(error);
-    console.error(`chasqui: ${withCloudFlags(message)}`);
+    console.error(`chasqui: ${isAboutScript(error) ? message : withCloudFlags(message)}`);
     process.exitCode = exitCodeOf(error);
   }
 }

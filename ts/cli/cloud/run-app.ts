@@ -1,11 +1,10 @@
 /** Runs an app of a script as the options of `chasqui run` say, for as long as the command runs. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { checkFilesHere } from '../../cloud/apps/check-memory.js';
 import type { LogCursor } from '../../cloud/apps/control.js';
-import { type FileMarks, markOf } from '../../cloud/apps/weights.js';
-import { filesIn, type Manifest } from '../../cloud/script/manifest.js';
 import { readScript } from '../../cloud/script/read-script.js';
-import { type Cloud, startCloud } from '../../cloud/start.js';
+import type { Cloud } from '../../cloud/start.js';
 import { modelIdOf } from '../../engine/load-options.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
@@ -13,10 +12,12 @@ import { curlLine } from '../curl-line.js';
 import { dataDir } from '../data-dir.js';
 import { givenOptions } from '../table-options.js';
 import { withAuth } from './deploy-app.js';
+import { marksOf } from './file-marks.js';
 import { RUN_OPTIONS } from './option-table.js';
 import { CommandFailed, EXIT, printJson } from './outcome.js';
 import { makeRunFolder } from './run-folder.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
+import { startOrExplain } from './start-or-explain.js';
 import { showSteps } from './until-active.js';
 
 const HOST = '127.0.0.1';
@@ -30,11 +31,13 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   const given = givenOptions(RUN_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const app = await readScript(entry);
   const name = given.appName ?? app.name;
-  const files = await marksOf(app.manifest);
+  checkFilesHere(app.manifest, name);
+  // So that another file in the place of one is noticed.
+  const files = await marksOf(app.options);
   const options = withAuth(app.options, given.auth);
   const isPrivate = options.auth !== 'public';
   const home = await makeRunFolder();
-  const cloud = await startCloud({
+  const cloud = await startOrExplain({
     home,
     host: HOST,
     port: given.port ?? 0,
@@ -45,6 +48,9 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
     hub: hubSettings(process.env),
     endsWithParent: true,
     onError: (error) => console.error('chasqui:', error),
+  }).catch((error: unknown) => {
+    fs.rmSync(home, { recursive: true, force: true });
+    throw error;
   });
   const stop = async (): Promise<void> => {
     await cloud.stop({ drainMs: DRAIN_MS, keepRunners: false });
@@ -71,14 +77,6 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
     await stop();
     throw error;
   }
-}
-
-/** So that another file in the place of one is noticed. */
-async function marksOf(manifest: Manifest): Promise<FileMarks> {
-  const paths = filesIn(manifest).flatMap((reference) => (reference.kind === 'file' ? [reference.path] : []));
-  const marks: Record<string, FileMarks[string]> = {};
-  for (const each of new Set(paths)) marks[each] = await markOf(each);
-  return marks;
 }
 
 function announce(

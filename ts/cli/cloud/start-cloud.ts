@@ -1,5 +1,5 @@
 /** Starts a cloud as the options of `chasqui cloud start` say, until it is told to stop. */
-import { type Cloud, startCloud } from '../../cloud/start.js';
+import type { Cloud } from '../../cloud/start.js';
 import { ChasquiError } from '../../errors.js';
 import { hubSettings } from '../../hub/hub-settings.js';
 import { Certificate } from '../../server/certificate.js';
@@ -8,6 +8,7 @@ import { dataDir } from '../data-dir.js';
 import { givenOptions } from '../table-options.js';
 import { CLOUD_START_OPTIONS } from './option-table.js';
 import { DEMO_MODEL, podmanOf, runnerCommand } from './runner-command.js';
+import { startOrExplain } from './start-or-explain.js';
 
 const DEFAULT_PORT = 8088;
 const MIB = 2 ** 20;
@@ -22,7 +23,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new ChasquiError('invalid_options', '`tlsCert` and `tlsKey` are given together.');
   }
-  const cloud = await startCloud({
+  const cloud = await startOrExplain({
     home: dataDir(options.dataDir),
     host,
     port,

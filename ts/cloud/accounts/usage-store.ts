@@ -1,4 +1,5 @@
 /** What requests have used, summed per hour, key and app. */
+import { ChasquiError } from '../../errors.js';
 import type { RequestUsage, UsageSink } from '../gateway/usage.js';
 import type { Database } from '../store/database.js';
 
@@ -42,10 +43,11 @@ export interface UsageQuery {
   org?: string | null;
   app?: string | null;
   keyId?: string | null;
+  /** How many rows there may be; default and maximum 50,000. */
   limit?: number;
 }
 
-export const MAX_USAGE_ROWS = 50_000;
+const MAX_USAGE_ROWS = 50_000;
 
 export class UsageStore implements UsageSink {
   readonly #database: Database;
@@ -83,8 +85,12 @@ export class UsageStore implements UsageSink {
     this.#pending.clear();
   }
 
-  /** In the order of time. What was added in the last seconds is not in it. */
+  /**
+   * In the order of time. What was added in the last seconds is not in it.
+   * @throws {ChasquiError} `invalid_value` where there are more rows than that, of which a part would have wrong sums
+   */
   list({ from, to, hours, org = null, app = null, keyId = null, limit = MAX_USAGE_ROWS }: UsageQuery): UsageRow[] {
+    const maxRows = Math.min(limit, MAX_USAGE_ROWS);
     const rows = this.#database.all<Record<string, number> & { key_id: string; org: string; app: string }>(
       `SELECT hour / CAST(?3 AS INTEGER) * CAST(?3 AS INTEGER) AS bucket, key_id, org, app, sum(requests) AS requests, sum(failed) AS failed,
         sum(prompt_tokens) AS prompt, sum(cached_tokens) AS cached, sum(completion_tokens) AS completion, sum(ms) AS ms
@@ -92,8 +98,9 @@ export class UsageStore implements UsageSink {
       WHERE hour >= ?1 AND hour < ?2 AND (?4 IS NULL OR org = ?4) AND (?5 IS NULL OR app = ?5)
         AND (?6 IS NULL OR key_id = ?6)
       GROUP BY bucket, key_id, org, app ORDER BY bucket, org, app, key_id LIMIT ?7`,
-      [...[Math.floor(from / 3600), Math.ceil(to / 3600), hours, org, app, keyId], Math.min(limit, MAX_USAGE_ROWS)],
+      [...[Math.floor(from / 3600), Math.ceil(to / 3600), hours, org, app, keyId], maxRows + 1],
     );
+    if (rows.length > maxRows) throw tooManyRows(maxRows);
     return rows.map((row) => ({
       ...{
         at: (row.bucket as number) * 3600,
@@ -122,6 +129,15 @@ export class UsageStore implements UsageSink {
 const NOTHING: Readonly<UsageCounts> = {
   ...{ requests: 0, failed: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, ms: 0 },
 };
+
+function tooManyRows(limit: number): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `There are more than ${limit} rows of usage in this time: ask for a shorter one, for days instead of hours, or for ` +
+      'one organisation, app or key.',
+    'from',
+  );
+}
 
 /** What a runner reports is not trusted to be a number that sums well. */
 function wholeNumber(value: number): number {

@@ -1,10 +1,15 @@
 /** What programs send to the management API → what is done with it; or an error with the field's name. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { ChasquiError } from '../../errors.js';
 import { toValidationError } from '../../http/validation-error.js';
 import type { Deployment, LogCursor } from '../apps/control.js';
+import { MAX_MODELS } from '../script/manifest.js';
 
 const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
+
+/** Of all models of an app: each with its projector, its draft model and its adapters. */
+const MAX_FILES = MAX_MODELS * (3 + MAX_ADAPTERS);
 
 const MARK = {
   type: 'object',
@@ -23,7 +28,7 @@ const checkDeployment = ajv.compile<{
   required: ['options'],
   properties: {
     options: { type: 'object' },
-    files: { type: 'object', maxProperties: 10, additionalProperties: MARK },
+    files: { type: 'object', maxProperties: MAX_FILES, additionalProperties: MARK },
     message: { type: 'string', maxLength: 1000 },
     strategy: { enum: ['rolling', 'recreate'] },
   },

@@ -5,7 +5,7 @@ import { VERSION } from '../../version.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import { type Authorize, isWithin } from '../accounts/authorize.js';
 import type { AppControl } from '../apps/control.js';
-import { SECRET_NAME } from '../script/manifest.js';
+import { isSecretName, WANTED_SECRET } from '../script/secret-name.js';
 import type { SecretStore } from '../store/secrets.js';
 import { readCount, readCursor, readDeployment, readRollback, readScale, readSecret } from './read-bodies.js';
 import type { ModelUploads } from './uploads.js';
@@ -124,9 +124,7 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
   app.put(`${API_BASE}/secrets/:org/:name`, { bodyLimit: BODY_LIMIT }, async (request) => {
     const { org, name } = request.params as { org: string; name: string };
     const actor = authorize(request, 'deploy', { org });
-    if (!new RegExp(SECRET_NAME).test(name)) {
-      throw new ChasquiError('invalid_value', '`name` must be a name of capital letters, digits and _.', 'name');
-    }
+    if (!isSecretName(name)) throw new ChasquiError('invalid_value', `\`name\` must be ${WANTED_SECRET}.`, 'name');
     secrets.set(org, name, readSecret(request.body));
     audit.add({ actor, action: 'secret.set', org, subject: `${org}/${name}` });
     return { name };

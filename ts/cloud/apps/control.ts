@@ -1,10 +1,12 @@
 /** What people and programs do with apps: deploy, look at, scale, go back, restart, delete. */
+import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import { RESERVED_ORGS } from '../gateway/app-address.js';
 import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
-import { toManifest } from '../script/manifest.js';
+import { filesIn, type Manifest, toManifest } from '../script/manifest.js';
 import type { AppStore, EventRow, Strategy } from './app-store.js';
+import { givenFileBytes, refuseTooLittleMemory } from './check-memory.js';
 import type { LiveApp } from './live-app.js';
 import { logsOf, readLog } from './logs.js';
 import type { Supervisor } from './supervisor.js';
@@ -42,6 +44,8 @@ export interface ControlParts {
   readonly store: AppStore;
   readonly audit: Pick<AuditLog, 'add'>;
   readonly logFolder: string;
+  /** Where models lie that were sent. */
+  readonly uploadFolder: string;
   /** Where clients reach the cloud, without a slash at the end. */
   readonly publicUrl: () => string;
 }
@@ -54,7 +58,10 @@ export class AppControl {
     checkName('org', org);
     checkName('app', name);
     if (RESERVED_ORGS.includes(org)) throw invalid('org', `\`org\` cannot be ${org}, which is a path of the cloud.`);
-    toManifest(options, name);
+    const manifest = toManifest(options, name);
+    const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
+    refuseTooLittleMemory(manifest, bytes, name);
+    if (actor.kind !== 'local') this.#refuseOtherFiles(manifest);
     const { supervisor, store } = this.parts;
     const app = supervisor.findOrAdd(org, name);
     const digest = digestOf({ options, files } as unknown as Json);
@@ -91,6 +98,7 @@ export class AppControl {
     const last = store.revisions(app.id).at(-1)?.number;
     const row = store.revision(app.id, app.row.active ?? last ?? 0);
     if (row === undefined) throw refused(`${org}/${name} has no revision.`);
+    supervisor.rollouts.readable(app, row.number);
     const message = `restart of revision ${row.number}`;
     const number = store.addRevision(app.row, { ...row, message, author: authorOf(actor), strategy: 'rolling' });
     this.#audit(actor, 'app.restart', app, { revision: number });
@@ -179,6 +187,15 @@ export class AppControl {
       return texts.map((text) => ({ runner, text }));
     });
     return { lines, cursor: next };
+  }
+
+  /** Who deploys from elsewhere names no file of this machine but those that were sent. */
+  #refuseOtherFiles(manifest: Manifest): void {
+    for (const file of filesIn(manifest)) {
+      if (file.kind !== 'file' || path.dirname(path.normalize(file.path)) === this.parts.uploadFolder) continue;
+      const message = `${file.path.slice(0, 100)} is no model that was sent to this cloud; those are named by their digests.`;
+      throw new ChasquiError('permission_denied', message, 'options');
+    }
   }
 
   #live(): LiveApp[] {

@@ -7,9 +7,12 @@ import { type DownloadJob, Downloads } from '../../hub/downloads.js';
 import { HubClient } from '../../hub/hub-client.js';
 import { checkToken, type HubSettings } from '../../hub/hub-settings.js';
 
+/** Told how much of a model has come, from 0 to 1, and how many bytes it has where the sender says so. */
+export type TellFetched = (fraction: number, totalBytes?: number) => void;
+
 export interface HubFetcher {
   /** Returns the path of the model's first file. `ownToken` goes before the one that the hub is asked with otherwise. */
-  fetch(name: string, ownToken: string | null, tell: (fraction: number) => void): Promise<string>;
+  fetch(name: string, ownToken: string | null, tell: TellFetched): Promise<string>;
 }
 
 export class HubWeights implements HubFetcher {
@@ -26,13 +29,14 @@ export class HubWeights implements HubFetcher {
    * Returns the path of the model's first file. What was downloaded before with the same token is taken without asking
    * the hub. Without a token of its own, the app's request goes with that of the cloud, if it has one.
    */
-  async fetch(name: string, ownToken: string | null, tell: (fraction: number) => void): Promise<string> {
+  async fetch(name: string, ownToken: string | null, tell: TellFetched): Promise<string> {
     const downloads = await this.#downloadsWith(ownToken);
     const done = downloads.list().find((job) => sameName(job.model, name) && isThere(job));
     if (done?.path != null) return done.path;
     const job = await downloads.start(name);
     const stop = downloads.on((changed) => {
-      if (changed.id === job.id && changed.totalBytes > 0) tell(changed.downloadedBytes / changed.totalBytes);
+      if (changed.id !== job.id || changed.totalBytes === 0) return;
+      tell(changed.downloadedBytes / changed.totalBytes, changed.totalBytes);
     });
     try {
       const { path, error } = await downloads.ended(job.id);

@@ -5,8 +5,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
-import { filesIn, toManifest } from '../script/manifest.js';
+import { filesIn } from '../script/manifest.js';
 import type { AppStore, RevisionRow } from './app-store.js';
+import { storedManifest } from './stored-manifest.js';
 
 /** So many revisions of each app keep their weights. */
 const KEPT_REVISIONS = 3;
@@ -61,7 +62,9 @@ function isInUse({ state }: RevisionRow): boolean {
 
 /** Those that the cloud may remove: no file that somebody deployed from where it lies. */
 function filesOf({ options, app }: RevisionRow, { models, uploads }: WeightFolders): string[] {
-  return filesIn(toManifest(JSON.parse(options), app)).flatMap((reference) => {
+  const manifest = storedManifest(options, app);
+  if (manifest === null) return [];
+  return filesIn(manifest).flatMap((reference) => {
     if (reference.kind === 'url') return [fetchedFileOf(reference.url, models)];
     return reference.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
   });

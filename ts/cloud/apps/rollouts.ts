@@ -4,12 +4,14 @@
  */
 import { totalmem } from 'node:os';
 import { ChasquiError } from '../../errors.js';
-import { type Manifest, toManifest } from '../script/manifest.js';
+import type { Manifest } from '../script/manifest.js';
 import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
+import { refuseTooLittleMemory } from './check-memory.js';
 import { gib } from './decide.js';
 import { CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { isFullDisk } from './old-weights.js';
 import { estimateRunner } from './runner-models.js';
+import { storedManifest } from './stored-manifest.js';
 import type { SupervisorParts } from './supervisor-parts.js';
 import type { FileMarks } from './weights.js';
 
@@ -19,6 +21,7 @@ type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' 
 const MAX_CRASHES = 3;
 /** A secret of this name lets an app have models of a hub that are not for everybody. */
 const HUB_TOKEN = 'HF_TOKEN';
+const UNREADABLE = 'was deployed by another version of chasqui, and this one cannot read it: deploy again';
 const ON_ITS_WAY: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
 
 export class Rollouts {
@@ -29,8 +32,7 @@ export class Rollouts {
 
   /** One that is under way makes place. */
   begin(app: LiveApp, number: number, strategy: Strategy, reason: string): void {
-    const manifest = this.manifestOf(app, number);
-    if (manifest === null) throw new ChasquiError('app_not_found', `There is no revision ${number} of ${app.name}.`);
+    const manifest = this.readable(app, number);
     if (app.rollout !== null && app.rollout.revision !== number) {
       this.#set(app, app.rollout.revision, 'RETIRED', `revision ${number} was deployed before it was ready`);
     }
@@ -46,6 +48,7 @@ export class Rollouts {
     const { active } = app.row;
     if (active !== null) {
       app.activeManifest = this.manifestOf(app, active);
+      if (app.activeManifest === null) this.#setFailure(app, `Revision ${active} ${UNREADABLE}.`);
       app.recallCrashes(store.crashAges(app.id, active, CRASH_MEMORY_MS), performance.now());
       void this.#prepareActive(app, active);
     }
@@ -55,7 +58,9 @@ export class Rollouts {
     const last = store.revisions(app.id).at(-1);
     if (active === null && last !== undefined) app.activeManifest = this.manifestOf(app, last.number);
     for (const { number } of open) this.#set(app, number, 'RETIRED', 'another revision was deployed');
-    if (newest === undefined) {
+    const canRead = newest !== undefined && this.manifestOf(app, newest.number) !== null;
+    if (newest !== undefined && !canRead) this.#set(app, newest.number, 'FAILED', UNREADABLE);
+    if (newest === undefined || !canRead) {
       this.#retireDrained(app);
       return;
     }
@@ -109,10 +114,17 @@ export class Rollouts {
     else if (app.row.active === revision) this.#onActiveCrash(app, revision, crash);
   }
 
-  /** What the script of a revision says; null when there is no such revision. */
+  /** @throws {ChasquiError} `deployment_refused` */
+  readable(app: LiveApp, number: number): Manifest {
+    const manifest = this.manifestOf(app, number);
+    if (manifest === null) throw new ChasquiError('deployment_refused', `Revision ${number} ${UNREADABLE}.`);
+    return manifest;
+  }
+
+  /** What the script of a revision says; null when there is no such revision, or another version of chasqui wrote it. */
   manifestOf(app: LiveApp, number: number): Manifest | null {
     const row = this.parts.store.revision(app.id, number);
-    return row === undefined ? null : toManifest(JSON.parse(row.options), app.name);
+    return row === undefined ? null : storedManifest(row.options, app.name);
   }
 
   /** The revision to go back to: the one that was active last before, and did not fail. */
@@ -120,8 +132,8 @@ export class Rollouts {
     const earlier = this.parts.store
       .revisions(app.id)
       .filter(({ number, state, activated_at: at }) => number !== app.row.active && at !== null && state !== 'FAILED')
-      .sort((one, other) => (one.activated_at ?? 0) - (other.activated_at ?? 0));
-    return earlier.at(-1) ?? null;
+      .sort((one, other) => (other.activated_at ?? 0) - (one.activated_at ?? 0));
+    return earlier.find(({ number }) => this.manifestOf(app, number) !== null) ?? null;
   }
 
   #onActiveCrash(
@@ -188,9 +200,12 @@ export class Rollouts {
     const marks = JSON.parse(row?.files ?? '{}') as FileMarks;
     const isToken = manifest.secrets.includes(HUB_TOKEN);
     const token = (isToken ? this.parts.secrets(app.org, [HUB_TOKEN])[HUB_TOKEN] : undefined) ?? null;
+    // One that took requests before has been loaded, whatever its files have.
+    const isNew = row?.activated_at == null;
     const fetch = () =>
-      this.parts.weights.fetch(manifest, marks, token, (what, fraction) => {
-        onProgress(`${what} ${Math.floor(fraction * 100)} %`);
+      this.parts.weights.fetch(manifest, marks, token, {
+        onProgress: (what, fraction) => onProgress(`${what} ${Math.floor(fraction * 100)} %`),
+        ...(isNew && { checkSize: (bytes: number) => refuseTooLittleMemory(manifest, bytes, app.name) }),
       });
     const weights = await fetch().catch((error: unknown) => {
       const freed = isFullDisk(error) ? this.parts.makeRoom() : 0;

@@ -1,6 +1,6 @@
 /** From what a script says of its models, and the files that were fetched for it, to what a runner loads. */
-import { statSync } from 'node:fs';
 import type { LoadOptions } from '../../engine/load-options.js';
+import { sizeOfModel } from '../../engine/model-files.js';
 import { estimateMemory } from '../../models/estimate-memory.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
 import { type Manifest, modelsIn } from '../script/manifest.js';
@@ -38,6 +38,7 @@ function loadOptionsOf({ options, adapters }: ModelManifest, files: ModelWeights
   };
 }
 
+/** Of all its files. One that is missing is its load's to report. */
 function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return sizeOfModel(file) ?? 0;
 }

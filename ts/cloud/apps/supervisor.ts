@@ -229,7 +229,11 @@ export class Supervisor {
 
   #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid, isolation }: RunnerRow): void {
     const manifest = this.rollouts.manifestOf(app, revision);
-    if (manifest === null) return;
+    if (manifest === null) {
+      // It ends by itself when no control plane has asked for it for a while.
+      this.parts.store.setRunner(app.row, id, revision, 'STOPPED', 'its revision cannot be read any more');
+      return;
+    }
     const { startMs, drainMs } = manifest.timeouts;
     const facts = { id, revision, bytes, slots: slotsOf(manifest), startMs, drainMs };
     const runner = new LiveRunner(facts, this.#hooks(app), state);

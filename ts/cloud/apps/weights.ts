@@ -1,11 +1,12 @@
 /** Brings the files of a revision onto this machine: once, however many runners and revisions want them. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
-import type { HubFetcher } from './hub-weights.js';
+import type { HubFetcher, TellFetched } from './hub-weights.js';
 
 /** Size and SHA-256 of a file, when it was deployed. */
 export interface FileMark {
@@ -30,7 +31,17 @@ export type Weights = readonly ModelWeights[];
 
 interface Fetch {
   promise: Promise<string>;
-  watchers: Set<(fraction: number) => void>;
+  watchers: Set<TellFetched>;
+}
+
+export interface FetchWatcher {
+  /** What is done, such as `fetching weights`, and how much of it, from 0 to 1. */
+  onProgress(what: string, fraction: number): void;
+  /**
+   * Told how many bytes the files have together, as far as that is known, and again when it is more. What it throws ends
+   * the fetch for this app; a file that is on its way comes all the same, for whoever wants it next.
+   */
+  checkSize?(bytes: number): void;
 }
 
 export class WeightStore {
@@ -44,21 +55,30 @@ export class WeightStore {
   ) {}
 
   /**
-   * `hubToken` is the app's own. `onProgress` is told what is done, such as `fetching weights`, and how much of it.
-   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`
+   * `hubToken` is the app's own.
+   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`, and what the watcher throws
    */
   async fetch(
     manifest: Manifest,
     marks: FileMarks,
     hubToken: string | null,
-    onProgress: (what: string, fraction: number) => void,
+    { onProgress, checkSize = () => {} }: FetchWatcher,
   ): Promise<Weights> {
     const total = filesIn(manifest).filter(isFetched).length;
+    const sizes = new FileSizes(checkSize);
+    for (const reference of filesIn(manifest)) sizes.note(reference, this.#sizeHere(reference));
+    sizes.check();
     let number = 0;
-    const one = (reference: ModelReference): Promise<string> => {
+    const one = async (reference: ModelReference): Promise<string> => {
       if (isFetched(reference)) number += 1;
       const which = total > 1 ? ` ${number} of ${total},` : '';
-      return this.#file(reference, marks, hubToken, (what, fraction) => onProgress(what + which, fraction));
+      const file = this.#file(reference, marks, hubToken, (what, fraction, bytes = 0) => {
+        onProgress(what + which, fraction);
+        if (sizes.note(reference, bytes)) sizes.checkLater();
+      });
+      const path = await Promise.race([file, sizes.refused]);
+      if (sizes.note(reference, sizeOfModel(path) ?? 0)) sizes.check();
+      return path;
     };
     const orNull = async (reference: ModelReference | null) => (reference === null ? null : one(reference));
     const all: ModelWeights[] = [];
@@ -71,44 +91,46 @@ export class WeightStore {
     return all;
   }
 
+  /** What is known before anything is fetched: the size of a file on this machine, and 0 of all others. */
+  #sizeHere(reference: ModelReference): number {
+    if (reference.kind === 'demo') return sizeOfModel(this.demoModel) ?? 0;
+    return reference.kind === 'file' ? (sizeOfModel(reference.path) ?? 0) : 0;
+  }
+
   #file(
     reference: ModelReference,
     marks: FileMarks,
     hubToken: string | null,
-    onProgress: (what: string, fraction: number) => void,
+    onProgress: (what: string, fraction: number, totalBytes?: number) => void,
   ): Promise<string> {
     switch (reference.kind) {
       case 'demo':
         return Promise.resolve(this.demoModel);
       case 'file': {
         const { path } = reference;
-        const watch = (fraction: number) => onProgress('checking weights', fraction);
+        const watch: TellFetched = (fraction) => onProgress('checking weights', fraction);
         return this.#once(`file:${path}:${marks[path]?.sha256}`, watch, (tell) => checkFile(path, marks[path], tell));
       }
       case 'url': {
-        const watch = (fraction: number) => onProgress('fetching weights', fraction);
+        const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
         const { url } = reference;
         return this.#once(url, watch, (tell) => fetchModel(url, this.folder, { onProgress: tell }));
       }
       case 'hub': {
         const name = [reference.repository, ...(reference.variant === null ? [] : [reference.variant])].join(':');
-        const watch = (fraction: number) => onProgress('fetching weights', fraction);
+        const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
         return this.#once(`hf:${name} ${hubToken}`, watch, (tell) => this.hub.fetch(name, hubToken, tell));
       }
     }
   }
 
   /** Those who want the same file at the same time share one fetch. */
-  #once(
-    key: string,
-    watch: (fraction: number) => void,
-    begin: (tell: (fraction: number) => void) => Promise<string>,
-  ): Promise<string> {
+  #once(key: string, watch: TellFetched, begin: (tell: TellFetched) => Promise<string>): Promise<string> {
     let fetch = this.#running.get(key);
     if (fetch === undefined) {
-      const watchers = new Set<(fraction: number) => void>();
-      const promise = begin((fraction) => {
-        for (const watcher of watchers) watcher(fraction);
+      const watchers = new Set<TellFetched>();
+      const promise = begin((fraction, bytes) => {
+        for (const watcher of watchers) watcher(fraction, bytes);
       });
       const forget = () => this.#running.delete(key);
       promise.then(forget, forget);
@@ -117,6 +139,43 @@ export class WeightStore {
     }
     fetch.watchers.add(watch);
     return fetch.promise;
+  }
+}
+
+/** What is known of the sizes of an app's files, of which each counts once however often it is named. */
+class FileSizes {
+  /** Rejects with what a check that came later threw. */
+  readonly refused: Promise<never>;
+  readonly #bytes = new Map<string, number>();
+  #refuse: (reason: unknown) => void = () => {};
+
+  constructor(private readonly onSize: (bytes: number) => void) {
+    this.refused = new Promise((_, reject) => {
+      this.#refuse = reject;
+    });
+    // Nobody may be waiting for it.
+    this.refused.catch(() => {});
+  }
+
+  /** Returns whether that is more than was known. */
+  note(reference: ModelReference, bytes: number): boolean {
+    const key = JSON.stringify(reference);
+    const known = this.#bytes.get(key) ?? 0;
+    this.#bytes.set(key, Math.max(known, bytes));
+    return bytes > known;
+  }
+
+  check(): void {
+    this.onSize([...this.#bytes.values()].reduce((sum, bytes) => sum + bytes, 0));
+  }
+
+  /** For those who are told of a size and must not throw. */
+  checkLater(): void {
+    try {
+      this.check();
+    } catch (error) {
+      this.#refuse(error);
+    }
   }
 }
 

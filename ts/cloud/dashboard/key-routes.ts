@@ -1,6 +1,7 @@
 /** The pages of keys. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import { endOfDate } from '../../keys/end-of-date.js';
 import { SCOPES, type Scope } from '../../keys/key-settings.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import { createKey, revokeKey } from '../accounts/key-changes.js';
@@ -123,10 +124,9 @@ function toSettings(form: KeyForm): NewKeySettings {
   };
 }
 
-/** A date is good until its end, in Greenwich. */
 function expiryOf({ expires, date }: KeyForm): number | null {
   if (expires === 'never') return null;
-  if (expires === 'date') return Math.floor(Date.parse(`${date}T23:59:59Z`) / 1000);
+  if (expires === 'date') return endOfDate(date);
   return Math.floor(Date.now() / 1000) + Number(expires) * DAY_SECONDS;
 }
 

@@ -100,7 +100,9 @@ function groupsOf(rows: readonly UsageRow[], by: UsageChoice['by'], keys: readon
   const groups = new Map<string, UsageRow[]>();
   for (const row of rows) {
     const name = by === 'app' ? `${row.org}/${row.app}` : (row.keyId ?? '');
-    groups.set(name, [...(groups.get(name) ?? []), row]);
+    const ofGroup = groups.get(name);
+    if (ofGroup === undefined) groups.set(name, [row]);
+    else ofGroup.push(row);
   }
   const named = new Map(keys.map(({ id, name }) => [id, name]));
   return [...groups]

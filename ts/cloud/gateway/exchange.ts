@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError, ERRORS } from '../../errors.js';
 import { parseJsonBody } from '../../http/body/json-body.js';
-import { readBody } from '../../http/body/read-body.js';
+import { readBody, refuseCompressed } from '../../http/body/read-body.js';
 import type { AppAddress } from './app-address.js';
 import type { Route } from './app-routes.js';
 import type { Grant } from './authorize.js';
@@ -91,6 +91,7 @@ export class Exchange {
   async #readBody(): Promise<Buffer> {
     const { request, response, grant } = this.#arrival;
     const { headers } = request;
+    refuseCompressed(headers);
     const announced = headers['content-length'] === undefined ? null : Number(headers['content-length']);
     if (announced === null && headers['transfer-encoding'] === undefined) return Buffer.alloc(0);
     if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();

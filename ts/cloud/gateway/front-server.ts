@@ -7,6 +7,7 @@ import {
   limitConnections,
   OpenExchanges,
   REQUEST_TIMEOUT_MS,
+  refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
 import { limitUnread } from '../../http/unread-replies.js';
@@ -52,9 +53,7 @@ export function createFrontServer(options: FrontOptions): Server {
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', onRequest);
   server.on('clientError', (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges));
-  server.on('connect', (_request, socket) => {
-    replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
-  });
+  refuseTunnels(server, exchanges);
   limitConnections(server, maxConnections);
   limitUnread(server, maxUnreadBytes);
   const stopWatching = certificate?.watch((contents) => (server as https.Server).setSecureContext(contents));

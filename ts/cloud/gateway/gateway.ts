@@ -195,10 +195,7 @@ function replyToPreflight({ headers }: IncomingMessage, response: ServerResponse
 
 function methodNotAllowed(response: ServerResponse, method: string | undefined, allowed: readonly string[]) {
   response.setHeader('allow', allowed.join(', '));
-  return new ChasquiError(
-    'method_not_allowed',
-    `This path takes ${allowed.join(' or ')}, but the request is a ${method}.`,
-  );
+  return new ChasquiError('method_not_allowed', `This path takes ${allowed.join(' or ')}, not ${method}.`);
 }
 
 function closing(): ChasquiError {

@@ -13,7 +13,6 @@ const PASSED_TO_RUNNER = [
   'accept-language',
   'anthropic-beta',
   'anthropic-version',
-  'content-encoding',
   'traceparent',
   'tracestate',
   'user-agent',

@@ -1,5 +1,6 @@
 /** What the first container of a pod does: brings the files of the app's models, before the runner is started. */
 
+import { refuseTooLittleMemory } from '../apps/check-memory.js';
 import { runnerModels } from '../apps/runner-models.js';
 import type { WeightStore } from '../apps/weights.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
@@ -24,7 +25,8 @@ export async function fetchModels(
   onProgress: (what: string, fraction: number) => void,
 ): Promise<RunnerModelFile[]> {
   const manifest = toManifest(options, name);
-  const weights = await fetcher.weights.fetch(manifest, {}, null, onProgress);
+  const checkSize = (bytes: number) => refuseTooLittleMemory(manifest, bytes, name);
+  const weights = await fetcher.weights.fetch(manifest, {}, null, { onProgress, checkSize });
   return withProjectors(manifest, runnerModels(manifest, weights), fetcher);
 }
 

@@ -99,13 +99,6 @@ function refuseFilesOfThisMachine(options: Options): void {
         'as in hf:org/repository, or an address.',
     );
   }
-  const models = [options, ...((options.models ?? []) as readonly Options[])];
-  if (models.some(({ chatTemplateFile }) => chatTemplateFile != null)) {
-    throw refused(
-      '`chatTemplateFile` of the script is a file of this machine, which a cluster cannot read: give its text as ' +
-        '`chatTemplate`.',
-    );
-  }
 }
 
 /** As an argument of a container, on lines of its own, as people read it among the objects. */

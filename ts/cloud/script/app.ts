@@ -27,6 +27,8 @@ interface ModelSettings extends Omit<LoadOptions, Renamed> {
   context?: number;
   /** Completions that a runner computes at the same time; default 4. */
   slots?: number;
+  /** A file beside the script with the model's chat template, of which the text is deployed as `chatTemplate`. */
+  chatTemplateFile?: string;
 }
 
 /** A model of an app. All but `model` can be left out. */

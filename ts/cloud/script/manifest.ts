@@ -20,6 +20,7 @@ import {
 } from './model-manifest.js';
 import { type ModelReference, WANTED_MODEL } from './model-reference.js';
 import { readDuration, readSize } from './quantity.js';
+import { isSecretName, WANTED_SECRET } from './secret-name.js';
 
 /** The first model, and what holds for the app. */
 export interface Manifest extends ModelManifest {
@@ -36,15 +37,14 @@ export interface Manifest extends ModelManifest {
 }
 
 /** Each is a process of its own in every runner. */
-const MAX_MODELS = 16;
+export const MAX_MODELS = 16;
 const MAX_RUNNERS = 64;
-export const SECRET_NAME = '^[A-Z_][A-Z0-9_]{0,99}$';
 
 const ROWS: Readonly<Record<string, OptionRow>> = LOAD_OPTIONS;
 /** What these say is said by other options here. */
 const RENAMED = ['contextSize', 'parallel', 'mmproj', 'draftModel', 'lora', 'imageHosts', 'verbose'];
-/** An app neither names folders of the cloud's machine nor shares with other apps what people said. */
-const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder'];
+/** An app neither names folders or texts of the cloud's machine nor shares with other apps what people said. */
+const OF_THE_MACHINE = ['cacheDiskMiB', 'cacheFolder', 'chatTemplateFile'];
 /** What each of several models has to itself. */
 const OF_ONE_MODEL = ['model', 'mmproj', 'draftModel', 'adapters', 'alias'] as const;
 
@@ -56,6 +56,7 @@ ajv.addKeyword({
 ajv.addKeyword({ keyword: 'duration', validate: (_: boolean, value: unknown) => readDuration(String(value)) !== null });
 ajv.addKeyword({ keyword: 'size', validate: (_: boolean, value: unknown) => readSize(String(value)) !== null });
 ajv.addKeyword({ keyword: 'modelReference', validate: (_: boolean, value: unknown) => isModelReference(value) });
+ajv.addKeyword({ keyword: 'secretName', validate: (_: boolean, value: unknown) => isSecretName(value) });
 ajv.addKeyword({ keyword: 'adapter', validate: (_: boolean, value: unknown) => isAdapter(value) });
 
 /** `description` follows "must be" in messages. */
@@ -109,7 +110,7 @@ const PROPERTIES = {
   secrets: {
     type: 'array',
     maxItems: 100,
-    items: { type: 'string', pattern: SECRET_NAME, description: 'a name of capital letters, digits and _' },
+    items: { secretName: true, description: WANTED_SECRET },
     description: 'a list of at most 100 names',
   },
   machine: group({ memory: size, cpu: loadOption('threads'), gpu: count(0, 64) }),

@@ -5,11 +5,12 @@ import type { Json } from './canonical-json.js';
 import { type ExportedApp, evaluateScript } from './evaluate.js';
 import { fileFieldsOf, withField } from './file-fields.js';
 import { type Manifest, toManifest } from './manifest.js';
+import { withTemplates } from './template-files.js';
 
 export interface ScriptedApp {
   /** What the app is called where nobody says otherwise: the export in kebab case. */
   name: string;
-  /** What the script says, files by their absolute paths. */
+  /** What the script says, models by their absolute paths and templates by their text. */
   options: Options;
   manifest: Manifest;
 }
@@ -23,8 +24,10 @@ type Options = { readonly [name: string]: Json };
 export async function readScript(entry: string, limitMs?: number): Promise<ScriptedApp> {
   const [, file = entry, wanted] = /^(.+?)(?:::(.*))?$/s.exec(entry) ?? [];
   const found = choose(await evaluateScript(file, limitMs), file, wanted);
-  toManifest(found.options, found.name);
-  const options = withAbsolutePaths(found.options as Options, path.dirname(path.resolve(file)));
+  const folder = path.dirname(path.resolve(file));
+  const given = withTemplates(found.options, folder, found.name);
+  toManifest(given, found.name);
+  const options = withAbsolutePaths(given as Options, folder);
   return { name: nameOf(found, file), options, manifest: toManifest(options, found.name) };
 }
 

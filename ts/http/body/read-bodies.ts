@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Profile } from '../../profiles/profile.js';
 import { BodyBudget, type Share } from './budget.js';
 import { parseJsonBody } from './json-body.js';
-import { readBody } from './read-body.js';
+import { readBody, refuseCompressed } from './read-body.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,6 +33,7 @@ export function readBodies(app: FastifyInstance, profile: Profile, options: Body
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    refuseCompressed(request.headers);
     const { bodyLimit: maxBytes = 0, config, schema } = request.routeOptions;
     const openShare = (makeWay: () => void) => holdFor(replies.get(request.raw), budget.open(makeWay));
     const bytes = await readBody(payload, announcedLength(request), { maxBytes, maxSilenceMs }, openShare);

@@ -1,5 +1,5 @@
 /** Reads a request's body into one buffer and holds it to every limit that can be checked while it arrives. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import type { Share } from './budget.js';
 import { MAX_SILENCE_MS, MAX_SMALL_PIECES, SMALL_PIECE } from './limits.js';
@@ -58,6 +58,19 @@ export function readBody(
     // `close` follows and is handled; but an error event without a listener would end the process.
     payload.on('error', () => undefined);
   });
+}
+
+/**
+ * A body of a few bytes could become one of any size, so that no limit would hold before it has been unpacked.
+ * @throws {ChasquiError} `unsupported_media_type`
+ */
+export function refuseCompressed(headers: IncomingHttpHeaders): void {
+  const encoding = headers['content-encoding'] ?? '';
+  if (/^\s*(identity)?\s*$/i.test(encoding)) return;
+  throw new ChasquiError(
+    'unsupported_media_type',
+    `Send the body as it is: this one came with \`Content-Encoding: ${encoding.slice(0, 40)}\`, and is not unpacked here.`,
+  );
 }
 
 /** Copies pieces into one buffer as they come, because each piece kept by itself would take some hundred bytes more. */

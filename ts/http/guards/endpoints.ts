@@ -1,5 +1,5 @@
 /** Errors for paths that do not exist, and for methods that a path does not have. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -27,16 +27,11 @@ export class Endpoints {
   refuseOtherMethods(app: FastifyInstance): void {
     this.#refusesOthers = true;
     for (const [url, methods] of this.#methods) {
-      const allowed = METHODS.filter((method) => methods.has(method));
       app.route({
         method: METHODS.filter((method) => !methods.has(method)),
         url,
         onRequest: async (request, reply) => {
-          reply.header('allow', allowed.join(', '));
-          throw new ChasquiError(
-            'method_not_allowed',
-            `\`${url}\` takes ${allowed.join(' or ')}, but this request is a ${request.method}.`,
-          );
+          throw otherMethod(url, methods, request, reply);
         },
         // Every route must have a handler; this one is never reached.
         handler: () => undefined,
@@ -44,8 +39,18 @@ export class Endpoints {
     }
   }
 
-  unknownUrl(request: FastifyRequest): ChasquiError {
+  /** For a request that has no route: its path is unknown, or its method one that no path has, such as TRACE. */
+  refusal(request: FastifyRequest, reply: FastifyReply): ChasquiError {
     const path = request.url.split('?', 1)[0] ?? '';
+    const found = METHODS.includes(request.method) ? undefined : this.#find(path);
+    return found === undefined ? this.#unknownUrl(request, path) : otherMethod(path, found, request, reply);
+  }
+
+  #find(path: string): ReadonlySet<string> | undefined {
+    return [...this.#methods].find(([url]) => toPattern(url).test(path))?.[1];
+  }
+
+  #unknownUrl(request: FastifyRequest, path: string): ChasquiError {
     const shown = path.length > MAX_SHOWN_LENGTH ? `${path.slice(0, MAX_SHOWN_LENGTH)}…` : path;
     if (AUDIO.test(path)) return noAudio(request.method, shown);
     const meant = this.#meantBy(path);
@@ -88,6 +93,18 @@ export class Endpoints {
   #list(): string {
     return [this.#shown.slice(0, -1).join(', '), this.#shown.at(-1)].join(' and ');
   }
+}
+
+/** Names the methods that there are in the header that HTTP has for that. */
+function otherMethod(
+  url: string,
+  methods: ReadonlySet<string>,
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+): ChasquiError {
+  const allowed = METHODS.filter((each) => methods.has(each));
+  reply.header('allow', allowed.join(', '));
+  return new ChasquiError('method_not_allowed', `\`${url}\` takes ${allowed.join(' or ')}, not ${method}.`);
 }
 
 /** OpenAI's endpoints for speech. */

@@ -41,11 +41,11 @@ export function guardRequests(
     if (running.draining && !routeOptions.config.repliesWhileStopping) throw shuttingDown();
   });
   if (profile.authentication !== 'none') guardAccess(app, profile.authentication, options.access, openUrls);
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw endpoints.unknownUrl(request);
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) throw endpoints.refusal(request, reply);
   });
-  app.setNotFoundHandler((request) => {
-    throw endpoints.unknownUrl(request);
+  app.setNotFoundHandler((request, reply) => {
+    throw endpoints.refusal(request, reply);
   });
   return endpoints;
 }

@@ -107,7 +107,7 @@ function codesOf({ errors = [] }: Operation, profile: Profile, hasBody: boolean)
   codes.push('invalid_api_key');
   if (profile.authentication === 'key') codes.push('key_store_failed');
   if (profile.checksHostHeader) codes.push('host_not_allowed');
-  if (hasBody && profile.demandsJsonContentType) codes.push('unsupported_media_type');
+  if (hasBody) codes.push('unsupported_media_type');
   if (hasBody) codes.push(...OF_BODIES);
   return codes;
 }

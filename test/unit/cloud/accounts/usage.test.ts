@@ -75,6 +75,15 @@ test('a spreadsheet gets cells, never formulas', ({ accounts: { usage } }) => {
   ]);
 });
 
+test('more rows than are listed are refused, because the sums of a part would be wrong', ({ accounts: { usage } }) => {
+  for (let hour = 0; hour < 3; hour++) usage.add(use({ at: (DAY + hour * HOUR) * 1000 }));
+  usage.flush();
+  const span = { from: DAY, to: DAY + 24 * HOUR };
+  assert.is(usage.list({ ...span, hours: 1, limit: 3 }).length, 3);
+  assert.is(usage.list({ ...span, hours: 24, limit: 1 }).length, 1);
+  assert.throws(() => usage.list({ ...span, hours: 1, limit: 2 }), /more than 2 rows of usage.*a shorter one/);
+});
+
 const actor = { kind: 'user', name: 'owner', org: null, app: null, address: '127.0.0.1' } as const;
 
 test('the audit can only be added to', ({ accounts: { audit }, database }) => {

@@ -96,7 +96,6 @@ for (const [what, options, changes, says] of [
     /`models\[1\]\.draftModel` of the script is a file of this machine/,
   ],
   ['an adapter that is a file', { ...script, adapters: { a: { file: 'file:/a.gguf' } } }, {}, /`adapters\.a\.file`/],
-  ['a template that is a file', { ...script, chatTemplateFile: '/t.jinja' }, {}, /`chatTemplateFile`.*`chatTemplate`/],
   [
     'more than an argument can hold',
     { ...script, chatTemplate: 'x'.repeat(123_000) },

@@ -46,6 +46,33 @@ test('an export is found by its name, with types, and becomes data', async () =>
   assert.is(other.manifest.auth, 'private');
 });
 
+test('a template in a file beside the script becomes part of what it says, of each model its own', async () => {
+  write('own.jinja', '{{ messages }}');
+  const one = write(
+    'template.ts',
+    `${IMPORT}export const a = app({ model: 'demo', chatTemplateFile: './own.jinja' });`,
+  );
+  assert.equal((await readScript(one)).options, { model: 'demo', chatTemplate: '{{ messages }}' });
+  const several = write(
+    'templates.ts',
+    `${IMPORT}export const a = app({ chatTemplateFile: 'own.jinja', models: [
+       { model: 'demo', alias: 'one' }, { model: 'demo', alias: 'two', chatTemplateFile: 'own.jinja' }] });`,
+  );
+  const { options } = await readScript(several);
+  assert.equal([options.chatTemplate, options.chatTemplateFile], ['{{ messages }}', undefined]);
+  assert.equal((options.models as object[])[1], { model: 'demo', alias: 'two', chatTemplate: '{{ messages }}' });
+  const says = (options: string) => failureOf(write('spoilt.ts', `${IMPORT}export const a = app(${options});`));
+  assert.match(
+    await says(`{ model: 'demo', chatTemplateFile: 'none.jinja' }`),
+    /^`chatTemplateFile` of the app a cannot be read: ENOENT/,
+  );
+  assert.match(
+    await says(`{ models: [{ model: 'demo', chatTemplateFile: 3 }] } as never`),
+    '`models[0].chatTemplateFile` of the app a must be the path of a file.',
+  );
+  assert.match(await says(`{ model: 'demo', chatTemplate: 'x', chatTemplateFile: 'own.jinja' }`), 'exclude each other');
+});
+
 test('a script with one app needs no name, JavaScript neither types', async () => {
   const one = write('one.mjs', `${IMPORT}export const bigChat = app({ model: 'demo' });`);
   assert.is((await readScript(one)).name, 'big-chat');

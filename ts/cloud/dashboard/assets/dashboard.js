@@ -3,8 +3,8 @@
 const MAX_LOG_LINES = 2000;
 
 for (const button of document.querySelectorAll('[data-copy]')) {
+  const label = button.innerHTML;
   button.addEventListener('click', async () => {
-    const label = button.innerHTML;
     try {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
       button.textContent = 'Copied';
@@ -68,10 +68,11 @@ async function renewParts() {
   if (!reply.ok) return;
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html');
   const fresh = page.querySelectorAll('[data-live]');
+  hasPutOff = false;
   for (const [index, part] of document.querySelectorAll('[data-live]').entries()) {
     const isInUse = part.querySelector('details[open]') || part.querySelector('input:focus, select:focus');
-    hasPutOff = Boolean(isInUse);
-    if (hasPutOff || !fresh[index] || part.innerHTML === fresh[index].innerHTML) continue;
+    if (isInUse) hasPutOff = true;
+    if (isInUse || !fresh[index] || part.innerHTML === fresh[index].innerHTML) continue;
     const focused = part.contains(document.activeElement) ? placeOf(part, document.activeElement) : -1;
     part.replaceChildren(...fresh[index].childNodes);
     if (focused >= 0) focusables(part)[focused]?.focus();

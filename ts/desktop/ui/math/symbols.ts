@@ -71,7 +71,7 @@ const ALPHABETS: Readonly<Record<string, { capital: number; small?: number; digi
 };
 
 export function isAlphabet(command: string): boolean {
-  return command in ALPHABETS;
+  return Object.hasOwn(ALPHABETS, command);
 }
 
 export function inAlphabet(command: string, character: string): string {

@@ -29,20 +29,22 @@ function tokensOf(tex: string): string[] {
 }
 
 const FENCES = new Set(['(', ')', '[', ']', '|', '/', '.', '<', '>']);
-const ACCENTS: Readonly<Record<string, string>> = {
-  hat: '^',
-  widehat: '^',
-  bar: '¯',
-  overline: '¯',
-  vec: '→',
-  overrightarrow: '→',
-  tilde: '~',
-  widetilde: '~',
-  dot: '˙',
-  ddot: '¨',
-  overbrace: '⏞',
-};
-const UNDER: Readonly<Record<string, string>> = { underline: '_', underbrace: '⏟' };
+const ACCENTS = new Map(
+  Object.entries({
+    hat: '^',
+    widehat: '^',
+    bar: '¯',
+    overline: '¯',
+    vec: '→',
+    overrightarrow: '→',
+    tilde: '~',
+    widetilde: '~',
+    dot: '˙',
+    ddot: '¨',
+    overbrace: '⏞',
+  }),
+);
+const UNDER = new Map(Object.entries({ underline: '_', underbrace: '⏟' }));
 const TEXTS = [
   'text',
   'textrm',
@@ -70,22 +72,24 @@ const PASSED = [
   'bigg',
   'Bigg',
 ];
-const TABLES: Readonly<Record<string, readonly [open: string, close: string]>> = {
-  matrix: ['', ''],
-  pmatrix: ['(', ')'],
-  bmatrix: ['[', ']'],
-  Bmatrix: ['{', '}'],
-  vmatrix: ['|', '|'],
-  Vmatrix: ['‖', '‖'],
-  cases: ['{', ''],
-  aligned: ['', ''],
-  align: ['', ''],
-  'align*': ['', ''],
-  gathered: ['', ''],
-  array: ['', ''],
-  equation: ['', ''],
-  'equation*': ['', ''],
-};
+const TABLES = new Map<string, readonly [open: string, close: string]>(
+  Object.entries({
+    matrix: ['', ''],
+    pmatrix: ['(', ')'],
+    bmatrix: ['[', ']'],
+    Bmatrix: ['{', '}'],
+    vmatrix: ['|', '|'],
+    Vmatrix: ['‖', '‖'],
+    cases: ['{', ''],
+    aligned: ['', ''],
+    align: ['', ''],
+    'align*': ['', ''],
+    gathered: ['', ''],
+    array: ['', ''],
+    equation: ['', ''],
+    'equation*': ['', ''],
+  }),
+);
 
 class Parser {
   #at = 0;
@@ -183,8 +187,9 @@ class Parser {
     if (name === 'sqrt') return this.#root();
     if (TEXTS.includes(name)) return tag('mtext', escaped(this.#text()));
     if (isAlphabet(name)) return this.#lettersIn(name);
-    if (name in ACCENTS) return `<mover accent="true">${this.#argument()}${tag('mo', ACCENTS[name] as string)}</mover>`;
-    if (name in UNDER) return tag('munder', this.#argument() + tag('mo', UNDER[name] as string));
+    const [accent, under] = [ACCENTS.get(name), UNDER.get(name)];
+    if (accent !== undefined) return `<mover accent="true">${this.#argument()}${tag('mo', accent)}</mover>`;
+    if (under !== undefined) return tag('munder', this.#argument() + tag('mo', under));
     if (name === 'overset' || name === 'stackrel') return tag('mover', reversed(this.#argument(), this.#argument()));
     if (name === 'underset') return tag('munder', reversed(this.#argument(), this.#argument()));
     if (name === 'boxed') return tag('mrow', this.#argument());
@@ -244,7 +249,7 @@ class Parser {
 
   #table(): string {
     const name = this.#text();
-    const fences = TABLES[name];
+    const fences = TABLES.get(name);
     if (fences === undefined) throw new NotUnderstood();
     // The columns of an array are as the browser has them.
     if (name === 'array' && this.#peek() === '{') this.#text();

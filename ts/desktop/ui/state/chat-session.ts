@@ -26,14 +26,20 @@ export class ChatSession {
   readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
   readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
   #controller: AbortController | undefined;
+  /** How often a chat was opened. */
+  #opened = 0;
   /** The messages that are stored as they are; a changed one is another object. */
   readonly #stored = new WeakSet<ChatMessage>();
 
   /** Shows a chat that was stored, or an empty one that is stored with its first message. */
   async open(id: string | null): Promise<void> {
+    this.#opened += 1;
     if (id === this.id.value && id !== null) return;
     this.stop();
-    this.#show(id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`));
+    const opened = this.#opened;
+    const chat = id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`);
+    // Whoever has opened another one meanwhile does not want this one any more.
+    if (opened === this.#opened) this.#show(chat);
   }
 
   #show(chat: Chat | null): void {
@@ -201,6 +207,8 @@ export class ChatSession {
   }
 
   async #finish(message: ChatMessage, completion: Completion | undefined): Promise<void> {
+    // Another chat is shown by now, and this one was stored before.
+    if (this.#find(message.id) === undefined) return;
     batch(() => {
       this.live.value = null;
       if (completion) this.#replace(completed(message, completion, this.model.value));

@@ -31,7 +31,9 @@ export class MarkdownBlocks {
   constructor(readonly clean: (html: string) => string) {}
 
   /** The blocks of a text; where it goes on from the text of the last call, its finished blocks are the same objects. */
-  update(text: string, complete: boolean): readonly Block[] {
+  update(written: string, complete: boolean): readonly Block[] {
+    // The parser has one kind of line ends, and counts by it.
+    const text = written.replace(/\r\n?/g, '\n');
     if (!text.startsWith(this.#text)) {
       this.#finished = [];
       this.#start = 0;

@@ -26,7 +26,8 @@ export function ChatView() {
   useEffect(() => followChatAddress(), []);
   useEffect(() => followModels(), []);
   useEffect(() => {
-    if (id !== first.id.peek()) void attempt(() => first.open(id));
+    // The one that is shown, too: it takes the place of one that is still being read.
+    if (id !== null || first.id.peek() !== null) void attempt(() => first.open(id));
   }, [id]);
   if (!hasModels.value) return <NoModels />;
   return (

@@ -1,0 +1,26 @@
+// What programs send to the management API of a cloud.
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readDeployment } from '../../../ts/cloud/api/read-bodies.js';
+import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
+import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
+import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
+
+test('an app may have as many files as a script can name', () => {
+  const adapters = Object.fromEntries(
+    Array.from({ length: MAX_ADAPTERS }, (_, index) => [`a${index}`, `file:/a${index}.gguf`]),
+  );
+  const models = Array.from({ length: MAX_MODELS }, (_, index) => ({
+    ...{ model: `file:/m${index}.gguf`, mmproj: `file:/p${index}.gguf`, draftModel: `file:/d${index}.gguf` },
+    ...{ alias: `m${index}`, adapters },
+  }));
+  const options = { models };
+  toManifest(options, 'chat');
+  const fields = fileFieldsOf(options).map(({ text }, index) => `${text}${index}`);
+  const mark = { size: 1, sha256: '00'.repeat(32) };
+  const files = Object.fromEntries(fields.map((each) => [each, mark]));
+  assert.is(Object.keys(readDeployment({ options, files }).files).length, MAX_MODELS * (3 + MAX_ADAPTERS));
+  assert.throws(() => readDeployment({ options, files: { ...files, another: mark } }), /must have at most/);
+});
+
+test.run();

@@ -1,0 +1,38 @@
+/** The files of this machine that a script names: their sizes and digests, by which the cloud knows them again. */
+import { statSync } from 'node:fs';
+import { type FileMark, type FileMarks, markOf } from '../../cloud/apps/weights.js';
+import type { Json } from '../../cloud/script/canonical-json.js';
+import { type FileField, fileFieldsOf, nameOfField } from '../../cloud/script/file-fields.js';
+import { readModelReference } from '../../cloud/script/model-reference.js';
+import { ChasquiError } from '../../errors.js';
+import { showProgress } from '../progress.js';
+
+type Options = { readonly [name: string]: Json };
+
+/** Each field of checked options that names a file of this machine, with the path. */
+export function filesHere(options: Options): { at: FileField['at']; path: string }[] {
+  return fileFieldsOf(options).flatMap(({ at, text }) => {
+    const reference = readModelReference(text);
+    return reference?.kind === 'file' ? [{ at, path: reference.path }] : [];
+  });
+}
+
+/** Reads all of the file. @throws {ChasquiError} `script_invalid`, naming the field, when it is not there */
+export async function markFile(path: string, at: FileField['at']): Promise<FileMark> {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    throw new ChasquiError('script_invalid', `\`${nameOfField(at)}\` is the file ${path}, which is not there.`);
+  }
+  const progress = showProgress(process.stderr, 'Reading the model');
+  try {
+    return await markOf(path, progress.update);
+  } finally {
+    progress.clear();
+  }
+}
+
+/** By their paths, each read once. */
+export async function marksOf(options: Options): Promise<FileMarks> {
+  const marks: Record<string, FileMark> = {};
+  for (const { at, path } of filesHere(options)) marks[path] ??= await markFile(path, at);
+  return marks;
+}

@@ -41,6 +41,15 @@ Scan scan_character(std::string_view bytes) {
     return {Validity::complete, need};
 }
 
+std::string_view without_first_characters(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const Scan scan = scan_character(bytes);
+        if (scan.validity != Validity::complete) break;
+        bytes.remove_prefix(scan.length);
+    }
+    return bytes;
+}
+
 }  // namespace
 
 std::string Utf8Buffer::push(std::string_view bytes) {
@@ -57,6 +66,12 @@ std::string Utf8Buffer::push(std::string_view bytes) {
     return text;
 }
 
+bool Utf8Buffer::fits(std::string_view bytes) const {
+    const std::string      all  = held_ + std::string(bytes);
+    const std::string_view rest = without_first_characters(all);
+    return rest.empty() || scan_character(rest).validity == Validity::incomplete;
+}
+
 std::string Utf8Buffer::flush() {
     if (held_.empty()) return {};
     held_.clear();
@@ -69,14 +84,7 @@ std::string to_valid_utf8(std::string_view bytes) {
     return text + buffer.flush();
 }
 
-bool is_valid_utf8(std::string_view bytes) {
-    while (!bytes.empty()) {
-        const Scan scan = scan_character(bytes);
-        if (scan.validity != Validity::complete) return false;
-        bytes.remove_prefix(scan.length);
-    }
-    return true;
-}
+bool is_valid_utf8(std::string_view bytes) { return without_first_characters(bytes).empty(); }
 
 uint32_t utf16_length(std::string_view text) {
     uint32_t units = 0;

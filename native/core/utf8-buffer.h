@@ -14,6 +14,8 @@ public:
     // Appends `bytes` and returns the text that is complete now.
     std::string push(std::string_view bytes);
     bool is_holding() const { return !held_.empty(); }
+    // Whether push(bytes) would replace nothing. A U+FFFD that is in the text itself does not count as replaced.
+    bool fits(std::string_view bytes) const;
     // The text has ended: returns one U+FFFD if a character is incomplete.
     std::string flush();
 

@@ -150,8 +150,7 @@ private:
     // would become several replacement characters.
     bool continues_characters(TokenId token) const {
         if (tree_->holds_characters(token) && !text_.is_holding()) return true;
-        Utf8Buffer text = text_;
-        return text.push(common_token_to_piece(vocab_, token, true)).find("\xEF\xBF\xBD") == std::string::npos;
+        return text_.fits(common_token_to_piece(vocab_, token, true));
     }
 
     bool applies() const { return !is_off_ && !awaits_trigger_ && !in_reasoning_; }

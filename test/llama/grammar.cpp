@@ -97,6 +97,16 @@ const Test characters("grammar: bytes that make no character are refused", [] {
     expect(!grammar->allows(token_of("a")), "no other character within one");
 });
 
+const Test replacement("grammar: the replacement character itself is a character, spelled by its bytes too", [] {
+    const auto grammar = compile(always("root ::= \"\\uFFFD\""));
+    for (const char byte : {'\xEF', '\xBF', '\xBD'}) {
+        const TokenId token = byte_token(byte);
+        expect(grammar->allows(token), "each of its bytes to be allowed");
+        grammar->accept(token);
+    }
+    for (const TokenId token : grammar->allowed()) expect(llama_vocab_is_eog(vocabulary("qwen2"), token), "only ends");
+});
+
 const Test named("grammar: tokens that are named in a grammar are found as well", [] {
     const auto    grammar = compile(always("root ::= <|im_start|> \"a\""));
     const TokenId start   = token_of("<|im_start|>");

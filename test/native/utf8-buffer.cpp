@@ -41,6 +41,16 @@ const Test replaces("utf8-buffer: overlong forms, surrogates and stray bytes are
     expect_equal(in_pieces("\xE2\x82" "A", 8), mark + "A");
 });
 
+const Test fits("utf8-buffer: what would be replaced does not fit, a replacement character in the text does", [] {
+    Utf8Buffer buffer;
+    for (const char* good : {"", "a", "\xEF\xBF\xBD", "a\xF0\x9F\x98", "\xE2"}) expect(buffer.fits(good), "characters");
+    for (const char* bad : {"\x80", "a\xC0", "\xED\xA0\x80", "\xE2" "A"}) expect(!buffer.fits(bad), "no characters");
+    buffer.push("\xEF\xBF");
+    expect(buffer.fits("\xBD") && buffer.fits("\xBD\xEF"), "the rest of a replacement character");
+    expect(!buffer.fits("a") && !buffer.fits("\xBD\xBD"), "no other");
+    expect_equal(buffer.push("\xBD"), "\xEF\xBF\xBD");
+});
+
 const Test any_split("utf8-buffer: any bytes give the same text however they are cut", [] {
     std::mt19937 random(7);
     for (int round = 0; round < 2000; ++round) {

@@ -188,8 +188,8 @@ const Test goes_on("mtp-head: a job that goes on in a slot goes on with its rows
 const Test begins_anew("mtp-head: without rows there is no draft, and other rows are not taken for them", [] {
     Loaded       loaded("hy_v3");
     const Tokens said = text(200), other = text(200, 5);
-    const auto   stranger = loaded.sequence(first(other, 60), 0);
-    loaded.prefill(*stranger, 60);
+    const auto   stranger = loaded.sequence(first(other, 80), 0);
+    loaded.prefill(*stranger, 80);
     // As after a prefix that the cache has brought: the head has never seen its rows.
     const auto restored = loaded.sequence(first(said, 80), 1);
     loaded.decoder.decode({{restored.get(), 79}});

@@ -21,6 +21,8 @@ constexpr size_t kMinCells = 256;
 DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
     DecoderOptions decoder = options.decoder;
     decoder.n_draft_outputs = static_cast<uint32_t>(options.deterministic ? 0 : Drafter::max_outputs(options.draft));
+    decoder.has_hidden_rows = options.draft.mtp;
+    decoder.n_rollback      = static_cast<uint32_t>(options.draft.mtp ? options.draft.n_max : 0);
     if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
     return decoder;
 }
@@ -30,10 +32,18 @@ std::unique_ptr<Vision> load_vision(const Model& model, const VisionOptions& opt
 }
 
 DraftOptions draft_options(const EngineOptions& options) {
-    if (!options.deterministic) return options.draft;
-    if (options.draft.model_path.empty()) return {};
-    throw Error(ErrorCode::invalid_options,
-                "`draftModel` drafts several tokens at a time, which `deterministic` excludes. Leave out one of them.");
+    DraftOptions draft = options.draft;
+    if (draft.mtp && !draft.model_path.empty()) {
+        throw Error(ErrorCode::invalid_options,
+                    "`draftModel` drafts in place of the model's own MTP layer: leave out either it or `specType`.");
+    }
+    // An MTP layer is a layer of the model.
+    if (draft.mtp) draft.context.rope = options.decoder.context.rope;
+    if (!options.deterministic) return draft;
+    if (!draft.computes()) return {};
+    throw Error(ErrorCode::invalid_options, std::string(draft.mtp ? "`specType`" : "`draftModel`") +
+                                                " drafts several tokens at a time, which `deterministic` excludes. "
+                                                "Leave out one of them.");
 }
 
 // The embedder gets as many threads as the decoder.
@@ -88,7 +98,7 @@ static FitRequest fit_request(const std::string& path, const EngineOptions& opti
     DecoderOptions decoder = decoder_options(options, nullptr);
     // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
-    return {path,        options.offload, decoder, options.vision, options.draft, kMaxDraftedSequences,
+    return {path,        options.offload, decoder, options.vision, draft_options(options), kMaxDraftedSequences,
             spare_bytes, options.kv_budget_bytes};
 }
 

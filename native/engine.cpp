@@ -269,7 +269,7 @@ bool Engine::finish(const Plan& plan) {
         decoder_.finish(plan.rows);
         const std::chrono::duration<double, std::milli> took = Clock::now() - submitted_;
         set_sampling_share(took.count());
-        drafter_.computed(took.count());
+        drafter_.computed(plan, took.count());
         for (const Snapshot& snapshot : scheduler_.computed(plan, took.count())) decoder_.save(snapshot);
         ++counts_.decode_steps;
         counts_.step_ms += took.count();

@@ -19,6 +19,9 @@ llama_context_params decoder_context_params(uint32_t trained_length, const Decod
 // `n_slots`: sequences that are drafted for at a time, each of at most `context_length` tokens. Throws
 // `invalid_options`.
 llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings);
+// `n_slots`: as many as the decoder has. `n_max`: tokens to draft at a time. Throws `invalid_options`.
+llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_length, size_t n_max,
+                                        const ContextSettings& settings);
 // `device`: to encode images on; nullptr: the CPU.
 mtmd_context_params  vision_context_params(const VisionOptions& options, ggml_backend_dev_t device);
 

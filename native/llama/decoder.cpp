@@ -20,9 +20,6 @@ namespace chasqui {
 
 namespace {
 
-constexpr uint32_t kDefaultContextLength = 4096;
-constexpr uint32_t kCellPadding          = 256;  // llama.cpp rounds each sequence's cells up to this
-
 // Fewer threads are tried if a step is shorter than this, and chosen if they take less than this share of its time.
 constexpr double kSmallStepMs   = 5.0;
 constexpr double kClearlyFaster = 0.9;
@@ -44,29 +41,6 @@ TokenId first_token(const llama_vocab* vocab) {
     return begin >= 0 ? begin : 0;
 }
 
-void check(const DecoderOptions& options) {
-    const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
-    if (options.n_slots < 1 || options.n_slots > llama_max_parallel_sequences()) {
-        refuse("parallel must be from 1 to " + std::to_string(llama_max_parallel_sequences()) + ", not " +
-               std::to_string(options.n_slots) + ".");
-    }
-    if (options.n_ubatch < 1 || options.n_batch < options.n_ubatch) refuse("n_batch must be at least n_ubatch.");
-    if (options.context_length > 0 && options.context_length < 16) {
-        refuse("The context must be at least 16 tokens long, not " + std::to_string(options.context_length) + ".");
-    }
-    const uint64_t cells = static_cast<uint64_t>(options.context_length) * options.n_slots;
-    if (cells > INT32_MAX) {
-        refuse("A context of " + std::to_string(options.context_length) + " tokens for " +
-               std::to_string(options.n_slots) + " sequences is more than llama.cpp can address.");
-    }
-}
-
-uint32_t padded_context_length(uint32_t trained_length, const DecoderOptions& options) {
-    uint32_t length = options.context_length;
-    if (length == 0) length = std::min(kDefaultContextLength, trained_length);
-    return (length + kCellPadding - 1) / kCellPadding * kCellPadding;
-}
-
 Truncation truncation_of(const llama_model* model) {
     if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return Truncation::never;
     // llama_kv_cache::state_write leaves out the cells that the window has passed.
@@ -74,25 +48,6 @@ Truncation truncation_of(const llama_model* model) {
 }
 
 }  // namespace
-
-llama_context_params decoder_context_params(uint32_t trained_length, const DecoderOptions& options) {
-    check(options);
-    const int32_t        threads = options.threads > 0 ? options.threads : common_cpu_get_num_math();
-    llama_context_params params  = llama_context_default_params();
-    // One KV stream per sequence, so that attention reads the sequence's own cells only.
-    params.n_ctx           = padded_context_length(trained_length, options) * options.n_slots;
-    params.n_seq_max       = options.n_slots;
-    params.kv_unified      = false;
-    // Sliding-window layers keep all cells; if they kept the window alone, no slot could be truncated.
-    params.swa_full        = true;
-    params.n_batch         = std::max(options.n_batch, options.n_slots + options.n_draft_outputs);
-    params.n_ubatch        = std::max(options.n_ubatch, options.n_slots);
-    params.n_outputs_max   = options.n_slots + options.n_draft_outputs;
-    params.n_threads       = threads;
-    params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : threads;
-    options.context.apply(params);
-    return params;
-}
 
 void Decoder::FreeContext::operator()(llama_context* context) const { llama_free(context); }
 
@@ -119,6 +74,7 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     truncation_   = truncation_of(model.handle());
     n_embd_       = static_cast<size_t>(llama_model_n_embd_inp(model.handle()));
     generates_    = has_memory() && model.is_causal();
+    if (options.has_hidden_rows) hidden_rows_ = std::make_unique<HiddenRows>(context_.get());
     asynchronous_ = model.computes_asynchronously();
     create_threadpool(std::max(params.n_threads, params.n_threads_batch));
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
@@ -217,6 +173,7 @@ void Decoder::submit(const std::vector<PlanRow>& rows) {
     output_rows_.clear();
     logits_.clear();
     apply_adapters(rows);
+    if (hidden_rows_) hidden_rows_->before(rows);
     const ImageChunk* chunk = rows.size() == 1 ? rows[0].sequence->next_chunk() : nullptr;
     if (chunk == nullptr) compute(rows);
     else compute_image(rows[0], *chunk);
@@ -225,6 +182,7 @@ void Decoder::submit(const std::vector<PlanRow>& rows) {
 void Decoder::finish(const std::vector<PlanRow>& rows) {
     llama_synchronize(context_.get());
     look_up_logits(rows);
+    if (hidden_rows_) hidden_rows_->look_up(rows);
 }
 
 void Decoder::apply_adapters(const std::vector<PlanRow>& rows) {
@@ -315,8 +273,11 @@ bool Decoder::place(const Placement& placement) {
         case Placement::Source::snapshot: loaded = load_snapshot(placement.slot, placement.source_id); break;
     }
     const auto last_position = [&] { return llama_memory_seq_pos_max(llama_get_memory(context_.get()), placement.slot); };
-    if (loaded && last_position() >= placement.last_kept_position && trim(placement.slot, placement.next_position) &&
-        last_position() == placement.last_kept_position) {
+    // A state that was loaded comes without the earlier ones, and llama.cpp would take it back to them all the same.
+    const bool is_whole = truncation_ != Truncation::never || placement.next_position == 0 ||
+                          last_position() == placement.last_kept_position;
+    if (loaded && is_whole && last_position() >= placement.last_kept_position &&
+        trim(placement.slot, placement.next_position) && last_position() == placement.last_kept_position) {
         return true;
     }
     trim(placement.slot, 0);
@@ -389,6 +350,10 @@ bool Decoder::trim(int32_t slot, int32_t position) {
 }
 
 bool Decoder::has_memory() const { return llama_get_memory(context_.get()) != nullptr; }
+
+size_t Decoder::n_rollback() const {
+    return truncation_ == Truncation::never ? llama_n_rs_seq(context_.get()) : context_length();
+}
 
 uint32_t Decoder::context_length() const { return llama_n_ctx_seq(context_.get()); }
 uint32_t Decoder::n_slots() const { return llama_n_seq_max(context_.get()); }

@@ -8,6 +8,7 @@
 #include "../core/snapshot-buffer.h"
 #include "adapters.h"
 #include "context-settings.h"
+#include "hidden-rows.h"
 #include "model.h"
 
 #include <atomic>
@@ -30,6 +31,9 @@ struct DecoderOptions {
     int32_t  threads         = 0;  // 0: one per physical core, or fewer if the model is so small that they are slower
     int32_t  threads_batch   = 0;  // for steps of many tokens; 0: as many as `threads`
     uint32_t n_draft_outputs = 0;  // rows of logits in addition to one per sequence
+    // The tokens of a draft, which a recurrent state can be taken back by where llama.cpp keeps its earlier ones.
+    uint32_t n_rollback       = 0;
+    bool     has_hidden_rows  = false;  // see hidden_rows()
     ContextSettings context;
 };
 
@@ -53,6 +57,8 @@ public:
     // when its sequence has more tokens to compute. Valid until the next decode(). Any thread, between two calls of
     // decode().
     float* logits(size_t plan_row, size_t n_drafted = 0) const;
+    // What the last layer computed in the last step, for MTP heads; nullptr unless the options ask for it.
+    const HiddenRows* hidden_rows() const { return hidden_rows_.get(); }
     // Removes the cells of a slot from that position on. False when a part of a state cannot be removed.
     bool trim(int32_t slot, int32_t position);
     // Rows of logits that one decode() can yield, those of drafts included.
@@ -72,6 +78,8 @@ public:
     size_t bytes_per_token() const { return bytes_per_token_; }
     size_t bytes_per_snapshot() const { return bytes_per_snapshot_; }
     Truncation truncation() const { return truncation_; }
+    // The most tokens of a draft that can be removed again; 0: none, because the state is recurrent.
+    size_t n_rollback() const;
     // False for models that only encode: they have no KV cells, or their attention is not causal.
     bool     generates() const { return generates_; }
     bool     has_memory() const;
@@ -117,6 +125,7 @@ private:
     std::atomic<bool>                                aborted_{false};
     std::unique_ptr<ggml_threadpool, FreeThreadpool> threadpool_;  // must outlive the context, which uses it
     std::unique_ptr<llama_context, FreeContext>      context_;
+    std::unique_ptr<HiddenRows>                      hidden_rows_;
     std::unique_ptr<llama_batch>                     batch_;
     std::map<int32_t, std::shared_ptr<const SnapshotBuffer>> snapshots_;
     SlotState                                        last_copied_;  // for more copies of it before the next decode()

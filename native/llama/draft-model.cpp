@@ -1,14 +1,11 @@
 #include "draft-model.h"
 
 #include "../core/error-code.h"
-#include "../core/sampler.h"
 #include "context-params.h"
-#include "log.h"
 
 #include <llama.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -50,11 +47,8 @@ std::string difference(const llama_vocab* target, const llama_vocab* draft) {
     return {};
 }
 
-void check(const DraftOptions& options, const Model& target, const Model& draft, Truncation target_truncation) {
+void check(const Model& target, const Model& draft, Truncation target_truncation) {
     const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_options, message); };
-    if (options.n_max == 0) refuse("A draft model needs tokens to draft: `draftMax` must be at least 1.");
-    if (options.n_min > options.n_max) refuse("`draftMin` must not be larger than `draftMax`.");
-    if (!(options.p_min >= 0.0f && options.p_min <= 1.0f)) refuse("`draftPMin` must be from 0 to 1.");
     if (target_truncation == Truncation::never) {
         refuse("A draft model is of no use for " + target.path() +
                ": rejected drafts cannot be removed from a recurrent state. Serve it without one.");
@@ -80,13 +74,6 @@ size_t common_length(const std::vector<TokenId>& a, const std::vector<TokenId>& 
     return static_cast<size_t>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
 }
 
-// The probability of the token with the largest logit.
-double probability_of_largest(const float* logits, int32_t n_vocab, TokenId largest) {
-    double sum = 0;
-    for (TokenId token = 0; token < n_vocab; ++token) sum += std::exp(logits[token] - logits[largest]);
-    return 1.0 / sum;
-}
-
 }  // namespace
 
 llama_context_params draft_context_params(size_t n_slots, uint32_t context_length, const ContextSettings& settings) {
@@ -102,14 +89,15 @@ llama_context_params draft_context_params(size_t n_slots, uint32_t context_lengt
     return params;
 }
 
-void DraftModel::FreeContext::operator()(llama_context* context) const { llama_free(context); }
-
 DraftModel::DraftModel(const DraftOptions& options, size_t n_slots, const Model& target, const Decoder& decoder,
                        const Model::Progress& progress)
-    : options_(options), model_(options.model_path, target.offload().for_draft_model(), progress), slots_(n_slots) {
-    check(options_, target, model_, decoder.truncation());
+    : DraftSource(options, "A draft model"),
+      model_(options.model_path, target.offload().for_draft_model(), progress),
+      slots_(n_slots) {
+    check(target, model_, decoder.truncation());
     n_vocab_ = std::min(target.vocabulary_size(), model_.vocabulary_size());
-    create_context(n_slots, decoder);
+    context_ = create_context(model_.handle(), draft_context_params(n_slots, decoder.context_length(), options_.context),
+                              decoder, "the draft model");
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(kMaxCatchUpTokens * n_slots), 0, 1));
     // This loads the weights into memory now rather than with the first request.
     add_token(0, 0, true);
@@ -121,29 +109,12 @@ DraftModel::~DraftModel() {
     if (batch_) llama_batch_free(*batch_);
 }
 
-void DraftModel::create_context(size_t n_slots, const Decoder& decoder) {
-    llama_context_params params = draft_context_params(n_slots, decoder.context_length(), options_.context);
-    params.n_threads            = decoder.decode_threads();
-    params.n_threads_batch      = decoder.threads();
-    params.abort_callback       = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
-    params.abort_callback_data  = &aborted_;
-    take_last_errors();
-    context_.reset(llama_init_from_model(model_.handle(), params));
-    if (!context_) {
-        const std::string said = take_last_errors();
-        refuse_settings(options_.context, said);
-        throw Error(ErrorCode::out_of_memory, "llama.cpp could not set up a context for the draft model: " + said +
-                                                  ". A smaller context needs less memory.");
-    }
-    llama_attach_threadpool(context_.get(), decoder.threadpool(), nullptr);
-}
-
 std::vector<std::vector<TokenId>> DraftModel::draft(const std::vector<Input>& inputs) {
     std::vector<Draft>  drafts(inputs.size());
     std::vector<Draft*> open;
     choose_slots(inputs, drafts);
     for (size_t i = 0; i < inputs.size(); ++i) {
-        if (catch_up(*inputs[i].tokens, drafts[i])) open.push_back(&drafts[i]);
+        if (catch_up(inputs[i].sequence->tokens, drafts[i])) open.push_back(&drafts[i]);
     }
     while (compute() && !open.empty()) {
         const auto ends = [this](Draft* draft) { return !take_next(*draft); };
@@ -165,7 +136,7 @@ void DraftModel::choose_slots(const std::vector<Input>& inputs, std::vector<Draf
     std::vector<size_t> order(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) order[i] = i;
     std::stable_partition(order.begin(), order.end(), [&](size_t i) {
-        const auto is_its = [&](const Slot& slot) { return slot.job_id == inputs[i].job_id; };
+        const auto is_its = [&](const Slot& slot) { return slot.job_id == inputs[i].sequence->id(); };
         return std::any_of(slots_.begin(), slots_.end(), is_its);
     });
     for (const size_t i : order) {
@@ -175,17 +146,19 @@ void DraftModel::choose_slots(const std::vector<Input>& inputs, std::vector<Draf
 }
 
 size_t DraftModel::choose_slot(const Input& input) {
+    const std::vector<TokenId>& tokens = input.sequence->tokens;
+    const uint32_t              job_id = input.sequence->id();
     size_t best = slots_.size(), best_length = 0;
     for (size_t i = 0; i < slots_.size(); ++i) {
         if (slots_[i].taken) continue;
-        const bool   is_its = slots_[i].job_id == input.job_id;
-        const size_t length = is_its ? input.tokens->size() + 1 : common_length(slots_[i].tokens, *input.tokens);
+        const bool   is_its = slots_[i].job_id == job_id;
+        const size_t length = is_its ? tokens.size() + 1 : common_length(slots_[i].tokens, tokens);
         if (best < slots_.size() && length <= best_length) continue;
         best        = i;
         best_length = length;
     }
     slots_[best].taken  = true;
-    slots_[best].job_id = input.job_id;
+    slots_[best].job_id = job_id;
     return best;
 }
 
@@ -205,11 +178,10 @@ bool DraftModel::catch_up(const std::vector<TokenId>& tokens, Draft& draft) {
 
 // Appends the most probable next token. False when the draft ends there.
 bool DraftModel::take_next(Draft& draft) const {
-    const float*  logits = llama_get_logits_ith(context_.get(), draft.row);
-    const TokenId next   = argmax(logits, n_vocab_);
-    if (options_.p_min > 0.0f && probability_of_largest(logits, n_vocab_, next) < options_.p_min) return false;
-    draft.tokens.push_back(next);
-    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model_.vocab(), next);
+    const std::optional<TokenId> next = next_token(llama_get_logits_ith(context_.get(), draft.row), n_vocab_);
+    if (!next) return false;
+    draft.tokens.push_back(*next);
+    return draft.tokens.size() < draft.n_max && !llama_vocab_is_eog(model_.vocab(), *next);
 }
 
 // Returns the token's row in the batch.
@@ -227,11 +199,11 @@ int32_t DraftModel::add_token(size_t slot, TokenId token, bool output) {
 // Computes the batch and empties it. When that fails there are no drafts, and generation goes on without them.
 bool DraftModel::compute() {
     if (batch_->n_tokens == 0) return true;
-    const bool computed = llama_decode(context_.get(), *batch_) == 0;
+    const bool succeeded = llama_decode(context_.get(), *batch_) == 0;
     llama_synchronize(context_.get());
     batch_->n_tokens = 0;
-    if (!computed) clear();
-    return computed;
+    if (!succeeded) clear();
+    return succeeded;
 }
 
 void DraftModel::clear() {

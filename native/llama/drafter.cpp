@@ -1,12 +1,15 @@
 #include "drafter.h"
 
+#include "draft-model.h"
+#include "mtp-head.h"
+
 #include <algorithm>
 
 namespace chasqui {
 
 namespace {
 
-// With a draft model only a long match is looked up: that is a quotation, which the lookup predicts as well and for free.
+// Where drafts are computed only a long match is looked up: that is a quotation, which the lookup predicts as well and for free.
 constexpr size_t kQuotation = 8;
 // The weight of the newest outcome in the rates of all sequences together.
 constexpr double kNewestWeight = 0.02;
@@ -28,17 +31,19 @@ std::optional<StepShape> shape_of(const Plan& plan) {
 Drafter::Drafter(const DraftOptions& options, double target_step_ms, const Model& target, const Decoder& decoder,
                  const Model::Progress& progress)
     : n_min_(options.n_min),
-      n_max_(decoder.truncation() == Truncation::never ? 0 : options.n_max),
+      n_max_(std::min(options.n_max, decoder.n_rollback())),
       context_length_(decoder.context_length()),
-      policy_(n_max_, target_step_ms, options.model_path.empty() ? options.n_min : 0),
+      policy_(n_max_, target_step_ms, options.computes() ? 0 : options.n_min),
       hit_rates_(kNewestWeight) {
-    if (options.model_path.empty()) return;
-    draft_model_ = std::make_unique<DraftModel>(options, kMaxDraftedSequences, target, decoder, progress);
+    if (options.mtp) {
+        source_ = std::make_unique<MtpHead>(options, target, decoder);
+    } else if (options.computes()) {
+        source_ = std::make_unique<DraftModel>(options, kMaxDraftedSequences, target, decoder, progress);
+    }
 }
 
 size_t Drafter::max_outputs(const DraftOptions& options) {
-    return options.model_path.empty() ? std::min(options.n_max, StepCosts::kMaxLength)
-                                      : kMaxDraftedSequences * options.n_max;
+    return options.computes() ? kMaxDraftedSequences * options.n_max : std::min(options.n_max, StepCosts::kMaxLength);
 }
 
 void Drafter::add_drafts(Plan& plan) {
@@ -46,7 +51,7 @@ void Drafter::add_drafts(Plan& plan) {
     if (n_max_ == 0) return;
     if (!may_draft(plan)) return policy_.interrupted();
     add_lookups(plan);
-    if (draft_model_) add_model_drafts(plan);
+    if (source_) add_computed_drafts(plan);
     for (PlanRow& row : plan.rows) row.sequence->n_drafted += row.draft.size();
     shape_ = shape_of(plan);
     if (!shape_) policy_.interrupted();
@@ -67,7 +72,7 @@ void Drafter::add_lookups(Plan& plan) {
     for (PlanRow& row : plan.rows) {
         Sequence& sequence = *row.sequence;
         sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
-        if (!draft_model_ || sequence.lookup.match_length() >= kQuotation) {
+        if (!source_ || sequence.lookup.match_length() >= kQuotation) {
             row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), room_of(row)));
         }
         candidates.push_back(
@@ -77,30 +82,31 @@ void Drafter::add_lookups(Plan& plan) {
     for (size_t i = 0; i < lengths.size(); ++i) plan.rows[i].draft.resize(lengths[i]);
 }
 
-void Drafter::add_model_drafts(Plan& plan) {
-    std::vector<DraftModel::Input> inputs;
-    std::vector<PlanRow*>          input_rows;
+void Drafter::add_computed_drafts(Plan& plan) {
+    std::vector<DraftSource::Input> inputs;
+    std::vector<PlanRow*>           input_rows;
     for (PlanRow& row : plan.rows) {
-        // The draft model has no vision encoder, so sequences with images are skipped.
+        // Neither has a draft model a vision encoder, nor an MTP layer an image's rows.
         if (!row.draft.empty() || row.sequence->media() != nullptr) continue;
         row.draft_length    = &row.sequence->model_draft_length;
         const size_t wanted = row.draft_length->next();
         const size_t n_max  = std::min(wanted == 0 ? 0 : std::max(wanted, n_min_), room_of(row));
         if (n_max == 0) continue;
-        inputs.push_back({row.sequence->id(), &row.sequence->tokens, n_max});
+        inputs.push_back({row.sequence, n_max});
         input_rows.push_back(&row);
     }
     if (inputs.empty()) return;
-    auto drafts = draft_model_->draft(inputs);
+    auto drafts = source_->draft(inputs);
     for (size_t i = 0; i < input_rows.size(); ++i) input_rows[i]->draft = std::move(drafts[i]);
 }
 
-void Drafter::computed(double milliseconds) {
+void Drafter::computed(const Plan& plan, double milliseconds) {
+    if (source_) source_->computed(plan.rows);
     if (shape_) policy_.computed(*shape_, milliseconds);
 }
 
 void Drafter::abort() {
-    if (draft_model_) draft_model_->abort();
+    if (source_) source_->abort();
 }
 
 }  // namespace chasqui

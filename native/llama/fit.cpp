@@ -4,6 +4,7 @@
 #include "context-params.h"
 #include "log.h"
 #include "model.h"
+#include "mtp-head.h"
 
 #include <fit.h>
 #include <llama.h>
@@ -27,16 +28,21 @@ using Bytes = std::map<ggml_backend_dev_t, size_t>;
     throw Error(ErrorCode::model_load_failed, what + (said.empty() ? "" : ": " + said));
 }
 
-uint32_t trained_context_length(const std::string& path) {
+using VocabularyOnly = std::unique_ptr<llama_model, void (*)(llama_model*)>;
+
+VocabularyOnly read_metadata(const std::string& path) {
     check_gguf_file(path);
     llama_model_params params    = llama_model_default_params();
     ggml_backend_dev_t nothing[] = {nullptr};
     params.devices               = nothing;
     params.vocab_only            = true;
-    const std::unique_ptr<llama_model, void (*)(llama_model*)> model(llama_model_load_from_file(path.c_str(), params),
-                                                                     llama_model_free);
+    VocabularyOnly model(llama_model_load_from_file(path.c_str(), params), llama_model_free);
     if (!model) fail("llama.cpp could not read " + path);
-    return static_cast<uint32_t>(llama_model_n_ctx_train(model.get()));
+    return model;
+}
+
+uint32_t trained_context_length(const std::string& path) {
+    return static_cast<uint32_t>(llama_model_n_ctx_train(read_metadata(path).get()));
 }
 
 Bytes measure_projector(const FitRequest& request, const Offload& offload) {
@@ -48,7 +54,37 @@ Bytes measure_projector(const FitRequest& request, const Offload& offload) {
     return bytes;
 }
 
-Bytes measure_draft_model(const FitRequest& request, const Offload& offload, uint32_t context_length) {
+// What is measured beyond the devices is in main memory, which is none of them.
+Bytes by_device(const common_device_memory_data_vec& measured, const std::vector<ggml_backend_dev_t>& devices,
+                bool with_weights) {
+    Bytes bytes;
+    for (size_t at = 0; at < measured.size(); ++at) {
+        bytes[at < devices.size() ? devices[at] : nullptr] +=
+            (with_weights ? measured[at].model : 0) + measured[at].context + measured[at].compute;
+    }
+    return bytes;
+}
+
+// What an MTP layer computes with; its weights are the model's. A model without one is refused when it is loaded.
+Bytes measure_mtp_head(const FitRequest& request, const Offload& offload, uint32_t context_length) {
+    if (!why_no_mtp(read_metadata(request.path).get()).empty()) return {};
+    llama_model_params model = llama_model_default_params();
+    offload.apply(model);
+    const llama_context_params context =
+        mtp_context_params(request.decoder.n_slots, context_length, request.draft.n_max, request.draft.context);
+    std::vector<ggml_backend_dev_t> devices;
+    uint32_t                        n_layers, trained_length, n_experts;
+    try {
+        return by_device(common_get_device_memory_data(request.path.c_str(), &model, &context, devices, n_layers,
+                                                       trained_length, n_experts, GGML_LOG_LEVEL_ERROR),
+                         devices, false);
+    } catch (const std::runtime_error& error) {
+        fail(error.what());
+    }
+}
+
+Bytes measure_drafts(const FitRequest& request, const Offload& offload, uint32_t context_length) {
+    if (request.draft.mtp) return measure_mtp_head(request, offload, context_length);
     if (request.draft.model_path.empty()) return {};
     check_gguf_file(request.draft.model_path);
     const Offload      all(offload.for_draft_model());
@@ -59,11 +95,7 @@ Bytes measure_draft_model(const FitRequest& request, const Offload& offload, uin
     uint32_t                        n_layers, trained_length, n_experts;
     const auto measured = common_get_device_memory_data(request.draft.model_path.c_str(), &model, &context, devices,
                                                         n_layers, trained_length, n_experts, GGML_LOG_LEVEL_ERROR);
-    Bytes bytes;
-    for (size_t at = 0; at < devices.size(); ++at) {
-        bytes[devices[at]] = measured[at].model + measured[at].context + measured[at].compute;
-    }
-    return bytes;
+    return by_device(measured, devices, true);
 }
 
 const char* why_not(const FitRequest& request, const Offload& offload) {
@@ -92,7 +124,7 @@ OffloadOptions fit_to_memory(const FitRequest& request) {
 
     std::vector<size_t> spare(std::max<size_t>(1, offload.devices().size()), request.spare_bytes);
     for (const Bytes& bytes :
-         {measure_projector(request, offload), measure_draft_model(request, offload, context_length)}) {
+         {measure_projector(request, offload), measure_drafts(request, offload, context_length)}) {
         for (size_t at = 0; at < offload.devices().size(); ++at) {
             const auto found = bytes.find(offload.devices()[at]);
             if (found != bytes.end()) spare[at] += found->second;
@@ -137,7 +169,7 @@ std::vector<DeviceMemory> measure_memory(const FitRequest& request) {
         fail(error.what());
     }
     const Bytes projector = measure_projector(request, offload);
-    const Bytes draft     = measure_draft_model(request, offload, context.n_ctx / context.n_seq_max);
+    const Bytes draft     = measure_drafts(request, offload, context.n_ctx / context.n_seq_max);
 
     std::vector<DeviceMemory> memory;
     for (size_t at = 0; at < measured.size(); ++at) {

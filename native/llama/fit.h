@@ -3,7 +3,7 @@
 #pragma once
 
 #include "decoder.h"
-#include "draft-model.h"
+#include "draft-source.h"
 #include "offload.h"
 #include "vision.h"
 
@@ -20,13 +20,13 @@ struct FitRequest {
     DecoderOptions decoder;
     VisionOptions  vision;
     DraftOptions   draft;
-    size_t         n_draft_slots = 0;
+    size_t         n_draft_slots = 0;  // of a draft model
     size_t         spare_bytes   = 0;  // to leave free on each device
     size_t         kv_budget_bytes = 0;  // of main memory, for KV cells; 0: for all
 };
 
 // The same devices, with as many layers as fit into their free memory in addition to the KV cells, the projector and
-// the draft model. llama.cpp calculates that by setting everything up without allocating it. Throws `Error` when that
+// the draft model, or what the MTP layer computes with. llama.cpp calculates that by setting everything up without allocating it. Throws `Error` when that
 // fails.
 OffloadOptions fit_to_memory(const FitRequest& request);
 
@@ -35,7 +35,7 @@ struct DeviceMemory {
     std::string name;  // ggml's; empty: main memory
     size_t      total = 0, free = 0;
     size_t      weights = 0, cells = 0, compute = 0;
-    size_t      other = 0;  // projector and draft model
+    size_t      other = 0;  // projector, and draft model or the cells and buffers of the MTP layer
 };
 
 // The devices of `request.offload`, whose number of layers counts, and main memory last. Nothing is allocated. Throws

@@ -170,6 +170,7 @@ void Offload::apply(llama_model_params& params) const {
     params.load_mode       = load_mode(options_.file);
     params.use_extra_bufts = options_.file.repack;
     params.vocab_only      = options_.file.vocabulary_only;
+    params.load_mtp        = options_.file.mtp;
     if (!options_.file.metadata.empty()) params.kv_overrides = arrays_->metadata.data();
     if (!options_.overrides.empty()) params.tensor_buft_overrides = arrays_->overrides.data();
 }
@@ -179,6 +180,7 @@ OffloadOptions Offload::for_draft_model() const {
     options.devices = device_names();
     options.file    = options_.file;
     options.file.metadata.clear();
+    options.file.mtp = false;
     return options;
 }
 

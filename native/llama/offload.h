@@ -18,6 +18,7 @@ struct FileOptions {
     bool mlock  = false;  // and may not be swapped out
     bool repack = true;   // weights are stored anew as the CPU computes fastest with them
     bool vocabulary_only = false;  // no weights are read
+    bool mtp             = false;  // the weights of MTP layers are read as well
     // Values that go before those in the file, as llama.cpp writes them: key=type:value.
     std::vector<std::string> metadata;
 };

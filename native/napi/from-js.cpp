@@ -187,6 +187,7 @@ ContextSettings context_from_js(const Napi::Object& from, const char* keys, cons
 DraftOptions draft_from_js(const Napi::Object& from) {
     DraftOptions draft;
     draft.model_path = from.Get("draftModelPath").ToString().Utf8Value();
+    draft.mtp        = from.Get("draftMtp").ToBoolean();
     draft.n_max      = integer_field<uint16_t>(from, "draftMax");
     draft.n_min      = integer_field<uint16_t>(from, "draftMin");
     draft.p_min      = float_field(from, "draftPMin");
@@ -252,6 +253,7 @@ EngineOptions engine_options_from_js(const Napi::Value& value) {
     options.cache_disk_bytes       = static_cast<uint64_t>(number_field(from, "cacheDiskBytes"));
     options.cache_folder           = string_field(from, "cacheFolder");
     options.draft                  = draft_from_js(from);
+    options.offload.file.mtp       = options.draft.mtp;
     options.deterministic          = from.Get("deterministic").ToBoolean();
     if (from.Get("pooling").IsString()) {
         options.embedder.pooling = pooling_from_string(from.Get("pooling").ToString());

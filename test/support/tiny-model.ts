@@ -28,7 +28,7 @@ const state = { width: 2 * width, size: 16, rank: 4, kernel: 4 };
 const window = 32;
 
 /** A tensor, before its numbers are drawn: normally distributed around `mean`. */
-interface Part {
+export interface Part {
   name: string;
   shape: number[];
   mean: number;
@@ -89,9 +89,7 @@ process.once('exit', () => {
  * `vocabularyOf` is the file whose vocabulary it gets.
  */
 export function tinyModel(name: TinyModel, seed = 1, vocabularyOf = demoModelPath): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-tiny-'));
-  folders.push(folder);
-  const file = path.join(folder, `${name}-${seed}.gguf`);
+  const file = fileOfOwn(`${name}-${seed}.gguf`);
   const architecture: Architecture = architectures[name];
   const vocabulary = readEntries(vocabularyOf).filter(({ key }) => key.startsWith('tokenizer.'));
   const vocabularySize = arrayLength(vocabulary.find(({ key }) => key === 'tokenizer.ggml.tokens') as Entry);
@@ -108,6 +106,13 @@ export function tinyModel(name: TinyModel, seed = 1, vocabularyOf = demoModelPat
     parts.map((part) => drawn(part, seed)),
   );
   return file;
+}
+
+/** In a folder that goes when the process does. */
+export function fileOfOwn(name: string): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-tiny-'));
+  folders.push(folder);
+  return path.join(folder, name);
 }
 
 function metadata(name: TinyModel, { layers, entries }: Architecture): Entry[] {
@@ -186,15 +191,15 @@ function recurrenceNorms(layer: number): Part[] {
 }
 
 /** Keeps the size of the vectors that it is applied to, unless a deviation is given. */
-function matrix(name: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Part {
+export function matrix(name: string, columns: number, rows: number, deviation = 1 / Math.sqrt(columns)): Part {
   return { name, shape: [columns, rows], mean: 0, deviation };
 }
 
-function constant(name: string, shape: number[], value: number): Part {
+export function constant(name: string, shape: number[], value: number): Part {
   return { name, shape, mean: value, deviation: 0 };
 }
 
-function drawn({ name, shape, mean, deviation }: Part, seed: number): Tensor {
+export function drawn({ name, shape, mean, deviation }: Part, seed: number): Tensor {
   const normal = normallyDistributed(seedOf(`${seed} ${name}`));
   const fill = (elements: number) =>
     Buffer.from(Float32Array.from({ length: elements }, () => mean + deviation * normal()).buffer);

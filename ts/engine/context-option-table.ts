@@ -2,6 +2,7 @@
 import { MAX_COUNT, type OptionRows } from './option-row.js';
 
 const CELLS = 'KV cells and attention';
+const DRAFTS = 'Drafts (speculative decoding)';
 const READING = 'Reading the model';
 const ROPE = 'Positions (RoPE, YaRN)';
 const AS_THE_FILE = "what the model's file says";
@@ -30,13 +31,25 @@ export const CONTEXT_OPTIONS = {
     ...cellType,
     flag: '--cache-type-k-draft',
     aliases: ['-ctkd', '--spec-draft-type-k'],
-    help: 'how keys of `draftModel` are stored',
+    help: 'how keys of `draftModel` or `specType` are stored',
   },
   draftCacheTypeV: {
     ...cellType,
     flag: '--cache-type-v-draft',
     aliases: ['-ctvd', '--spec-draft-type-v'],
-    help: 'how values of `draftModel` are stored',
+    help: 'how values of `draftModel` or `specType` are stored',
+  },
+  specType: {
+    type: 'choice',
+    choices: ['none', 'draft-mtp'],
+    flag: '--spec-type',
+    placeholder: 'kind',
+    group: DRAFTS,
+    excludes: ['draftModel'],
+    help:
+      "draft-mtp: the model's own layer for multi-token prediction drafts; for Qwen3.5 and 3.6, GLM-4.5 and Hy3 whose " +
+      'files have one',
+    otherwise: 'none',
   },
   flashAttention: {
     type: 'choice',

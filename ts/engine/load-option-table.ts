@@ -13,6 +13,8 @@ import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
 /** The default of `draftMax` where there is a model to draft with. */
 export const DRAFT_MAX_WITH_MODEL = 8;
+/** The same where the model's own MTP layer drafts, as llama-server has it. */
+export const DRAFT_MAX_WITH_MTP = 3;
 
 export const LOAD_OPTIONS = {
   alias: {
@@ -356,14 +358,15 @@ export const LOAD_OPTIONS = {
     group: 'Drafts (speculative decoding)',
     help:
       'tokens at most to draft and to check in one step, while one or two completions are running: from the text so ' +
-      'far, at most 64 and as many as have been paying on this machine, or by `draftModel`',
-    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\``,
+      'far, at most 64 and as many as have been paying on this machine, or by `draftModel` or `specType`',
+    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
   },
   draftModel: {
     type: 'path',
     flag: '--draft-model',
     aliases: ['-md', '--model-draft', '--spec-draft-model'],
     group: 'Drafts (speculative decoding)',
+    excludes: ['specType'],
     help: 'GGUF file of a small model with the same vocabulary, to draft with',
     otherwise: 'none',
   },
@@ -377,8 +380,8 @@ export const LOAD_OPTIONS = {
     placeholder: 'n',
     group: 'Drafts (speculative decoding)',
     help:
-      'drafts of the draft model that are shorter are not checked; without one, so many tokens are drafted wherever the ' +
-      'text repeats itself, whether that pays or not',
+      'drafts of `draftModel` or `specType` that are shorter are not checked; without these, so many tokens are drafted ' +
+      'wherever the text repeats itself, whether that pays or not',
   },
   draftPMin: {
     type: 'number',
@@ -388,7 +391,7 @@ export const LOAD_OPTIONS = {
     flag: '--draft-p-min',
     placeholder: 'p',
     group: 'Drafts (speculative decoding)',
-    help: 'the draft model ends a draft at a token less probable than this',
+    help: '`draftModel` and `specType` end a draft at a token less probable than this',
   },
   ...CONTEXT_OPTIONS,
   ...SAMPLING_OPTIONS,

@@ -5,7 +5,7 @@ import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
-import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
+import { DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from './load-option-table.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
 import { reasoningLimits } from './reasoning-option-table.js';
@@ -42,10 +42,11 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       numa: options.numa ?? '',
       targetStepMs: options.targetStepMs,
       deterministic: options.deterministic,
-      draftMax: options.draftMax ?? (draftModel === undefined ? 0 : DRAFT_MAX_WITH_MODEL),
+      draftMax: options.draftMax ?? usualDraft(options),
       draftMin: options.draftMin,
       draftPMin: options.draftPMin,
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
+      draftMtp: options.specType === 'draft-mtp',
       ...(pooling !== undefined && { pooling }),
       chatTemplate: templateOf(given),
       adapters: readAdapterFiles(options.lora).map((file) => file.path),
@@ -64,6 +65,11 @@ export function toPreparerRequest(path: string, given: LoadOptions): Omit<OpenPr
   const options = completeLoadOptions(given);
   const { metadata } = toNativeOffload(options);
   return { path, prepareTimeoutMs: options.prepareTimeoutMs, metadata, chatTemplate: templateOf(given) };
+}
+
+function usualDraft({ draftModel, specType }: CompleteLoadOptions): number {
+  if (draftModel !== undefined) return DRAFT_MAX_WITH_MODEL;
+  return specType === 'draft-mtp' ? DRAFT_MAX_WITH_MTP : 0;
 }
 
 function toNativeRope(options: CompleteLoadOptions): OpenRequest['options']['rope'] {

@@ -318,7 +318,7 @@ export interface NativeDeviceMemory {
   /** The KV cache, or what a model has in its place. */
   cells: number;
   compute: number;
-  /** Projector and draft model. */
+  /** Projector, and draft model or what the MTP layer computes with. */
   other: number;
 }
 

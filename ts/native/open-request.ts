@@ -60,6 +60,8 @@ export interface OpenRequest {
     draftPMin: number;
     /** Empty: drafts come from the text so far alone. */
     draftModelPath: string;
+    /** The model's own MTP layer drafts. */
+    draftMtp: boolean;
     /** Absent: as the model's file says, or else the mean. */
     pooling?: NativePooling;
     /** Instead of the model's own; empty: that one. */

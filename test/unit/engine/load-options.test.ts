@@ -58,6 +58,7 @@ const REFUSED: { readonly [Name in keyof typeof LOAD_OPTIONS]: readonly unknown[
   fitTargetMiB: [-1, 0.5, '1024', null],
   draftMax: [-1, 65_536, 0.5],
   draftModel: ['', null],
+  specType: ['ngram', '', true, null],
   draftMin: [-1, 65_536],
   draftPMin: [-0.1, 1.1, '0.5', null],
   ubatchSize: [0, 2 ** 20 + 1],
@@ -204,6 +205,7 @@ test('native code is asked for the defaults', () => {
     draftMin: 0,
     draftPMin: 0,
     draftModelPath: '',
+    draftMtp: false,
     chatTemplate: '',
     cacheRamBytes: 1024 * 2 ** 20,
     kvBudgetBytes: 0,
@@ -215,10 +217,13 @@ test('native code is asked for the defaults', () => {
   });
 });
 
-test('a draft model drafts unless told otherwise', () => {
+test('a draft model or an MTP layer drafts unless told otherwise', () => {
   const draftMax = (options: LoadOptions) => toOpenRequest('/models/a.gguf', options).options.draftMax;
   assert.is(draftMax({ draftModel: 'b.gguf' }), 8);
   assert.is(draftMax({ draftModel: 'b.gguf', draftMax: 0 }), 0);
+  assert.is(draftMax({ specType: 'draft-mtp' }), 3);
+  assert.is(draftMax({ specType: 'draft-mtp', draftMax: 2 }), 2);
+  assert.is(draftMax({ specType: 'none' }), 0);
 });
 
 test('the type knows what the rows say', () => {

@@ -109,6 +109,7 @@ const WITHOUT = [
   'deterministic',
   'draftMax',
   'draftModel',
+  'specType',
   'draftMin',
   'draftPMin',
 ] as const satisfies readonly (keyof typeof LOAD_OPTIONS)[];

@@ -18,6 +18,7 @@ struct DraftOptions {
     // The draft model's drafts that are shorter than this are dropped; from the text so many are drafted in any case.
     size_t      n_min = 0;
     float       p_min = 0.0f;  // the draft model stops at a token that is less probable than this
+    bool        on_gpus = true;  // false: no drafts where a GPU is used
     ContextSettings context;   // of the draft model; RoPE is as its own file says
 };
 

@@ -33,6 +33,7 @@ private:
     bool   may_draft(const Plan& plan) const;
     size_t room_of(const PlanRow& row) const;
     void   add_lookups(Plan& plan);
+    void   look_up(PlanRow& row);
     void   add_model_drafts(Plan& plan);
 
     size_t                      n_min_, n_max_;

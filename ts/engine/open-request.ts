@@ -5,13 +5,18 @@ import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
-import { DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
+import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL } from './load-option-table.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
 import { reasoningLimits } from './reasoning-option-table.js';
 import { templateOf, templateVariables } from './template-option-table.js';
 
 const MIB = 2 ** 20;
+
+/** Without it drafts come from the text alone, and only where nothing can be lost by them. */
+export function asksForDrafts({ draftMax, draftModel }: LoadOptions): boolean {
+  return draftMax !== undefined || draftModel !== undefined;
+}
 
 /** @throws {ChasquiError} `invalid_options` */
 export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {
@@ -42,7 +47,8 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       numa: options.numa ?? '',
       targetStepMs: options.targetStepMs,
       deterministic: options.deterministic,
-      draftMax: options.draftMax ?? (draftModel === undefined ? 0 : DRAFT_MAX_WITH_MODEL),
+      draftMax: options.draftMax ?? (draftModel === undefined ? DRAFT_MAX : DRAFT_MAX_WITH_MODEL),
+      draftsOnGpus: asksForDrafts(given),
       draftMin: options.draftMin,
       draftPMin: options.draftPMin,
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),

@@ -40,7 +40,8 @@ function server(row: Row): Promise<Subject> {
   const { promptTokens, predictTokens, streams } = row.work;
   // The chat template and words of more than one token need room as well.
   const contextSize = 2 * promptTokens + predictTokens + 128;
-  const options = { 'ctx-size': contextSize, parallel: streams, threads, alias: 'bench', model: values.model };
+  const common = { parallel: streams, threads, alias: 'bench', model: values.model };
+  const options = { ...common, 'ctx-size': contextSize, 'draft-max': 0 };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return httpServer({
     name: 'over HTTP',

@@ -18,9 +18,17 @@ constexpr int kSlowSamplerNiceness = 10;
 // A budget for fewer KV cells is refused.
 constexpr size_t kMinCells = 256;
 
-DecoderOptions decoder_options(const EngineOptions& options, const Vision* vision) {
-    DecoderOptions decoder = options.decoder;
-    decoder.n_draft_outputs = static_cast<uint32_t>(options.deterministic ? 0 : Drafter::max_outputs(options.draft));
+// What drafts from the text gain was measured on CPUs only, so where a GPU is used they may have to be asked for.
+DraftOptions drafts_on(const Offload& offload, const EngineOptions& options) {
+    DraftOptions draft = options.draft;
+    if (!draft.on_gpus && !offload.devices().empty()) draft.n_max = 0;
+    return draft;
+}
+
+DecoderOptions decoder_options(const EngineOptions& options, const Offload& offload, const Vision* vision) {
+    DecoderOptions decoder  = options.decoder;
+    const size_t   n_drafts = options.deterministic ? 0 : Drafter::max_outputs(drafts_on(offload, options));
+    decoder.n_draft_outputs = static_cast<uint32_t>(n_drafts);
     decoder.has_hidden_rows = options.draft.mtp;
     decoder.n_rollback      = static_cast<uint32_t>(options.draft.mtp ? options.draft.n_max : 0);
     if (vision != nullptr && vision->is_indivisible()) decoder.n_ubatch = decoder.n_batch;
@@ -31,8 +39,8 @@ std::unique_ptr<Vision> load_vision(const Model& model, const VisionOptions& opt
     return options.path.empty() ? nullptr : std::make_unique<Vision>(model, options, progress);
 }
 
-DraftOptions draft_options(const EngineOptions& options) {
-    DraftOptions draft = options.draft;
+DraftOptions draft_options(const EngineOptions& options, const Offload& offload) {
+    DraftOptions draft = drafts_on(offload, options);
     if (draft.mtp && !draft.model_path.empty()) {
         throw Error(ErrorCode::invalid_options,
                     "`draftModel` drafts in place of the model's own MTP layer: leave out either it or `specType`.");
@@ -95,10 +103,11 @@ uint32_t longest_sequence(const Decoder& decoder, size_t max_cells) {
 }  // namespace
 
 static FitRequest fit_request(const std::string& path, const EngineOptions& options, size_t spare_bytes) {
-    DecoderOptions decoder = decoder_options(options, nullptr);
+    const Offload  offload(options.offload);
+    DecoderOptions decoder = decoder_options(options, offload, nullptr);
     // Only the loaded projector tells whether an image can be computed in slices. This reserves memory for whole ones.
     if (!options.vision.path.empty()) decoder.n_ubatch = decoder.n_batch;
-    return {path,        options.offload, decoder, options.vision, draft_options(options), kMaxDraftedSequences,
+    return {path,        options.offload, decoder, options.vision, draft_options(options, offload), kMaxDraftedSequences,
             spare_bytes, options.kv_budget_bytes};
 }
 
@@ -118,9 +127,9 @@ Engine::Engine(const std::string& path, const EngineOptions& options, const Mode
       tokenizer_(preparer_.tokenizer()),
       breakers_(tokenizer_),
       vision_(load_vision(model_, options.vision, progress)),
-      decoder_(model_, adapters_, decoder_options(options, vision_.get())),
+      decoder_(model_, adapters_, decoder_options(options, model_.offload(), vision_.get())),
       // From 1 to 2, because the model's own progress has come to 1 before.
-      drafter_(draft_options(options), options.target_step_ms, model_, decoder_,
+      drafter_(draft_options(options, model_.offload()), options.target_step_ms, model_, decoder_,
                [&](float fraction) { return progress(1.0f + fraction); }),
       embedder_(model_, for_embedding(options, decoder_)),
       max_cells_(affordable_cells(options, model_, decoder_)),

@@ -99,7 +99,8 @@ function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'
 
 export function ourArguments(scenario: Scenario, setting: Setting): string[] {
   const { draftPath, backend } = setting;
-  const draft = draftPath === undefined ? {} : { 'draft-model': draftPath, 'draft-max': draftMax };
+  // llama-server drafts nothing unless it is told to.
+  const draft = draftPath === undefined ? { 'draft-max': 0 } : { 'draft-model': draftPath, 'draft-max': draftMax };
   const options = {
     ...commonOptions(scenario, setting),
     'ctx-size': scenario.contextSize,

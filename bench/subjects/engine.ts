@@ -14,6 +14,8 @@ export async function engine(
     backend,
     parallel: work.streams,
     contextSize: work.promptTokens + work.predictTokens,
+    // The bare loop has none.
+    draftMax: 0,
   });
   return {
     name: 'engine, in-process',

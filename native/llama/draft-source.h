@@ -26,6 +26,7 @@ struct DraftOptions {
     // in any case.
     size_t      n_min = 0;
     float       p_min = 0.0f;  // they stop at a token that is less probable than this
+    bool        on_gpus = true;  // false: no drafts where a GPU is used
     ContextSettings context;   // of the draft model or of the MTP layers
 
     // Whether something computes drafts. Without it they come from the text alone (prompt-lookup.h).

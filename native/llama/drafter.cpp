@@ -65,21 +65,31 @@ bool Drafter::may_draft(const Plan& plan) const {
            std::all_of(plan.rows.begin(), plan.rows.end(), decodes);
 }
 
-size_t Drafter::room_of(const PlanRow& row) const { return context_length_ - row.sequence->tokens.size(); }
+// How many drafted tokens the context has room for, and the completion: it has one more, which the step samples.
+size_t Drafter::room_of(const PlanRow& row) const {
+    const Sequence& sequence   = *row.sequence;
+    const size_t    of_context = context_length_ - sequence.tokens.size();
+    if (sequence.job().max_tokens < 0) return of_context;
+    return std::min(of_context, static_cast<size_t>(sequence.job().max_tokens) - sequence.n_sampled() - 1);
+}
 
 void Drafter::add_lookups(Plan& plan) {
     std::vector<DraftPolicy::Candidate> candidates;
     for (PlanRow& row : plan.rows) {
         Sequence& sequence = *row.sequence;
-        sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
-        if (!source_ || sequence.lookup.match_length() >= kQuotation) {
-            row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), room_of(row)));
-        }
+        if (sequence.job().drafts_from_text) look_up(row);
         candidates.push_back(
             {&sequence.draft_ledger, sequence.n_accepted, sequence.lookup.expected_hits(row.draft.size())});
     }
     const std::vector<size_t> lengths = policy_.choose(candidates);
     for (size_t i = 0; i < lengths.size(); ++i) plan.rows[i].draft.resize(lengths[i]);
+}
+
+void Drafter::look_up(PlanRow& row) {
+    Sequence& sequence = *row.sequence;
+    sequence.lookup.catch_up(sequence.tokens, sequence.n_prompt(), hit_rates_);
+    if (source_ && sequence.lookup.match_length() < kQuotation) return;
+    row.draft = sequence.lookup.propose(sequence.tokens, std::min(policy_.n_max(), room_of(row)));
 }
 
 void Drafter::add_computed_drafts(Plan& plan) {

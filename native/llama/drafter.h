@@ -35,6 +35,7 @@ private:
     bool   may_draft(const Plan& plan) const;
     size_t room_of(const PlanRow& row) const;
     void   add_lookups(Plan& plan);
+    void   look_up(PlanRow& row);
     void   add_computed_drafts(Plan& plan);
 
     size_t                       n_min_, n_max_;

@@ -191,6 +191,7 @@ DraftOptions draft_from_js(const Napi::Object& from) {
     draft.n_max      = integer_field<uint16_t>(from, "draftMax");
     draft.n_min      = integer_field<uint16_t>(from, "draftMin");
     draft.p_min      = float_field(from, "draftPMin");
+    draft.on_gpus    = from.Get("draftsOnGpus").ToBoolean();
     draft.context    = context_from_js(from, "draftCacheTypeK", "draftCacheTypeV");
     return draft;
 }
@@ -222,6 +223,7 @@ Job job_from_js(const Napi::Value& value) {
     job.top_logprobs = integer_field<int32_t>(from, "topLogprobs");
     job.cache_prompt = from.Get("cachePrompt").ToBoolean();
     job.ignore_eos   = from.Get("ignoreEos").ToBoolean();
+    job.drafts_from_text = from.Get("draftsFromText").ToBoolean();
     job.priority     = integer_field<int32_t>(from, "priority");
     job.stop         = strings_from_js(from, "stop");
     job.preserved_tokens = strings_from_js(from, "preservedTokens");

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { stepsOf } from '../../bench/overlap/timeline.js';
-import { type Finish, type GenerateRequest, loadModel } from '../../ts/index.js';
+import { type Finish, type GenerateRequest, type LoadOptions, loadModel } from '../../ts/index.js';
 import { decideModules } from '../../ts/native/backends.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { root } from '../support/places.js';
@@ -33,8 +33,8 @@ interface Completion {
 const script = `
   import fs from 'node:fs';
   import { loadModel } from './dist/index.js';
-  const { requests, timeline } = JSON.parse(process.argv[1]);
-  const model = await loadModel(${JSON.stringify(demoModelPath)}, { backend: 'vulkan', threads: 1, contextSize: 512 });
+  const { requests, options, timeline } = JSON.parse(process.argv[1]);
+  const model = await loadModel(${JSON.stringify(demoModelPath)}, { backend: 'vulkan', threads: 1, contextSize: 512, ...options });
   fs.writeFileSync(timeline, '');
   const complete = async (request) => {
     const arrivals = [];
@@ -49,11 +49,15 @@ const script = `
   await model.close();
 `;
 
-async function onSlowDevice(requests: GenerateRequest[], milliseconds: number): Promise<Completion[]> {
+async function onSlowDevice(
+  requests: GenerateRequest[],
+  milliseconds: number,
+  options: LoadOptions = {},
+): Promise<Completion[]> {
   const [cpuModule = ''] = await decideModules('cpu');
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ['--input-type=module', '-e', script, JSON.stringify({ requests, timeline })],
+    ['--input-type=module', '-e', script, JSON.stringify({ requests, options, timeline })],
     {
       cwd: root,
       encoding: 'utf8',
@@ -124,6 +128,15 @@ test('completions are what they are on the CPU, and end where they end there', a
   } finally {
     await model.close();
   }
+});
+
+test('where a GPU is used, drafts from the text have to be asked for', async () => {
+  // Favouring one token makes the text repeat itself, and what is then drafted is drafted whether it pays or not.
+  const repeating = { prompt: 'The', maxTokens: 60, ignoreEos: true, logitBias: { 100: 1000 } };
+  const drafted = async (options: LoadOptions) =>
+    (await onSlowDevice([repeating], 1, options))[0]?.finish.draftedTokens;
+  assert.is(await drafted({ draftMin: 4 }), 0);
+  assert.ok(((await drafted({ draftMax: 8, draftMin: 4 })) ?? 0) > 20);
 });
 
 test.run();

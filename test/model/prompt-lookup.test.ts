@@ -78,7 +78,10 @@ test('limits hold in the middle of guesses that come true', async () => {
   const [id] = await guessing.tokenize('a');
   const repeating = { prompt: 'The', ignoreEos: true, logitBias: { [id as number]: 1000 } };
   for (const maxTokens of [7, 8, 9, 10, 23]) {
-    assert.is((await answer(guessing, { ...repeating, maxTokens })).ids.length, maxTokens);
+    const { ids, finish } = await answer(guessing, { ...repeating, maxTokens });
+    assert.is(ids.length, maxTokens);
+    // All of them come true, so none was made that the completion has no room for.
+    assert.is(finish.draftedTokens, finish.acceptedTokens, `${maxTokens}`);
   }
   const full = await answer(guessing, repeating);
   assert.is(full.finish.promptTokens + full.finish.completionTokens, 512);
@@ -93,9 +96,9 @@ test('a conversation goes on correctly after guesses that failed', async () => {
   assert.is((await answer(guessing, next)).text, (await answer(plain, next)).text);
 });
 
-test('guesses are made when they are asked for; none with `deterministic`, nor where none can be taken back', async () => {
+test('a loaded model guesses unless told otherwise; no guesses with `deterministic`, nor where none can be taken back', async () => {
   const options = { contextSize: 512, parallel: 2, threads: 1 };
-  const always = { draftMax: 16, draftMin: 4 };
+  const always = { draftMin: 4 };
   const drafted = async (path: string, more: LoadOptions) => {
     const model = await loadModel(path, { ...options, ...more });
     const [id] = await model.tokenize('a');
@@ -106,7 +109,7 @@ test('guesses are made when they are asked for; none with `deterministic`, nor w
     return finish.draftedTokens;
   };
   assert.ok((await drafted(demoModelPath, always)) > 50);
-  assert.is(await drafted(demoModelPath, { draftMin: 4 }), 0);
+  assert.is(await drafted(demoModelPath, { ...always, draftMax: 0 }), 0);
   assert.is(await drafted(demoModelPath, { ...always, deterministic: true }), 0);
   assert.is(await drafted(tinyModel('mamba'), always), 0);
 });
@@ -134,7 +137,36 @@ test('two answers at a time are guessed, each by its own text', async () => {
   assert.is(completionTokens - before.completionTokens, 400);
 });
 
-test('drawn with a seed, with log-probabilities or a grammar, what is guessed changes nothing', async () => {
+test('with a seed nothing is guessed, and the same text comes to the last bit, in the same steps as without guesses', async () => {
+  const words = 'one two three four five six seven eight nine ten ';
+  const prompt = words.repeat(3);
+  for (const more of [
+    { temperature: 1, seed: 1 },
+    { temperature: 2, seed: 2 },
+    { temperature: 0, seed: 0 },
+  ]) {
+    const request = { prompt, maxTokens: 60, ignoreEos: true, topLogprobs: 2, cachePrompt: false, ...more };
+    const [expected, seeded] = [await tokensOf(plain, request), await tokensOf(guessing, request)];
+    assert.equal(
+      seeded.map(({ id, logprobs }) => [id, logprobs?.logprob]),
+      expected.map(({ id, logprobs }) => [id, logprobs?.logprob]),
+    );
+    assert.is(seeded.at(-1)?.finish?.draftedTokens, 0);
+  }
+  const { finish } = await answer(guessing, { prompt, maxTokens: 60, ignoreEos: true, temperature: 0 });
+  assert.ok(finish.draftedTokens > 0, 'guesses without a seed');
+});
+
+test('beside one that has a seed another is guessed', async () => {
+  const [id] = await guessing.tokenize('a');
+  const repeating = { prompt: 'The', maxTokens: 150, ignoreEos: true, logitBias: { [id as number]: 1000 } };
+  const [seeded, other] = await Promise.all([answer(guessing, { ...repeating, seed: 1 }), answer(guessing, repeating)]);
+  assert.equal(seeded.ids, other.ids);
+  assert.is(seeded.finish.draftedTokens, 0);
+  assert.ok(other.finish.acceptedTokens > 50, JSON.stringify(other.finish));
+});
+
+test('with log-probabilities, penalties or a grammar, what is guessed changes nothing', async () => {
   const path = tinyModel('llama');
   const options = { contextSize: 1024, parallel: 2, threads: 1 };
   const [without, withGuesses] = [
@@ -142,10 +174,13 @@ test('drawn with a seed, with log-probabilities or a grammar, what is guessed ch
     await loadModel(path, { ...options, draftMax: 16, draftMin: 4 }),
   ];
   const words = 'one two three four five six seven eight nine ten ';
+  const [id] = await without.tokenize('a');
   const repeated: GenerateRequest = { prompt: words.repeat(3), maxTokens: 90, ignoreEos: true, topLogprobs: 2 };
   const requests: GenerateRequest[] = [
-    { ...repeated, temperature: 0.3, seed: 1 },
-    { ...repeated, temperature: 1, topK: 3, seed: 2, repeatPenalty: 1.1 },
+    { ...repeated, temperature: 0 },
+    // A draw among one token needs no seed to be the same.
+    { ...repeated, temperature: 1, topK: 1, repeatPenalty: 1.1 },
+    { ...repeated, temperature: 1, logitBias: { [id as number]: 1000 } },
     { ...repeated, temperature: 0, grammar: grammarOf(`root ::= ("${words}")+`) },
   ];
   let accepted = 0;

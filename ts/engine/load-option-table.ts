@@ -11,9 +11,10 @@ import { REASONING_OPTIONS } from './reasoning-option-table.js';
 import { SAMPLING_OPTIONS } from './sampling-option-table.js';
 import { TEMPLATE_OPTIONS } from './template-option-table.js';
 
-/** The default of `draftMax` where there is a model to draft with. */
+/** The default of `draftMax`. */
+export const DRAFT_MAX = 32;
+/** The same where there is a model to draft with, whose drafts take time, or an MTP layer (as llama-server has it). */
 export const DRAFT_MAX_WITH_MODEL = 8;
-/** The same where the model's own MTP layer drafts, as llama-server has it. */
 export const DRAFT_MAX_WITH_MTP = 3;
 
 export const LOAD_OPTIONS = {
@@ -358,8 +359,9 @@ export const LOAD_OPTIONS = {
     group: 'Drafts (speculative decoding)',
     help:
       'tokens at most to draft and to check in one step, while one or two completions are running: from the text so ' +
-      'far, at most 64 and as many as have been paying on this machine, or by `draftModel` or `specType`',
-    otherwise: `0, none; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
+      'far, at most 64 and as many as have been paying on this machine, unless the request has a seed, or by ' +
+      '`draftModel` or `specType`; 0: none',
+    otherwise: `${DRAFT_MAX} where no GPU is used, for requests with a temperature above 0; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
   },
   draftModel: {
     type: 'path',

@@ -23,11 +23,12 @@ import type {
 import { engineClosed, withReason } from './engine-closed.js';
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
-import type { ImageInput, Job } from './job.js';
+import type { ImageInput, Job, SamplingSettings } from './job.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { withCatalogueCode } from './native-failure.js';
+import { asksForDrafts } from './open-request.js';
 import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
@@ -52,6 +53,7 @@ export class Model implements Engine {
   readonly #imageHosts: ImageHosts;
   readonly #templateVariables: Readonly<Record<string, unknown>>;
   readonly #reasoning: ReasoningLimits;
+  readonly #asksForDrafts: boolean;
   readonly #embedder: Embedder;
   readonly #preparation: Preparation;
   readonly #prepared: PreparedPrompts;
@@ -70,6 +72,7 @@ export class Model implements Engine {
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
     this.#templateVariables = templateVariables(options);
     this.#reasoning = reasoningLimits(options);
+    this.#asksForDrafts = asksForDrafts(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.#info = info;
     this.#preparation = new Preparation(core);
@@ -207,7 +210,8 @@ export class Model implements Engine {
     refuseUnknownTokens(job, this.model.vocabularySize);
     const { prompt, constraints, reasoning } = await this.#prepare(job, options);
     stream.prepared(prompt.tokens.length);
-    if (!stream.ended) this.#core.submit(toCoreJob(id, prompt, reasoning, job), constraints.pop() ?? null);
+    if (stream.ended) return;
+    this.#core.submit(toCoreJob(id, prompt, reasoning, job, this.#asksForDrafts), constraints.pop() ?? null);
   }
 
   /** The same, but errors are those of the catalogue, and say why the engine was closed. */
@@ -295,11 +299,22 @@ export async function loadModel(
   return new Model(core, streams, info, options);
 }
 
+/**
+ * Whether tokens may be drafted from the text so far. Kernels may round rows that are computed together otherwise than one
+ * alone, and how many are drafted depends on how long steps took. So not where the same completion is expected again: with
+ * a seed never, and where nothing is drawn only if drafts were asked for.
+ */
+function draftsFromText({ seed, temperature, topK }: SamplingSettings, areAskedFor: boolean): boolean {
+  if (seed !== null) return false;
+  return areAskedFor || (temperature > 0 && topK !== 1);
+}
+
 function toCoreJob(
   id: number,
   { tokens, media }: NativePrompt,
   reasoning: NativeReasoningLimit | null,
   job: Job,
+  draftsAreAskedFor: boolean,
 ): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
   const adapters = [...(job.adapters ?? [])].sort((one, other) => one.adapter - other.adapter);
@@ -313,6 +328,7 @@ function toCoreJob(
     priority: job.priority,
     cachePrompt: job.cachePrompt,
     ignoreEos: job.ignoreEos,
+    draftsFromText: draftsFromText(job.sampling, draftsAreAskedFor),
     stop: job.stop,
     preservedTokens: job.preservedTokens,
     format: job.format,

@@ -5,13 +5,18 @@ import { ChasquiError } from '../errors.js';
 import type { OpenPreparerRequest, OpenRequest } from '../native/open-request.js';
 import { readAdapterFiles } from './adapter-file.js';
 import { findProjector } from './find-projector.js';
-import { DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from './load-option-table.js';
+import { DRAFT_MAX, DRAFT_MAX_WITH_MODEL, DRAFT_MAX_WITH_MTP } from './load-option-table.js';
 import { type CompleteLoadOptions, completeLoadOptions, type LoadOptions } from './load-options.js';
 import { toNativeOffload } from './offload.js';
 import { reasoningLimits } from './reasoning-option-table.js';
 import { templateOf, templateVariables } from './template-option-table.js';
 
 const MIB = 2 ** 20;
+
+/** Without it drafts come from the text alone, and only where nothing can be lost by them. */
+export function asksForDrafts({ draftMax, draftModel, specType }: LoadOptions): boolean {
+  return draftMax !== undefined || draftModel !== undefined || specType === 'draft-mtp';
+}
 
 /** @throws {ChasquiError} `invalid_options` */
 export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenRequest, 'modules'> {
@@ -43,6 +48,7 @@ export function toOpenRequest(path: string, given: LoadOptions): Omit<OpenReques
       targetStepMs: options.targetStepMs,
       deterministic: options.deterministic,
       draftMax: options.draftMax ?? usualDraft(options),
+      draftsOnGpus: asksForDrafts(given),
       draftMin: options.draftMin,
       draftPMin: options.draftPMin,
       draftModelPath: draftModel === undefined ? '' : resolve(draftModel),
@@ -69,7 +75,7 @@ export function toPreparerRequest(path: string, given: LoadOptions): Omit<OpenPr
 
 function usualDraft({ draftModel, specType }: CompleteLoadOptions): number {
   if (draftModel !== undefined) return DRAFT_MAX_WITH_MODEL;
-  return specType === 'draft-mtp' ? DRAFT_MAX_WITH_MTP : 0;
+  return specType === 'draft-mtp' ? DRAFT_MAX_WITH_MTP : DRAFT_MAX;
 }
 
 function toNativeRope(options: CompleteLoadOptions): OpenRequest['options']['rope'] {

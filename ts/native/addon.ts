@@ -32,6 +32,8 @@ export interface NativeJob {
   priority: number;
   cachePrompt: boolean;
   ignoreEos: boolean;
+  /** False where the same text is to come again: how much is drafted depends on what steps took. */
+  draftsFromText: boolean;
   stop: readonly string[];
   /** Names of control tokens that show in the text. */
   preservedTokens: readonly string[];

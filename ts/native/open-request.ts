@@ -56,6 +56,8 @@ export interface OpenRequest {
     deterministic: boolean;
     /** Tokens to draft at a time; 0: none. */
     draftMax: number;
+    /** False: none where a GPU is used. */
+    draftsOnGpus: boolean;
     draftMin: number;
     draftPMin: number;
     /** Empty: drafts come from the text so far alone. */

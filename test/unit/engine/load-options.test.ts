@@ -201,7 +201,8 @@ test('native code is asked for the defaults', () => {
     numa: '',
     targetStepMs: 100,
     deterministic: false,
-    draftMax: 0,
+    draftMax: 32,
+    draftsOnGpus: false,
     draftMin: 0,
     draftPMin: 0,
     draftModelPath: '',
@@ -217,13 +218,20 @@ test('native code is asked for the defaults', () => {
   });
 });
 
-test('a draft model or an MTP layer drafts unless told otherwise', () => {
-  const draftMax = (options: LoadOptions) => toOpenRequest('/models/a.gguf', options).options.draftMax;
-  assert.is(draftMax({ draftModel: 'b.gguf' }), 8);
-  assert.is(draftMax({ draftModel: 'b.gguf', draftMax: 0 }), 0);
-  assert.is(draftMax({ specType: 'draft-mtp' }), 3);
-  assert.is(draftMax({ specType: 'draft-mtp', draftMax: 2 }), 2);
-  assert.is(draftMax({ specType: 'none' }), 0);
+test('drafts come from the text, a draft model or an MTP layer unless told otherwise; where a GPU is used, from the text if asked for', () => {
+  const drafts = (options: LoadOptions) => {
+    const { draftMax, draftsOnGpus } = toOpenRequest('/models/a.gguf', options).options;
+    return [draftMax, draftsOnGpus];
+  };
+  assert.equal(drafts({}), [32, false]);
+  assert.equal(drafts({ draftMin: 4 }), [32, false]);
+  assert.equal(drafts({ draftMax: 0 }), [0, true]);
+  assert.equal(drafts({ draftMax: 16 }), [16, true]);
+  assert.equal(drafts({ draftModel: 'b.gguf' }), [8, true]);
+  assert.equal(drafts({ draftModel: 'b.gguf', draftMax: 0 }), [0, true]);
+  assert.equal(drafts({ specType: 'draft-mtp' }), [3, true]);
+  assert.equal(drafts({ specType: 'draft-mtp', draftMax: 2 }), [2, true]);
+  assert.equal(drafts({ specType: 'none' }), [32, false]);
 });
 
 test('the type knows what the rows say', () => {

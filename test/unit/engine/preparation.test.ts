@@ -3,7 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { submitChoices } from '../../../ts/chat/choices.js';
 import type { EngineCore } from '../../../ts/engine/core.js';
-import { completeJob, grammarOf } from '../../../ts/engine/job.js';
+import { completeJob, grammarOf, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
+import type { LoadOptions } from '../../../ts/engine/load-options.js';
 import { Model } from '../../../ts/engine/model.js';
 import { Preparation } from '../../../ts/engine/preparation.js';
 import type { NativeConstraint, NativeJob } from '../../../ts/native/addon.js';
@@ -54,7 +55,7 @@ test('an abort rejects at once with its reason and ends the work of its owner', 
 });
 
 /** A model whose native engine notes what it is asked for. */
-function counted() {
+function counted(options: LoadOptions = {}) {
   const asked: string[] = [];
   const submitted: [NativeJob, NativeConstraint | null][] = [];
   const native = {
@@ -71,7 +72,7 @@ function counted() {
     cancelPreparation: () => {},
   };
   const { model: info } = new FakeEngine();
-  const model = new Model(native as unknown as EngineCore, new Map(), info, { maxQueue: 256 });
+  const model = new Model(native as unknown as EngineCore, new Map(), info, { maxQueue: 256, ...options });
   return { asked, submitted, model };
 }
 
@@ -88,6 +89,27 @@ test('the choices of a request are prepared once', async () => {
   assert.is(submitted.length, 128);
   assert.is(new Set(submitted.map(([, constraint]) => constraint)).size, 128, 'a grammar for each');
   assert.is(new Set(submitted.map(([{ sampling }]) => sampling.seed)).size, 128);
+});
+
+test('what is expected to be the same again is not drafted from the text, or only where drafts are asked for', async () => {
+  const jobs = [
+    completeJob({ prompt: 'Hello' }),
+    completeJob({ prompt: 'Hello', temperature: 0 }),
+    completeJob({ prompt: 'Hello', topK: 1 }),
+    completeJob({ prompt: 'Hello', seed: 0 }),
+    completeJob({ prompt: 'Hello' }, { ...NEUTRAL_SAMPLING, seed: 7 }),
+  ];
+  const drafted = async (options: LoadOptions) => {
+    const { submitted, model } = counted(options);
+    for (const job of jobs) model.submit(job);
+    submitChoices(model, completeJob({ prompt: 'Hello', seed: 7 }), 2, {});
+    await settled();
+    return submitted.map(([{ draftsFromText }]) => draftsFromText);
+  };
+  assert.equal(await drafted({}), [true, false, false, false, false, false, false]);
+  for (const options of [{ draftMax: 8 }, { draftModel: 'small.gguf' }]) {
+    assert.equal(await drafted(options), [true, true, true, false, false, false, false]);
+  }
 });
 
 test('other requests are prepared for themselves', async () => {

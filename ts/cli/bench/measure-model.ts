@@ -53,10 +53,13 @@ export async function measureModel(plan: Plan, watcher: Watcher, signal: AbortSi
   }
 }
 
-/** With room for the longest of the rows, and none elsewhere for what would give up its place. */
+/**
+ * With room for the longest of the rows, and none elsewhere for what would give up its place. Without drafts, which would
+ * make a model look as fast as its text is dull: these prompts are of random tokens.
+ */
 function load(plan: Plan, streams: number, rows: readonly Row[], signal: AbortSignal): Promise<SupervisedEngine> {
   const contextSize = Math.max(...rows.map(({ depth }) => roomFor(plan.lengths, depth)));
-  const options = { ...plan.load, parallel: streams, contextSize, cacheRamMiB: 0 };
+  const options = { ...plan.load, parallel: streams, contextSize, cacheRamMiB: 0, draftMax: 0 };
   return SupervisedEngine.open(plan.path, options, { signal });
 }
 

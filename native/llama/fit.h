@@ -26,8 +26,8 @@ struct FitRequest {
 };
 
 // The same devices, with as many layers as fit into their free memory in addition to the KV cells, the projector and
-// the draft model, or what the MTP layer computes with. llama.cpp calculates that by setting everything up without allocating it. Throws `Error` when that
-// fails.
+// the draft model, or what the MTP layer computes with. llama.cpp calculates that by setting everything up without
+// allocating it. Throws `Error` when that fails.
 OffloadOptions fit_to_memory(const FitRequest& request);
 
 // What a device has, and what the model would take of it, in bytes.

@@ -54,8 +54,12 @@ function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
   return method === 'GET' && /^\/(\?token=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status);
 }
 
-/** The document names one deployment; tests use others as well. The app's port has the endpoints below `/app`. */
-function normalised(reply: RecordedReply): RecordedReply {
+/**
+ * The document names one deployment; tests use others as well. The app's port has the endpoints below `/app`. A request may
+ * name its host with the path, as proxies are asked.
+ */
+function normalised(recorded: RecordedReply): RecordedReply {
+  const reply = { ...recorded, url: recorded.url.replace(/^https?:\/\/[^/]*/, '') };
   if (/^\/app\/(v1|models)\//.test(reply.url)) return { ...reply, url: reply.url.slice('/app'.length) };
   if (/^\/(v1|api)\//.test(reply.url)) return reply;
   const [, below] =

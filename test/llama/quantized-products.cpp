@@ -1,6 +1,7 @@
 #include "../native/check.h"
 #include "on-cpu.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -98,6 +99,40 @@ const Test products_of_super_blocks("ggml: products with weights quantised in su
                     check({type, m, n, 1536, n_threads}, random);
                 }
             }
+        }
+    }
+});
+
+// Where it has not, the kernels of llama.cpp compute one column otherwise than several.
+bool cpu_has_dot_products_of_bytes() {
+    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
+    auto* const              features = reinterpret_cast<ggml_backend_get_features_t>(
+        ggml_backend_reg_get_proc_address(registry, "ggml_backend_get_features"));
+    for (const ggml_backend_feature* feature = features(registry); feature->name != nullptr; ++feature) {
+        const std::string name = feature->name;
+        if (name == "AVX512_VNNI" || name == "AVX_VNNI") return true;
+    }
+    return false;
+}
+
+const Test same_bits("ggml: a product of quantised weights has the same bits, whatever it is computed beside", [] {
+    if (!cpu_has_dot_products_of_bytes()) return;
+    std::mt19937                    random(3);
+    std::normal_distribution<float> normal;
+    constexpr int64_t               m = 37, k = 1536, n_most = 48;
+    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_Q4_K,
+                                 GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
+        std::vector<float> weights(m * k), columns(n_most * k);
+        for (float& weight : weights) weight = normal(random);
+        for (float& value : columns) value = normal(random);
+        std::vector<uint8_t> quantized(ggml_row_size(type, k) * m);
+        ggml_quantize_chunk(type, weights.data(), quantized.data(), 0, m, k, nullptr);
+        const std::vector<float> all = product_of({type, m, n_most, k, 1}, quantized, columns);
+        for (const int64_t n : all_numbers_of_columns) {
+            const Product            few{type, m, n, k, 3};
+            const std::vector<float> first(columns.begin(), columns.begin() + n * k);
+            const std::vector<float> values = product_of(few, quantized, first);
+            expect(std::equal(values.begin(), values.end(), all.begin()), name(few) + ": the bits of 48 columns");
         }
     }
 });

@@ -9,6 +9,7 @@ import {
   loadModel,
   type Model,
 } from '../../ts/index.js';
+import { type Answer, answer as answerOf, withModel as withLoadedModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -21,31 +22,9 @@ const stranger = tinyModel('llama', 2);
 /** Hardly ever sure of what comes next; computed in other batches it comes out the same, as its weights are floats. */
 const own = tinyModel('llama');
 
-interface Answer {
-  text: string;
-  ids: number[];
-  finish: Finish;
-}
-
-async function answer(model: Model, request: GenerateRequest): Promise<Answer> {
-  let text = '';
-  const ids: number[] = [];
-  for await (const token of model.generate({ temperature: 0, ...request })) {
-    text += token.text;
-    ids.push(token.id);
-    if (token.finish) return { text, ids, finish: token.finish };
-  }
-  throw new Error('the stream ended without a finish');
-}
-
-async function withModel(path: string, options: LoadOptions, body: (model: Model) => Promise<void>) {
-  const model = await loadModel(path, { ...base, ...options });
-  try {
-    await body(model);
-  } finally {
-    await model.close();
-  }
-}
+const answer = (model: Model, request: GenerateRequest) => answerOf(model, { temperature: 0, ...request });
+const withModel = (path: string, options: LoadOptions, body: (model: Model) => Promise<void>) =>
+  withLoadedModel(path, { ...base, ...options }, body);
 
 const ask = (content: string): GenerateRequest => ({ messages: [{ role: 'user', content }] });
 const requests: GenerateRequest[] = [

@@ -14,6 +14,7 @@ import {
 import { decideModules } from '../../ts/native/backends.js';
 import { loadAddon } from '../../ts/native/load-addon.js';
 import { runFit } from '../../ts/native/run-fit.js';
+import { type Answer, answer as answerOf, withModel as withLoadedModel } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type MtpModel, mtpModel } from '../support/mtp-model.js';
 import { picture } from '../support/picture.js';
@@ -24,28 +25,10 @@ const base = { contextSize: 1024, parallel: 4, threads: 1 };
 const mtp = { specType: 'draft-mtp' } as const;
 const architectures = ['hy_v3', 'qwen35'] as const;
 
-interface Answer {
-  ids: number[];
-  finish: Finish;
-}
-
-async function answer(model: Model, request: GenerateRequest): Promise<Answer> {
-  const ids: number[] = [];
-  for await (const token of model.generate({ temperature: 0, maxTokens: 48, ignoreEos: true, ...request })) {
-    ids.push(token.id);
-    if (token.finish) return { ids, finish: token.finish };
-  }
-  throw new Error('the stream ended without a finish');
-}
-
-async function withModel(path: string, options: LoadOptions, body: (model: Model) => Promise<void>) {
-  const model = await loadModel(path, { ...base, ...options });
-  try {
-    await body(model);
-  } finally {
-    await model.close();
-  }
-}
+const answer = (model: Model, request: GenerateRequest) =>
+  answerOf(model, { temperature: 0, maxTokens: 48, ignoreEos: true, ...request });
+const withModel = (path: string, options: LoadOptions, body: (model: Model) => Promise<void>) =>
+  withLoadedModel(path, { ...base, ...options }, body);
 
 const requests: GenerateRequest[] = [
   { prompt: 'The cat and the dog' },

@@ -1,7 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
-  type Finish,
   type GenerateRequest,
   grammarOf,
   type LoadOptions,
@@ -9,6 +8,7 @@ import {
   type Model,
   type Token,
 } from '../../ts/index.js';
+import { answer } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { tinyModel } from '../support/tiny-model.js';
 
@@ -29,20 +29,6 @@ async function tokensOf(model: Model, request: GenerateRequest): Promise<Token[]
   const tokens: Token[] = [];
   for await (const token of model.generate(request)) tokens.push(token);
   return tokens;
-}
-
-async function answer(
-  model: Model,
-  request: GenerateRequest,
-): Promise<{ text: string; ids: number[]; finish: Finish }> {
-  let text = '';
-  const ids: number[] = [];
-  for await (const token of model.generate(request)) {
-    text += token.text;
-    ids.push(token.id);
-    if (token.finish) return { text, ids, finish: token.finish };
-  }
-  throw new Error('the stream ended without a finish');
 }
 
 const ask = (content: string): GenerateRequest => ({ messages: [{ role: 'user', content }], temperature: 0 });

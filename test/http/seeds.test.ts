@@ -7,28 +7,32 @@ const test = suite('http: seeds');
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-const ENDPOINTS: [url: string, body: object, seeded: object][] = [
-  ['/v1/chat/completions', { messages }, { seed: 3 }],
-  ['/v1/completions', { prompt: 'Once' }, { seed: 3 }],
-  ['/v1/responses', { input: 'Hi' }, { seed: 3 }],
-  ['/v1/messages', { messages, max_tokens: 9 }, { seed: 3 }],
-  ['/completion', { prompt: 'Once' }, { seed: 3 }],
-  ['/infill', { input_prefix: 'a', input_suffix: 'b' }, { seed: 3 }],
-  ['/api/chat', { messages, stream: false }, { options: { seed: 3 } }],
-  ['/api/generate', { prompt: 'Once', stream: false }, { options: { seed: 3 } }],
+const top = (seed: number) => ({ seed });
+const within = (seed: number) => ({ options: { seed } });
+
+const ENDPOINTS: [url: string, body: object, withSeed: (seed: number) => object][] = [
+  ['/v1/chat/completions', { messages }, top],
+  ['/v1/completions', { prompt: 'Once' }, top],
+  ['/v1/responses', { input: 'Hi' }, top],
+  ['/v1/messages', { messages, max_tokens: 9 }, top],
+  ['/completion', { prompt: 'Once' }, top],
+  ['/infill', { input_prefix: 'a', input_suffix: 'b' }, top],
+  ['/api/chat', { messages, stream: false }, within],
+  ['/api/generate', { prompt: 'Once', stream: false }, within],
 ];
 
-for (const [url, body, seeded] of ENDPOINTS) {
+for (const [url, body, withSeed] of ENDPOINTS) {
   test(`${url}: the seed of a request that has one, and none of another`, async () => {
     const { engine, send } = testApp({ model: { infills: true } });
-    for (const more of [seeded, {}]) {
+    // The last two are how clients of other servers ask for any.
+    for (const more of [withSeed(3), {}, withSeed(-1), withSeed(2 ** 32 - 1)]) {
       const reply = await send(url, { model: 'fake', ...body, ...more });
       assert.is(reply.statusCode, 200, reply.body);
       assert.is(reply.headers['x-chasqui-ignored'], undefined);
     }
     assert.equal(
       engine.jobs.map(({ sampling }) => sampling.seed),
-      [3, null],
+      [3, null, null, null],
     );
   });
 }

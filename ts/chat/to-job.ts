@@ -1,6 +1,7 @@
 /** Valid body + rendered prompt → job. What the request leaves open comes from the mode's profile. */
 import type { ModelInfo, ReasoningTags, RenderedPrompt } from '../engine/engine.js';
 import {
+  ANY_SEED,
   completeJob,
   type GenerateOptions,
   grammarOf,
@@ -100,7 +101,7 @@ function toSampling(body: ChatCompletionRequest): Partial<SamplingSettings> {
   if (body.logit_bias !== undefined) sampling.logitBias = toLogitBias(body.logit_bias);
   if (body.dry_sequence_breakers !== undefined) sampling.drySequenceBreakers = body.dry_sequence_breakers;
   if (body.samplers !== undefined) sampling.samplers = toSamplers(body.samplers);
-  if (body.seed !== undefined && body.seed !== UNSET) sampling.seed = foldSeed(body.seed);
+  if (body.seed !== undefined && body.seed !== UNSET && body.seed !== ANY_SEED) sampling.seed = foldSeed(body.seed);
   return sampling;
 }
 

@@ -91,6 +91,9 @@ export interface SamplingSettings {
   seed: number | null;
 }
 
+/** What clients and options of llama.cpp say for any seed: as a seed it would give all of them the same completions. */
+export const ANY_SEED = 2 ** 32 - 1;
+
 /**
  * An image: a file's bytes (PNG, JPEG, BMP, or GIF, of which the first frame counts), or pixels that are decoded
  * already, three bytes each, row by row.

@@ -1,5 +1,12 @@
 /** The options of `loadModel` that say how a model samples unless a request says otherwise. */
-import { type GenerateOptions, NEUTRAL_SAMPLING, SAMPLERS, type SamplerName, type SamplingSettings } from './job.js';
+import {
+  ANY_SEED,
+  type GenerateOptions,
+  NEUTRAL_SAMPLING,
+  SAMPLERS,
+  type SamplerName,
+  type SamplingSettings,
+} from './job.js';
 import { MAX_COUNT, type OptionRows, type OptionsOf } from './option-row.js';
 
 const GROUP = 'Sampling (requests go before these)';
@@ -46,11 +53,13 @@ export const SAMPLING_OPTIONS = {
   seed: {
     type: 'integer',
     min: -1,
-    max: 2 ** 32 - 1,
+    max: ANY_SEED,
     flag: '--seed',
     short: '-s',
     group: GROUP,
-    help: 'the seed of every request that names none, so that nothing is drafted from the text; -1: a new one for each',
+    help:
+      'the seed of every request that names none, so that nothing is drafted from the text; -1, or 4294967295 as ' +
+      'llama.cpp has it: a new one for each',
     otherwise: '-1',
   },
   repeatPenalty: {
@@ -223,7 +232,7 @@ const NAMES = Object.keys(SAMPLING_OPTIONS) as (keyof typeof SAMPLING_OPTIONS)[]
 export function samplingOf(options: OptionsOf<typeof SAMPLING_OPTIONS>): Partial<SamplingSettings> {
   const given = NAMES.filter((name) => options[name] !== undefined);
   const sampling: Record<string, unknown> = Object.fromEntries(given.map((name) => [name, options[name]]));
-  if (sampling.seed === -1) delete sampling.seed;
+  if (sampling.seed === -1 || sampling.seed === ANY_SEED) delete sampling.seed;
   const { samplers } = options;
   if (typeof samplers === 'string') sampling.samplers = samplers.split(',') as SamplerName[];
   return sampling satisfies Partial<Record<keyof GenerateOptions, unknown>>;

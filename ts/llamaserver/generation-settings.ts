@@ -1,9 +1,6 @@
 /** What the engine is told of a job, under llama.cpp's names. */
 import type { ModelInfo } from '../engine/engine.js';
-import type { Job } from '../engine/job.js';
-
-/** llama.cpp's word for a seed that is drawn for the job. */
-const ANY_SEED = 0xffffffff;
+import { ANY_SEED, type Job } from '../engine/job.js';
 
 /** A job that ignores the end of text lists the tokens for it as llama-server does: banned, and JSON has no -Infinity. */
 export function toGenerationSettings(

@@ -90,8 +90,8 @@ export const completionFields = {
     { maxLength: MAX_STOP_STRING_LENGTH },
   ),
   seed: field(
-    'The same seed and request give the same completion, as far as the hardware computes the same; -1 is none. With one, ' +
-      'nothing is drafted from the text so far.',
+    'The same seed and request give the same completion, as far as the hardware computes the same; -1 and 4294967295, ' +
+      "llama.cpp's word for any, are none. With one, nothing is drafted from the text so far.",
     integer,
     { minimum: -(2 ** 63), maximum: 2 ** 64 },
   ),

@@ -118,9 +118,10 @@ test('extreme values stay within what a float can hold', () => {
 
 test('a seed of any size becomes 32 bits, and one of 32 bits stays', () => {
   const fold = (seed: number) => samplingOf({ seed }).seed;
-  assert.equal([0, 42, 2 ** 32 - 1].map(fold), [0, 42, 2 ** 32 - 1]);
+  assert.equal([0, 42, 2 ** 32 - 2].map(fold), [0, 42, 2 ** 32 - 2]);
   assert.is(fold(2 ** 40 + 7), 256 ^ 7);
   assert.is(fold(-1), null, 'which is how other servers are told to draw one');
+  assert.is(fold(2 ** 32 - 1), null, 'which is how clients of llama.cpp tell them');
   for (const seed of [-2, -5, -(2 ** 63), 2 ** 64, Number.MAX_SAFE_INTEGER]) {
     const folded = fold(seed) as number;
     assert.ok(Number.isInteger(folded) && folded >= 0 && folded < 2 ** 32, `${seed} became ${folded}`);

@@ -326,6 +326,7 @@ test('sampling is what the options say, and nothing else', () => {
     samplers: ['top_k', 'min_p'],
   });
   assert.equal(samplingOf({ seed: 7, samplers: ['xtc'] }), { seed: 7, samplers: ['xtc'] });
+  assert.equal(samplingOf({ seed: 2 ** 32 - 1 }), {}, 'as llama.cpp has it');
 });
 
 test.run();

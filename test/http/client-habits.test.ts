@@ -213,8 +213,8 @@ test('as many unknown parts are named as a header holds', async () => {
 });
 
 const REFUSED: [name: string, body: Record<string, unknown>, param: string, says: RegExp][] = [
-  ['max_tokens 0', { max_tokens: 0 }, 'max_tokens', /must not be 0, but got 0/],
-  ['max_tokens -2', { max_tokens: -2 }, 'max_tokens', /at least -1/],
+  ['max_tokens 0', { max_tokens: 0 }, 'max_tokens', /must be -1 or at least 1, but got 0/],
+  ['max_tokens -2', { max_tokens: -2 }, 'max_tokens', /must be -1 or at least 1, but got -2/],
   ['65 stops', { stop: Array(65).fill('x') }, 'stop', /at most 64 items/],
   [
     'allowed tools that are none',

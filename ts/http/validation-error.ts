@@ -16,7 +16,7 @@ export function toValidationError(found: ErrorObject): ChasquiError {
   if (found.keyword === 'discriminator') return toVariantError(found, param);
   const code: ErrorCode = found.keyword === 'type' ? 'invalid_type' : 'invalid_value';
   const field = param === null ? 'The request body' : `\`${param}\``;
-  return new ChasquiError(code, `${field} ${toExpectation(found)}, but got ${describe(found.data)}.`, param);
+  return new ChasquiError(code, `${field} ${toExpectation(found)}${toFinding(found)}.`, param);
 }
 
 /** `/messages/0/content` → `messages[0].content`; the body itself is null. */
@@ -65,13 +65,12 @@ function toExpectation(found: ErrorObject): string {
       return `must be ${listOf([params.type].flat().map(withArticle), String)}`;
     case 'minimum':
     case 'maximum':
+    case 'not':
       return `must be ${toRange(parentSchema as RangeSchema)}`;
     case 'exclusiveMinimum':
       return `must be greater than ${params.limit}`;
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`;
-    case 'not':
-      return `must not be ${JSON.stringify((found.schema as { const?: unknown }).const)}`;
     case 'minLength':
       return 'must not be an empty string';
     case 'maxLength':
@@ -79,7 +78,7 @@ function toExpectation(found: ErrorObject): string {
     case 'maxProperties':
       return `must have at most ${params.limit} keys`;
     case 'minItems':
-      return 'must not be an empty array';
+      return params.limit === 1 ? 'must not be an empty array' : `must have at least ${params.limit} items`;
     case 'enum':
       return `must be ${listOf(params.allowedValues.filter((value: unknown) => value !== null))}`;
     case 'pattern':
@@ -91,14 +90,23 @@ function toExpectation(found: ErrorObject): string {
   }
 }
 
+/** What must not be empty was empty, which need not be said twice. */
+function toFinding({ keyword, params, data }: ErrorObject): string {
+  const isEmpty = keyword === 'minLength' || (keyword === 'minItems' && params.limit === 1);
+  return isEmpty ? '' : `, but got ${describe(data)}`;
+}
+
 interface RangeSchema {
   minimum?: number;
   maximum?: number;
+  /** What is left out between `minimum`, which stands for something else, and the least of the values proper. */
+  not?: { const: number };
 }
 
-function toRange(schema: RangeSchema): string {
-  if (schema.maximum === undefined) return `at least ${schema.minimum}`;
-  return `between ${schema.minimum} and ${schema.maximum}`;
+function toRange({ minimum, maximum, not }: RangeSchema): string {
+  if (not !== undefined) return `${minimum} or at least ${not.const + 1}`;
+  if (maximum === undefined) return `at least ${minimum}`;
+  return `between ${minimum} and ${maximum}`;
 }
 
 const TYPE_NAMES: Record<string, string> = {

@@ -50,7 +50,7 @@ void Engine::open_disk_cache(const EngineOptions& options) {
         // What was loaded need not be what the fingerprints are of.
         if (identity_of_files(model_.path(), options) != opened_files_) throw std::runtime_error("a file has changed");
         const auto on_fetched = [this](FetchedState fetched) { mailbox_.put(std::move(fetched)); };
-        disk_ = std::make_unique<DiskCache>(std::move(disk), on_fetched);
+        disk_ = DiskCache::open(std::move(disk), on_fetched);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "chasqui: conversations are not kept on disk: %s\n", error.what());
     }
@@ -143,7 +143,7 @@ void Engine::keep_all() {
     } catch (const std::exception&) {
         // There is no memory for a copy: what is not on disk will be computed again.
     }
-    disk_->close();
+    disk_ended_ = disk_->close();
 }
 
 }  // namespace chasqui

@@ -115,16 +115,17 @@ void Engine::cancel(uint32_t job_id) { mailbox_.put(Cancel{job_id}); }
 
 void Engine::pause(uint32_t job_id, bool paused) { mailbox_.put(Pause{job_id, paused}); }
 
-void Engine::close() {
+bool Engine::close() {
     embedder_.close();
     const std::lock_guard<std::mutex> lock(close_mutex_);
-    if (!thread_.joinable()) return;
+    if (!thread_.joinable()) return disk_ended_;
     decoder_.abort();
     drafter_.abort();
     mailbox_.put(Close{});
     if (image_encoder_) image_encoder_->stop();
     thread_.join();
     slow_samples_.close();
+    return disk_ended_;
 }
 
 void Engine::run() noexcept {

@@ -108,9 +108,9 @@ public:
     // While a job's reader is behind, the job is paused: it computes nothing and may lose its slot to a waiting
     // sequence.
     void pause(uint32_t job_id, bool paused);
-    // Ends all jobs with `engine_closed` and joins the thread. May be called any number of times, from any other
-    // thread.
-    void close();
+    // Ends all jobs with `engine_closed` and joins the thread. False when a thread that needs none of the engine goes on,
+    // because a disk does not answer. May be called any number of times, from any other thread.
+    bool close();
 
     // Checks the inputs and computes their embeddings on the embedder's thread. Throws `invalid_job`,
     // `model_not_capable` or `context_length_exceeded`.
@@ -226,10 +226,11 @@ private:
     EngineStats      counts_;
     bool             has_work_ = false;  // the last plan had rows
     bool             closing_  = false;
+    bool             disk_ended_ = true;  // of the engine thread, until it has been joined
 
     Clock::time_point          submitted_;  // when the last plan was
     StateWaits                 state_waits_;
-    std::unique_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
+    std::shared_ptr<DiskCache> disk_;  // nullptr: conversations are not kept on disk
     std::vector<std::string>   adapter_prints_;
 
     mutable std::mutex      stats_mutex_;

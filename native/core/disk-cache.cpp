@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <future>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -20,6 +21,8 @@ using Clock = TaskThread::Clock;
 constexpr size_t kMaxFiles = 10'000;
 // And how long that may take: the model is not there before.
 constexpr std::chrono::seconds kTimeToScan{2};
+// Beyond the time that something may take: a disk that answers is not much later.
+constexpr std::chrono::seconds kPatience{1};
 // After a failure nothing is written for a while: a full disk does not become empty at once.
 constexpr std::chrono::minutes kPauseAfterFailure{1};
 
@@ -39,12 +42,27 @@ DiskCache::DiskCache(DiskCacheOptions options, OnFetched on_fetched)
       on_fetched_(std::move(on_fetched)),
       folder_(options_.folder, options_.model, options_.max_bytes),
       reader_(options_.prepare_thread),
-      writer_(options_.prepare_thread) {
-    scan();
+      writer_(options_.prepare_thread) {}
+
+std::shared_ptr<DiskCache> DiskCache::open(DiskCacheOptions options, OnFetched on_fetched) {
+    const std::shared_ptr<DiskCache> cache(new DiskCache(std::move(options), std::move(on_fetched)));
+    cache->do_on(cache->reader_, Clock::now() + kTimeToScan + kPatience, [&cache = *cache] { cache.scan(); });
+    return cache;
 }
 
-DiskCache::~DiskCache() { close(); }
+void DiskCache::do_on(TaskThread& thread, Clock::time_point until, std::function<void()> task) {
+    // A task that is dropped breaks its promise, which ends the waiting as well.
+    auto              done  = std::make_shared<std::promise<void>>();
+    std::future<void> ended = done->get_future();
+    thread.put([self = shared_from_this(), done = std::move(done), task = std::move(task)] {
+        task();
+        done->set_value();
+    });
+    if (until == Clock::time_point::max()) return ended.wait();
+    ended.wait_until(until);
+}
 
+// On the thread that reads.
 void DiskCache::scan() {
     folder_.make_room(0);
     if (!folder_.is_trusted()) return;
@@ -54,6 +72,7 @@ void DiskCache::scan() {
         const Path&                path   = paths[paths.size() - 1 - i];
         std::optional<StateOrigin> origin = read_state_origin(path);
         if (!origin || origin->model != options_.model || origin->tokens.size() > options_.max_tokens) continue;
+        const std::lock_guard<std::mutex> lock(mutex_);
         add({path, std::move(origin->adapters), std::move(origin->tokens)});
     }
 }
@@ -85,7 +104,7 @@ bool DiskCache::fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const
     const auto [jobs, is_new] = fetching_.try_emplace(path);
     try {
         jobs->second.push_back(job_id);
-        if (is_new) reader_.put([this, path] { read(path); });
+        if (is_new) reader_.put([self = shared_from_this(), path] { self->read(path); });
     } catch (...) {
         if (is_new) fetching_.erase(path);
         throw;
@@ -133,7 +152,8 @@ void DiskCache::read(const Path& path) {
     } catch (const std::bad_alloc&) {
         fetched.state.reset();
     }
-    on_fetched_(std::move(fetched));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (on_fetched_) on_fetched_(std::move(fetched));
 }
 
 bool DiskCache::is_entry(const Path& path, const StateOrigin& origin) const {
@@ -173,20 +193,23 @@ void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adap
         if (bytes_to_write_ > 0 && bytes_to_write_ + state->size() > options_.max_state_bytes / 2) return;
         bytes_to_write_ += state->size();
     }
-    writer_.put([this, origin = StateOrigin{options_.model, adapters, tokens}, state = std::move(state)] {
-        write(origin, *state);
-        const std::lock_guard<std::mutex> lock(mutex_);
-        bytes_to_write_ -= state->size();
+    const StateOrigin origin{options_.model, adapters, tokens};
+    writer_.put([self = shared_from_this(), origin, state = std::move(state)] {
+        self->write(origin, *state);
+        const std::lock_guard<std::mutex> lock(self->mutex_);
+        self->bytes_to_write_ -= state->size();
     });
 }
 
 void DiskCache::keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
                          const std::shared_ptr<const SnapshotBuffer>& state) {
-    if (is_readable(state)) write({options_.model, adapters, tokens}, *state);
+    if (!is_readable(state)) return;
+    const StateOrigin origin{options_.model, adapters, tokens};
+    do_on(writer_, give_up_, [this, origin, state] { write(origin, *state); });
 }
 
+// On the thread that writes.
 void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
-    const std::lock_guard<std::mutex> writing(write_mutex_);
     try {
         if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.adapters)) return;
         write_to_folder(origin, state);
@@ -281,13 +304,17 @@ void DiskCache::end_by(Clock::time_point until) {
         reads_ = false;
     }
     write_until_ = until;
+    give_up_     = until == Clock::time_point::max() ? until : std::max(until, Clock::now()) + kPatience;
     was_taken_.notify_one();
 }
 
-void DiskCache::close() {
+bool DiskCache::close() {
     if (reads_) end_by(Clock::time_point::min());
-    reader_.close();
-    writer_.close(write_until_);
+    const bool has_read    = reader_.close(Clock::time_point::min(), give_up_);
+    const bool has_written = writer_.close(write_until_, give_up_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    on_fetched_ = nullptr;
+    return has_read && has_written;
 }
 
 }  // namespace chasqui

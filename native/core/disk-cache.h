@@ -46,17 +46,21 @@ struct FetchedState {
 // is written under another name first, never changed, and may be removed at any time. So each process sees the files
 // that were there when it began, and its own. When there is no room, the least recently used files of all models go;
 // the time of a file's last use is its time of modification.
-class DiskCache {
+//
+// A disk in a network may not answer for hours. Only the two threads wait for it then: the engine goes on without what it
+// asked for, and close() leaves behind what does not end. So each task owns the cache.
+class DiskCache : public std::enable_shared_from_this<DiskCache> {
 public:
     using OnFetched = std::function<void(FetchedState)>;
 
     // A shorter state is computed faster than this would pay.
     static constexpr size_t kMinTokens = 256;
 
-    // Reads which states there are. `on_fetched` is called on the thread that reads.
-    DiskCache(DiskCacheOptions options, OnFetched on_fetched);
+    // Reads which states there are, which takes a few seconds at most. `on_fetched` is called on the thread that reads, and
+    // not after close(); it must not call the cache.
+    static std::shared_ptr<DiskCache> open(DiskCacheOptions options, OnFetched on_fetched);
     // close()
-    ~DiskCache();
+    ~DiskCache() { close(); }
 
     // How many of these tokens a state has that could be fetched.
     size_t n_usable(const std::vector<TokenId>& tokens, const std::string& adapters) const;
@@ -72,15 +76,17 @@ public:
     // Writes a state in the background, unless it is short, on disk already, or too much is waiting to be written.
     void keep(const std::vector<TokenId>& tokens, const std::string& adapters,
               std::shared_ptr<const SnapshotBuffer> state);
-    // Writes it before it returns, for the end of an engine: there is no memory for all slots at once then.
+    // Writes it before it returns, or gives up a second after end_by(), for the end of an engine: there is no memory for all
+    // slots at once then.
     void keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
                   const std::shared_ptr<const SnapshotBuffer>& state);
     // Whether keep() would write a state of these tokens.
     bool lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const;
     // Nothing is written after that time, not even the rest of a file. Nothing is read from now on.
     void end_by(TaskThread::Clock::time_point until);
-    // Returns when all has been written, or when it is time; without end_by() that is at once.
-    void close();
+    // Returns when all has been written, or when it is time; without end_by() that is at once. False when the disk does not
+    // answer: then one of the threads goes on until it does.
+    bool close();
 
 private:
     using Id   = PrefixTree::Holder;
@@ -96,6 +102,10 @@ private:
         size_t n_tokens = 0;
     };
 
+    DiskCache(DiskCacheOptions options, OnFetched on_fetched);
+
+    // Puts a task on a thread and waits until it has ended, until then at most.
+    void do_on(TaskThread& thread, TaskThread::Clock::time_point until, std::function<void()> task);
     void scan();
     Hit  best(const std::vector<TokenId>& tokens, const std::string& adapters) const;
     bool is_readable(const std::shared_ptr<const SnapshotBuffer>& state) const;
@@ -115,7 +125,7 @@ private:
     OnFetched        on_fetched_;
     StateFolder      folder_;
 
-    mutable std::mutex                    mutex_;  // of what follows
+    mutable std::mutex                    mutex_;  // of on_fetched_ and what follows; never locked while a disk is used
     std::condition_variable               was_taken_;
     std::map<Id, Entry>                   entries_;
     std::map<std::string, PrefixTree>     trees_;  // by adapters; none of them empty
@@ -126,8 +136,9 @@ private:
 
     std::atomic<bool>                          reads_{true};
     std::atomic<TaskThread::Clock::time_point> write_until_{TaskThread::Clock::time_point::max()};
+    TaskThread::Clock::time_point              give_up_ = TaskThread::Clock::time_point::max();  // of the owner's thread
 
-    std::mutex                    write_mutex_;  // of what follows, and of all that writes
+    // Of the thread that writes.
     bool                          failed_ = false;
     TaskThread::Clock::time_point retry_at_{};
 

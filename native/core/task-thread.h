@@ -2,10 +2,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
 
 namespace chasqui {
@@ -19,22 +17,22 @@ public:
     explicit TaskThread(std::function<void()> prepare = [] {});
     // close()
     ~TaskThread() { close(); }
+    TaskThread(const TaskThread&)            = delete;
+    TaskThread& operator=(const TaskThread&) = delete;
 
     void put(std::function<void()> task);
-    // Begins no task after `until`, and returns when the last one has ended. May be called any number of times; tasks
-    // that are put afterwards are dropped.
-    void close(Clock::time_point until = Clock::time_point::min());
+    // Begins no task after `until`, and returns when the last one has ended. Tasks that were not begun are dropped, and so
+    // are those that are put afterwards. False when the last one has not ended by `give_up`, because it waits for something
+    // that does not answer: then it goes on by itself, and has to own all that it uses. May be called any number of times.
+    bool close(Clock::time_point until = Clock::time_point::min(), Clock::time_point give_up = Clock::time_point::max());
 
 private:
-    void run();
+    struct State;
 
-    std::function<void()>             prepare_;
-    std::mutex                        mutex_;
-    std::condition_variable           changed_;
-    std::deque<std::function<void()>> tasks_;
-    bool                              closing_ = false;
-    Clock::time_point                 until_;
-    std::thread                       thread_;  // last: it uses everything above
+    static void run(State& state);
+
+    std::shared_ptr<State> state_;  // the thread has it as well, because it may outlive this object
+    std::thread            thread_;
 };
 
 }  // namespace chasqui

@@ -33,7 +33,7 @@ public:
 private:
     void Execute() override {
         const bool all_ended = preparation_->pool.close();
-        engine_->close();
+        if (!engine_->close()) AddonState::leaves_work_behind = true;
         engine_.reset();
         closing_->leaves_work_behind = !all_ended;
     }
@@ -98,7 +98,7 @@ void EngineWrap::shutdown() {
     if (!engine_) return;
     // Preparation releases the engine as it ends; work that does not end keeps it.
     if (!preparation_->pool.close()) AddonState::leaves_work_behind = true;
-    engine_->close();
+    if (!engine_->close()) AddonState::leaves_work_behind = true;
     pump_->stop();
     release();
 }

@@ -1,8 +1,11 @@
 #include "disk-caching.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -191,9 +194,9 @@ const Test nowhere("disk-cache: a folder that cannot be written to is no failure
     std::ofstream(folder.path / "file") << "no folder";
     DiskCacheOptions options = Cache::options(folder, "m", 1 << 20, Truncation::anywhere, 1 << 20);
     options.folder           = folder.path / "file" / "cache";
-    DiskCache disk(options, [](FetchedState) {});
-    disk.keep_now(kLong, "", state_of("one"));
-    expect(!disk.fetch(1, joined(kLong, {1}), ""), "nothing");
+    const auto disk = DiskCache::open(options, [](FetchedState) {});
+    disk->keep_now(kLong, "", state_of("one"));
+    expect(!disk->fetch(1, joined(kLong, {1}), ""), "nothing");
 });
 
 const Test too_long("disk-cache: states that are longer than a sequence may be are passed over", [] {
@@ -292,6 +295,47 @@ const Test at_once("disk-cache: processes that write at the same time keep the l
     uint64_t n_bytes = 0;
     for (const fs::path& file : folder.files()) n_bytes += fs::file_size(file);
     expect(n_bytes <= 100'000 && n_bytes >= 20'000, std::to_string(n_bytes) + " bytes");
+});
+
+// Stands for a disk that does not answer until it is told to.
+class HungDisk {
+public:
+    void wait() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        answered_.wait(lock, [this] { return answers_; });
+    }
+    void answer() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        answers_ = true;
+        answered_.notify_all();
+    }
+
+private:
+    std::mutex              mutex_;
+    std::condition_variable answered_;
+    bool                    answers_ = false;
+};
+
+const Test hung("disk-cache: a disk that does not answer is not waited for, and its answer comes to nothing", [] {
+    const Folder folder;
+    Cache(folder).keep(kLong, "one");
+    const auto       disk    = std::make_shared<HungDisk>();
+    DiskCacheOptions options = Cache::options(folder, "m", 1 << 20, Truncation::anywhere, 1 << 20);
+    options.prepare_thread   = [disk] { disk->wait(); };
+    std::weak_ptr<DiskCache> left_behind;
+    {
+        // What is on the disk is not known.
+        Cache cache(options);
+        left_behind = cache.owned;
+        expect(!cache.disk.fetch(1, joined(kLong, {1}), ""), "nothing");
+        cache.disk.keep(counting(5000, 300), "", state_of("two"));
+        cache.disk.end_by(TaskThread::Clock::now());
+        cache.keep(counting(6000, 300), "three");
+        expect(!cache.disk.close() && !cache.disk.close(), "a thread that goes on");
+    }
+    disk->answer();
+    while (!left_behind.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    expect_equal(folder.files().size(), size_t{1});
 });
 
 #ifndef _WIN32

@@ -65,7 +65,8 @@ struct Cache {
                    Truncation truncation = Truncation::anywhere, uint64_t max_state_bytes = 1 << 20)
         : Cache(options(folder, model, max_bytes, truncation, max_state_bytes)) {}
     explicit Cache(const DiskCacheOptions& options)
-        : disk(options, [this](FetchedState each) { fetched.put(std::move(each)); }) {}
+        : owned(DiskCache::open(options, [this](FetchedState each) { fetched.put(std::move(each)); })) {}
+    ~Cache() { disk.close(); }
 
     static DiskCacheOptions options(const Folder& folder, const std::string& model, uint64_t max_bytes,
                                     Truncation truncation, uint64_t max_state_bytes) {
@@ -89,8 +90,9 @@ struct Cache {
         return taken;
     }
 
-    Mailbox<FetchedState> fetched;
-    DiskCache             disk;
+    Mailbox<FetchedState>      fetched;
+    std::shared_ptr<DiskCache> owned;
+    DiskCache&                 disk = *owned;
 };
 
 inline const Tokens kLong = counting(0, 400);

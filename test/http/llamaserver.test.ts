@@ -361,6 +361,7 @@ test('the scales of adapters are set for requests that do not say', async () => 
     assert.is(reply.json().error.type, 'invalid_request_error');
   }
   assert.equal(await scales(), [0, 0]);
+  assert.match((await set([{ id: 0 }, { id: 0 }])).body, /The list names the same adapter twice.*"\[1\]\.id"/);
 });
 
 test('a chat’s prompt is counted', async () => {

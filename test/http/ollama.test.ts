@@ -353,6 +353,23 @@ test('the version is one that clients accept', async () => {
   assert.match(version, /^\d+\.\d+\.\d+$/);
 });
 
+test('what is not there is said as Ollama says it, and why', async () => {
+  const { app } = testApp();
+  for (const [method, name] of [
+    ...['pull', 'push', 'create', 'copy', 'blobs/sha256:1'].map((each) => ['POST', each] as const),
+    ['DELETE', 'delete'] as const,
+  ]) {
+    const reply = await app.inject({ method, url: `/api/${name}` });
+    assert.is(reply.statusCode, 404);
+    assert.equal(reply.json(), {
+      error: `There is no \`${method} /api/${name}\` here: clients cannot change the models of this server in that way.`,
+    });
+  }
+  assert.match((await app.inject('/api/nothing')).json().error, /no `GET \/api\/nothing` here/);
+  assert.match((await app.inject('/api/chat')).json().error, /takes POST, not GET/);
+  assert.is((await app.inject('/api/v0/nothing')).json().error.code, 'unknown_url');
+});
+
 test('serverless mode has none of this', async () => {
   const { app } = testApp({}, { deployment: { org: 'acme', app: 'chat' }, access: 'public' }, serverless);
   for (const url of ['/api/tags', '/acme/chat/api/tags']) assert.is((await app.inject(url)).statusCode, 404);

@@ -1,4 +1,5 @@
 import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';
 import { type ExpectedError, expectError } from '../support/expect-error.js';
 
@@ -168,6 +169,21 @@ test('survives a body nested deeper than the stack', async () => {
   const depth = 200_000;
   const payload = `{"model":"fake","messages":[],"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   expectError(await post(payload), invalidValue(null, /^The request body is nested deeper than .* 128 levels/));
+});
+
+test('a wrong value is told what it may be, in words', async () => {
+  const messageOf = async (body: object) =>
+    (await testApp().send('/completion', { model: 'fake', prompt: 'a', ...body })).json().error.message;
+  assert.is(
+    await messageOf({ samplers: 'ez' }),
+    '`samplers` must consist of the letters e, d, s, k, y, p, m, x, t, but got the string "ez".',
+  );
+  assert.is(await messageOf({ samplers: '' }), '`samplers` must not be an empty string.');
+  assert.is(await messageOf({ samplers: [] }), '`samplers` must not be an empty array.');
+  assert.is(
+    await messageOf({ logit_bias: [[1]] }),
+    '`logit_bias[0]` must have at least 2 items, but got an array of 1.',
+  );
 });
 
 test.run();

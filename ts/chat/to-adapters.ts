@@ -11,22 +11,26 @@ export function toAdapters(lora: readonly RequestedAdapter[] | undefined, model:
   return lora === undefined ? null : toAdapterUses(lora, model, 'lora');
 }
 
-/** `field`: what the list is called in errors. */
-export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string): AdapterUse[] {
+/** `field`: what the list is called in errors; `null`: it is the body of a request. */
+export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string | null): AdapterUse[] {
+  const placeOf = (at: number): string => `${field ?? ''}[${at}].id`;
   const { adapters: known = [] } = model;
   const uses = lora.map(({ id, scale }, at): AdapterUse => {
     const adapter = typeof id === 'string' ? known.findIndex(({ name }) => name === id) : id;
     const found = known[adapter];
-    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model, field), `${field}[${at}].id`);
+    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model, field), placeOf(at));
     return { adapter, scale: scale ?? found.scale };
   });
   const twice = uses.findIndex(({ adapter }, at) => uses.findIndex((each) => each.adapter === adapter) < at);
   if (twice < 0) return uses;
-  throw new ChasquiError('invalid_value', `\`${field}\` names the same adapter twice.`, `${field}[${twice}].id`);
+  const list = field === null ? 'The list' : `\`${field}\``;
+  throw new ChasquiError('invalid_value', `${list} names the same adapter twice.`, placeOf(twice));
 }
 
-function notThere({ adapters = [] }: ModelInfo, field: string): string {
-  if (adapters.length === 0) return `The model was loaded without adapters: leave \`${field}\` out.`;
+function notThere({ adapters = [] }: ModelInfo, field: string | null): string {
+  if (adapters.length === 0) {
+    return `The model was loaded without adapters${field === null ? '' : `: leave \`${field}\` out`}.`;
+  }
   const names = adapters.slice(0, MAX_SHOWN).map(({ name }, at) => `${at} (${name})`);
   return `The model has no such adapter; it has ${names.join(', ')}${adapters.length > MAX_SHOWN ? ' and others' : ''}.`;
 }

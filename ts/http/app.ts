@@ -44,6 +44,7 @@ import { ollamaCompletionRoutes } from './routes/ollama-completions.js';
 import { ollamaEmbeddingRoutes } from './routes/ollama-embeddings.js';
 import { ollamaLibraryRoutes } from './routes/ollama-library.js';
 import { ollamaModelRoutes } from './routes/ollama-models.js';
+import { errorsByPath } from './routes/ollama-settings.js';
 import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
 import { rerankRoute } from './routes/rerank.js';
 import { responsesRoutes } from './routes/responses.js';
@@ -114,7 +115,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     // Clients join a base URL that ends in a slash with a path that begins with one.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
-  app.setErrorHandler(onError);
+  app.setErrorHandler(profile.hasLocalEndpoints ? errorsByPath(context) : onError);
   observeRequests(app, context);
   reportUsage(app);
   limitConnections(app.server);

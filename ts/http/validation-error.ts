@@ -82,7 +82,7 @@ function toExpectation(found: ErrorObject): string {
     case 'enum':
       return `must be ${listOf(params.allowedValues.filter((value: unknown) => value !== null))}`;
     case 'pattern':
-      return `must match ${params.pattern}`;
+      return toForm(params.pattern);
     case 'maxItems':
       return `must have at most ${params.limit} items`;
     default:
@@ -94,6 +94,12 @@ function toExpectation(found: ErrorObject): string {
 function toFinding({ keyword, params, data }: ErrorObject): string {
   const isEmpty = keyword === 'minLength' || (keyword === 'minItems' && params.limit === 1);
   return isEmpty ? '' : `, but got ${describe(data)}`;
+}
+
+/** A pattern as it is, unless it only says which letters there may be. */
+function toForm(pattern: string): string {
+  const [, letters] = /^\^\[([a-z]+)\]\*\$$/.exec(pattern) ?? [];
+  return letters === undefined ? `must match ${pattern}` : `must consist of the letters ${[...letters].join(', ')}`;
 }
 
 interface RangeSchema {

@@ -52,7 +52,8 @@ export class Endpoints {
 
   #unknownUrl(request: FastifyRequest, path: string): ChasquiError {
     const shown = path.length > MAX_SHOWN_LENGTH ? `${path.slice(0, MAX_SHOWN_LENGTH)}…` : path;
-    if (AUDIO.test(path)) return noAudio(request.method, shown);
+    const why = NEVER_HERE.find(([pattern]) => pattern.test(path))?.[1];
+    if (why) return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here: ${why}.`);
     const meant = this.#meantBy(path);
     const advice = meant ? `Did you mean \`${meant}\`?${this.#adviceFor(path, meant)}` : `There are ${this.#list()}.`;
     return new ChasquiError('unknown_url', `There is no \`${request.method} ${shown}\` here. ${advice}`);
@@ -107,15 +108,17 @@ function otherMethod(
   return new ChasquiError('method_not_allowed', `\`${url}\` takes ${allowed.join(' or ')}, not ${method}.`);
 }
 
-/** OpenAI's endpoints for speech. */
-const AUDIO = /\/audio\/(speech|transcriptions|translations)$/;
-
-function noAudio(method: string, path: string): ChasquiError {
-  return new ChasquiError(
-    'unknown_url',
-    `There is no \`${method} ${path}\` here: this server takes texts and images, and neither hears nor speaks.`,
-  );
-}
+/** What other servers have, and why this one does not: OpenAI's endpoints for speech, Ollama's for changing models. */
+const NEVER_HERE: readonly (readonly [path: RegExp, why: string])[] = [
+  [
+    /\/audio\/(speech|transcriptions|translations)$/,
+    'this server takes texts and images, and neither hears nor speaks',
+  ],
+  [
+    /^\/api\/(pull|push|create|copy|delete|blobs\/[^/]+)$/,
+    'clients cannot change the models of this server in that way',
+  ],
+];
 
 const MAX_SHOWN_LENGTH = 200;
 const MAX_SEGMENTS = 20;

@@ -40,7 +40,7 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
   const setting = { schema: { body: requestedAdapters }, config: { operation: setAdaptersOperation } };
   app.post<ByModel & { Body: RequestedAdapter[] }>('/lora-adapters', setting, async ({ query, body }) => {
     const engine = engineOf(pool, query);
-    engine.useAdapters(toAdapterUses(body, engine.model, 'body'));
+    engine.useAdapters(toAdapterUses(body, engine.model, null));
     return { success: true } satisfies AdaptersSet;
   });
 }

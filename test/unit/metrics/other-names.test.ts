@@ -29,6 +29,24 @@ test('by default there are only ours, and those of any process', async () => {
   );
 });
 
+/** As vLLM has them (vllm/v1/metrics/loggers.py): who compares servers by quantiles needs the same bounds. */
+const VLLM_BOUNDS: Record<string, string> = {
+  time_to_first_token_seconds:
+    '0.001 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 20 40 80 160 640 2560 +Inf',
+  inter_token_latency_seconds: '0.01 0.025 0.05 0.075 0.1 0.15 0.2 0.3 0.4 0.5 0.75 1 2.5 5 7.5 10 20 40 80 +Inf',
+  e2e_request_latency_seconds: '0.3 0.5 0.8 1 1.5 2 2.5 5 10 15 20 30 40 50 60 120 240 480 960 1920 7680 +Inf',
+};
+
+test('histograms have the bounds of vLLM', async () => {
+  const metrics = await scrape(['vllm']);
+  for (const prefix of ['chasqui_', 'vllm:']) {
+    for (const [name, bounds] of Object.entries(VLLM_BOUNDS)) {
+      const found = metrics.samples(`${prefix}${name}_bucket`).map(({ labels }) => labels.le);
+      assert.is(found.join(' '), bounds, prefix + name);
+    }
+  }
+});
+
 test("vLLM's: the same numbers, with its label for the engine", async () => {
   const metrics = await scrape(['vllm', 'vllm']);
   const labels = { model_name: 'fake', engine: '0' };

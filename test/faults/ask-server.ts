@@ -17,8 +17,14 @@ export interface Outcome {
 
 export async function serve(args: readonly string[] = []): Promise<Context> {
   const server = startChild('ts/cli.ts', ['serve', '--port', '0', '--parallel', '16', ...args]);
-  const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
-  return { server, url };
+  try {
+    const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
+    return { server, url };
+  } catch (error) {
+    // Nobody else knows of it, and the tests would not end before it does.
+    server.process.kill('SIGKILL');
+    throw error;
+  }
 }
 
 export async function ask(url: string, body: object): Promise<Outcome> {

@@ -1,5 +1,5 @@
 // Several models of one server, each in a process of its own, within a budget that holds one of them.
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -73,7 +73,8 @@ const ONE = ['--models-memory', '250'];
 
 test('a folder: each is loaded when it is named, and makes way for the other', async ({ folder }) => {
   const served = await Served.start(['--models-dir', folder, ...ONE]);
-  assert.equal([served.processes, await served.states()], [0, { one: 'unloaded', two: 'unloaded' }]);
+  await until(() => served.processes === 0, 'the end of a process that was started early and is not needed');
+  assert.equal(await served.states(), { one: 'unloaded', two: 'unloaded' });
   assert.is((await fetch(`${served.url}/ready`)).status, 200);
   assert.is((await fetch(`${served.url}/health`)).status, 200);
   assert.equal(await served.ask('one'), { status: 200, model: 'one' });
@@ -114,6 +115,48 @@ test('those that are named are there at the start, side by side within a budget 
   await until(() => served.processes === 0, 'they are idle for some seconds', 30_000);
   assert.equal(await served.ask('one'), { status: 200, model: 'one' });
   await served.stop();
+});
+
+/** The process that has this file in its memory. */
+function engineOf(server: Served, file: string): number | undefined {
+  return enginesOf(server.child.process.pid as number).find((pid) => {
+    // It may have ended, or not have read anything yet.
+    try {
+      return readFileSync(`/proc/${pid}/maps`, 'utf8').includes(`/${file}.gguf`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+test('a model whose engine ends again and again is given up, and nobody notices who uses the other', async ({
+  folder,
+}) => {
+  const files = ['one', 'two'].flatMap((name) => ['--model', path.join(folder, `${name}.gguf`)]);
+  const served = await Served.start([...files, '--models-memory', '1000', '--parallel', '4']);
+  let isOver = false;
+  const outcomes: unknown[] = [];
+  const clients = Array.from({ length: 4 }, async () => {
+    while (!isOver) outcomes.push(await served.ask('one', { max_tokens: 60, ignore_eos: true }));
+  });
+  for (const client of clients) client.catch(() => {});
+  const other = engineOf(served, 'one');
+  let last: number | undefined;
+  for (let end = 0; end < 5; end += 1) {
+    await until(() => ![undefined, last].includes(engineOf(served, 'two')), 'an engine', 60_000);
+    last = engineOf(served, 'two') as number;
+    process.kill(last, 'SIGSEGV');
+    await until(() => !isAlive(last as number), 'its end');
+  }
+  await until(async () => (await served.states()).two === 'failed', 'the model is given up', 60_000);
+  assert.equal(await served.ask('two'), { status: 503, code: 'engine_failed' });
+  isOver = true;
+  await Promise.all(clients);
+  assert.ok(outcomes.length > 0);
+  for (const outcome of outcomes) assert.equal(outcome, { status: 200, model: 'one' });
+  assert.is(engineOf(served, 'one'), other);
+  served.child.process.kill('SIGKILL');
+  await served.child.exited;
 });
 
 test('without autoload one that is not loaded is refused', async ({ folder }) => {

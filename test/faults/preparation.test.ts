@@ -6,10 +6,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   enginesOf,
+  Holdings,
   isAlive,
   openDescriptors,
   preparationsOf,
-  residentMiB,
   untilPreparationOf,
 } from '../support/engine-process.js';
 import { until } from '../support/until.js';
@@ -102,13 +102,14 @@ for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
       }
     });
     await until(() => streams.count >= STREAMS, 'the first streams', 60_000);
-    const memory = residentMiB(pidOf(context));
-    const descriptors = openDescriptors(pidOf(context));
     const engines = enginesOf(pidOf(context));
+    const held = [new Holdings(pidOf(context)), new Holdings(engines[0] as number)] as const;
+    const ofPreparations: number[] = [];
     let last: number | undefined;
     for (let kill = 0; kill < KILLS; kill += 1) {
       last = await untilPreparationOf(pidOf(context), last);
       const before = outcomes.length;
+      ofPreparations.push(openDescriptors(last));
       process.kill(last, signal);
       await until(() => !isAlive(last as number), 'its end');
       assert.equal(await askNew(url), ANSWERED, 'ready again');
@@ -121,8 +122,10 @@ for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
     for (const outcome of await Promise.all(outcomes)) assert.equal(outcome, ANSWERED);
     assert.equal(enginesOf(pidOf(context)), engines, 'the engine goes on');
     assert.is(preparationsOf(pidOf(context)).length, 1);
-    await until(() => openDescriptors(pidOf(context)) <= descriptors + 8, 'descriptors as before');
-    assert.ok(residentMiB(pidOf(context)) < memory + 100, `${residentMiB(pidOf(context))} MiB, ${memory} before`);
+    await held[0].expectFlat('the server');
+    await held[1].expectFlat('the engine');
+    const [first = 0] = ofPreparations;
+    assert.ok(Math.max(...ofPreparations) <= first + 4, `descriptors of what prepares: ${ofPreparations}`);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     const [, restarts = ''] = /^chasqui_preparation_restarts_total\S* (\d+)$/m.exec(metrics) ?? [];
     assert.ok(Number(restarts) >= KILLS, restarts);

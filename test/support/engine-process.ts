@@ -1,5 +1,6 @@
 /** Finds the processes of a server's engines, and breaks them. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
+import * as assert from 'uvu/assert';
 import { parentOf, statusMiB } from './process-tree.js';
 import { until } from './until.js';
 
@@ -53,6 +54,26 @@ export function residentMiB(pid: number): number {
 
 export function openDescriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** What a process holds when this is made, to see that it does not come to hold more and more. */
+export class Holdings {
+  readonly #pid: number;
+  readonly #memoryMiB: number;
+  readonly #descriptors: number;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#memoryMiB = residentMiB(pid);
+    this.#descriptors = openDescriptors(pid);
+  }
+
+  /** Connections take a moment to go, and the heap keeps what it has grown by. */
+  async expectFlat(who: string): Promise<void> {
+    await until(() => openDescriptors(this.#pid) <= this.#descriptors + 8, `descriptors of ${who} as before`);
+    const memory = residentMiB(this.#pid);
+    assert.ok(memory < this.#memoryMiB + 100, `${who}: ${memory} MiB, ${this.#memoryMiB} before`);
+  }
 }
 
 function commandOf(pid: number): string {

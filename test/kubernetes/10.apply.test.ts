@@ -70,10 +70,9 @@ test('fields of another manager are a conflict, unless they are taken over', asy
   const objects = toObjects(SMALL);
   await applyObjects(here, objects);
   cluster.owned.add('Deployment/acme-chat');
-  assert.match(
-    (await rejection(applyObjects(here, objects))).message,
-    /kubectl apply.*failed.*conflict with "autoscaler"/s,
-  );
+  const conflict = await rejection(applyObjects(here, objects));
+  assert.is(conflict.code, 'deployment_refused');
+  assert.match(conflict.message, /`takeOver` applies it all the same. .*conflict with "autoscaler": .spec.replicas$/);
   await applyObjects(here, objects, { force: true });
 });
 
@@ -82,7 +81,27 @@ test('a cluster without add-ons takes an app that needs none', async () => {
   cluster = await FakeCluster.start({ addOns: false });
   Object.assign(process.env, cluster.environment);
   assert.equal((await applyObjects(here, toObjects(SMALL))).removed, []);
-  assert.match((await rejection(applyObjects(here, toObjects(routed)))).message, /no matches for kind "HTTPRoute"/);
+  const kept = structuredClone([...cluster.objects]);
+  const lacking = await rejection(applyObjects(here, toObjects({ ...routed, auth: 'private' })));
+  assert.is(lacking.code, 'invalid_options');
+  assert.match(lacking.message, /no kind HTTPRoute: it comes with the Gateway API, .* `gateway` needs it/);
+  assert.equal([...cluster.objects], kept);
+});
+
+test('what is refused of one object changes none of them', async () => {
+  await applyObjects(here, toObjects(SMALL));
+  cluster.owned.add('Deployment/acme-chat');
+  await rejection(applyObjects(here, toObjects({ ...SMALL, weights: { size: '1Gi', storageClass: null } })));
+  assert.not.ok(cluster.objects.has('PersistentVolumeClaim/acme-chat-weights'));
+});
+
+test('a part of the API that is out of order keeps nobody from applying and deleting', async () => {
+  cluster.brokenGroup = 'metrics.k8s.io/v1beta1';
+  await applyObjects(here, toObjects(routed));
+  const { removed } = await applyObjects(here, toObjects(SMALL));
+  assert.ok(removed.includes('secret/acme-chat-keys'));
+  await deleteApp(here, 'acme-chat', { weights: true });
+  assert.is(cluster.objects.size, 0);
 });
 
 test('a refusal says what the cluster said', async () => {

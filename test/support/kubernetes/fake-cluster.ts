@@ -53,6 +53,8 @@ export class FakeCluster {
   readonly logs = new Map<string, string>();
   /** Told of objects that were changed other than by applying them, as the cluster's own programs would be. */
   onChange: ((key: string, object: Stored) => void) | null = null;
+  /** An API of another program that is not there, as `group/version`; null: none. */
+  brokenGroup: string | null = null;
   readonly #kinds: readonly Kind[];
   readonly #server = http.createServer((request, response) => void this.#answer(request, response));
 
@@ -102,6 +104,7 @@ export class FakeCluster {
     };
     // The schemas that kubectl would check against, as a message without fields.
     if (url.pathname === '/openapi/v2') return void response.end();
+    if (url.pathname === `/apis/${this.brokenGroup}`) return send(503, failure(503, 'ServiceUnavailable', 'not there'));
     const discovered = request.method === 'GET' ? this.#discover(url.pathname) : undefined;
     if (discovered !== undefined) return send(200, discovered);
     const at = this.#find(url.pathname);
@@ -128,8 +131,9 @@ export class FakeCluster {
           failure(409, 'Conflict', `Apply failed with 1 conflict: conflict with "autoscaler": .spec.replicas`),
         );
       }
-      this.objects.set(key, JSON.parse(body) as Stored);
-      return send(200, this.objects.get(key));
+      const object = JSON.parse(body) as Stored;
+      if (!url.searchParams.has('dryRun')) this.objects.set(key, object);
+      return send(200, object);
     }
     const object = this.objects.get(key);
     if (object === undefined) return send(404, failure(404, 'NotFound', `${at.kind.plural} "${at.name}" not found`));
@@ -141,7 +145,10 @@ export class FakeCluster {
     const groups = [...new Set(this.#kinds.map(({ group }) => group))].filter((group) => group !== '');
     if (path === '/version') return { major: '1', minor: '32', gitVersion: 'v1.32.0' };
     if (path === '/api') return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
-    if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupOf) };
+    const broken = this.brokenGroup === null ? [] : [groupOf(...(this.brokenGroup.split('/') as [string, string]))];
+    if (path === '/apis') {
+      return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...groups.map((group) => groupOf(group)), ...broken] };
+    }
     const [, group = '', version] = /^\/(?:api|apis\/([^/]+))\/(v1)$/.exec(path) ?? [];
     const kinds = this.#kinds.filter((each) => each.group === group && each.version === version);
     if (kinds.length === 0) return undefined;
@@ -232,9 +239,9 @@ function merged(before: unknown, patch: unknown): unknown {
   return result;
 }
 
-function groupOf(name: string): unknown {
-  const version = { groupVersion: `${name}/v1`, version: 'v1' };
-  return { name, versions: [version], preferredVersion: version };
+function groupOf(name: string, version = 'v1'): unknown {
+  const only = { groupVersion: `${name}/${version}`, version };
+  return { name, versions: [only], preferredVersion: only };
 }
 
 function failure(code: number, reason: string, message: string): unknown {

@@ -109,7 +109,7 @@ export async function untilReady(
 /** Null: it may still become ready. */
 function whyNotReady(status: AppStatus, isLate: boolean): string | null {
   if (status.state === 'failed') return status.reason ?? 'The rollout failed.';
-  if (isLate) return 'It did not become ready in time.';
+  if (isLate) return `It did not become ready in time${status.reason ? `: ${status.reason}` : '.'}`;
   const crashes = newPods(status).some(({ state, restarts }) => state === 'crashed' && restarts >= MAX_CRASHES);
   return crashes ? 'Its pods end again and again; the cluster goes on trying.' : null;
 }
@@ -126,7 +126,8 @@ function podLine({ name, state, reason }: PodStatus): string {
 function stepOf(status: AppStatus): string {
   const next = newPods(status).find(({ state }) => state !== 'ready');
   const ready = `${status.ready} of ${status.wanted} pods ready`;
-  return next === undefined ? ready : `${ready}; ${next.reason ?? next.state}`;
+  const why = status.reason ?? next?.reason ?? next?.state;
+  return why === undefined ? ready : `${ready}; ${why}`;
 }
 
 function toClusterSettings(app: DeployedManifest, settings: KubernetesSettings): ClusterSettings {

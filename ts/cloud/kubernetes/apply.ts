@@ -3,7 +3,7 @@
 import { ChasquiError } from '../../errors.js';
 import { type Cluster, kubectl } from './kubectl.js';
 import { APP_LABEL, type KubernetesObject } from './kubernetes-app.js';
-import { KINDS } from './objects.js';
+import { ADD_ONS, CORE_KINDS } from './objects.js';
 import { appOf, type Deployment } from './status.js';
 
 /** Names this program among those that change an object's fields. */
@@ -17,19 +17,27 @@ export interface Applied {
   kept: string[];
 }
 
+interface ApplyOptions {
+  force?: boolean;
+  signal?: AbortSignal;
+}
+
 /**
  * Applies on the server, so that fields which others own stay as they are; a field that another one has changed is a
- * conflict and fails, unless `force` takes it over.
+ * conflict and fails, unless `force` takes it over. What the cluster refuses of one object changes none of them.
  */
 export async function applyObjects(
   cluster: Cluster,
   objects: readonly KubernetesObject[],
-  { force = false, signal }: { force?: boolean; signal?: AbortSignal } = {},
+  options: ApplyOptions = {},
 ): Promise<Applied> {
+  const kinds = await kindsOf(cluster);
+  refuseMissingAddOns(kinds, objects);
   await refuseNamesOfOthers(cluster, objects);
-  const applied = await addObjects(cluster, objects, { force, ...(signal && { signal }) });
+  await apply(cluster, objects, ['--dry-run=server'], options);
+  const applied = await addObjects(cluster, objects, options);
   const app = objects[0]?.metadata.labels[APP_LABEL] ?? '';
-  const others = (await namesOf(cluster, app)).filter((name) => !applied.includes(name));
+  const others = (await namesOf(cluster, kinds, app)).filter((name) => !applied.includes(name));
   const kept = others.filter(isVolume);
   const removed = others.filter((name) => !isVolume(name));
   await remove(cluster, removed);
@@ -40,15 +48,50 @@ export async function applyObjects(
 export async function addObjects(
   cluster: Cluster,
   objects: readonly KubernetesObject[],
-  { force = false, signal }: { force?: boolean; signal?: AbortSignal } = {},
+  options: ApplyOptions = {},
 ): Promise<string[]> {
-  const args = ['apply', '--server-side', `--field-manager=${MANAGER}`, '--output=name', '--filename=-'];
-  const list = { apiVersion: 'v1', kind: 'List', items: objects };
-  const output = await kubectl(cluster, force ? [...args, '--force-conflicts'] : args, {
-    input: JSON.stringify(list),
-    ...(signal && { signal }),
-  });
+  const output = await apply(cluster, objects, [], options);
   return output.split('\n').filter((line) => line !== '');
+}
+
+async function apply(
+  cluster: Cluster,
+  objects: readonly KubernetesObject[],
+  more: readonly string[],
+  { force = false, signal }: ApplyOptions,
+): Promise<string> {
+  const args = ['apply', '--server-side', `--field-manager=${MANAGER}`, '--output=name', '--filename=-', ...more];
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  try {
+    return await kubectl(cluster, force ? [...args, '--force-conflicts'] : args, {
+      input: JSON.stringify(list),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    throw conflictIn(error) ?? error;
+  }
+}
+
+/** Kubectl goes on with advice for its own options. */
+function conflictIn(error: unknown): ChasquiError | null {
+  if (!(error instanceof ChasquiError)) return null;
+  const [, conflict] =
+    /(Apply failed with \d+ conflicts?: .*?)(?:\nPlease review the fields above|$)/s.exec(error.message) ?? [];
+  if (conflict === undefined) return null;
+  const message = `Another program has changed what would be deployed: \`takeOver\` applies it all the same. ${conflict}`;
+  return new ChasquiError('deployment_refused', message);
+}
+
+/** Kubectl would apply the others. */
+function refuseMissingAddOns(kinds: ReadonlySet<string>, objects: readonly KubernetesObject[]): void {
+  for (const { kind } of objects) {
+    const addOn = ADD_ONS[kind];
+    if (addOn === undefined || kinds.has(addOn.kinds)) continue;
+    throw new ChasquiError(
+      'invalid_options',
+      `The cluster has no kind ${kind}: it comes with ${addOn.name}, which is not installed there. \`${addOn.option}\` needs it.`,
+    );
+  }
 }
 
 /** What has the names already is to be the same app's, or it would be changed into something else. */
@@ -82,7 +125,7 @@ export async function deleteApp(
   app: string,
   { weights = false } = {},
 ): Promise<Pick<Applied, 'removed' | 'kept'>> {
-  const names = await namesOf(cluster, app);
+  const names = await namesOf(cluster, await kindsOf(cluster), app);
   const kept = names.filter((name) => !weights && isVolume(name));
   const removed = names.filter((name) => !kept.includes(name));
   await remove(cluster, removed);
@@ -97,13 +140,20 @@ async function remove(cluster: Cluster, names: readonly string[]): Promise<void>
   if (names.length > 0) await kubectl(cluster, ['delete', '--ignore-not-found', '--wait=false', ...names]);
 }
 
+/**
+ * What the cluster knows, as `kubectl get` names it. A part of its API that another program answers for may be out of order,
+ * as metrics often are: then kubectl lists the rest, and fails.
+ */
+async function kindsOf(cluster: Cluster): Promise<ReadonlySet<string>> {
+  const args = ['api-resources', '--verbs=list', '--namespaced', '--output=name'];
+  return new Set((await kubectl(cluster, args, { takesParts: true })).split('\n'));
+}
+
 /** All objects that the cluster has of an app. */
-async function namesOf(cluster: Cluster, app: string): Promise<string[]> {
-  const known = new Set(
-    (await kubectl(cluster, ['api-resources', '--verbs=list', '--namespaced', '--output=name'])).split('\n'),
-  );
+async function namesOf(cluster: Cluster, known: ReadonlySet<string>, app: string): Promise<string[]> {
   // A cluster that lacks an add-on knows nothing of its kinds, and kubectl fails when it is asked for them.
-  const kinds = [...KINDS.core, ...KINDS.addOns].filter((kind) => known.has(kind));
+  const addOns = Object.values(ADD_ONS).map((addOn) => addOn.kinds);
+  const kinds = [...CORE_KINDS, ...addOns].filter((kind) => known.has(kind));
   if (kinds.length === 0) return [];
   const args = ['get', kinds.join(','), `--selector=${APP_LABEL}=${app}`, '--output=name', '--ignore-not-found'];
   return (await kubectl(cluster, args)).split('\n').filter((line) => line !== '');

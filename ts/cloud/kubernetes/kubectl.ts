@@ -14,13 +14,21 @@ export interface Cluster {
 const MAX_OUTPUT_BYTES = 32 << 20;
 const MAX_COMPLAINT_BYTES = 16 << 10;
 
+interface KubectlOptions {
+  input?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  /** What was printed before it failed is taken, where there is any. */
+  takesParts?: boolean;
+}
+
 /**
  * What kubectl prints. Rejects with `cluster_failed`, whose message is kubectl's own, and with the signal's reason.
  */
 export async function kubectl(
   cluster: Cluster,
   args: readonly string[],
-  { input, signal, timeoutMs = 60_000 }: { input?: string; signal?: AbortSignal; timeoutMs?: number } = {},
+  { input, signal, timeoutMs = 60_000, takesParts = false }: KubectlOptions = {},
 ): Promise<string> {
   const child = spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const stop = () => child.kill('SIGKILL');
@@ -43,7 +51,7 @@ export async function kubectl(
       child.once('error', reject).once('close', resolve);
     });
     signal?.throwIfAborted();
-    if (code === 0) return output;
+    if (code === 0 || (takesParts && code !== null && output !== '')) return output;
     const why = code === null ? `It was ended after ${timeoutMs / 1000} s.` : complaint.trim();
     throw new ChasquiError('cluster_failed', `\`kubectl ${args[0]}\` failed. ${why}`);
   } catch (error) {

@@ -25,16 +25,30 @@ export function toObjects(app: KubernetesApp): KubernetesObject[] {
   ];
 }
 
-/** Every kind that an app may have had in an earlier revision, as `kubectl get` names it; those of add-ons come last. */
-export const KINDS = {
-  core: [
-    ...['serviceaccounts', 'secrets', 'persistentvolumeclaims', 'deployments.apps', 'services'],
-    ...['poddisruptionbudgets.policy', 'networkpolicies.networking.k8s.io'],
-  ],
-  addOns: [
-    ...['httproutes.gateway.networking.k8s.io', 'inferencepools.inference.networking.k8s.io'],
-    ...['interceptorroutes.http.keda.sh', 'scaledobjects.keda.sh'],
-  ],
+/** Every kind of Kubernetes' own that an app may have had in an earlier revision, as `kubectl get` names it. */
+export const CORE_KINDS: readonly string[] = [
+  ...['serviceaccounts', 'secrets', 'persistentvolumeclaims', 'deployments.apps', 'services'],
+  ...['poddisruptionbudgets.policy', 'networkpolicies.networking.k8s.io'],
+];
+
+export interface AddOn {
+  /** As `kubectl get` names what it brings. */
+  kinds: string;
+  /** As people call it. */
+  name: string;
+  /** The option that asks for it. */
+  option: string;
+}
+
+/** What not every cluster has, by the kind of its objects. */
+export const ADD_ONS: Readonly<Record<string, AddOn>> = {
+  HTTPRoute: { kinds: 'httproutes.gateway.networking.k8s.io', name: 'the Gateway API', option: 'gateway' },
+  InferencePool: {
+    kinds: 'inferencepools.inference.networking.k8s.io',
+    ...{ name: 'the inference extension of the Gateway API', option: 'routing' },
+  },
+  InterceptorRoute: { kinds: 'interceptorroutes.http.keda.sh', name: "KEDA's HTTP add-on", option: 'scaler' },
+  ScaledObject: { kinds: 'scaledobjects.keda.sh', name: 'KEDA', option: 'scaler' },
 };
 
 /** Whose an object is. */

@@ -191,9 +191,11 @@ export function toStatus(deployment: Deployment, pods: readonly Pod[]): AppStatu
   const stuck = isSeen && conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False');
   // While pods of an earlier template are there, it is they who may be ready.
   const isComplete = isSeen && readyReplicas >= wanted && updatedReplicas >= wanted && replicas <= updatedReplicas;
+  // Pods that the cluster refuses to make, because of a quota for one, are none that could say why they are not ready.
+  const refused = !isComplete && conditions.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True');
   return {
     state: stuck ? 'failed' : !isComplete ? 'deploying' : wanted === 0 ? 'asleep' : 'ready',
-    reason: stuck ? (stuck.message ?? null) : null,
+    reason: (refused || stuck || null)?.message ?? null,
     revision: spec.template?.metadata?.labels?.[REVISION_LABEL] ?? null,
     wanted,
     ready: readyReplicas,

@@ -33,6 +33,20 @@ test('while a pod of before serves in the place of one that starts, the app is n
   assert.is(stateOf({ replicas: 1, readyReplicas: 0, updatedReplicas: 1 }), 'deploying');
 });
 
+test('pods that the cluster refuses to make are the reason why an app is not ready', () => {
+  const refused = { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: models' };
+  const late = { type: 'Progressing', status: 'False', message: 'it has timed out progressing' };
+  const reasonOf = (status: Deployment['status']) => {
+    const { state, reason } = toStatus({ ...DEPLOYMENT, status: { observedGeneration: 1, ...status } }, []);
+    return { state, reason };
+  };
+  assert.equal(reasonOf({ conditions: [refused] }), { state: 'deploying', reason: 'exceeded quota: models' });
+  assert.equal(reasonOf({ conditions: [late, refused] }), { state: 'failed', reason: 'exceeded quota: models' });
+  assert.equal(reasonOf({ conditions: [late] }), { state: 'failed', reason: 'it has timed out progressing' });
+  const ready = { replicas: 1, readyReplicas: 1, updatedReplicas: 1 };
+  assert.equal(reasonOf({ ...ready, conditions: [refused] }), { state: 'ready', reason: null });
+});
+
 test('a pod fetches, loads and is ready', () => {
   const fetching = { ready: false, restartCount: 0, state: { running: {} } };
   const phase = { phase: 'Pending', initContainerStatuses: [fetching], containerStatuses: [WAITS] };

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
+import { kubernetesFolder } from './support/find-kubernetes.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
@@ -39,6 +40,7 @@ const tiers = [
   { name: 'packages', limit: 10 * minute, when: noPackages },
   { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
+  { name: 'cluster', limit: 10 * minute, when: noCluster },
   { name: 'containers', limit: 20 * minute, when: noContainers },
   { name: 'spec', limit: 10 * minute },
   { name: 'clients', limit: 20 * minute },
@@ -69,6 +71,10 @@ function noPackages() {
 function noKubectl() {
   const { status } = spawnSync('kubectl', ['version', '--client']);
   return status === 0 ? undefined : 'no kubectl: install it, in Debian with the package kubernetes-client';
+}
+
+function noCluster() {
+  return noKubectl() ?? (kubernetesFolder() ? undefined : 'CHASQUI_KUBERNETES names no folder with an API');
 }
 
 function noContainers() {

@@ -14,7 +14,13 @@ interface Output {
 }
 
 interface PodmanInfo {
-  host: { cgroupControllers?: string[] | null; cgroupVersion?: string; security?: { rootless?: boolean } };
+  host: {
+    cgroupControllers?: string[] | null;
+    cgroupVersion?: string;
+    security?: { rootless?: boolean };
+    /** Of a rootless podman: the accounts that its containers may have. */
+    idMappings?: { uidmap?: { size: number }[] | null };
+  };
 }
 
 /** A container as `podman ps` lists it. */
@@ -49,7 +55,7 @@ export class Podman {
     const rootless = host.security?.rootless ?? false;
     const missing = NEEDED_CONTROLLERS.filter((name) => !host.cgroupControllers?.includes(name));
     if (missing.length > 0) throw refused(cannotLimit(missing, rootless, host.cgroupVersion));
-    if ((await this.run(['image', 'exists', this.image])).code !== 0) throw noImage(this.image);
+    if ((await this.run(['image', 'exists', this.image])).code !== 0) throw noImage(this.image, hasOneAccount(host));
     const trial = ['run', '--rm', ...confinement({ memoryBytes: TRIAL_BYTES, cpus: null, gpus: 0 }), this.image];
     const { stdout } = await this.#orRefuse('cannot start a container', [...trial, IN_IMAGE.commands, '--version']);
     const found = stdout.trim();
@@ -105,11 +111,21 @@ function cannotLimit(missing: readonly string[], rootless: boolean, version = 'v
   return `${what} for this account; systemd gives them to it by \`Delegate=memory pids cpu\` of user@.service`;
 }
 
-function noImage(image: string): ChasquiError {
+/** Files of an image belong to several, so that such an account can neither build one nor bring one here. */
+function hasOneAccount({ idMappings }: PodmanInfo['host']): boolean {
+  const accounts = idMappings?.uidmap ?? [];
+  return accounts.length === 1 && accounts[0]?.size === 1;
+}
+
+function noImage(image: string, hasOneAccount: boolean): ChasquiError {
   const message =
-    `There is no image ${image} on this machine: build it by the Containerfile, as that says, ` +
+    `There is no image ${image} on this machine for this account: build it by the Containerfile, as that says, ` +
     'or name another one by `runnerImage`.';
-  return new ChasquiError('invalid_options', message);
+  const range = '100000-165535';
+  const before =
+    ' Before that, this account needs others to unpack an image with, which /etc/subuid and /etc/subgid do not give it: ' +
+    `usermod --add-subuids ${range} --add-subgids ${range} <account>, and then podman system migrate.`;
+  return new ChasquiError('invalid_options', hasOneAccount ? message + before : message);
 }
 
 function refused(problem: string): ChasquiError {

@@ -1,0 +1,56 @@
+// What podman has to have before a cloud starts, with a podman that says what a test wants.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Podman } from '../../../../ts/cloud/runners/podman.js';
+
+const test = suite('cloud: podman');
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-podman-'));
+const CONTROLLERS = ['memory', 'pids', 'cpu'];
+const before = process.env.PATH;
+
+test.before(() => {
+  process.env.PATH = `${folder}:${before}`;
+});
+test.after(() => {
+  process.env.PATH = before;
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** What the check says where podman has this to say of the machine, and no image. */
+async function refusal(host: object): Promise<string> {
+  fs.writeFileSync(path.join(folder, 'info'), JSON.stringify({ host }));
+  const script = `#!/bin/sh\ncase "$*" in *info*) cat '${folder}/info' ;; *) exit 1 ;; esac\n`;
+  fs.writeFileSync(path.join(folder, 'podman'), script, { mode: 0o755 });
+  return new Podman('localhost/nothing').check().then(
+    () => assert.unreachable('it was not refused'),
+    (error) => error.message,
+  ) as Promise<string>;
+}
+
+test('an image that is missing is named, and what the account lacks to have one', async () => {
+  const security = { rootless: true };
+  const some = [{ size: 1 }, { size: 65536 }];
+  const has = await refusal({ cgroupControllers: CONTROLLERS, security, idMappings: { uidmap: some } });
+  assert.match(has, /no image localhost\/nothing on this machine for this account.*`runnerImage`\.$/);
+  const lacks = await refusal({ cgroupControllers: CONTROLLERS, security, idMappings: { uidmap: [{ size: 1 }] } });
+  assert.match(
+    lacks,
+    /\/etc\/subuid and \/etc\/subgid do not give it: usermod --add-subuids .* podman system migrate\.$/,
+  );
+  assert.not.match(await refusal({ cgroupControllers: CONTROLLERS, idMappings: {} }), 'subuid');
+});
+
+test('an account that may not limit containers is told who gives it that', async () => {
+  const host = { cgroupControllers: ['memory', 'pids'], security: { rootless: true } };
+  assert.match(
+    await refusal({ ...host, cgroupVersion: 'v2' }),
+    /controllers cpu are missing for this account; systemd/,
+  );
+  assert.match(await refusal({ ...host, cgroupVersion: 'v1' }), /only root can, so use the second/);
+  assert.match(await refusal({ cgroupControllers: [] }), /controllers memory, pids, cpu are missing\.$/);
+});
+
+test.run();

@@ -8,13 +8,18 @@ import { ChunkedBody } from '../../ts/http/chunked-body.js';
 import { REPORT_HEADER, USAGE_HEADER } from '../../ts/http/report-usage.js';
 
 const EVERY_MS = 10;
-const [, , socketPath, tokensText = '200'] = process.argv;
-const tokens = Number(tokensText);
+const [, , socketPath] = process.argv;
 const head =
   '{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"demo","choices":[';
 const frame = `data: ${head}{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}]}\n\n`;
 
-const streams = new Map<ServerResponse, { body: ChunkedBody; left: number }>();
+interface Stream {
+  body: ChunkedBody;
+  tokens: number;
+  left: number;
+}
+
+const streams = new Map<ServerResponse, Stream>();
 setInterval(() => {
   for (const [response, stream] of streams) {
     stream.left -= 1;
@@ -23,7 +28,7 @@ setInterval(() => {
     } else {
       streams.delete(response);
       stream.body.write('data: [DONE]\n\n');
-      if (response.req.headers[REPORT_HEADER]) response.addTrailers({ [USAGE_HEADER]: `10,${tokens},0` });
+      if (response.req.headers[REPORT_HEADER]) response.addTrailers({ [USAGE_HEADER]: `10,${stream.tokens},0` });
       response.end();
     }
   }
@@ -31,12 +36,16 @@ setInterval(() => {
 
 http
   .createServer((request, response) => {
-    request.resume();
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
     request.once('end', () => {
+      const { max_tokens: tokens } = JSON.parse(text) as { max_tokens: number };
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-encoding': 'chunked' });
       const body = new ChunkedBody(response);
       body.write(frame);
-      streams.set(response, { body, left: tokens });
+      streams.set(response, { body, tokens, left: tokens });
       response.once('close', () => streams.delete(response));
     });
   })

@@ -1,13 +1,14 @@
 /**
- * What the gateway costs: processor time for each token that passes through, and time to the first token. Beside it the
- * runner alone, the least that Node can do (`plain-pipe.ts`), Caddy as a plain proxy where it is installed, and the gateway
- * of another checkout. They take turns, so that what else the machine does falls on all of them.
+ * What the gateway costs: processor time for each token that passes through and for each request, and time to the first token.
+ * Beside it the runner alone, the least that Node can do (`plain-pipe.ts`), Node's own server and client (`http-pipe.ts`), Caddy
+ * as a plain proxy where it is installed, and the gateway of another checkout. They take turns, so that what else the machine
+ * does falls on all of them.
  *
  *   node --import tsx bench/gateway/run.ts [--streams 32] [--tokens 200] [--rounds 5] [--caddy /path/to/caddy] \
  *     [--other /path/to/another/checkout]
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import os from 'node:os';
@@ -38,6 +39,9 @@ const children: ChildProcess[] = [];
 
 /** Of /proc, on every architecture. */
 const TICKS_PER_SECOND = 100;
+/** Of requests whose cost is hardly that of their tokens. */
+const SHORT = { tokens: 2, repeats: 4 };
+const FIRSTS = 9;
 
 interface Subject {
   name: string;
@@ -97,8 +101,9 @@ async function startCaddy(): Promise<Subject | null> {
 }
 
 /** Sends a request and reads the stream to its end. Returns the milliseconds to its first byte. */
-function ask(target: http.RequestOptions, agent: http.Agent): Promise<number> {
-  const body = JSON.stringify({ model: 'demo', stream: true, messages: [{ role: 'user', content: 'x'.repeat(2000) }] });
+function ask(target: http.RequestOptions, agent: http.Agent, count: number): Promise<number> {
+  const messages = [{ role: 'user', content: 'x'.repeat(2000) }];
+  const body = JSON.stringify({ model: 'demo', stream: true, max_tokens: count, messages });
   const began = performance.now();
   return new Promise((resolve, reject) => {
     const headers = { authorization: 'Key k:s', 'content-type': 'application/json', 'content-length': body.length };
@@ -122,21 +127,47 @@ function ask(target: http.RequestOptions, agent: http.Agent): Promise<number> {
   });
 }
 
-/** Seconds of processor time, and those of it that the kernel took. */
-function cpuOf(pid: number): { all: number; kernel: number } {
-  const [user, kernel] = statFields(pid).slice(11, 13).map(Number) as [number, number];
-  return { all: (user + kernel) / TICKS_PER_SECOND, kernel: kernel / TICKS_PER_SECOND };
+interface Cost {
+  all: number;
+  kernel: number;
+}
+
+/** Microseconds of processor time, and those of it that the kernel took, which it counts by the hundredth of a second. */
+function cpuOf(pid: number): Cost {
+  const tasks = readdirSync(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}/schedstat`);
+  const nanoseconds = tasks.map((file) => Number(readFileSync(file, 'utf8').split(' ')[0]));
+  const kernel = (Number(statFields(pid)[12]) / TICKS_PER_SECOND) * 1e6;
+  return { all: nanoseconds.reduce((sum, each) => sum + each, 0) / 1e3, kernel };
+}
+
+/** What so many requests of so many tokens at a time cost a proxy. Zeros for the runner, which has work of its own. */
+async function costOf(
+  { name, target, pid }: Subject,
+  agent: http.Agent,
+  count: number,
+  repeats: number,
+): Promise<Cost> {
+  const before = pid === null ? null : cpuOf(pid);
+  for (let done = 0; done < repeats; done++) {
+    await Promise.all(Array.from({ length: streams }, () => ask(target, agent, count))).catch((error) => {
+      throw new Error(name, { cause: error });
+    });
+  }
+  if (pid === null || before === null) return { all: 0, kernel: 0 };
+  const after = cpuOf(pid);
+  return { all: after.all - before.all, kernel: after.kernel - before.kernel };
 }
 
 const median = (all: readonly number[]): number =>
   [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
 try {
-  await script('paced-runner.ts', runnerSocket, String(tokens));
+  await script('paced-runner.ts', runnerSocket);
   const subjects: Subject[] = [
     { name: 'the runner alone', target: { socketPath: runnerSocket }, pid: null },
     await proxy('the gateway', 'serve-gateway.ts'),
     await proxy('a plain pipe in Node', 'plain-pipe.ts'),
+    await proxy("Node's server, client and pipe()", 'http-pipe.ts'),
   ];
   if (values.other !== undefined) {
     const file = path.resolve(values.other, 'bench/gateway/serve-gateway.ts');
@@ -145,42 +176,40 @@ try {
   const caddy = await startCaddy();
   if (caddy) subjects.push(caddy);
 
-  const results = subjects.map(() => ({ cpu: [] as number[], kernel: [] as number[], first: [] as number[] }));
+  const results = subjects.map(() => ({
+    ...{ token: [] as number[], kernel: [] as number[], request: [] as number[], first: [] as number[] },
+  }));
   for (let round = -1; round < rounds; round++) {
-    for (const [at, { target, pid }] of subjects.entries()) {
+    for (const [at, subject] of subjects.entries()) {
       const agent = new http.Agent({ keepAlive: true });
-      const before = pid === null ? null : cpuOf(pid);
-      await Promise.all(Array.from({ length: streams }, () => ask(target, agent))).catch((error) => {
-        throw new Error(subjects[at]?.name, { cause: error });
-      });
-      const after = pid === null ? null : cpuOf(pid);
+      const short = await costOf(subject, agent, SHORT.tokens, SHORT.repeats);
+      const long = await costOf(subject, agent, tokens, 1);
       const firsts: number[] = [];
-      for (let number = 0; number < 3; number++) firsts.push(await ask(target, agent));
+      for (let number = 0; number < FIRSTS; number++) firsts.push(await ask(subject.target, agent, SHORT.tokens));
       agent.destroy();
       // The first round is for compilers and caches.
       if (round < 0) continue;
       const result = results[at] as (typeof results)[number];
-      if (before !== null && after !== null) {
-        result.cpu.push(((after.all - before.all) * 1e6) / (streams * tokens));
-        result.kernel.push(((after.kernel - before.kernel) * 1e6) / (streams * tokens));
-      }
+      const perRequest = short.all / (streams * SHORT.repeats);
+      const moreTokens = streams * (tokens - SHORT.tokens);
+      result.token.push((long.all - perRequest * streams) / moreTokens);
+      result.kernel.push((long.kernel - short.kernel / SHORT.repeats) / moreTokens);
+      result.request.push(perRequest);
       result.first.push(...firsts);
     }
   }
   const alone = median(results[0]?.first ?? []);
   const rows = subjects.map(({ name, pid }, at) => {
-    const { cpu, kernel, first } = results[at] as (typeof results)[number];
-    const added = median(first) - alone;
-    return [
-      name,
-      pid === null ? '' : median(cpu).toFixed(1),
-      pid === null ? '' : median(kernel).toFixed(1),
-      median(first).toFixed(2),
-      pid === null ? '' : added.toFixed(2),
-    ];
+    const { token, kernel, request, first } = results[at] as (typeof results)[number];
+    const costs = [token, kernel, request].map((each) => (pid === null ? '' : median(each).toFixed(1)));
+    const added = pid === null ? '' : (median(first) - alone).toFixed(2);
+    return [name, ...costs, median(first).toFixed(2), added];
   });
-  console.log(`${streams} streams of ${tokens} tokens, medians of ${rounds} rounds\n`);
-  console.log(table(['', 'CPU µs/token', 'in the kernel', 'first token ms', 'added ms'], rows));
+  console.log(
+    `${streams} streams of ${tokens} tokens, medians of ${rounds} rounds; a request is one of ${SHORT.tokens} tokens\n`,
+  );
+  const heads = ['', 'CPU µs/token', 'in the kernel', 'CPU µs/request', 'first token ms', 'added ms'];
+  console.log(table(heads, rows));
 } finally {
   for (const child of children) child.kill();
   rmSync(folder, { recursive: true, force: true });

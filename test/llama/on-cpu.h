@@ -6,6 +6,7 @@
 #include <ggml.h>
 
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace chasqui::test {
@@ -32,6 +33,17 @@ inline void set_threads(int n_threads) {
     auto* const set = reinterpret_cast<ggml_backend_set_n_threads_t>(
         ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
     set(cpu(), n_threads);
+}
+
+// By ggml's name of the feature.
+inline bool cpu_has(const std::string& name) {
+    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
+    auto* const              features = reinterpret_cast<ggml_backend_get_features_t>(
+        ggml_backend_reg_get_proc_address(registry, "ggml_backend_get_features"));
+    for (const ggml_backend_feature* feature = features(registry); feature->name != nullptr; ++feature) {
+        if (name == feature->name) return true;
+    }
+    return false;
 }
 
 }  // namespace chasqui::test

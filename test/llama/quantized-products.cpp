@@ -104,16 +104,7 @@ const Test products_of_super_blocks("ggml: products with weights quantised in su
 });
 
 // Where it has not, the kernels of llama.cpp compute one column otherwise than several.
-bool cpu_has_dot_products_of_bytes() {
-    const ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(cpu()));
-    auto* const              features = reinterpret_cast<ggml_backend_get_features_t>(
-        ggml_backend_reg_get_proc_address(registry, "ggml_backend_get_features"));
-    for (const ggml_backend_feature* feature = features(registry); feature->name != nullptr; ++feature) {
-        const std::string name = feature->name;
-        if (name == "AVX512_VNNI" || name == "AVX_VNNI") return true;
-    }
-    return false;
-}
+bool cpu_has_dot_products_of_bytes() { return cpu_has("AVX512_VNNI") || cpu_has("AVX_VNNI"); }
 
 const Test same_bits("ggml: a product of quantised weights has the same bits, whatever it is computed beside", [] {
     if (!cpu_has_dot_products_of_bytes()) return;

@@ -84,7 +84,9 @@ const Test deadline("prepare-pool: a task past its deadline is ended, and others
 const Test shared_deadline("prepare-pool: the deadline is for all tasks of an owner", [] {
     PreparePool                      pool(options(1, 200ms));
     std::vector<std::future<Ending>> endings;
-    for (int i = 0; i < 5; ++i) {
+    // However busy the machine is, this one is done in time.
+    endings.push_back(submit(pool, 1, [] {}));
+    for (int i = 0; i < 4; ++i) {
         endings.push_back(submit(pool, 1, [] {
             for (int ms = 0; ms < 80; ++ms) {
                 PreparePool::check();

@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ERRORS, type ErrorCode } from '../../ts/errors.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
 import { errorBodySchema } from '../../ts/schemas/error.js';
+import { ollamaErrorSchema } from '../../ts/schemas/ollama-reply.js';
 
 /** A line of what test/support/record-replies.mjs writes. */
 export interface RecordedReply {
@@ -14,6 +15,8 @@ export interface RecordedReply {
   complete: boolean;
   body: string;
 }
+
+const OLLAMA_ERROR = ollamaErrorSchema();
 
 type Schema = Record<string, unknown>;
 type Responses = Record<string, { content?: Record<string, { schema: Schema }> }>;
@@ -61,13 +64,18 @@ export class ReplyCheck {
   }
 
   /** Of what is no endpoint. */
-  #problemWithFailure({ status, complete, body }: RecordedReply): string | null {
+  #problemWithFailure({ url, status, complete, body }: RecordedReply): string | null {
     const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
     if (codes.length === 0) return `status ${status} is not in the catalogue`;
     if (!complete) return null;
     const types = codes.map((code) => ERRORS[code].type);
     if (!body.startsWith('{')) return 'it is not an error';
-    return this.#problem(errorBodySchema(types, codes), JSON.parse(body));
+    return this.#problem(this.#isOllamas(url) ? OLLAMA_ERROR : errorBodySchema(types, codes), JSON.parse(body));
+  }
+
+  /** Whether clients of Ollama would look there. LM Studio's endpoints begin with a version. */
+  #isOllamas(url: string): boolean {
+    return '/api/chat' in this.#document.paths && /^\/+api\/(?!v\d)/.test(url);
   }
 
   #problemWithStream({ body, complete }: RecordedReply, schema: Schema, responses: Responses): string | null {

@@ -16,6 +16,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { freePort } from '../../test/support/free-port.js';
 import { statFields } from '../../test/support/process-tree.js';
 import { table } from '../table.js';
 
@@ -68,14 +69,6 @@ function script(name: string, ...args: string[]): Promise<{ child: ChildProcess;
 async function proxy(name: string, file: string): Promise<Subject> {
   const { child, line } = await script(file, runnerSocket);
   return { name, target: { host: '127.0.0.1', port: Number(line) }, pid: child.pid ?? null };
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function startCaddy(): Promise<Subject | null> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../test/support/free-port.js';
 import { killAtExit } from '../kill-at-exit.js';
 
 const startTimeoutMs = 60_000;
@@ -33,15 +33,6 @@ export async function startServer(server: ServerCommand): Promise<RunningServer>
   killAtExit(child);
   await untilHealthy(server, child, port);
   return { name: server.name, pid: child.pid as number, port, close: () => stop(child) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('there is no free port');
-  return address.port;
 }
 
 async function untilHealthy(server: ServerCommand, child: ChildProcess, port: number): Promise<void> {

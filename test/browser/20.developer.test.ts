@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { goTo, openApp, startBrowser, tabTo, untilIn } from '../support/browser.js';
+import { freePort } from '../support/free-port.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const developer = suite('the Developer view');
@@ -20,14 +21,6 @@ developer.after(async () => {
   await app.stop();
   removeFolder(app.folder);
 });
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function openDeveloper(): Promise<{ page: Page; complaints: string[] }> {
   const opened = await openApp(browser, app);

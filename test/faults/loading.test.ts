@@ -1,10 +1,10 @@
 // A server whose model is loaded: it listens before that. The process that loads is held still meanwhile.
-import net from 'node:net';
 import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { untilEngineOf } from '../support/engine-process.js';
+import { freePort } from '../support/free-port.js';
 import { readJson } from '../support/read-json.js';
 import { until } from '../support/until.js';
 
@@ -32,15 +32,6 @@ async function serveHeld(): Promise<Loading> {
     'it listens',
   );
   return { server, url, engine };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as net.AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 function ask(url: string): Promise<Response> {

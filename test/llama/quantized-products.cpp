@@ -1,5 +1,4 @@
-#include "../native/check.h"
-#include "on-cpu.h"
+#include "product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,36 +10,6 @@
 using namespace chasqui::test;
 
 namespace {
-
-struct Product {
-    ggml_type type;
-    int64_t   m, n, k;
-    int       n_threads;
-};
-
-std::string name(const Product& product) {
-    return std::string(ggml_type_name(product.type)) + " " + std::to_string(product.m) + " x " +
-           std::to_string(product.k) + " times " + std::to_string(product.n) + ", " +
-           std::to_string(product.n_threads) + " threads";
-}
-
-std::vector<float> product_of(const Product& p, const std::vector<uint8_t>& weights,
-                              const std::vector<float>& columns) {
-    const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
-    ggml_tensor* const a      = ggml_new_tensor_2d(context.get(), p.type, p.k, p.m);
-    ggml_tensor* const b      = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, p.k, p.n);
-    ggml_tensor* const result = ggml_mul_mat(context.get(), a, b);
-    ggml_cgraph* const graph  = ggml_new_graph(context.get());
-    ggml_build_forward_expand(graph, result);
-    const Owned<ggml_backend_buffer_t> buffer(ggml_backend_alloc_ctx_tensors(context.get(), cpu()));
-    ggml_backend_tensor_set(a, weights.data(), 0, ggml_nbytes(a));
-    ggml_backend_tensor_set(b, columns.data(), 0, ggml_nbytes(b));
-    set_threads(p.n_threads);
-    expect(ggml_backend_graph_compute(cpu(), graph) == GGML_STATUS_SUCCESS, "a product");
-    std::vector<float> values(static_cast<size_t>(p.m * p.n));
-    ggml_backend_tensor_get(result, values.data(), 0, ggml_nbytes(result));
-    return values;
-}
 
 // Columns of whole numbers whose blocks reach 127 are quantised without loss, so that only the order of the additions
 // can make a difference.
@@ -55,22 +24,7 @@ void check(const Product& p, std::mt19937& random) {
     ggml_quantize_chunk(p.type, weights.data(), quantized.data(), 0, p.m, p.k, nullptr);
     ggml_get_type_traits(p.type)->to_float(quantized.data(), weights.data(), p.m * p.k);
 
-    const std::vector<float> values = product_of(p, quantized, columns);
-    for (int64_t j = 0; j < p.n; ++j) {
-        for (int64_t i = 0; i < p.m; ++i) {
-            double expected = 0, size = 0;
-            for (int64_t l = 0; l < p.k; ++l) {
-                const double term = static_cast<double>(weights[static_cast<size_t>(i * p.k + l)]) *
-                                    static_cast<double>(columns[static_cast<size_t>(j * p.k + l)]);
-                expected += term;
-                size += std::abs(term);
-            }
-            const auto value = static_cast<double>(values[static_cast<size_t>(j * p.m + i)]);
-            if (std::abs(value - expected) <= 1e-6 * size) continue;
-            fail(name(p) + ": row " + std::to_string(i) + " of column " + std::to_string(j) + " is " +
-                 std::to_string(value) + " instead of " + std::to_string(expected));
-        }
-    }
+    expect_product(p, weights, columns, product_of(p, quantized, columns));
 }
 
 const int64_t all_numbers_of_columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 48};

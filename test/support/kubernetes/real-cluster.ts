@@ -6,10 +6,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import https from 'node:https';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { kubernetesFolder } from '../find-kubernetes.mjs';
+import { freePort } from '../free-port.js';
 import { until } from '../until.js';
 
 const START_MS = 120_000;
@@ -235,12 +235,4 @@ export class RealCluster {
       .slice(-20)
       .join('\n');
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

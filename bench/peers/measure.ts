@@ -32,7 +32,7 @@ type Samples = Map<SubjectName, Sample[]>;
 const settleMs = 1000;
 
 /**
- * Runs the subjects in alternation (A B C A B C ...), after one round that does not count, so that a machine whose
+ * Runs the subjects in alternation (A B C A B C ...), after rounds that do not count, so that a machine whose
  * speed drifts is as kind to one as to the other.
  */
 export async function measure(scenario: Scenario, setting: Setting, rounds: number): Promise<Outcome> {
@@ -40,9 +40,12 @@ export async function measure(scenario: Scenario, setting: Setting, rounds: numb
   try {
     for (const name of subjectsOf(scenario)) contestants.push(await startContestant(name, scenario, setting));
     const samples: Samples = new Map(contestants.map(({ name }) => [name, []]));
-    for (const contestant of contestants) await sample(contestant, 0);
+    const { warmUp = 1 } = scenario;
+    for (let round = 0; round < warmUp; round++) {
+      for (const contestant of contestants) await sample(contestant, round);
+    }
     const watch = watchOthers(contestants);
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = warmUp; round < warmUp + rounds; round++) {
       for (const contestant of contestants) samples.get(contestant.name)?.push(await sample(contestant, round));
     }
     const takenByOthers = watch();

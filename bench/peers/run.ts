@@ -1,7 +1,7 @@
 /**
  * chasqui beside llama-server and a bare llama_decode loop, on models of random weights: `npm run bench:peers`.
  *
- *   --rounds N      rounds that count, after one that does not (default 3)
+ *   --rounds N      rounds that count, after those that warm up (default 3)
  *   --threads N     threads of each of them (default: all cores)
  *   --rows A,B      only these: the names in the second table
  *   --backend NAME  cpu (default), cuda, vulkan or metal, for all of them
@@ -91,11 +91,13 @@ function settingOf(scenario: Scenario, { pathOf }: Peers): Setting {
 function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
   const changes = git('status', '--porcelain') === '' ? '' : ' with uncommitted changes';
-  const own = [...settings.keys()].flatMap(({ id, rounds }) => (rounds === undefined ? [] : [`${id}: ${rounds}`]));
-  const exceptions = own.length > 0 ? ` (${own.join(', ')})` : '';
+  const others = (of: (scenario: Scenario) => number | undefined) => {
+    const own = [...settings.keys()].flatMap((each) => (of(each) === undefined ? [] : [`${each.id}: ${of(each)}`]));
+    return own.length > 0 ? ` (${own.join(', ')})` : '';
+  };
   const paragraphs = [
     `${cpus()[0]?.model}, ${availableParallelism()} cores, computing with ${backend.name}, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
-    `Medians of ${rounds} rounds in alternation${exceptions} after a round that does not count; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
+    `Medians of ${rounds} rounds in alternation${others((each) => each.rounds)} after one that does not count${others((each) => each.warmUp)}; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
     'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
     'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took.',
     `llama-server is ${peers.description}. Flags of each row, ports aside:`,

@@ -21,6 +21,7 @@ export const scenarios: Scenario[] = [
     contextSize: 256,
     parallel: 1,
     rounds: 9,
+    warmUp: 12,
     work: { ...shortPrompt, streams: 1 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
@@ -34,6 +35,7 @@ export const scenarios: Scenario[] = [
     contextSize: 256,
     parallel: 6,
     rounds: 7,
+    warmUp: 12,
     work: { ...shortPrompt, streams: 6 },
     subjects: ['loop', 'llama-server', 'chasqui'],
     lines: [rate('0.5B, 6 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],
@@ -44,6 +46,7 @@ export const scenarios: Scenario[] = [
     contextSize: 256,
     parallel: 8,
     rounds: 9,
+    warmUp: 12,
     work: { ...shortPrompt, streams: 8 },
     subjects: ['loop', 'llama-server', 'chasqui'],
     lines: [rate('0.5B, 8 streams, prompts included', 'totalRate', 'chasqui', atLeastOfLoop(0.97))],

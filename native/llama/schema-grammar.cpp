@@ -20,6 +20,15 @@ void check_limits(const std::string& schema) {
     if (shape.max_members > kMaxMembers) throw std::runtime_error("an object in it has more than 5,000 members");
 }
 
+// The converter says twice that it failed, in two lines, before it says why.
+std::string reason_of(const std::exception& error) {
+    std::string reason = error.what();
+    for (const std::string before : {"JSON schema conversion failed:\n", "JSON schema error "}) {
+        if (reason.compare(0, before.size(), before) == 0) reason.erase(0, before.size());
+    }
+    return reason;
+}
+
 }  // namespace
 
 std::string grammar_of_schema(const std::string& schema, const std::string& where) {
@@ -28,7 +37,7 @@ std::string grammar_of_schema(const std::string& schema, const std::string& wher
         return json_schema_to_grammar(common_json::parse(schema));
     } catch (const std::exception& error) {
         throw Error(ErrorCode::invalid_grammar,
-                    "The JSON schema in `" + where + "` cannot be enforced: " + in_short(error.what()) + ".");
+                    "The JSON schema in `" + where + "` cannot be enforced: " + in_short(reason_of(error)) + ".");
     }
 }
 

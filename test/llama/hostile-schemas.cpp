@@ -28,6 +28,8 @@ void expect_refused(const std::string& schema, const std::string& why = "") {
     const std::string message = error.what();
     expect(message.size() < 1000, "a short message for " + schema.substr(0, 80));
     expect(message.find(why) != std::string::npos, "`" + why + "` in " + message);
+    expect(message.find('\n') == std::string::npos && message.find("JSON schema") == message.rfind("JSON schema"),
+           "that it is about a schema said once, in one line: " + message);
 }
 
 // Whether the grammar accepts a JSON text as a whole.

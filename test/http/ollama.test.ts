@@ -370,6 +370,16 @@ test('what is not there is said as Ollama says it, and why', async () => {
   assert.is((await app.inject('/api/v0/nothing')).json().error.code, 'unknown_url');
 });
 
+test('so is what cannot be read of a path', async () => {
+  const { app } = testApp();
+  for (const url of ['/api/%ff', '/api/tags%', '/api/blobs/%zz']) {
+    const reply = await app.inject(url);
+    assert.is(reply.statusCode, 400, reply.body);
+    assert.match(reply.json().error, /is not a valid url/);
+  }
+  for (const url of ['/v1/%ff', '/api/v0/%ff']) assert.is((await app.inject(url)).json().error.code, 'bad_request');
+});
+
 test('serverless mode has none of this', async () => {
   const { app } = testApp({}, { deployment: { org: 'acme', app: 'chat' }, access: 'public' }, serverless);
   for (const url of ['/api/tags', '/acme/chat/api/tags']) assert.is((await app.inject(url)).statusCode, 404);

@@ -95,7 +95,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     ...options,
   });
   const { basePath, running } = context;
-  const onError = errorHandler(context.options);
+  const onError = profile.hasLocalEndpoints ? errorsByPath(context) : errorHandler(context.options);
   const exchanges = new OpenExchanges();
   const app: FastifyInstance = Fastify({
     ...transportOf(options),
@@ -115,7 +115,7 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     // Clients join a base URL that ends in a slash with a path that begins with one.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
-  app.setErrorHandler(profile.hasLocalEndpoints ? errorsByPath(context) : onError);
+  app.setErrorHandler(onError);
   observeRequests(app, context);
   reportUsage(app);
   limitConnections(app.server);

@@ -18,7 +18,10 @@ export function ollamaErrors({ options }: Pick<AppContext, 'options'>) {
 /** LM Studio's begin with a version. */
 const OLLAMA_PATH = /^\/+api\/(?!v\d)/;
 
-/** `errorHandler` of the app: as Ollama's clients read it where they looked for a path, or a method, that is not there. */
+/**
+ * `errorHandler` of the app: as Ollama's clients read it where they looked for a path, or a method, that is not there, or a
+ * path that cannot be read.
+ */
 export function errorsByPath({ options }: Pick<AppContext, 'options'>) {
   const plain = errorHandler(options);
   const ollamas = errorHandler(options, toOllamaError);

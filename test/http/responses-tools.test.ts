@@ -41,6 +41,21 @@ test('they are refused where the choice forces one, and with --strict', async ()
   expectError(strict, { status: 400, param: 'tools[0]', code: 'unsupported_parameter' });
 });
 
+test('what is to be included and only OpenAI has is passed over and named, and refused with --strict', async () => {
+  const { ignored, respond } = responses();
+  const include = ['reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources'];
+  assert.is(await ignored({ include }), 'include[0], include[2]');
+  assert.is((await respond({ include: include.slice(1, 2) })).headers['x-chasqui-ignored'], undefined);
+  const strict = await responses({}, { strict: true }).respond({ include });
+  expectError(strict, { status: 400, param: 'include[0]', code: 'unsupported_parameter' });
+});
+
+test('what nobody has cannot be included', async () => {
+  const refused = await responses().respond({ include: ['message.output_text.logprobs', 'foo'] });
+  const says = /`include\[1\]` must be "message\.output_text\.logprobs", .*, but got .*foo/;
+  expectError(refused, { status: 400, param: 'include[1]', code: 'invalid_value', says });
+});
+
 const namespace = {
   type: 'namespace',
   name: 'mcp__files__',

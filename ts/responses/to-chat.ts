@@ -6,7 +6,7 @@ import type { Translated } from '../chat/render-translated.js';
 import type { ChatCompletionRequest } from '../schemas/chat-completion.js';
 import { pickExtras } from '../schemas/chat-extras.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from '../schemas/response-input.js';
-import type { ResponsesRequest } from '../schemas/responses.js';
+import { INCLUDED, INCLUDES_LOGPROBS, type ResponsesRequest } from '../schemas/responses.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
 import { nameInChat, type ToolTranslation, toChatTools } from './tools.js';
 
@@ -26,7 +26,18 @@ export function toChat(
     ...fields,
     ...toSettings(request, origins),
   } as ChatCompletionRequest;
-  return { body, origins, tools, inputGrammars, passedOver: [...passedOver, ...hostedItems(items)] };
+  return {
+    body,
+    origins,
+    tools,
+    inputGrammars,
+    passedOver: [...passedOver, ...hostedItems(items), ...notIncluded(request)],
+  };
+}
+
+/** The paths of what is to be included and is not there. */
+function notIncluded({ include = [] }: ResponsesRequest): string[] {
+  return include.flatMap((value, index) => (INCLUDED.some((each) => each === value) ? [] : `include[${index}]`));
 }
 
 /** The paths of items that only OpenAI's servers can read. */
@@ -112,9 +123,6 @@ function toPart(part: InputPart, origin: string): SourcedPart {
   const image_url = { url: part.image_url };
   return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.image_url` };
 }
-
-/** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
-export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
 
 function toSettings(request: ResponsesRequest, origins: FieldOrigins): Record<string, unknown> {
   const settings: Record<string, unknown> = pickExtras(request);

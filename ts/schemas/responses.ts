@@ -48,6 +48,23 @@ export const metadata = field('Comes back with it.', recordOf(limited(string, { 
   maxProperties: 16,
 });
 
+/** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
+export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
+
+/** What of it this server has. */
+export const INCLUDED = [INCLUDES_LOGPROBS, 'message.input_image.image_url'] as const;
+
+/** What clients of OpenAI may ask for. */
+const INCLUDABLE = [
+  ...INCLUDED,
+  'computer_call_output.output.image_url',
+  'reasoning.encrypted_content',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'code_interpreter_call.outputs',
+] as const;
+
 const required = {
   model,
   input: field(
@@ -80,8 +97,9 @@ const optional = {
     maximum: MAX_TOP_LOGPROBS,
   }),
   include: field(
-    'With `message.output_text.logprobs` the reply reports how probable its tokens were.',
-    arrayOf(string),
+    'With `message.output_text.logprobs` the reply reports how probable its tokens were. Images of messages are always ' +
+      'in their items. What else OpenAI has here is passed over.',
+    arrayOf(oneOf(...INCLUDABLE)),
   ),
   stream,
   stream_options: field('Nothing to choose here.', anyObject),

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <utility>
 
 namespace chasqui {
@@ -81,9 +80,7 @@ void Engine::submit(Job job) {
     DrySettings& dry = job.sampling.dry;
     if (Repetitions::is_on(dry)) dry.breakers = breakers_.find(dry.breaker_texts);
     if (job.ignore_eos) {
-        for (const TokenId token : tokenizer_.end_of_generation_tokens()) {
-            job.sampling.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
-        }
+        job.sampling.banned_ends = tokenizer_.end_of_generation_tokens();
     }
     if (job.reasoning_limit) {
         for (const TokenId token : job.reasoning_limit->message) check_token(token, "The message that ends reasoning");

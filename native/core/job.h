@@ -72,6 +72,8 @@ struct SamplingSettings {
 
     std::vector<SamplerKind> samplers;  // empty: all, in their usual order
     std::vector<LogitBias>   logit_bias;
+    // End-of-generation tokens that are banned, but for where a constraint allows nothing else. Empty: none are.
+    std::vector<TokenId>     banned_ends;
 
     bool logprobs_after = false;  // log-probabilities are those of the draw, and not the model's own
 };
@@ -95,7 +97,7 @@ struct Job {
     int32_t                      priority     = 0;      // higher ones first
     int32_t                      top_logprobs = -1;     // -1: no log-probabilities at all
     bool                         cache_prompt = true;   // start from a cached prefix
-    bool                         ignore_eos   = false;  // end-of-generation tokens are banned
+    bool                         ignore_eos   = false;  // end-of-generation tokens are banned, once submitted
     std::vector<std::string>     stop;                  // none of them empty
     std::vector<size_t>          snapshot_at;           // ascending (snapshot-points.h)
     // Tokens may be drafted from the text so far. How many depends on what steps took, and rows that are computed together

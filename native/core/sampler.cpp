@@ -110,14 +110,23 @@ TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
         return draw_from_candidates();
     }
     masked_.assign(static_cast<size_t>(n_vocab), -std::numeric_limits<float>::infinity());
-    bool any = false;
+    bool                   any = false;
+    std::optional<TokenId> end;
     for (const TokenId id : constraint_->allowed()) {
         if (id >= n_vocab) continue;
         masked_[static_cast<size_t>(id)] = logits[id];
         any = any || logits[id] > -std::numeric_limits<float>::infinity();
+        if (is_banned_end(id)) end = id;
     }
-    if (!any) throw Error(ErrorCode::invalid_grammar, "The grammar allows no token here, so that the text cannot go on.");
-    return choose(masked_.data(), n_vocab);
+    if (any) return choose(masked_.data(), n_vocab);
+    if (!end) throw Error(ErrorCode::invalid_grammar, "The grammar allows no token here, so that the text cannot go on.");
+    if (chain_) chain_->force(*end);
+    return *end;
+}
+
+bool Sampler::is_banned_end(TokenId token) const {
+    const std::vector<TokenId>& ends = settings_.banned_ends;
+    return std::find(ends.begin(), ends.end(), token) != ends.end();
 }
 
 // Fills candidates_ with the top_k most probable allowed tokens. False if they are not all among the few most probable
@@ -143,6 +152,11 @@ void Sampler::adjust(float* logits, int32_t n_vocab) {
         if (token < 0 || token >= n_vocab) continue;
         remember(token, logits);
         logits[token] += bias;
+    }
+    for (const TokenId token : settings_.banned_ends) {
+        if (token < 0 || token >= n_vocab) continue;
+        remember(token, logits);
+        logits[token] = -std::numeric_limits<float>::infinity();
     }
     if (has_penalties_) penalise(logits, n_vocab);
 }

@@ -26,6 +26,9 @@ namespace chasqui {
 // refuses that token are the others checked and a second one drawn. llama.cpp's samplers do the same, so that equal
 // seeds draw equal tokens.
 //
+// End-of-generation tokens that a job bans are chosen after all where its constraint allows nothing else: what has come to
+// its end there ends.
+//
 // Where the budget of a model's reasoning is spent, the tokens that end it are taken and nothing is drawn.
 class Sampler {
 public:
@@ -63,6 +66,7 @@ private:
 
     TokenId choose(const float* logits, int32_t n_vocab);
     TokenId choose_allowed(const float* logits, int32_t n_vocab);
+    bool    is_banned_end(TokenId token) const;
     bool    collect_allowed_of_largest(const float* logits, int32_t n_vocab);
     bool    is_greedy() const { return settings_.temperature <= 0.0f || settings_.top_k == 1; }
     TokenId draw_from_all(const float* logits, int32_t n_vocab);

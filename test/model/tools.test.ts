@@ -188,6 +188,18 @@ test('one with a grammar and one without share a step', async () => {
   assert.ok(['"yes"', '"no"'].includes(bound.content), bound.content);
 });
 
+for (const temperature of [0, 1]) {
+  test(`what follows a grammar ends with it, even past the end of text, at temperature ${temperature}`, async () => {
+    const settings = { ignoreEos: true, temperature, maxTokens: 50 };
+    const ended = await answer({}, { ...settings, grammar: grammarOf('root ::= "yes" | "no"') });
+    assert.match(ended.content, /^(yes|no)$/);
+    assert.is(ended.reason, 'stop');
+    const endless = await answer({}, { ...settings, grammar: grammarOf('root ::= "ab"+') });
+    assert.match(endless.content, /^(ab){10,}a?$/);
+    assert.is(endless.reason, 'length');
+  });
+}
+
 for (const [name, gbnf, says] of [
   ['malformed', 'root ::= "a', /unexpected end of input/],
   ['for another library', '%llguidance {}', /expecting name/],

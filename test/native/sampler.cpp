@@ -365,4 +365,32 @@ const Test banned_end("sampler: what the constraint allows and a bias bans canno
     expect_throws<Error>([&] { sampler.sample(logits.data(), size_of(logits)); });
 });
 
+const Test last_resort("sampler: an end that is banned comes where the constraint allows nothing else, and only there", [] {
+    for (const auto& [heat, is_chain] : {std::tuple(0.0f, false), std::tuple(1.0f, false), std::tuple(1.0f, true)}) {
+        SamplingSettings settings;
+        settings.temperature    = heat;
+        settings.typical_p      = is_chain ? 0.9f : 1.0f;
+        settings.logprobs_after = is_chain;
+        settings.banned_ends    = {27, 28};  // the constraint allows the first of them, as all multiples of three
+        auto logits             = random_logits(60, 6);
+        logits[27] = logits[28] = 100.0f;
+        const auto before       = logits;
+        Sampler    sampler(settings, std::make_shared<Threes>(200));
+        for (int i = 0; i < 100; ++i) {
+            const TokenId token = sampler.sample(logits.data(), size_of(logits));
+            expect(token != 27 && token % 3 == 0, "a token that is allowed and no end");
+            sampler.accept(token);
+        }
+        for (TokenId token = 0; token < 60; token += 3) {
+            if (token != 27) settings.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+        }
+        Sampler ending(settings, std::make_shared<Threes>(1));
+        expect_equal(ending.sample(logits.data(), size_of(logits)), 27);
+        if (is_chain) expect_equal(ending.logprobs_of(logits.data(), size_of(logits), 27, 3).chosen.id, 27);
+        ending.accept(27);
+        expect_throws<Error>([&] { ending.sample(logits.data(), size_of(logits)); });
+        expect(logits == before, "the logits to be as they were");
+    }
+});
+
 }  // namespace

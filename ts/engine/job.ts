@@ -120,7 +120,7 @@ export interface Job {
   priority: number;
   /** Starts from a beginning of the prompt that is computed already, if there is one. */
   cachePrompt: boolean;
-  /** Goes on past the end of text, until `maxTokens` or the end of the context. For measuring. */
+  /** Goes on past the end of text, until `maxTokens`, or the end of the context or of the grammar. For measuring. */
   ignoreEos: boolean;
   /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
   topLogprobs: number | null;

@@ -95,7 +95,11 @@ export const completionFields = {
     integer,
     { minimum: -(2 ** 63), maximum: 2 ** 64 },
   ),
-  ignore_eos: field('Goes on past the end of text, for measuring.', boolean, { default: false }),
+  ignore_eos: field(
+    'Goes on past the end of text, for measuring; what follows a grammar or a schema ends where that ends.',
+    boolean,
+    { default: false },
+  ),
   cache_prompt: field('False computes the whole prompt anew.', boolean, { default: true }),
   priority: field(
     'Higher ones go first, as far as the server allows; waiting ten seconds is worth one level.',

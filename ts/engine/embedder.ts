@@ -25,7 +25,7 @@ export class Embedder {
 
   async embed(inputs: readonly TextInput[], signal?: AbortSignal): Promise<Embeddings> {
     if (this.#model.pooling === 'rank') {
-      throw this.#notCapable('ranks documents and makes no embeddings; ask it at `/v1/rerank`');
+      throw this.#notCapable('ranks documents and makes no embeddings; ask it to rerank instead');
     }
     const { values, promptTokens } = await this.#admitted(async () => {
       const tokenized = await this.#tokenize(inputs, signal);

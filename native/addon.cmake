@@ -41,10 +41,13 @@ elseif(MSVC AND CMAKE_JS_NODELIB_DEF AND CMAKE_JS_NODELIB_TARGET)
 endif()
 
 if(CHASQUI_BENCH)
-  file(GLOB bench_sources CONFIGURE_DEPENDS bench/native/*.cpp)
-  add_executable(bare-loop EXCLUDE_FROM_ALL ${bench_sources})
+  add_executable(bare-loop EXCLUDE_FROM_ALL bench/native/bare-loop.cpp)
   target_link_libraries(bare-loop PRIVATE llama llama-common)
   set_warnings(bare-loop)
+
+  add_executable(machine-limits EXCLUDE_FROM_ALL bench/native/machine-limits.cpp)
+  target_link_libraries(machine-limits PRIVATE Threads::Threads)
+  set_warnings(machine-limits)
 
   # The name is one that chasqui takes for a module of a GPU; the folder keeps it from being found unless it is asked for.
   add_library(slow-device MODULE EXCLUDE_FROM_ALL bench/overlap/slow-device.cpp)

@@ -1,5 +1,8 @@
 /** A line's figures: medians over the rounds; a ratio is the median of each round's own. */
 export interface Measured {
+  /** What the machine could do at most. */
+  machine?: number;
+  oursToMachine?: number;
   loop?: number;
   server: number;
   ours: number;
@@ -10,6 +13,10 @@ export interface Measured {
 export interface Goal {
   text: string;
   isReached(measured: Measured): boolean;
+}
+
+export function atLeastOfMachine(ratio: number): Goal {
+  return { text: `≥ ${ratio} × the machine`, isReached: ({ oursToMachine }) => (oursToMachine ?? 0) >= ratio };
 }
 
 export function atLeastOfLoop(ratio: number): Goal {

@@ -38,7 +38,7 @@ const settleMs = 1000;
 export async function measure(scenario: Scenario, setting: Setting, rounds: number): Promise<Outcome> {
   const contestants: Contestant[] = [];
   try {
-    for (const name of subjectsOf(scenario)) contestants.push(await startContestant(name, scenario, setting));
+    for (const name of subjectsOf(scenario, setting)) contestants.push(await startContestant(name, scenario, setting));
     const samples: Samples = new Map(contestants.map(({ name }) => [name, []]));
     const { warmUp = 1 } = scenario;
     for (let round = 0; round < warmUp; round++) {
@@ -102,7 +102,10 @@ function measuredOf({ figure, ours }: Line, samples: Samples): Measured {
   };
   const compared = { server: median(figuresOf('llama-server')), ours: median(figuresOf(ours)) };
   const loop = samples.has('loop') ? { loop: median(figuresOf('loop')), oursToLoop: ratioTo('loop') } : {};
-  return { ...compared, oursToServer: ratioTo('llama-server'), ...loop };
+  const machine = samples.has('machine')
+    ? { machine: median(figuresOf('machine')), oursToMachine: ratioTo('machine') }
+    : {};
+  return { ...compared, oursToServer: ratioTo('llama-server'), ...loop, ...machine };
 }
 
 function usageOf(contestants: readonly Contestant[], samples: Samples): Map<SubjectName, Usage> {

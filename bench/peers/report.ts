@@ -5,7 +5,8 @@ import type { Line } from './scenario.js';
 
 /** Every line's figures beside what they have to reach. */
 export function figuresTable(outcomes: readonly Outcome[]): string {
-  const head = ['', 'unit', 'the loop', 'llama-server', 'chasqui', '÷ loop', '÷ llama-server', 'target', ''];
+  const compared = ['the machine', 'the loop', 'llama-server'];
+  const head = ['', 'unit', ...compared, 'chasqui', '÷ machine', '÷ loop', '÷ llama-server', 'target', ''];
   return table(
     head,
     outcomes.flatMap(({ lines }) => lines.map(({ line, measured }) => row(line, measured))),
@@ -15,8 +16,9 @@ export function figuresTable(outcomes: readonly Outcome[]): string {
 function row({ name, unit, goal }: Line, measured: Measured): string[] {
   const figure = (value?: number) => (isNumber(value) ? digits(value) : '');
   const verdict = goal ? (goal.isReached(measured) ? 'reached' : 'short') : '';
-  const ratios = [measured.oursToLoop, measured.oursToServer].map((ratio) => (isNumber(ratio) ? ratio.toFixed(2) : ''));
-  const figures = [measured.loop, measured.server, measured.ours].map(figure);
+  const { oursToMachine, oursToLoop, oursToServer } = measured;
+  const ratios = [oursToMachine, oursToLoop, oursToServer].map((ratio) => (isNumber(ratio) ? ratio.toFixed(2) : ''));
+  const figures = [measured.machine, measured.loop, measured.server, measured.ours].map(figure);
   return [name, unit, ...figures, ...ratios, goal?.text ?? '', verdict];
 }
 

@@ -14,7 +14,8 @@ export const runTimeoutMs = 600_000;
  */
 export type ServedRun = (server: RunningServer, round: number, startedAt: number) => Promise<Record<string, number>>;
 
-export type SubjectName = 'loop' | 'llama-server' | 'in-process' | 'chasqui';
+/** `machine` is what this CPU could do if it did nothing but read, or multiply, each weight once; GPUs have none. */
+export type SubjectName = 'machine' | 'loop' | 'llama-server' | 'in-process' | 'chasqui';
 
 export interface Line {
   name: string;

@@ -4,6 +4,7 @@ import { root } from '../../test/support/places.js';
 import { bareLoop } from '../subjects/bare-loop.js';
 import { engine } from '../subjects/engine.js';
 import { type HttpServer, httpServer } from '../subjects/http-server.js';
+import { machineLimits } from '../subjects/machine-limits.js';
 import type { Figures, Subject, Work } from '../work.js';
 import type { ChosenBackend } from './backend.js';
 import { logsFolder } from './places.js';
@@ -34,11 +35,16 @@ export interface Setting {
   llamaServer: string;
 }
 
-export function subjectsOf(scenario: Scenario): SubjectName[] {
-  return scenario.subjects ?? ['llama-server', 'chasqui'];
+export function subjectsOf(scenario: Scenario, { backend }: Setting): SubjectName[] {
+  const subjects = scenario.subjects ?? ['llama-server', 'chasqui'];
+  return backend.name === 'cpu' ? subjects : subjects.filter((name) => name !== 'machine');
 }
 
 export async function startContestant(name: SubjectName, scenario: Scenario, setting: Setting): Promise<Contestant> {
+  if (name === 'machine') {
+    const { pid, run, close } = machineLimits(setting.modelPath, setting.threads);
+    return { name, pid, run: async () => ({ ...(await run()) }), close };
+  }
   if (name === 'loop' || name === 'in-process') return startLocal(name, scenario, setting);
   const isOurs = name === 'chasqui';
   const args = isOurs ? ourArguments(scenario, setting) : peerArguments(scenario, setting);

@@ -1,10 +1,5 @@
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { killAtExit } from '../kill-at-exit.js';
 import type { Figures, Subject, Work } from '../work.js';
-
-const modules = fileURLToPath(new URL('../../build/Release/', import.meta.url));
+import { modules, startRounds } from './rounds-program.js';
 
 interface Line {
   promptTokens: number;
@@ -19,25 +14,12 @@ interface Line {
  */
 export function bareLoop(modelPath: string, threads: number, work: Work, gpuModule?: string): Subject {
   const shape = [work.promptTokens, work.predictTokens, work.streams, threads].map(String);
-  const child = spawn(`${modules}bare-loop`, [modules, modelPath, ...shape, ...(gpuModule ? [gpuModule] : [])], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  killAtExit(child);
-  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const program = startRounds<Line>('bare-loop', [modules, modelPath, ...shape, ...(gpuModule ? [gpuModule] : [])]);
   return {
     name: 'bare loop',
-    pid: child.pid as number,
-    async run() {
-      child.stdin.write('\n');
-      const { value } = await lines.next();
-      if (value === undefined) throw new Error('the bare loop has ended');
-      return figuresOfLine(JSON.parse(value) as Line, work);
-    },
-    async close() {
-      child.stdin.end();
-      await exited;
-    },
+    pid: program.pid,
+    run: async () => figuresOfLine(await program.round(), work),
+    close: program.close,
   };
 }
 

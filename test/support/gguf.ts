@@ -31,14 +31,55 @@ export interface Tensor {
   fill(elements: number): Buffer;
 }
 
+/** A tensor as it is in a file. */
+export interface StoredTensor {
+  name: string;
+  /** The length of a row first. */
+  shape: number[];
+  /** What it takes in the file, with what fills up its last 32 bytes. */
+  bytes: number;
+}
+
 /** All metadata of a file; version 2 differs in nothing that is read here. */
 export function readEntries(file: string): Entry[] {
+  return entriesOf(contentOf(file)).entries;
+}
+
+/** What tensors a file has, in the order of their data. Their alignment must be the usual one. */
+export function readTensors(file: string): StoredTensor[] {
+  const data = contentOf(file);
+  let at = entriesOf(data).end;
+  const headers = Array.from({ length: Number(data.readBigUInt64LE(8)) }, () => {
+    const nameLength = Number(data.readBigUInt64LE(at));
+    const name = data.toString('utf8', at + 8, at + 8 + nameLength);
+    at += 8 + nameLength;
+    const dimensions = data.readUInt32LE(at);
+    const shape = Array.from({ length: dimensions }, (_, i) => Number(data.readBigUInt64LE(at + 4 + 8 * i)));
+    at += 4 + 8 * dimensions + 4;
+    const offset = Number(data.readBigUInt64LE(at));
+    at += 8;
+    return { name, shape, offset };
+  });
+  const end = data.length - (at + padding(at));
+  const ordered = headers.sort((one, other) => one.offset - other.offset);
+  return ordered.map(({ name, shape, offset }, i) => ({
+    name,
+    shape,
+    bytes: (ordered[i + 1]?.offset ?? end) - offset,
+  }));
+}
+
+function contentOf(file: string): Buffer {
   const data = fs.readFileSync(file);
   const isReadable = data.readUInt32LE(0) === magic && [2, version].includes(data.readUInt32LE(4));
   if (!isReadable) throw new Error(`${file} is not GGUF 2 or 3`);
+  return data;
+}
+
+function entriesOf(data: Buffer): { entries: Entry[]; end: number } {
   const count = Number(data.readBigUInt64LE(16));
   let at = 24;
-  return Array.from({ length: count }, () => {
+  const entries = Array.from({ length: count }, () => {
     const start = at;
     const keyLength = Number(data.readBigUInt64LE(at));
     const key = data.toString('utf8', at + 8, at + 8 + keyLength);
@@ -46,6 +87,7 @@ export function readEntries(file: string): Entry[] {
     at = endOfValue(data, data.readUInt32LE(at), at + 4);
     return { key, bytes: data.subarray(start, at) };
   });
+  return { entries, end: at };
 }
 
 function endOfValue(data: Buffer, type: number, at: number): number {

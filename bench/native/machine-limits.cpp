@@ -1,0 +1,146 @@
+// What this machine can do at most: bytes that it reads from memory in a second, and products of bytes that it adds up.
+//
+//   machine-limits <n_threads>
+//
+// Runs a round for every line of standard input and prints one JSON line for it. Memory is read from one end to the other,
+// in huge pages where there are such, more of it than caches hold. Products are those of the widest instruction for dot
+// products of bytes that this CPU has, on registers alone, in as many sums as it takes to keep it busy; none where it has
+// no such instruction.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kHugePage  = size_t{2} << 20;
+constexpr size_t kReadBytes = size_t{512} << 20;
+constexpr int    kReadTimes = 8;
+constexpr int    kSums      = 12;  // of products: more than an instruction takes in cycles, for two of them a cycle
+constexpr int    kRepeats   = 40'000'000;
+
+// What is computed goes here, so that it is computed.
+volatile uint64_t sink;
+
+// Seconds that it takes all threads together. `part` is called with the number of its thread.
+template <class Part> double seconds_of(int n_threads, const Part& part) {
+    const auto               start = Clock::now();
+    std::vector<std::thread> threads;
+    for (int i = 1; i < n_threads; i++) threads.emplace_back(part, i);
+    part(0);
+    for (auto& thread : threads) thread.join();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Free {
+    void operator()(uint64_t* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<uint64_t, Free>;
+
+// Written to, or all of it would be one page of zeros.
+Memory memory_to_read() {
+    Memory memory(static_cast<uint64_t*>(std::aligned_alloc(kHugePage, kReadBytes)));
+    if (!memory) return memory;
+#ifdef __linux__
+    madvise(memory.get(), kReadBytes, MADV_HUGEPAGE);
+#endif
+    for (size_t i = 0; i < kReadBytes / sizeof(uint64_t); i++) memory.get()[i] = i;
+    return memory;
+}
+
+double bytes_read_per_second(const uint64_t* memory, int n_threads) {
+    const size_t n      = kReadBytes / sizeof(uint64_t);
+    const double needed = seconds_of(n_threads, [&](int thread) {
+        const size_t first = n * thread / n_threads, last = n * (thread + 1) / n_threads;
+        for (int time = 0; time < kReadTimes; time++) {
+            uint64_t sum = 0;
+            for (size_t i = first; i < last; i++) sum += memory[i];
+            sink = sum;
+        }
+    });
+    return kReadTimes * static_cast<double>(kReadBytes) / needed;
+}
+
+#ifdef __x86_64__
+
+__attribute__((target("avx512f,avx512vnni"))) void multiply_512() {
+    __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5), sums[kSums];
+    for (int i = 0; i < kSums; i++) sums[i] = _mm512_set1_epi32(i);
+    for (int i = 0; i < kRepeats; i++) {
+        for (auto& sum : sums) sum = _mm512_dpbusd_epi32(sum, a, b);
+    }
+    alignas(64) int32_t lanes[16];
+    for (auto& sum : sums) {
+        _mm512_store_si512(lanes, sum);
+        sink = static_cast<uint64_t>(lanes[0]);
+    }
+}
+
+__attribute__((target("avx2,avxvnni"))) void multiply_256() {
+    __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5), sums[kSums];
+    for (int i = 0; i < kSums; i++) sums[i] = _mm256_set1_epi32(i);
+    for (int i = 0; i < kRepeats; i++) {
+        for (auto& sum : sums) sum = _mm256_dpbusd_avx_epi32(sum, a, b);
+    }
+    for (auto& sum : sums) sink = static_cast<uint64_t>(_mm256_extract_epi32(sum, 0));
+}
+
+// Products of an instruction, and the function that does kSums * kRepeats of it.
+struct Multiply {
+    int products;
+    void (*run)();
+};
+
+Multiply widest() {
+    if (__builtin_cpu_supports("avx512vnni")) return {64, multiply_512};
+    if (__builtin_cpu_supports("avxvnni")) return {32, multiply_256};
+    return {0, nullptr};
+}
+
+double products_per_second(int n_threads) {
+    const Multiply multiply = widest();
+    if (multiply.run == nullptr) return 0;
+    const double needed = seconds_of(n_threads, [&](int) { multiply.run(); });
+    return static_cast<double>(n_threads) * multiply.products * kSums * kRepeats / needed;
+}
+
+#else
+
+double products_per_second(int) { return 0; }
+
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int n_threads = argc == 2 ? std::atoi(argv[1]) : 0;
+    if (n_threads < 1) {
+        std::fprintf(stderr, "usage: machine-limits <n_threads>\n");
+        return 1;
+    }
+    const Memory memory = memory_to_read();
+    if (!memory) {
+        std::fprintf(stderr, "machine-limits: there is not enough memory to read\n");
+        return 1;
+    }
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        std::printf("{\"bytesRead\":%.0f,\"products\":%.0f}\n", bytes_read_per_second(memory.get(), n_threads),
+                    products_per_second(n_threads));
+        std::fflush(stdout);
+    }
+}

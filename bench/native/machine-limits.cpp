@@ -2,10 +2,12 @@
 //
 //   machine-limits <n_threads>
 //
-// Runs a round for every line of standard input and prints one JSON line for it. Memory is read from one end to the other,
-// in huge pages where there are such, more of it than caches hold. Products are those of the widest instruction for dot
-// products of bytes that this CPU has, on registers alone, in as many sums as it takes to keep it busy; none where it has
-// no such instruction.
+// Runs a round for every line of standard input and prints one JSON line for it, of the best of several passes: others may
+// slow a pass down, and nothing makes it faster than the machine. Memory is read from one end to the other by each thread,
+// asked for some pages ahead, in huge pages where there are such, and more of it than caches hold. Products are those of the
+// widest instruction for dot products of bytes that this CPU has, on registers alone, in as many sums as it takes to keep it
+// busy; none where it has no such instruction.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -29,9 +31,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kHugePage  = size_t{2} << 20;
 constexpr size_t kReadBytes = size_t{512} << 20;
-constexpr int    kReadTimes = 8;
+constexpr size_t kLine      = 64 / sizeof(uint64_t);
+constexpr size_t kAhead     = 4096 / sizeof(uint64_t);
+constexpr int    kReadTimes = 2;
+constexpr int    kPasses    = 7;
 constexpr int    kSums      = 12;  // of products: more than an instruction takes in cycles, for two of them a cycle
-constexpr int    kRepeats   = 40'000'000;
+constexpr int    kRepeats   = 20'000'000;
 
 // What is computed goes here, so that it is computed.
 volatile uint64_t sink;
@@ -68,7 +73,10 @@ double bytes_read_per_second(const uint64_t* memory, int n_threads) {
         const size_t first = n * thread / n_threads, last = n * (thread + 1) / n_threads;
         for (int time = 0; time < kReadTimes; time++) {
             uint64_t sum = 0;
-            for (size_t i = first; i < last; i++) sum += memory[i];
+            for (size_t i = first; i < last; i += kLine) {
+                __builtin_prefetch(memory + i + kAhead);
+                sum += memory[i];
+            }
             sink = sum;
         }
     });
@@ -139,8 +147,12 @@ int main(int argc, char** argv) {
     }
     std::string line;
     while (std::getline(std::cin, line)) {
-        std::printf("{\"bytesRead\":%.0f,\"products\":%.0f}\n", bytes_read_per_second(memory.get(), n_threads),
-                    products_per_second(n_threads));
+        double bytes_read = 0, products = 0;
+        for (int pass = 0; pass < kPasses; pass++) {
+            bytes_read = std::max(bytes_read, bytes_read_per_second(memory.get(), n_threads));
+            products   = std::max(products, products_per_second(n_threads));
+        }
+        std::printf("{\"bytesRead\":%.0f,\"products\":%.0f}\n", bytes_read, products);
         std::fflush(stdout);
     }
 }

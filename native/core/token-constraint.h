@@ -4,6 +4,7 @@
 #include "deadline.h"
 #include "job.h"
 
+#include <cstddef>
 #include <exception>
 #include <vector>
 
@@ -33,6 +34,8 @@ public:
     // and allowed() can be called again, but a constraint whose accept() timed out is unusable. `deadline` must outlive
     // the constraint or be replaced. Constraints whose calls always end soon may ignore it.
     virtual void set_deadline(const Deadline* /*deadline*/) {}
+    // About how many bytes it takes; 0: few.
+    virtual size_t size_bytes() const { return 0; }
 };
 
 }  // namespace chasqui

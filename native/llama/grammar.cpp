@@ -45,6 +45,11 @@ TriggerWords reasoning_words(const GrammarSettings& settings, const std::vector<
     return TriggerWords(thinks ? words : std::vector<std::string>());
 }
 
+// llama.cpp keeps the text of a grammar, elements of eight bytes, and where the text may go on. Measured were 4 bytes a
+// character for an enumeration of 20,000 values, 7 for 3,000 rules and 30 for JSON's own rules. What repetitions such as
+// {0,400} add to the elements is not counted.
+constexpr size_t kBytesPerCharacter = 9;
+
 // A grammar that follows one text.
 class Grammar final : public TokenConstraint {
 public:
@@ -58,6 +63,7 @@ public:
           reasoning_end_(reasoning_words(settings, settings.thinking_ends)),
           lazy_(settings.lazy),
           names_tokens_(names_tokens),
+          n_bytes_(settings.gbnf.size() * kBytesPerCharacter),
           awaits_trigger_(!words_.empty()) {
         set_abort_callback();
     }
@@ -109,6 +115,8 @@ public:
 
     void set_deadline(const Deadline* deadline) override { deadline_ = deadline; }
 
+    size_t size_bytes() const override { return n_bytes_; }
+
     // The tokens at the end of the prompt with which the grammar begins.
     void prefill(const std::vector<llama_token>& tokens) {
         for (const llama_token token : tokens) {
@@ -131,6 +139,7 @@ private:
           reasoning_end_(other.reasoning_end_),
           lazy_(other.lazy_),
           names_tokens_(other.names_tokens_),
+          n_bytes_(other.n_bytes_),
           awaits_trigger_(other.awaits_trigger_),
           in_reasoning_(other.in_reasoning_),
           is_off_(other.is_off_) {
@@ -219,6 +228,7 @@ private:
     TriggerWords words_;                            // empty if llama.cpp looks for the triggers
     TriggerWords reasoning_start_, reasoning_end_;  // empty if there is no reasoning
     bool         lazy_, names_tokens_;
+    size_t       n_bytes_;
     bool         awaits_trigger_;
     bool         in_reasoning_ = false;
     bool         is_off_       = false;

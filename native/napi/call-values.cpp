@@ -37,11 +37,33 @@ Napi::Value tokens_to_js(Napi::Env env, const std::vector<TokenId>& tokens) {
     return result;
 }
 
+// V8 must know about what JavaScript holds in a constraint, which may be megabytes; otherwise it would free the values too
+// late. From the job that takes the constraint on, they are the engine's.
+class HeldConstraint {
+public:
+    HeldConstraint(Napi::Env env, Constraint constraint)
+        : constraint_(std::move(constraint)), n_bytes_(static_cast<int64_t>(constraint_->size_bytes())) {
+        Napi::MemoryManagement::AdjustExternalMemory(env, n_bytes_);
+    }
+
+    Constraint take(Napi::Env env) {
+        Napi::MemoryManagement::AdjustExternalMemory(env, -std::exchange(n_bytes_, 0));
+        return std::move(constraint_);
+    }
+
+private:
+    Constraint constraint_;
+    int64_t    n_bytes_;
+};
+
 Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& constraints) {
     Napi::Array result = Napi::Array::New(env, constraints.size());
     for (uint32_t i = 0; i < constraints.size(); ++i) {
-        result.Set(i, Napi::External<Constraint>::New(env, new Constraint(constraints[i]),
-                                                      [](Napi::Env, Constraint* held) { delete held; }));
+        const auto collected = [](Napi::Env from, HeldConstraint* held) {
+            held->take(from);
+            delete held;
+        };
+        result.Set(i, Napi::External<HeldConstraint>::New(env, new HeldConstraint(env, constraints[i]), collected));
     }
     return result;
 }
@@ -49,7 +71,7 @@ Napi::Value constraints_to_js(Napi::Env env, const std::vector<Constraint>& cons
 Constraint take_constraint(const Napi::Value& value) {
     if (value.IsUndefined() || value.IsNull()) return nullptr;
     if (!value.IsExternal()) throw Napi::TypeError::New(value.Env(), "constraint must come from compileGrammar.");
-    Constraint taken = std::move(*value.As<Napi::External<Constraint>>().Data());
+    Constraint taken = value.As<Napi::External<HeldConstraint>>().Data()->take(value.Env());
     if (!taken) throw Napi::TypeError::New(value.Env(), "constraint was submitted before.");
     return taken;
 }

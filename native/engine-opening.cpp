@@ -63,6 +63,7 @@ EmbedderOptions for_embedding(const EngineOptions& options, const Decoder& decod
     embedder.context.flash_attention = options.decoder.context.flash_attention;
     embedder.context.rope            = options.decoder.context.rope;
     embedder.has_memory      = decoder.has_memory();
+    embedder.takes_turns     = decoder.generates();
     return embedder;
 }
 

@@ -11,6 +11,14 @@
 
 namespace chasqui {
 
+namespace {
+
+// Completions are read while they are computed, and embeddings are not: for each two parts of time that steps take, what
+// is embedded meanwhile gets one.
+constexpr int kStepsPerEmbedding = 2;
+
+}  // namespace
+
 Engine::~Engine() { close(); }
 
 EngineStats Engine::stats() const {
@@ -149,17 +157,16 @@ void Engine::step() {
     // A sequence whose image was in the cache can be planned for at once.
     if (image_encoder_ && image_encoder_->request_embeddings(plan.pending_images)) has_work_ = true;
 
-    const bool shares_cores = !plan.rows.empty() && vision_ && vision_->can_yield();
-    if (!shares_cores) return compute(plan);
-    image_encoder_->pause();
+    if (plan.rows.empty()) return compute(plan);
+    pause_encoders();
     const auto started = Clock::now();
     try {
         compute(plan);
     } catch (...) {
-        resume_encoder(started);
+        resume_encoders(started);
         throw;
     }
-    resume_encoder(started);
+    resume_encoders(started);
 }
 
 void Engine::compute(Plan& plan) {
@@ -171,10 +178,18 @@ void Engine::compute(Plan& plan) {
     if (finish(plan)) sample(plan);
 }
 
-void Engine::resume_encoder(Clock::time_point step_started) {
-    const std::chrono::duration<double, std::milli> took = Clock::now() - step_started;
-    const std::chrono::duration<double, std::milli> time(scheduler_.encoding_ms(took.count()));
-    image_encoder_->resume_for(std::chrono::duration_cast<Clock::duration>(time));
+// The encoders use the same cores as the step.
+void Engine::pause_encoders() {
+    if (vision_ && vision_->can_yield()) image_encoder_->pause();
+    if (embedder_.can_yield()) embedder_.pause();
+}
+
+void Engine::resume_encoders(Clock::time_point step_started) {
+    const Clock::duration                           took = Clock::now() - step_started;
+    const std::chrono::duration<double, std::milli> step(took);
+    const std::chrono::duration<double, std::milli> images(scheduler_.encoding_ms(step.count()));
+    if (vision_ && vision_->can_yield()) image_encoder_->resume_for(std::chrono::duration_cast<Clock::duration>(images));
+    if (embedder_.can_yield()) embedder_.resume_for(took / kStepsPerEmbedding);
 }
 
 // Handles the commands that have arrived. While there is nothing to compute, it blocks until a command arrives or a

@@ -162,7 +162,8 @@ private:
     void         receive();
     void         step();
     void         compute(Plan& plan);
-    void         resume_encoder(Clock::time_point step_started);
+    void         pause_encoders();
+    void         resume_encoders(Clock::time_point step_started);
     void         place(Plan& plan);
     bool         submit(const Plan& plan);
     bool         finish(const Plan& plan);

@@ -13,7 +13,7 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 EncodeQueue::~EncodeQueue() { stop(); }
 
 void EncodeQueue::request(const PromptImage& image) {
-    gate_.add_image();
+    gate_.add_work();
     requests_.put({image.digest, image.source});
 }
 
@@ -31,7 +31,7 @@ void EncodeQueue::run(const std::function<void()>& prepare_thread) noexcept {
         for (const Request& request : requests_.take(true)) {
             if (request.is_last || stopping_) return;
             EncodeResult result = encode_image(request);
-            gate_.image_done();
+            gate_.work_done();
             on_encoded_(std::move(result));
         }
     }

@@ -2,14 +2,14 @@
 
 namespace chasqui {
 
-void EncoderGate::add_image() {
+void EncoderGate::add_work() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ++n_images_;
+    ++n_pieces_;
 }
 
 void EncoderGate::pause_encoder() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_until(lock, until_, [this] { return !begun_ || n_images_ == 0 || stopped_; });
+    changed_.wait_until(lock, until_, [this] { return !begun_ || n_pieces_ == 0 || stopped_; });
     paused_ = true;
     changed_.wait(lock, [this] { return !computing_ || stopped_; });
 }
@@ -37,11 +37,11 @@ bool EncoderGate::yield_to_engine() {
     return !stopped_;
 }
 
-void EncoderGate::image_done() {
+void EncoderGate::work_done() {
     const std::lock_guard<std::mutex> lock(mutex_);
     begun_     = false;
     computing_ = false;
-    --n_images_;
+    --n_pieces_;
     changed_.notify_all();
 }
 

@@ -92,6 +92,7 @@ Embedder::Embedder(const Model& model, const EmbedderOptions& options)
       n_slots_(model.has_recurrent_state() ? kMaxRecurrentSlots : kMaxSlots),
       context_settings_(options.context),
       threads_(options.threads > 0 ? options.threads : common_cpu_get_num_math()),
+      can_yield_(options.takes_turns && model.offload().main_device() == nullptr),
       queue_(limits()) {}
 
 Embedder::~Embedder() { close(); }
@@ -128,6 +129,7 @@ void Embedder::close() {
     closed_ = true;
     if (!thread_.joinable()) return;
     aborted_.store(true, std::memory_order_relaxed);
+    gate_.stop();
     mailbox_.put(Close{});
     thread_.join();
 }
@@ -196,6 +198,10 @@ void Embedder::create_context() {
     params.n_threads_batch     = threads_;
     params.abort_callback      = [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); };
     params.abort_callback_data = &aborted_;
+    if (can_yield_) {
+        params.cb_eval           = on_operation;
+        params.cb_eval_user_data = this;
+    }
     context_settings_.apply(params);
     take_last_errors();
     context_.reset(llama_init_from_model(model_.handle(), params));
@@ -224,6 +230,18 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
             batch_->logits[at]    = true;
         }
     }
+    compute();
+    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
+    for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
+}
+
+void Embedder::compute() {
+    struct Work {
+        EncoderGate& gate;
+        explicit Work(EncoderGate& of) : gate(of) { gate.add_work(); }
+        ~Work() { gate.work_done(); }
+    } work(gate_);
+    if (can_yield_) gate_.yield_to_engine();
     take_last_errors();
     const int32_t result = llama_decode(context_.get(), *batch_);
     if (aborted_) throw Error(ErrorCode::engine_closed, "The engine was closed.");
@@ -232,8 +250,12 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
                     "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
     }
     llama_synchronize(context_.get());
-    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
-    for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
+}
+
+// As Vision::on_operation().
+bool Embedder::on_operation(ggml_tensor* operation, bool ask, void* embedder) {
+    if (ask) return Vision::yields_after(*operation);
+    return static_cast<Embedder*>(embedder)->gate_.yield_to_engine();
 }
 
 void Embedder::collect(const EmbedRow& row, int32_t batch_row) {

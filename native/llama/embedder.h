@@ -1,7 +1,9 @@
-// Thread: the public functions are for any thread, all below `private` for the embedder's own.
+// Thread: pause() and resume_for() engine; the other public functions are for any thread, all below `private` for the
+// embedder's own.
 #pragma once
 
 #include "../core/embed-queue.h"
+#include "../core/encoder-gate.h"
 #include "../core/mailbox.h"
 #include "context-settings.h"
 #include "model.h"
@@ -18,6 +20,7 @@
 
 struct llama_context;
 struct llama_batch;
+struct ggml_tensor;
 
 namespace chasqui {
 
@@ -34,11 +37,13 @@ struct EmbedderOptions {
     uint32_t               n_batch        = 512;
     int32_t                threads        = 0;      // 0: one per physical core
     bool                   has_memory     = false;  // the model keeps KV cells
+    bool                   takes_turns    = false;  // the engine calls pause() and resume_for()
     ContextSettings        context;
 };
 
-// Computes embeddings of texts in a context and on a thread of its own, so that embeddings and completions do not wait
-// for each other. Thread and context are created with the first request, so that they cost nothing if there is none.
+// Computes embeddings of texts in a context and on a thread of its own, so that completions need not wait for texts that
+// came before them. Where both compute on the CPU they take turns at its cores (EncoderGate). Thread and context are
+// created with the first request, so that they cost nothing if there is none.
 class Embedder {
 public:
     // Throws `invalid_options` when `pooling` is `rank` and the model has no ranking head.
@@ -51,6 +56,12 @@ public:
     void cancel(uint32_t request_id);
     // Ends all requests with `engine_closed` and joins the thread.
     void close();
+
+    // Whether it takes turns, which it does on the CPU only, and therefore has to be paused while the engine computes.
+    bool can_yield() const { return can_yield_; }
+    // See EncoderGate.
+    void pause() { gate_.pause_encoder(); }
+    void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
 
     // Tokens computed so far.
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
@@ -79,6 +90,8 @@ private:
     void step();
     void create_context();
     void decode(const std::vector<EmbedRow>& rows);
+    void compute();
+    static bool on_operation(ggml_tensor* operation, bool ask, void* embedder);
     void collect(const EmbedRow& row, int32_t batch_row);
     void pool(const EmbedRow& row, int32_t batch_row);
     void finish_input(EmbedRequest& request, size_t input) const;
@@ -94,11 +107,13 @@ private:
     const uint32_t n_batch_, n_slots_;
     const ContextSettings context_settings_;
     const int32_t  threads_;
+    const bool     can_yield_;
     EmbedQueue     queue_;
     bool           closing_ = false;
 
     std::atomic<uint64_t>                       n_tokens_{0};
     std::atomic<bool>                           aborted_{false};
+    EncoderGate                                 gate_;
     std::unique_ptr<llama_context, FreeContext> context_;
     std::unique_ptr<llama_batch, FreeBatch>     batch_;
 

@@ -177,12 +177,17 @@ PreparedPrompt Vision::prepare(const std::string&                               
     return prepared;
 }
 
-// Before an operation ggml asks whether it should report its end, and if so calls again afterwards. Matrix products and
-// attention take nearly all of the time, so the encoder yields after those.
+// Matrix products and attention take nearly all of the time.
+bool Vision::yields_after(const ggml_tensor& operation) {
+    return operation.op == GGML_OP_MUL_MAT || operation.op == GGML_OP_MUL_MAT_ID ||
+           operation.op == GGML_OP_FLASH_ATTN_EXT;
+}
+
+// Before an operation ggml asks whether it should report its end, and if so calls again afterwards.
 bool Vision::on_operation(ggml_tensor* operation, bool ask, void* vision) {
     auto* self = static_cast<Vision*>(vision);
     if (self->yield_ == nullptr) return !ask;
-    if (ask) return operation->op == GGML_OP_MUL_MAT || operation->op == GGML_OP_FLASH_ATTN_EXT;
+    if (ask) return yields_after(*operation);
     self->gave_up_ |= !(*self->yield_)();
     return !self->gave_up_;
 }

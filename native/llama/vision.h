@@ -45,6 +45,8 @@ public:
     // Gives the calling thread, and those that it starts, less of the processor than the threads that compute steps.
     static void lower_priority();
 
+    // Whether an operation takes so long on a CPU that others should have their turn after it.
+    static bool yields_after(const ggml_tensor& operation);
     // Whether encode() calls `yield`, which it does on the CPU only.
     bool can_yield() const { return can_yield_; }
     // Stands for an image in a prompt. It is random, so that no message can contain it.

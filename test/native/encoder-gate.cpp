@@ -29,7 +29,7 @@ struct Encoder {
             computing = false;
         }
         gave_up = !finish;
-        gate.image_done();
+        gate.work_done();
     }};
 
     ~Encoder() {
@@ -43,7 +43,7 @@ struct Encoder {
 
 const Test held("encoder gate: the encoder does nothing while it is paused, however often", [] {
     EncoderGate gate;
-    gate.add_image();
+    gate.add_work();
     Encoder encoder{gate};
     for (int round = 0; round < 20; ++round) {
         encoder.wait_for_operations(1);
@@ -61,7 +61,7 @@ const Test idle("encoder gate: pausing does not wait out the time when there is 
     gate.resume_encoder_for(hours(1));
     gate.pause_encoder();
     gate.resume_encoder_for(hours(1));
-    gate.add_image();
+    gate.add_work();
     gate.pause_encoder();  // the image's file is still being decoded
     gate.resume_encoder_for(hours(1));
     Encoder encoder{gate};
@@ -72,7 +72,7 @@ const Test idle("encoder gate: pausing does not wait out the time when there is 
 
 const Test stopped("encoder gate: stop() releases both threads", [] {
     EncoderGate gate;
-    gate.add_image();
+    gate.add_work();
     gate.resume_encoder_for(hours(1));
     Encoder encoder{gate};
     encoder.wait_for_operations(1);

@@ -135,7 +135,8 @@ export class Exchange {
       method: request.method ?? 'GET',
       path: address.path + address.query,
       headers: toRunnerHeaders(request.headers, id, grant.key?.known.id ?? null),
-      body,
+      // A body means nothing there, and the runner does not wait for it.
+      body: request.method === 'GET' || request.method === 'HEAD' ? Buffer.alloc(0) : body,
     };
     try {
       const onPart = (): void => {

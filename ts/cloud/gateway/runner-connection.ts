@@ -72,8 +72,12 @@ export class RunnerConnection {
       else if (this.#finish()) handler.onNoFiles(error);
     });
     this.#socket.on('close', () => this.#closed());
+    // In one piece: a runner may reply before it has read the body, and close; a body that comes then is a broken
+    // connection, by which its reply is lost.
+    this.#socket.cork();
     this.#socket.write(toHead(request), 'latin1');
     if (request.body.length > 0) this.#socket.write(request.body);
+    this.#socket.uncork();
   }
 
   resume(): void {

@@ -10,8 +10,8 @@
 namespace chasqui {
 
 // Lets the engine and an encoder, of images or of texts to embed, use the same cores in turn: the engine's steps come
-// first, and between two steps the encoder gets a limited time. If both computed at once, the threads of each would wait for the other's at
-// every barrier of their kernels, and the length of a step would be left to chance.
+// first, and between two steps the encoder gets a limited time. If both computed at once, the threads of each would wait
+// for the other's at every barrier of their kernels, and the length of a step would be left to chance.
 //
 //   engine   │ step │                          │ step │
 //   encoder         │── resume_encoder_for() ──│        pause_encoder() waits for the encoder's next yield_to_engine()

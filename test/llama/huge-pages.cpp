@@ -59,8 +59,10 @@ const Test mapped_files("llama.cpp: the file of a model is mapped by huge pages,
         }
         expect(begins_a_huge_page(mapped.addr()), "a mapped file begins a huge page");
         expect(asks_for_huge_pages(mapped.addr()), "a mapped file asks for huge pages");
+#ifndef __SANITIZE_ADDRESS__  // which has memory of its own there
         expect(!asks_for_huge_pages(static_cast<const char*>(mapped.addr()) + 5 * kHugePage),
                "nothing behind it is kept");
+#endif
     }
     std::filesystem::remove(path);
 });

@@ -15,6 +15,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { nameMtpModels } from '../support/mtp-model.js';
 import { carryLoad } from './load.js';
 
 const KINDS = {
@@ -66,7 +67,10 @@ const variables = { ...kind.variables(reports), LD_LIBRARY_PATH: path.join(build
 if (values.tests) {
   runTests('core-tests');
   // One thread runs all of them, so that the other sanitizer has nothing to find and takes an hour for it.
-  if (name === 'address') runTests(path.join('Release', 'llama-tests'));
+  if (name === 'address') {
+    nameMtpModels(process.env);
+    runTests(path.join('Release', 'llama-tests'));
+  }
 }
 if (values.load) {
   // Node itself is not instrumented: the runtime must be there before it.

@@ -40,6 +40,13 @@ export interface MtpModel {
   without?: RegExp;
 }
 
+/** Writes the models that C++ tests ask for, and names them in the variables by which these find them. */
+export function nameMtpModels(environment: NodeJS.ProcessEnv): void {
+  for (const architecture of ['hy_v3', 'qwen35'] as const) {
+    environment[`CHASQUI_TEST_MTP_${architecture}`] = mtpModel({ architecture, head: 'chance', interference: 0.6 });
+  }
+}
+
 /** Writes the model into a folder of its own, which goes when the process does. */
 export function mtpModel(model: MtpModel): string {
   const { architecture, interference = 0, without = /^$/ } = model;

@@ -2,8 +2,8 @@
  * What drafts from the text so far are worth, and what they cost where nothing repeats: the same completions by two
  * engines in alternation, one that drafts nothing and one as it is by default, or with `--draft-max`. The model counts:
  * after each token comes the next one of the vocabulary, so that the completion is known beforehand, and the prompt decides
- * how much of it is a quotation. Requests draw, without a seed, because others are not drafted by default; the draws
- * are all but certain, so that the completions are the same.
+ * how much of it is a quotation. Requests draw nothing, which by default are drafted where the model rounds alike; with
+ * `--temperature 0.5` they draw, all but certainly, so that the completions are the same.
  *
  *     node --import tsx bench/lookup.ts [--rounds 5] [--tokens 400] [--threads 2] [--draft-max N] [--only quote,new]
  *
@@ -23,11 +23,13 @@ const { values } = parseArgs({
     threads: { type: 'string', default: String(availableParallelism()) },
     'draft-max': { type: 'string' },
     only: { type: 'string' },
+    temperature: { type: 'string', default: '0' },
     model: { type: 'string' },
   },
 });
 const nTokens = Number(values.tokens);
 const rounds = Number(values.rounds);
+const temperature = Number(values.temperature);
 /** Tokens from here on are ordinary ones. */
 const firstToken = 1000;
 
@@ -56,11 +58,11 @@ function shuffledParts(length: number) {
 }
 
 const texts: Text[] = [
-  { name: 'quote', prompt: (start) => counted(start, nTokens), temperature: 0.5, goal: 1.3 },
-  { name: 'edit, one token of 24 changed', prompt: withChanges(24), temperature: 0.5, goal: 1.3 },
-  { name: 'code, one token of 12 changed', prompt: withChanges(12), temperature: 0.5, goal: 1.3 },
-  { name: 'phrases of 6 tokens in another order', prompt: shuffledParts(6), temperature: 0.5, goal: 0.99 },
-  { name: 'new text', prompt: () => [], temperature: 0.5, goal: 0.99 },
+  { name: 'quote', prompt: (start) => counted(start, nTokens), temperature, goal: 1.3 },
+  { name: 'edit, one token of 24 changed', prompt: withChanges(24), temperature, goal: 1.3 },
+  { name: 'code, one token of 12 changed', prompt: withChanges(12), temperature, goal: 1.3 },
+  { name: 'phrases of 6 tokens in another order', prompt: shuffledParts(6), temperature, goal: 0.99 },
+  { name: 'new text', prompt: () => [], temperature, goal: 0.99 },
   { name: 'any tokens at all', prompt: (start) => counted(start, nTokens), temperature: 4, goal: 0.99 },
 ];
 

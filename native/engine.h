@@ -125,6 +125,8 @@ public:
     Embedder&           embedder() { return embedder_; }
     // False for models that only encode.
     bool                generates() const { return decoder_.generates(); }
+    // Whether logits have the same bits whatever is computed beside them, where no adapters are used.
+    bool                rounds_alike() const { return decoder_.rounds_alike(); }
     uint32_t            context_length() const { return context_length_; }
     uint32_t            n_slots() const { return n_slots_; }
     // KV cells that all sequences can have together.

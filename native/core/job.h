@@ -101,7 +101,7 @@ struct Job {
     std::vector<std::string>     stop;                  // none of them empty
     std::vector<size_t>          snapshot_at;           // ascending (snapshot-points.h)
     // Tokens may be drafted from the text so far. How many depends on what steps took, and rows that are computed together
-    // may round differently: so not where the same text is to come again.
+    // may round differently: where that is so, not if the same text is to come again.
     bool                         drafts_from_text = true;
     SamplingSettings             sampling;
     AdapterSet                   adapters;

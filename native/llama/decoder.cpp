@@ -4,6 +4,7 @@
 #include "context-params.h"
 #include "image-batch.h"
 #include "log.h"
+#include "rounding.h"
 
 #include <common.h>
 #include <ggml-backend.h>
@@ -79,7 +80,9 @@ Decoder::Decoder(const Model& model, const Adapters& adapters, const DecoderOpti
     create_threadpool(std::max(params.n_threads, params.n_threads_batch));
     batch_ = std::make_unique<llama_batch>(llama_batch_init(static_cast<int32_t>(n_batch()), 0, 1));
     warm_up(first_token(model.vocab()), options.threads == 0);
-    if (generates_) measure_snapshots(first_token(model.vocab()));
+    if (!generates_) return;
+    measure_snapshots(first_token(model.vocab()));
+    rounds_alike_ = chasqui::rounds_alike(model, context_.get(), params.n_outputs_max);
 }
 
 Decoder::~Decoder() {

@@ -138,6 +138,7 @@ Napi::Value EngineWrap::info(const Napi::CallbackInfo& call) {
     result.Set("quantization", model.quantization());
     result.Set("vocabularyType", model.vocabulary_type());
     result.Set("generates", Napi::Boolean::New(env, engine.generates()));
+    result.Set("roundsAlike", Napi::Boolean::New(env, engine.rounds_alike()));
     result.Set("infills", Napi::Boolean::New(env, engine.generates() && can_infill(model)));
     result.Set("pooling", to_string(engine.embedder().pooling()));
     result.Set("vectorLength", model.embedding_length());

@@ -1,4 +1,4 @@
-// A request's seed reaches its job, whichever protocol it speaks: a job that has one is not drafted from the text so far.
+// A request's seed reaches its job, whichever protocol it speaks: whether it is drafted from the text so far depends on it.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testApp } from '../support/build-app.js';

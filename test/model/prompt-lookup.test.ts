@@ -123,7 +123,7 @@ test('two answers at a time are guessed, each by its own text', async () => {
   assert.is(completionTokens - before.completionTokens, 400);
 });
 
-test('with a seed nothing is guessed, and the same text comes to the last bit, in the same steps as without guesses', async () => {
+test('with a seed the same text comes to the last bit, and nothing is guessed where that could change it', async () => {
   const words = 'one two three four five six seven eight nine ten ';
   const prompt = words.repeat(3);
   for (const more of [
@@ -137,7 +137,7 @@ test('with a seed nothing is guessed, and the same text comes to the last bit, i
       seeded.map(({ id, logprobs }) => [id, logprobs?.logprob]),
       expected.map(({ id, logprobs }) => [id, logprobs?.logprob]),
     );
-    assert.is(seeded.at(-1)?.finish?.draftedTokens, 0);
+    if (!guessing.model.roundsAlike) assert.is(seeded.at(-1)?.finish?.draftedTokens, 0);
   }
   const { finish } = await answer(guessing, { prompt, maxTokens: 60, ignoreEos: true, temperature: 0 });
   assert.ok(finish.draftedTokens > 0, 'guesses without a seed');
@@ -148,7 +148,7 @@ test('beside one that has a seed another is guessed', async () => {
   const repeating = { prompt: 'The', maxTokens: 150, ignoreEos: true, logitBias: { [id as number]: 1000 } };
   const [seeded, other] = await Promise.all([answer(guessing, { ...repeating, seed: 1 }), answer(guessing, repeating)]);
   assert.equal(seeded.ids, other.ids);
-  assert.is(seeded.finish.draftedTokens, 0);
+  if (!guessing.model.roundsAlike) assert.is(seeded.finish.draftedTokens, 0);
   assert.ok(other.finish.acceptedTokens > 50, JSON.stringify(other.finish));
 });
 

@@ -228,6 +228,7 @@ const MODEL: ModelInfo = {
   quantization: 'F16',
   vocabularyType: 2,
   generates: true,
+  roundsAlike: false,
   infills: true,
   pooling: 'mean',
   vectorLength: 2,

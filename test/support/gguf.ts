@@ -19,8 +19,9 @@ export interface Entry {
   bytes: Buffer;
 }
 
-export type ElementType = 'F32' | 'F16';
-const elementTypes = { F32: { code: 0, bytes: 4 }, F16: { code: 1, bytes: 2 } };
+export type ElementType = 'F32' | 'F16' | 'Q4_K';
+/** Q4_K: in blocks of 256 elements. */
+const elementTypes = { F32: { code: 0, bytes: 4 }, F16: { code: 1, bytes: 2 }, Q4_K: { code: 12, bytes: 144 / 256 } };
 
 export interface Tensor {
   name: string;

@@ -85,8 +85,8 @@ export interface SamplingSettings {
   /** Token id → what is added to its logit before anything else; -Infinity bans the token. */
   logitBias: Readonly<Record<number, number>>;
   /**
-   * 32 bits; the same seed, prompt and settings give the same text, and nothing is drafted from the text so far. `null`
-   * draws a fresh one.
+   * 32 bits; the same seed, prompt and settings give the same text, so that nothing is drafted from the text so far
+   * unless the model rounds alike (`ModelInfo.roundsAlike`). `null` draws a fresh one.
    */
   seed: number | null;
 }

@@ -359,9 +359,9 @@ export const LOAD_OPTIONS = {
     group: 'Drafts (speculative decoding)',
     help:
       'tokens at most to draft and to check in one step, while one or two completions are running: from the text so ' +
-      'far, at most 64 and as many as have been paying on this machine, unless the request has a seed, or by ' +
-      '`draftModel` or `specType`; 0: none',
-    otherwise: `${DRAFT_MAX} where no GPU is used, for requests with a temperature above 0; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
+      'far, at most 64 and as many as have been paying on this machine, or by `draftModel` or `specType`; where drafts ' +
+      'could change how the model rounds, none from the text for requests with a seed; 0: none',
+    otherwise: `${DRAFT_MAX} where no GPU is used, and for requests with a temperature of 0 only where drafts cannot change how the model rounds; ${DRAFT_MAX_WITH_MODEL} with \`draftModel\`, ${DRAFT_MAX_WITH_MTP} with \`specType\``,
   },
   draftModel: {
     type: 'path',

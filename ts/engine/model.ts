@@ -23,7 +23,7 @@ import type {
 import { engineClosed, withReason } from './engine-closed.js';
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
-import type { ImageInput, Job, SamplingSettings } from './job.js';
+import type { ImageInput, Job } from './job.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
@@ -211,7 +211,18 @@ export class Model implements Engine {
     const { prompt, constraints, reasoning } = await this.#prepare(job, options);
     stream.prepared(prompt.tokens.length);
     if (stream.ended) return;
-    this.#core.submit(toCoreJob(id, prompt, reasoning, job, this.#asksForDrafts), constraints.pop() ?? null);
+    this.#core.submit(toCoreJob(id, prompt, reasoning, job, this.#draftsFromText(job)), constraints.pop() ?? null);
+  }
+
+  /**
+   * Whether tokens may be drafted from the text so far. How many are depends on how long steps took, and kernels may round
+   * rows that are computed together otherwise than one alone. Where they are not known to round alike it is not done if the
+   * same completion is expected again: with a seed never, and where nothing is drawn only if drafts were asked for.
+   */
+  #draftsFromText({ sampling, adapters }: Job): boolean {
+    if (this.#info.roundsAlike && (adapters ?? []).length === 0) return true;
+    const { seed, temperature, topK } = sampling;
+    return seed === null && (this.#asksForDrafts || (temperature > 0 && topK !== 1));
   }
 
   /** The same, but errors are those of the catalogue, and say why the engine was closed. */
@@ -299,22 +310,12 @@ export async function loadModel(
   return new Model(core, streams, info, options);
 }
 
-/**
- * Whether tokens may be drafted from the text so far. Kernels may round rows that are computed together otherwise than one
- * alone, and how many are drafted depends on how long steps took. So not where the same completion is expected again: with
- * a seed never, and where nothing is drawn only if drafts were asked for.
- */
-function draftsFromText({ seed, temperature, topK }: SamplingSettings, areAskedFor: boolean): boolean {
-  if (seed !== null) return false;
-  return areAskedFor || (temperature > 0 && topK !== 1);
-}
-
 function toCoreJob(
   id: number,
   { tokens, media }: NativePrompt,
   reasoning: NativeReasoningLimit | null,
   job: Job,
-  draftsAreAskedFor: boolean,
+  draftsFromText: boolean,
 ): CoreJob {
   const { logitBias, ...sampling } = job.sampling;
   const adapters = [...(job.adapters ?? [])].sort((one, other) => one.adapter - other.adapter);
@@ -328,7 +329,7 @@ function toCoreJob(
     priority: job.priority,
     cachePrompt: job.cachePrompt,
     ignoreEos: job.ignoreEos,
-    draftsFromText: draftsFromText(job.sampling, draftsAreAskedFor),
+    draftsFromText,
     stop: job.stop,
     preservedTokens: job.preservedTokens,
     format: job.format,

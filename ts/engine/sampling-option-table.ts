@@ -57,9 +57,7 @@ export const SAMPLING_OPTIONS = {
     flag: '--seed',
     short: '-s',
     group: GROUP,
-    help:
-      'the seed of every request that names none, so that nothing is drafted from the text; -1, or 4294967295 as ' +
-      'llama.cpp has it: a new one for each',
+    help: 'the seed of every request that names none; -1, or 4294967295 as llama.cpp has it: a new one for each',
     otherwise: '-1',
   },
   repeatPenalty: {

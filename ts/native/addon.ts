@@ -32,7 +32,7 @@ export interface NativeJob {
   priority: number;
   cachePrompt: boolean;
   ignoreEos: boolean;
-  /** False where the same text is to come again: how much is drafted depends on what steps took. */
+  /** False where the same text is to come again and rounding could change it: how much is drafted depends on what steps took. */
   draftsFromText: boolean;
   stop: readonly string[];
   /** Names of control tokens that show in the text. */
@@ -106,6 +106,11 @@ export interface NativeModelInfo {
   vocabularyType: number;
   /** False for models that only encode: they embed or rank, and answer nothing. */
   generates: boolean;
+  /**
+   * Whether a token's log-probabilities are known to have the same bits whatever is computed beside it, where no adapters
+   * are used: the CPU module says so of each node of the model's graph.
+   */
+  roundsAlike: boolean;
   /** Whether the model can fill the gap between two texts. */
   infills: boolean;
   /** How a text's vector comes about; `rank` makes a score instead. */

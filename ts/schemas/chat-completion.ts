@@ -91,7 +91,7 @@ export const completionFields = {
   ),
   seed: field(
     'The same seed and request give the same completion, as far as the hardware computes the same; -1 and 4294967295, ' +
-      "llama.cpp's word for any, are none. With one, nothing is drafted from the text so far.",
+      "llama.cpp's word for any, are none.",
     integer,
     { minimum: -(2 ** 63), maximum: 2 ** 64 },
   ),

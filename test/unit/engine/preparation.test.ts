@@ -2,7 +2,9 @@ import { setMaxListeners } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { submitChoices } from '../../../ts/chat/choices.js';
+import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
 import type { EngineCore } from '../../../ts/engine/core.js';
+import type { ModelInfo } from '../../../ts/engine/engine.js';
 import { completeJob, grammarOf, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import type { LoadOptions } from '../../../ts/engine/load-options.js';
 import { Model } from '../../../ts/engine/model.js';
@@ -55,7 +57,7 @@ test('an abort rejects at once with its reason and ends the work of its owner', 
 });
 
 /** A model whose native engine notes what it is asked for. */
-function counted(options: LoadOptions = {}) {
+function counted(options: LoadOptions = {}, more: Partial<ModelInfo> = {}) {
   const asked: string[] = [];
   const submitted: [NativeJob, NativeConstraint | null][] = [];
   const native = {
@@ -72,7 +74,12 @@ function counted(options: LoadOptions = {}) {
     cancelPreparation: () => {},
   };
   const { model: info } = new FakeEngine();
-  const model = new Model(native as unknown as EngineCore, new Map(), info, { maxQueue: 256, ...options });
+  const model = new Model(
+    native as unknown as EngineCore,
+    new Map(),
+    { ...info, ...more },
+    { maxQueue: 256, ...options },
+  );
   return { asked, submitted, model };
 }
 
@@ -99,10 +106,10 @@ test('what is expected to be the same again is not drafted from the text, or onl
     completeJob({ prompt: 'Hello', seed: 0 }),
     completeJob({ prompt: 'Hello' }, { ...NEUTRAL_SAMPLING, seed: 7 }),
   ];
-  const drafted = async (options: LoadOptions) => {
-    const { submitted, model } = counted(options);
-    for (const job of jobs) model.submit(job);
-    submitChoices(model, completeJob({ prompt: 'Hello', seed: 7 }), 2, {});
+  const drafted = async (options: LoadOptions, info: Partial<ModelInfo> = {}, adapters: AdapterUse[] = []) => {
+    const { submitted, model } = counted(options, info);
+    for (const job of jobs) model.submit({ ...job, adapters });
+    submitChoices(model, { ...completeJob({ prompt: 'Hello', seed: 7 }), adapters }, 2, {});
     await settled();
     return submitted.map(([{ draftsFromText }]) => draftsFromText);
   };
@@ -110,6 +117,10 @@ test('what is expected to be the same again is not drafted from the text, or onl
   for (const options of [{ draftMax: 8 }, { draftModel: 'small.gguf' }]) {
     assert.equal(await drafted(options), [true, true, true, false, false, false, false]);
   }
+  assert.equal(await drafted({}, { roundsAlike: true }), Array(7).fill(true), 'where it is the same all the same');
+  const adapters = [{ adapter: 0, scale: 1 }];
+  const asElsewhere = [true, false, false, false, false, false, false];
+  assert.equal(await drafted({}, { roundsAlike: true }, adapters), asElsewhere, 'nobody asked about their nodes');
 });
 
 test('other requests are prepared for themselves', async () => {

@@ -34,7 +34,7 @@ interface Completion {
 async function complete(model: Model, request: GenerateRequest): Promise<Completion> {
   const all: Token[] = [];
   for await (const token of model.generate(request)) all.push(token);
-  const { draftedTokens, acceptedTokens } = all.at(-1)?.finish as Finish;
+  const { draftedTokens, acceptedTokens } = (all.at(-1) as Token).finish as Finish;
   const bits = ({ id, logprobs }: Token) =>
     [id, logprobs?.logprob, ...(logprobs?.top.map(({ logprob }) => logprob) ?? [])] as const;
   return { tokens: all.map(bits), drafted: draftedTokens, accepted: acceptedTokens };

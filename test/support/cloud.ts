@@ -93,7 +93,10 @@ export class TestCloud {
     });
   }
 
-  /** The text of a streamed completion, and how it ended. Drawn from nearly all tokens, it has nothing to draft, so that it takes its time. */
+  /**
+   * The text of a streamed completion, and how it ended. Drawn from nearly all tokens, it has nothing to draft, so that it
+   * takes its time.
+   */
   async stream(app: string, body: object): Promise<{ text: string; end: string }> {
     const response = await this.post(app, { temperature: 9, ...body, stream: true });
     if (response.status !== 200) return { text: '', end: `status ${response.status}: ${await response.text()}` };

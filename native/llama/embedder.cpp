@@ -231,7 +231,6 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
         }
     }
     compute();
-    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
     for (size_t i = 0; i < rows.size(); ++i) collect(rows[i], first_rows[i]);
 }
 
@@ -250,6 +249,8 @@ void Embedder::compute() {
                     "llama_decode failed with " + std::to_string(result) + ": " + take_last_errors());
     }
     llama_synchronize(context_.get());
+    // Counted before the work is over, so that the number stands still from when pause() returns.
+    n_tokens_.fetch_add(static_cast<uint64_t>(batch_->n_tokens), std::memory_order_relaxed);
 }
 
 // As Vision::on_operation().

@@ -63,7 +63,7 @@ public:
     void pause() { gate_.pause_encoder(); }
     void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
 
-    // Tokens computed so far.
+    // Tokens computed so far. Stands still between pause() and resume_for().
     uint64_t n_tokens() const { return n_tokens_.load(std::memory_order_relaxed); }
     Pooling  pooling() const { return pooling_; }
     // The most tokens that an input may have.

@@ -60,6 +60,8 @@ export interface ServedScenario extends Shape {
   startsEachRound?: boolean;
   /** Added to llama-server's. */
   peerFlags?: string[];
+  /** Added to chasqui's. */
+  ourFlags?: string[];
 }
 
 export type Scenario = StreamsScenario | ServedScenario;

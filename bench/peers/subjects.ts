@@ -113,7 +113,8 @@ export function ourArguments(scenario: Scenario, setting: Setting): string[] {
     backend: backend.name,
     ...draft,
   };
-  return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options)];
+  const more = 'ourFlags' in scenario ? (scenario.ourFlags ?? []) : [];
+  return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options), ...more];
 }
 
 /** llama-server counts the context of all sequences together, and divides it when their number is given. */

@@ -205,23 +205,29 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
 }
 
 // Fills candidates_ with the k largest logits, largest first. A token is added only if it beats the k-th largest so
-// far, so almost all of the vocabulary costs one comparison; the list is cut to k whenever it has doubled.
+// far, and the list is cut to k whenever it has doubled. Almost all blocks of the vocabulary have no such token, which
+// their maximum shows several logits at a time.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
     };
-    const size_t limit = 2 * k + 64;
-    float        least = -std::numeric_limits<float>::infinity();
+    constexpr int32_t kBlock = 64;
+    const size_t      limit  = 2 * k + 64;
+    float             least  = -std::numeric_limits<float>::infinity();
     candidates_.clear();
     candidates_.reserve(limit);
-    for (TokenId id = 0; id < n_vocab; ++id) {
-        if (std::isnan(logits[id]) || (!(logits[id] > least) && candidates_.size() >= k)) continue;
-        candidates_.push_back({id, logits[id]});
-        if (candidates_.size() < limit) continue;
-        std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(k) - 1, candidates_.end(),
-                         larger);
-        candidates_.resize(k);
-        least = candidates_.back().logit;
+    for (TokenId begin = 0, end = 0; begin < n_vocab; begin = end) {
+        end = begin + std::min(kBlock, n_vocab - begin);
+        if (candidates_.size() >= k && !(largest(logits + begin, end - begin) > least)) continue;
+        for (TokenId id = begin; id < end; ++id) {
+            if (std::isnan(logits[id]) || (!(logits[id] > least) && candidates_.size() >= k)) continue;
+            candidates_.push_back({id, logits[id]});
+            if (candidates_.size() < limit) continue;
+            std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(k) - 1,
+                             candidates_.end(), larger);
+            candidates_.resize(k);
+            least = candidates_.back().logit;
+        }
     }
     const size_t keep = std::min(k, candidates_.size());
     std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(keep), candidates_.end(),

@@ -45,6 +45,10 @@ if(CHASQUI_BENCH)
   target_link_libraries(bare-loop PRIVATE llama llama-common)
   set_warnings(bare-loop)
 
+  add_executable(products EXCLUDE_FROM_ALL bench/native/products.cpp)
+  target_link_libraries(products PRIVATE ggml)
+  set_warnings(products)
+
   add_executable(machine-limits EXCLUDE_FROM_ALL bench/native/machine-limits.cpp)
   target_link_libraries(machine-limits PRIVATE Threads::Threads)
   set_warnings(machine-limits)

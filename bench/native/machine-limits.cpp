@@ -5,8 +5,8 @@
 // Runs a round for every line of standard input and prints one JSON line for it, of the best of several passes: others may
 // slow a pass down, and nothing makes it faster than the machine. Memory is read from one end to the other by each thread,
 // asked for some pages ahead, in huge pages where there are such, and more of it than caches hold. Products are those of the
-// widest instruction for dot products of bytes that this CPU has, on registers alone, in as many sums as it takes to keep it
-// busy; none where it has no such instruction.
+// widest instruction for dot products of bytes that this CPU has, or else for pairs of products, which another one adds up:
+// on registers alone, in as many sums as it takes to keep it busy.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -107,6 +107,19 @@ __attribute__((target("avx2,avxvnni"))) void multiply_256() {
     for (auto& sum : sums) sink = static_cast<uint64_t>(_mm256_extract_epi32(sum, 0));
 }
 
+// Without dot products of bytes. These CPUs have 16 registers.
+__attribute__((target("avx2"))) void multiply_pairs() {
+    const __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
+    __m256i       s0 = a, s1 = a, s2 = a, s3 = a, s4 = a, s5 = a, product;
+    for (int i = 0; i < 2 * kRepeats; i++) {
+        // A compiler would compute this product once.
+        for (__m256i* const sum : {&s0, &s1, &s2, &s3, &s4, &s5}) {
+            asm volatile("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(*sum), "=&x"(product) : "x"(a), "x"(b));
+        }
+    }
+    for (const __m256i sum : {s0, s1, s2, s3, s4, s5}) sink = static_cast<uint64_t>(_mm256_extract_epi32(sum, 0));
+}
+
 // Products of an instruction, and the function that does kSums * kRepeats of it.
 struct Multiply {
     int products;
@@ -116,6 +129,7 @@ struct Multiply {
 Multiply widest() {
     if (__builtin_cpu_supports("avx512vnni")) return {64, multiply_512};
     if (__builtin_cpu_supports("avxvnni")) return {32, multiply_256};
+    if (__builtin_cpu_supports("avx2")) return {32, multiply_pairs};
     return {0, nullptr};
 }
 

@@ -9,7 +9,8 @@ export const modules = fileURLToPath(new URL('../../build/Release/', import.meta
 /** A program of the bench that does a round for each line that it reads, and prints a line of JSON for it. */
 export interface RoundsProgram<Line> {
   pid: number;
-  round(): Promise<Line>;
+  /** @param task the line that it reads; some programs do not look at it */
+  round(task?: string): Promise<Line>;
   close(): Promise<void>;
 }
 
@@ -20,8 +21,8 @@ export function startRounds<Line>(program: string, args: readonly string[]): Rou
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
     pid: child.pid as number,
-    async round() {
-      child.stdin.write('\n');
+    async round(task = '') {
+      child.stdin.write(`${task}\n`);
       const { value } = await lines.next();
       if (value === undefined) throw new Error(`${program} has ended`);
       return JSON.parse(value) as Line;

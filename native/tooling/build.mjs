@@ -24,7 +24,7 @@ const help = `Usage: node native/tooling/build.mjs [options]
   --backend <name>   build a GPU module as well: ${backends.join(', ')} (repeatable)
   --all-variants     build every CPU module, not only those this machine can use
   --define <N=V>     pass a definition to CMake (repeatable)
-  --bench            build the bench's bare-loop and machine-limits as well
+  --bench            build the bench's programs as well
   --jobs <n>         run n compilers at a time
   --defaults         forget the options of the last build
   --once             neither use the options of the last build nor remember these
@@ -58,7 +58,7 @@ export async function buildNative(args = []) {
   checkPrerequisites();
   fs.mkdirSync(buildDir, { recursive: true });
   if (!isUpToDate(stamp)) await compile({ definitions, options, stamp, llamaStamp: llama.stamp });
-  for (const program of options.bench ? ['bare-loop', 'machine-limits'] : []) {
+  for (const program of options.bench ? ['bare-loop', 'machine-limits', 'products'] : []) {
     await cmake(['build', '--target', program], options, `Building ${program}`);
   }
 }

@@ -65,10 +65,8 @@ const Test products_of_planes("ggml: products with columns in several planes, wi
     }
 });
 
-// Elsewhere the kernels of llama.cpp compute one column otherwise than several.
-bool cpu_has_panels() { return cpu_has("AVX512") || (cpu_has("AVX2") && cpu_has("FMA") && cpu_has("F16C")); }
-
 const Test same_bits("ggml: a product of weights of 16 or 32 bits has the same bits, whatever is computed beside it", [] {
+    // Elsewhere the kernels of llama.cpp compute one column otherwise than several.
     if (!cpu_has_panels()) return;
     std::mt19937                    random(3);
     std::normal_distribution<float> normal;

@@ -46,4 +46,7 @@ inline bool cpu_has(const std::string& name) {
     return false;
 }
 
+// Whether products are computed by panels of rows (patches 0007 and 0036).
+inline bool cpu_has_panels() { return cpu_has("AVX512") || (cpu_has("AVX2") && cpu_has("FMA") && cpu_has("F16C")); }
+
 }  // namespace chasqui::test

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace chasqui::test;
@@ -13,6 +14,14 @@ namespace {
 
 // Columns of whole numbers whose blocks reach 127 are quantised without loss, so that only the order of the additions
 // can make a difference.
+void check(const Product& p, std::vector<float> weights, const std::vector<float>& columns) {
+    std::vector<uint8_t> quantized(ggml_row_size(p.type, p.k) * static_cast<size_t>(p.m));
+    ggml_quantize_chunk(p.type, weights.data(), quantized.data(), 0, p.m, p.k, nullptr);
+    ggml_get_type_traits(p.type)->to_float(quantized.data(), weights.data(), p.m * p.k);
+
+    expect_product(p, weights, columns, product_of(p, quantized, columns));
+}
+
 void check(const Product& p, std::mt19937& random) {
     std::normal_distribution<float>        normal;
     std::uniform_int_distribution<int32_t> whole(-127, 127);
@@ -20,12 +29,11 @@ void check(const Product& p, std::mt19937& random) {
     for (float& weight : weights) weight = normal(random);
     for (float& value : columns) value = static_cast<float>(whole(random));
     for (size_t at = 0; at < columns.size(); at += 32) columns[at] = at % 64 == 0 ? 127.0f : -127.0f;
-    std::vector<uint8_t> quantized(ggml_row_size(p.type, p.k) * static_cast<size_t>(p.m));
-    ggml_quantize_chunk(p.type, weights.data(), quantized.data(), 0, p.m, p.k, nullptr);
-    ggml_get_type_traits(p.type)->to_float(quantized.data(), weights.data(), p.m * p.k);
-
-    expect_product(p, weights, columns, product_of(p, quantized, columns));
+    check(p, std::move(weights), columns);
 }
+
+const ggml_type all_types[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL,
+                               GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS};
 
 const int64_t all_numbers_of_columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 48};
 
@@ -57,16 +65,29 @@ const Test products_of_super_blocks("ggml: products with weights quantised in su
     }
 });
 
-// Where it has not, the kernels of llama.cpp compute one column otherwise than several.
-bool cpu_has_dot_products_of_bytes() { return cpu_has("AVX512_VNNI") || cpu_has("AVX_VNNI"); }
+// The largest products that there can be, all of one sign, and as many of them as add up before they are scaled: the first
+// weight of 32 says what the others are worth at most.
+const Test largest_products("ggml: products with quantised weights that are as large as they can be", [] {
+    constexpr int64_t m = 16, k = 512;
+    for (const ggml_type type : all_types) {
+        for (const auto& [first, others] : {std::pair{1.0f, 1.0f}, {-1.0f, -1.0f}, {-1.0f, 0.97f}, {1.0f, -0.97f}}) {
+            std::vector<float> weights(m * k, others);
+            for (size_t at = 0; at < weights.size(); at += 32) weights[at] = first;
+            for (const int64_t n : {1, 8, 9}) {
+                check({type, m, n, k, 1}, weights, std::vector<float>(static_cast<size_t>(n * k), 127.0f));
+                check({type, m, n, k, 1}, weights, std::vector<float>(static_cast<size_t>(n * k), -127.0f));
+            }
+        }
+    }
+});
 
 const Test same_bits("ggml: a product of quantised weights has the same bits, whatever it is computed beside", [] {
-    if (!cpu_has_dot_products_of_bytes()) return;
+    // Elsewhere the kernels of llama.cpp compute one column otherwise than several.
+    if (!cpu_has_panels()) return;
     std::mt19937                    random(3);
     std::normal_distribution<float> normal;
     constexpr int64_t               m = 37, k = 1536, n_most = 48;
-    for (const ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL, GGML_TYPE_Q4_K,
-                                 GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
+    for (const ggml_type type : all_types) {
         std::vector<float> weights(m * k), columns(n_most * k);
         for (float& weight : weights) weight = normal(random);
         for (float& value : columns) value = normal(random);

@@ -46,13 +46,14 @@ inline bool cpu_has(const std::string& name) {
     return false;
 }
 
-// Whether products are computed by panels of rows (patches 0007 and 0036).
-inline bool cpu_has_panels() { return cpu_has("AVX512") || (cpu_has("AVX2") && cpu_has("FMA") && cpu_has("F16C")); }
-
-// How many floats a vector of our own kernel for attention has (patches 0037 and 0042); 0 where there is none for this CPU.
+// How many floats a vector of our own kernels has (patches 0007, 0036, 0037, 0041 and 0042); 0 where there are none for this
+// CPU.
 inline int floats_of_a_vector() {
     if (cpu_has("AVX512")) return 16;
     return cpu_has("AVX2") && cpu_has("FMA") && cpu_has("F16C") ? 8 : 0;
 }
+
+// Whether products are computed by panels of rows.
+inline bool cpu_has_panels() { return floats_of_a_vector() > 0; }
 
 }  // namespace chasqui::test

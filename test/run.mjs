@@ -38,7 +38,7 @@ const tiers = [
   { name: 'desktop', limit: 10 * minute },
   { name: 'browser', limit: 20 * minute, when: noBrowser },
   { name: 'packages', limit: 10 * minute, when: noPackages },
-  { name: 'vulkan', limit: 20 * minute, when: noVulkan, env: vulkanEnvironment },
+  { name: 'vulkan', limit: 30 * minute, when: noVulkan, env: vulkanEnvironment },
   { name: 'kubernetes', limit: 5 * minute, when: noKubectl },
   { name: 'cluster', limit: 10 * minute, when: noCluster },
   { name: 'containers', limit: 20 * minute, when: noContainers },

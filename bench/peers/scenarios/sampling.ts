@@ -10,29 +10,31 @@ const pauseMs = 200;
 
 /**
  * What choosing at temperature 1 takes, with the filters that are the default, beside the most probable token: the part of
- * the tokens per second of streams that decode first the one way and then the other.
+ * the tokens per second of streams that decode first the one way and then the other, in turns. Their prompts are in the
+ * cache: how many of them share a batch is chance, and would count.
  */
 export function samplingCost({ streams }: { streams: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('sampling', round);
-    const greedy = await decodeRate(server, prompts, streams, 0);
-    const sampled = await decodeRate(server, prompts, streams, 1);
+    const users = Array.from({ length: streams }, () => prompts.user(80));
+    await decodeRate(server, users, 0, 1);
+    const rates = new Map<number, number>();
+    for (const temperature of round % 2 === 0 ? [0, 1] : [1, 0]) {
+      rates.set(temperature, await decodeRate(server, users, temperature, predictTokens));
+    }
+    const [greedy = 0, sampled = 0] = [rates.get(0), rates.get(1)];
     return { greedy, sampled, cost: 1 - sampled / greedy };
   };
 }
 
 async function decodeRate(
   server: RunningServer,
-  prompts: Prompts,
-  streams: number,
+  users: readonly string[],
   temperature: number,
+  predictTokens: number,
 ): Promise<number> {
   const options = { start: performance.now(), signal: timeLimit(runTimeoutMs) };
-  const chats = Array.from({ length: streams }, (_, seed) => ({
-    user: prompts.user(80),
-    predictTokens,
-    fields: { temperature, seed },
-  }));
+  const chats = users.map((user, seed) => ({ user, predictTokens, fields: { temperature, seed } }));
   const streamed = await Promise.all(chats.map((chat) => streamChat(server, chat, options)));
   // What a server does after an answer belongs to that answer.
   await sleep(pauseMs);

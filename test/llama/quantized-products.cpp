@@ -73,7 +73,7 @@ const Test largest_products("ggml: products with quantised weights that are as l
         for (const auto& [first, others] : {std::pair{1.0f, 1.0f}, {-1.0f, -1.0f}, {-1.0f, 0.97f}, {1.0f, -0.97f}}) {
             std::vector<float> weights(m * k, others);
             for (size_t at = 0; at < weights.size(); at += 32) weights[at] = first;
-            for (const int64_t n : {1, 8, 9}) {
+            for (const int64_t n : {1, 3, 8, 9}) {
                 check({type, m, n, k, 1}, weights, std::vector<float>(static_cast<size_t>(n * k), 127.0f));
                 check({type, m, n, k, 1}, weights, std::vector<float>(static_cast<size_t>(n * k), -127.0f));
             }

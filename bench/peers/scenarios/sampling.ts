@@ -5,24 +5,26 @@ import { figuresOf } from '../../work.js';
 import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
-const predictTokens = 128;
+const tokensOfEach = 128;
 const pauseMs = 200;
 
 /**
  * What choosing at temperature 1 takes, with the filters that are the default, beside the most probable token: the part of
- * the tokens per second of streams that decode first the one way and then the other, in turns. Their prompts are in the
- * cache: how many of them share a batch is chance, and would count.
+ * the tokens per second of streams that decode the one way and then the other. Which comes first alternates. Their prompts
+ * are in the cache, because it is chance how many of them share a batch, and that time would count.
  */
 export function samplingCost({ streams }: { streams: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('sampling', round);
     const users = Array.from({ length: streams }, () => prompts.user(80));
     await decodeRate(server, users, 0, 1);
-    const rates = new Map<number, number>();
+    let greedy = 0;
+    let sampled = 0;
     for (const temperature of round % 2 === 0 ? [0, 1] : [1, 0]) {
-      rates.set(temperature, await decodeRate(server, users, temperature, predictTokens));
+      const rate = await decodeRate(server, users, temperature, tokensOfEach);
+      if (temperature === 0) greedy = rate;
+      else sampled = rate;
     }
-    const [greedy = 0, sampled = 0] = [rates.get(0), rates.get(1)];
     return { greedy, sampled, cost: 1 - sampled / greedy };
   };
 }

@@ -4,7 +4,7 @@ import { type Figures, figuresOf, type Subject, type Work } from '../work.js';
 import { streamChat, timeLimit } from './chat-stream.js';
 import { type RunningServer, type ServerCommand, startServer } from './running-server.js';
 
-const timeoutMs = 300_000;
+const timeoutMs = 600_000;
 
 export interface HttpServer extends Subject {
   server: RunningServer;

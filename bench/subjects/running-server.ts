@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.js';
 import { killAtExit } from '../kill-at-exit.js';
 
-const startTimeoutMs = 60_000;
+/** GPU drivers compile shaders the first time, and a driver on a CPU takes minutes for some. */
+const startTimeoutMs = 1_800_000;
 const stopTimeoutMs = 10_000;
 
 export interface ServerCommand {

@@ -1,9 +1,11 @@
 #include "sampler.h"
 
 #include "error-code.h"
+#include "largest-logit.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,19 +14,8 @@ namespace chasqui {
 
 namespace {
 
-// Eight running maxima, which the compiler keeps in one vector register; with a single one, each comparison would wait
-// for the one before.
-float largest(const float* logits, int32_t n_vocab) {
-    constexpr int32_t kLanes = 8;
-    float             lanes[kLanes];
-    std::fill(lanes, lanes + kLanes, -std::numeric_limits<float>::infinity());
-    int32_t i = 0;
-    for (; i + kLanes <= n_vocab; i += kLanes) {
-        for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = std::max(lanes[lane], logits[i + lane]);
-    }
-    for (; i < n_vocab; ++i) lanes[0] = std::max(lanes[0], logits[i]);
-    return *std::max_element(lanes, lanes + kLanes);
-}
+// Logits whose maximum is found together, so that only few are looked at one by one.
+constexpr int32_t kBlock = 128;
 
 }  // namespace
 
@@ -195,7 +186,7 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
         collect_nucleus(logits, n_vocab);
     } else {
         candidates_.clear();
-        const float least = largest(logits, n_vocab) + std::log(settings_.min_p);
+        const float least = largest_logit(logits, n_vocab) + std::log(settings_.min_p);
         for (TokenId id = 0; id < n_vocab; ++id) {
             if (logits[id] >= least) candidates_.push_back({id, logits[id]});
         }
@@ -204,21 +195,21 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     keep_min_p();
 }
 
-// Fills candidates_ with the k largest logits, largest first. A token is added only if it beats the k-th largest so
-// far, and the list is cut to k whenever it has doubled. Almost all blocks of the vocabulary have no such token, which
-// their maximum shows several logits at a time.
+// Fills candidates_ with the k largest logits, largest first. Only blocks that have one of them are looked at. Where many
+// logits are alike there are more blocks than that, and the list is cut to k whenever it has doubled.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
     };
-    constexpr int32_t kBlock = 64;
-    const size_t      limit  = 2 * k + 64;
-    float             least  = -std::numeric_limits<float>::infinity();
+    const size_t limit = 2 * k + 64;
+    find_block_maxima(logits, n_vocab);
+    float least = below_largest(k);
     candidates_.clear();
     candidates_.reserve(limit);
-    for (TokenId begin = 0, end = 0; begin < n_vocab; begin = end) {
-        end = begin + std::min(kBlock, n_vocab - begin);
-        if (candidates_.size() >= k && !(largest(logits + begin, end - begin) > least)) continue;
+    for (size_t block = 0; block < block_maxima_.size(); ++block) {
+        if (candidates_.size() >= k && !(block_maxima_[block] > least)) continue;
+        const TokenId begin = static_cast<TokenId>(block) * kBlock;
+        const TokenId end   = begin + std::min(kBlock, n_vocab - begin);
         for (TokenId id = begin; id < end; ++id) {
             if (std::isnan(logits[id]) || (!(logits[id] > least) && candidates_.size() >= k)) continue;
             candidates_.push_back({id, logits[id]});
@@ -233,6 +224,24 @@ void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(keep), candidates_.end(),
                       larger);
     candidates_.resize(keep);
+}
+
+void Sampler::find_block_maxima(const float* logits, int32_t n_vocab) {
+    block_maxima_.clear();
+    for (TokenId begin = 0; begin < n_vocab; begin += std::min(kBlock, n_vocab - begin)) {
+        block_maxima_.push_back(largest_logit(logits + begin, std::min(kBlock, n_vocab - begin)));
+    }
+}
+
+// A logit that each of the k largest is above. k blocks have a maximum that is not below that of the k-th, so that k
+// logits at least are not below it either. Minus infinity where there are fewer blocks.
+float Sampler::below_largest(size_t k) {
+    constexpr float kLowest = -std::numeric_limits<float>::infinity();
+    if (block_maxima_.size() < k) return kLowest;
+    sorted_maxima_ = block_maxima_;
+    const auto kth = sorted_maxima_.begin() + static_cast<ptrdiff_t>(k) - 1;
+    std::nth_element(sorted_maxima_.begin(), kth, sorted_maxima_.end(), std::greater<float>());
+    return std::nextafter(*kth, kLowest);
 }
 
 // top_p over sorted candidates: keeps the shortest prefix whose probabilities add up to top_p.
@@ -257,7 +266,7 @@ void Sampler::keep_top_p() {
 // top_p over the whole vocabulary. The nucleus is nearly always a handful of tokens, so instead of sorting everything,
 // more and more of the largest logits are selected until they contain it.
 void Sampler::collect_nucleus(const float* logits, int32_t n_vocab) {
-    const float max = largest(logits, n_vocab);
+    const float max = largest_logit(logits, n_vocab);
     double      sum = 0;
     for (TokenId id = 0; id < n_vocab; ++id) sum += std::exp(logits[id] - max);
 
@@ -309,7 +318,7 @@ TokenId Sampler::draw_from_candidates() {
 }
 
 TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
-    const float max = largest(logits, n_vocab) / settings_.temperature;
+    const float max = largest_logit(logits, n_vocab) / settings_.temperature;
     weights_.resize(static_cast<size_t>(n_vocab));
     double sum = 0;
     for (TokenId id = 0; id < n_vocab; ++id) {
@@ -329,11 +338,11 @@ TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
 
 // A block at a time, so that only the one with the largest logit is read once more to find which token has it.
 TokenId argmax(const float* logits, int32_t n_vocab) {
-    constexpr int32_t kBlock = 4096;
+    constexpr int32_t kLargeBlock = 4096;
     float             max    = -std::numeric_limits<float>::infinity();
     TokenId           first  = 0;
-    for (TokenId begin = 0; begin < n_vocab; begin += std::min(kBlock, n_vocab - begin)) {
-        const float of_block = largest(logits + begin, std::min(kBlock, n_vocab - begin));
+    for (TokenId begin = 0; begin < n_vocab; begin += std::min(kLargeBlock, n_vocab - begin)) {
+        const float of_block = largest_logit(logits + begin, std::min(kLargeBlock, n_vocab - begin));
         if (!(of_block > max)) continue;
         max   = of_block;
         first = begin;
@@ -345,7 +354,7 @@ TokenId argmax(const float* logits, int32_t n_vocab) {
 }
 
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top) {
-    const float max = largest(logits, n_vocab);
+    const float max = largest_logit(logits, n_vocab);
     double      sum = 0;
     for (TokenId id = 0; id < n_vocab; ++id) sum += std::exp(logits[id] - max);
     const double normaliser = static_cast<double>(max) + std::log(sum);

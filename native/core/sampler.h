@@ -74,6 +74,8 @@ private:
     void    collect_candidates(const float* logits, int32_t n_vocab);
     void    collect_nucleus(const float* logits, int32_t n_vocab);
     void    select_largest(const float* logits, int32_t n_vocab, size_t k);
+    void    find_block_maxima(const float* logits, int32_t n_vocab);
+    float   below_largest(size_t k);
     void    keep_top_p();
     void    keep_min_p();
 
@@ -91,6 +93,8 @@ private:
     std::vector<Candidate> changed_;  // logits as they were before adjust()
     std::vector<Candidate> candidates_;
     std::vector<float>     weights_;
+    std::vector<float>     block_maxima_;   // of the last logits whose largest were selected
+    std::vector<float>     sorted_maxima_;  // the same, partly in order
     std::vector<TokenId>   checked_;  // by the constraint
     std::vector<float>     masked_;   // logits, with minus infinity for tokens that the constraint refuses
 };

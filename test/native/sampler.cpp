@@ -90,6 +90,29 @@ const Test top_k("sampler: top_k draws all of the k most probable tokens and non
     }
 });
 
+// Large vocabularies are looked at block by block; logits that are alike lie in many blocks.
+const Test top_k_of_many("sampler: top_k of a large vocabulary leaves the first of those that are alike", [] {
+    for (const size_t n_vocab : {127u, 128u, 129u, 5'000u, 20'001u}) {
+        for (const float step : {0.001f, 1.0f, 100.0f}) {
+            auto logits = random_logits(n_vocab, 7);
+            for (float& logit : logits) logit = std::round(logit / step) * step;
+            logits[n_vocab / 2] = std::numeric_limits<float>::quiet_NaN();
+            logits[n_vocab / 3] = -std::numeric_limits<float>::infinity();
+            for (const int32_t k : {2, 30, 120}) {
+                SamplingSettings settings;
+                settings.top_k       = k;
+                settings.temperature = 1000;
+                std::vector<float> ordered = logits;
+                ordered[n_vocab / 2]       = -std::numeric_limits<float>::infinity();
+                const auto largest         = by_logit(ordered);
+                const auto drawn           = draw_many(settings, logits, 40 * k);
+                expect_equal(drawn.size(), static_cast<size_t>(k));
+                for (int32_t i = 0; i < k; ++i) expect(drawn.count(largest[static_cast<size_t>(i)]) == 1, "token drawn");
+            }
+        }
+    }
+});
+
 const Test nucleus("sampler: top_p draws from the shortest head that holds that much probability", [] {
     // 0.5, 0.25, 0.125, ...: a head of two holds 0.75.
     std::vector<float> logits;

@@ -13,11 +13,13 @@ namespace {
 
 // Moving fewer tokens than this costs more than computing them.
 constexpr size_t kMinCopiedTokens = 16;
+// All cells of an entry are copied, also those that are removed afterwards. To copy this many takes less time than to
+// compute one: an 8B model on a CPU takes 5 ms at least for a token, and its 128 KiB are read and written twice.
+constexpr size_t kCopiedForOneComputed = 32;
 // To wait for another sequence's prefix, or to save what would be lost, pays off from this many tokens on.
 constexpr size_t kMinSharedTokens = 32;
 
-// The few tokens that every chat begins with are no reason to overwrite another conversation's slot. To use them would
-// even cost time: llama.cpp computes prompts together only as far as they have equally many tokens left, so prompts of
+// The few tokens that every chat begins with are computed anew. To use them would even cost time: llama.cpp computes prompts together only as far as they have equally many tokens left, so prompts of
 // one length would be computed in parts, each of which costs a pass over the weights (8 x 80 tokens of the 0.5B model
 // of bench:peers: 1,258 ms instead of 1,169).
 bool is_worth_keeping(size_t n_common, size_t n_tokens) {
@@ -34,17 +36,15 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
                                    const std::vector<size_t>& snapshot_at, const Media* media,
                                    const AdapterSet& adapters) {
-    const auto matches = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
-    Hit        hit     = best_hit(tokens, matches, media);
+    const auto matches     = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
+    const auto [slot, hit] = choose(tokens, matches, media);
     if (is_prefix_in_flight(tokens, matches, hit.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
     if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
 
-    if (!is_worth_keeping(hit.n_tokens, tokens.size())) hit = {};
-
     Placement placement;
-    placement.slot = choose_slot(hit);
-    const bool in_place = hit.id == placement.slot;
-    if (in_place || hit.n_tokens >= kMinCopiedTokens) {
+    placement.slot      = slot;
+    const bool in_place = hit.id == slot;
+    if (hit.n_tokens > 0) {
         placement.n_keep    = hit.n_tokens;
         placement.source_id = hit.id;
         placement.source    = in_place          ? Placement::Source::in_place
@@ -55,34 +55,48 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
         placement.last_kept_position =
             media ? media->position(hit.n_tokens - 1) : static_cast<int32_t>(hit.n_tokens) - 1;
     }
-    snapshot_if_unique(placement.slot, in_place ? placement.n_keep : 0, placement);
-    const size_t n_copied = in_place ? entries_.at(placement.slot).n_copied : placement.n_keep;
-    clear_entry(placement.slot);
-    set_entry(placement.slot, adapters, tokens, placement.n_keep, true);
-    entries_.at(placement.slot).n_copied = n_copied;
+    snapshot_if_unique(slot, in_place ? placement.n_keep : 0, placement);
+    const size_t n_copied = in_place ? entries_.at(slot).n_copied : placement.n_keep;
+    clear_entry(slot);
+    set_entry(slot, adapters, tokens, placement.n_keep, true);
+    entries_.at(slot).n_copied = n_copied;
     for (const size_t point : snapshot_at) {
         const bool is_possible = bytes_of(point) <= options_.max_snapshot_bytes;
-        if (reuse && is_possible) entries_.at(placement.slot).snapshot_at.push_back(point);
+        if (reuse && is_possible) entries_.at(slot).snapshot_at.push_back(point);
     }
     return {PlacementStatus::placed, placement};
+}
+
+// The slot for these tokens, -1 where none is free, and what it starts with. First it is seen which free slot has most
+// of them; if another slot is chosen all the same, what it starts with has to be copied.
+PrefixCache::Start PrefixCache::choose(const std::vector<TokenId>&           tokens,
+                                       const std::vector<PrefixTree::Match>& matches, const Media* media) const {
+    Hit      hit  = best_hit(tokens, matches, media, [this](Id id) { return is_free(id); });
+    const Id slot = choose_slot(hit);
+    if (hit.id != slot) hit = best_hit(tokens, matches, media, [slot](Id id) { return id == slot; });
+    return {slot, hit};
 }
 
 size_t PrefixCache::bytes_of(size_t n_tokens) const {
     return options_.bytes_per_snapshot + n_tokens * options_.bytes_per_token;
 }
 
-// How many tokens of the entry a sequence can use that shares the first `n_common` with it.
-size_t PrefixCache::n_usable(Id id, size_t n_common) const {
+// How many tokens of the entry a sequence can use that shares the first `n_common` with it, in its slot or as a copy.
+size_t PrefixCache::n_usable(Id id, size_t n_common, bool in_place) const {
     const Entry& entry    = entries_.at(id);
     const size_t n_shared = std::min(n_common, entry.n_computed);
-    const bool   in_place = options_.truncation == Truncation::in_place && is_slot(id) && !entry.in_use;
     if (options_.truncation == Truncation::anywhere || n_shared == entry.n_computed) return n_shared;
-    return in_place && n_shared >= entry.n_copied ? n_shared : 0;
+    return in_place && options_.truncation == Truncation::in_place && n_shared >= entry.n_copied ? n_shared : 0;
 }
 
 bool PrefixCache::only_usable_in_place(const Hit& hit) const {
     if (options_.truncation == Truncation::anywhere) return false;
     return hit.n_tokens > 0 && hit.n_tokens < entries_.at(hit.id).n_computed;
+}
+
+// Whether the sequence goes on with what the entry holds, rather than sharing its beginning alone.
+bool PrefixCache::keeps_most(const Hit& hit) const {
+    return hit.n_tokens > 0 && 2 * hit.n_tokens >= entries_.at(hit.id).n_computed;
 }
 
 std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           adapters,
@@ -93,24 +107,36 @@ std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           ada
 
 size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
                                     const AdapterSet& adapters) const {
-    const size_t n_tokens = best_hit(tokens, find(adapters, tokens), media).n_tokens;
-    return n_tokens < kMinCopiedTokens ? 0 : n_tokens;
+    const auto matches = find(adapters, tokens);
+    return matches.empty() ? 0 : choose(tokens, matches, media).hit.n_tokens;
 }
 
-// The entry with the most usable tokens. At least one token is always left to compute, because its logits are needed.
+// The entry whose use saves most; none where to compute the tokens costs no more. At least one token is always left to
+// compute, because its logits are needed. `in_place`: whether an entry would be used where it is, and not copied.
+template <typename InPlace>
 PrefixCache::Hit PrefixCache::best_hit(const std::vector<TokenId>&           tokens,
-                                       const std::vector<PrefixTree::Match>& matches, const Media* media) const {
-    Hit best;
-    int best_rank = 0;
+                                       const std::vector<PrefixTree::Match>& matches, const Media* media,
+                                       const InPlace& in_place) const {
+    Hit    best;
+    size_t best_saved = 0;
+    int    best_rank  = 0;
     for (const auto& [id, length] : matches) {
-        const Entry& entry  = entries_.at(id);
-        size_t       usable = n_usable(id, std::min(length, tokens.size() - 1));
-        if (media != nullptr && media->resumable(usable) < usable) usable = n_usable(id, media->resumable(usable));
+        const Entry& entry     = entries_.at(id);
+        const bool   is_copied = !in_place(id);
+        size_t       usable    = n_usable(id, std::min(length, tokens.size() - 1), !is_copied);
+        if (media != nullptr && media->resumable(usable) < usable) {
+            usable = n_usable(id, media->resumable(usable), !is_copied);
+        }
+        if (!is_worth_keeping(usable, tokens.size()) || (is_copied && usable < kMinCopiedTokens)) continue;
+        const size_t cost = is_copied ? entry.n_computed / kCopiedForOneComputed : 0;
+        if (usable <= cost) continue;
         // Among equals, a slot that can be used in place comes first, then any other slot, then a snapshot.
-        const int rank = is_slot(id) ? (entry.in_use ? 1 : 2) : 0;
-        if (usable > best.n_tokens || (usable > 0 && usable == best.n_tokens && rank > best_rank)) {
-            best      = {id, usable};
-            best_rank = rank;
+        const size_t saved = usable - cost;
+        const int    rank  = !is_slot(id) ? 0 : is_copied ? 1 : 2;
+        if (saved > best_saved || (saved == best_saved && rank > best_rank)) {
+            best       = {id, usable};
+            best_saved = saved;
+            best_rank  = rank;
         }
     }
     return best;
@@ -135,17 +161,27 @@ bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>&           toke
 }
 
 // The free slot that leaves the fewest gaps between slots in use, because every gap costs llama.cpp another pass over
-// the weights. Among those, the slot that holds the tokens already; then an empty one; then the least recently used.
+// the weights. Among those, the slot whose tokens the sequence goes on with; then an empty one; then the least recently
+// used. Who shares only the beginning of a conversation does not take its slot from it while there is an empty one.
 PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
-    if (only_usable_in_place(hit)) return hit.id;
+    const bool goes_on = keeps_most(hit);
+    if (only_usable_in_place(hit) && (goes_on || !has_empty_slot())) return hit.id;
     using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
     Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
     for (Id slot = 0; is_slot(slot); ++slot) {
         const Entry& entry = entries_.at(slot);
         if (entry.in_use) continue;
-        best = std::min(best, {n_runs_with(slot), slot != hit.id, !entry.tokens.empty(), entry.last_used, slot});
+        const bool keeps = goes_on && slot == hit.id;
+        best = std::min(best, {n_runs_with(slot), !keeps, !entry.tokens.empty(), entry.last_used, slot});
     }
     return std::get<Id>(best);
+}
+
+bool PrefixCache::has_empty_slot() const {
+    for (Id slot = 0; is_slot(slot); ++slot) {
+        if (is_free(slot) && entries_.at(slot).tokens.empty()) return true;
+    }
+    return false;
 }
 
 // How many unbroken runs the slots in use would make up together with `slot`.
@@ -167,7 +203,7 @@ void PrefixCache::snapshot_if_unique(Id slot, size_t n_keep, Placement& placemen
     for (const auto& [id, length] : find(lost.adapters, lost.tokens)) {
         // A running sequence advances its state, which cannot be truncated: it does not keep this prefix for others.
         const bool advances = options_.truncation != Truncation::anywhere && entries_.at(id).in_use;
-        if (id != slot && !advances && n_usable(id, length) + kMinSharedTokens > lost.n_computed) return;
+        if (id != slot && !advances && n_usable(id, length, is_free(id)) + kMinSharedTokens > lost.n_computed) return;
     }
     if (!evict_snapshots(bytes_of(lost.n_computed), placement.source_id, placement.evicted)) return;
     placement.save_as = add_snapshot(lost.adapters, lost.tokens);

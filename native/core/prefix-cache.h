@@ -137,15 +137,27 @@ private:
         size_t n_tokens = 0;
     };
 
+    // Where a sequence starts: its slot, and what it uses.
+    struct Start {
+        Id  slot;
+        Hit hit;
+    };
+
     bool   is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
+    bool   is_free(Id id) const { return is_slot(id) && !entries_.at(id).in_use; }
     size_t bytes_of(size_t n_tokens) const;
-    size_t n_usable(Id id, size_t n_common) const;
+    size_t n_usable(Id id, size_t n_common, bool in_place) const;
     bool   only_usable_in_place(const Hit& hit) const;
+    bool   keeps_most(const Hit& hit) const;
+    Start  choose(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                  const Media* media) const;
+    template <typename InPlace>
     Hit    best_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
-                    const Media* media) const;
+                    const Media* media, const InPlace& in_place) const;
     bool   is_prefix_in_flight(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                size_t n_cached) const;
     Id     choose_slot(const Hit& hit) const;
+    bool   has_empty_slot() const;
     Id     oldest_unused() const;
     size_t n_runs_with(Id slot) const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);

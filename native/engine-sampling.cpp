@@ -105,8 +105,8 @@ void Engine::take_outcome(const PlanRow& row, RowOutcome& outcome) {
     for (size_t i = 0; i < outcome.sampled_tokens.size(); ++i) {
         emit(sequence, std::move(outcome.sampled_tokens[i]), i + 1 == outcome.sampled_tokens.size());
     }
-    if (outcome.failure) return fail(&sequence, *std::move(outcome.failure));
     if (!row.draft.empty()) decoder_.trim(sequence.slot, sequence.position(sequence.n_computed));
+    if (outcome.failure) return fail(&sequence, *std::move(outcome.failure), false);
     if (outcome.slow_sample) {
         outcome.slow_sample->sampler = std::move(sequence.sampler);
         slow_samples_.submit(std::move(outcome.slow_sample));

@@ -244,7 +244,7 @@ void Engine::handle(std::unique_ptr<SlowSample> sample) {
     Sequence* sequence = scheduler_.find(sample->job_id);
     if (sequence == nullptr) return;
     sequence->sampler = std::move(sample->sampler);
-    if (sample->failure) return fail(sequence, *std::move(sample->failure));
+    if (sample->failure) return fail(sequence, *std::move(sample->failure), false);
     ++counts_.sampled_aside;
     sequence->sampling_pace.observe(sample->milliseconds, sampling_share_ms_);
     emit(*sequence, accept(*sequence, sample->token, std::move(sample->logprobs)), true);
@@ -318,6 +318,8 @@ void Engine::tell_progress(const Plan& plan) {
 
 void Engine::end(Sequence* sequence, bool cells_invalid) {
     if (sequence->sampler == nullptr) slow_samples_.cancel(sequence->id());
+    // Nobody counts such cells, so they must not take memory.
+    if (cells_invalid && sequence->slot != Sequence::kNoSlot) decoder_.trim(sequence->slot, 0);
     scheduler_.remove(sequence, cells_invalid);
 }
 

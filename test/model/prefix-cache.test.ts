@@ -107,4 +107,21 @@ test('a higher priority goes first, and who had to wait gets the same answer as 
     assert.is((await running).text, undisturbed.text);
   }));
 
+/** After some letters there are so many ways to go on that the grammar gives up. */
+const doubling = 'root ::= s\ns ::= [a-z] s "y" | [a-z] s "z" | "#"\n';
+
+test('a prompt whose completion a grammar ends stays cached', () =>
+  withModel({ parallel: 1, cacheRamMiB: 0 }, async (model) => {
+    const prompt = 'Words and more words. '.repeat(20);
+    const [letter] = await model.tokenize('a');
+    const grammar = { gbnf: doubling, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
+    const failure = await answer(model, { prompt, grammar, logitBias: { [letter as number]: 100 }, maxTokens: 60 }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    assert.is((failure as { code?: string } | undefined)?.code, 'invalid_grammar', String(failure));
+    const { finish } = await answer(model, { prompt, maxTokens: 2 });
+    assert.is(finish.cachedTokens, finish.promptTokens - 1);
+  }));
+
 test.run();

@@ -12,16 +12,16 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 
 EncodeQueue::~EncodeQueue() { stop(); }
 
-void EncodeQueue::request(const PromptImage& image) {
+void EncodeQueue::request(const PromptImage& image, std::weak_ptr<const void> wanted) {
     gate_.add_work();
-    requests_.put({image.digest, image.source});
+    requests_.put({image.digest, image.source, std::move(wanted)});
 }
 
 void EncodeQueue::stop() {
     if (!thread_.joinable()) return;
     stopping_ = true;
     gate_.stop();
-    requests_.put({{}, {}, true});
+    requests_.put({{}, {}, {}, true});
     thread_.join();
 }
 
@@ -41,7 +41,8 @@ EncodeResult EncodeQueue::encode_image(const Request& request) noexcept {
     EncodeResult result;
     result.digest = request.digest;
     try {
-        const auto source = request.source.lock();
+        // The source alone does not tell: JavaScript may hold it for long after the request was cancelled.
+        const auto source = request.wanted.expired() ? nullptr : request.source.lock();
         const auto yield  = [this] { return gate_.yield_to_engine(); };
         if (source) result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, yield));
     } catch (const Error& error) {

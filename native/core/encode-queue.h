@@ -36,8 +36,8 @@ public:
     // stop()
     ~EncodeQueue();
 
-    // The image is skipped if its source is gone by the time its turn comes.
-    void request(const PromptImage& image);
+    // The image is skipped if what it is `wanted` for is gone by the time its turn comes.
+    void request(const PromptImage& image, std::weak_ptr<const void> wanted);
     // See EncoderGate. Only for an `encode` that yields.
     void pause() { gate_.pause_encoder(); }
     void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
@@ -49,6 +49,7 @@ private:
     struct Request {
         ImageDigest                      digest;
         std::weak_ptr<const ImageSource> source;
+        std::weak_ptr<const void>        wanted;
         bool                             is_last = false;
     };
 

@@ -17,7 +17,7 @@ bool ImageEncoder::request_embeddings(const std::vector<PendingImage>& pending) 
             each.sequence->embeddings[each.image] = std::move(cached);
             any                                   = true;
         } else if (in_flight_.insert(image.digest).second) {
-            queue_.request(image);
+            queue_.request(image, each.sequence->lifetime);
         }
     }
     return any;

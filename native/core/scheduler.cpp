@@ -103,9 +103,10 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
-    size_t n_awaiting = 0;
+    size_t n_with_images = 0;
     for (Sequence* sequence : in_order) {
-        if (awaits_images(*sequence, plan, n_awaiting)) continue;
+        const size_t n_before = n_with_images;
+        if (awaits_images(*sequence, plan, n_with_images)) continue;
         const bool is_full = cache_.n_in_use() == options_.cache.n_slots;
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
@@ -124,6 +125,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         sequence->admit(result.placement.slot, result.placement.n_keep, now);
         plan.placements.push_back(std::move(result.placement));
         running_.splice(running_.end(), waiting_, position_of(waiting_, sequence));
+        n_with_images = n_before;
     }
 }
 
@@ -136,18 +138,22 @@ size_t Scheduler::n_cached_tokens(const Sequence& sequence) const {
     return cache_.n_cached_tokens(sequence.tokens, sequence.media(), sequence.job().adapters);
 }
 
-// Requests images for as many sequences as there are slots, because embeddings take memory while they wait.
-bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_awaiting) const {
-    const Media* media = sequence.media();
-    if (media == nullptr) return false;
-    const size_t n_cached = n_cached_tokens(sequence);
-    bool         awaits   = false;
+// Whether the sequence cannot start before images are encoded. No more sequences wait with images than there are slots,
+// because their embeddings take memory: for those behind them nothing is requested, and they lose what no other has.
+bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const {
+    const Media* media    = sequence.media();
+    const size_t n_cached = media == nullptr ? 0 : n_cached_tokens(sequence);
+    if (media == nullptr || n_cached >= media->end()) return false;
+    const bool may_hold = n_with_images < options_.cache.n_slots;
+    n_with_images += may_hold ? 1 : 0;
+    bool awaits = false;
     for (size_t image = 0; image < media->images.size(); ++image) {
+        auto& embeddings = sequence.embeddings[image];
+        if (!may_hold && embeddings.use_count() == 1) embeddings = nullptr;
         if (!sequence.needs_encoding(image, n_cached)) continue;
         awaits = true;
-        if (n_awaiting < options_.cache.n_slots) plan.pending_images.push_back({&sequence, image});
+        if (may_hold) plan.pending_images.push_back({&sequence, image});
     }
-    n_awaiting += awaits ? 1 : 0;
     return awaits;
 }
 
@@ -281,7 +287,7 @@ void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
         const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - n_each;
         size_t       slice  = std::min(budget, wanted);
-        if (slice < wanted) slice -= slice % kRowsAtOnce;
+        if (slice < wanted && slice > kRowsAtOnce) slice -= slice % kRowsAtOnce;
         if (slice >= kShortRemainder && wanted - slice <= kShortRemainder && wanted <= room) slice = wanted;
         if (n_each + slice == 0) break;
         plan.rows.push_back({sequence, n_each + slice});
@@ -335,8 +341,8 @@ double Scheduler::encoding_ms(double step_ms) const {
 void Scheduler::placement_failed(int32_t slot, Plan& plan) {
     const auto found =
         std::find_if(running_.begin(), running_.end(), [=](const auto& each) { return each->slot == slot; });
-    Sequence& sequence  = **found;
-    sequence.n_computed = 0;
+    Sequence& sequence = **found;
+    sequence.lose_prefix();
     cache_.progress(slot, 0);
     if (sequence.media() == nullptr) return;
     const auto is_its = [&](const PlanRow& row) { return row.sequence == &sequence; };
@@ -365,8 +371,10 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
     } else if (n_prompt == 0) {
         if (n_drafted == 0) update_average(ms_per_decode_step_, milliseconds);
     } else if (n_prompt >= kMinSlice) {
-        const double for_prompt = n_decoding == 0 ? milliseconds : std::max(0.0, milliseconds - ms_per_decode_step_);
-        update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));
+        // What decoding took before, when more sequences did, says nothing about the prompt's part of this step.
+        if (n_decoding > 0) ms_per_decode_step_ = std::min(ms_per_decode_step_, milliseconds);
+        const double for_prompt = milliseconds - (n_decoding == 0 ? 0 : ms_per_decode_step_);
+        if (for_prompt > 0) update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));
     }
     return snapshots;
 }

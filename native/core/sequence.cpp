@@ -61,6 +61,11 @@ void Sequence::preempt() {
     status     = SequenceStatus::queued;
 }
 
+void Sequence::lose_prefix() {
+    n_computed = 0;
+    n_cached_  = 0;
+}
+
 std::string Sequence::accept(TokenId token, std::string_view piece, bool is_end, size_t context_length) {
     last_token_at = Clock::now();
     if (n_sampled() == 0) first_token_at = last_token_at;

@@ -45,6 +45,8 @@ public:
     void advance(size_t n_tokens);
     // The sequence loses its slot. When it is admitted again, its tokens may still be cached.
     void preempt();
+    // The cached tokens that it was to start with could not be loaded.
+    void lose_prefix();
     // Whether a step may compute it: its reader keeps up, its last token is known, and nothing is fetched for it.
     bool can_compute() const { return !paused && !awaits_state && sampler != nullptr; }
     // Appends the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
@@ -70,6 +72,8 @@ public:
     size_t               n_computed = 0;        // tokens[0, n_computed) have KV cells
     int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
     SequenceStatus       status     = SequenceStatus::queued;
+    // Weak pointers to it expire with the sequence.
+    const std::shared_ptr<const void> lifetime = std::make_shared<char>();
     // Of each of the prompt's images, until all of them are computed; nullptr: not encoded yet.
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
     bool                     may_reuse = true;   // a cached prefix; false after one could not be loaded

@@ -94,7 +94,7 @@ const Test broken_off("encode queue: stop() breaks off the image that is being e
         },
               [&](EncodeResult result) { results.put(std::move(result)); });
     const auto source = std::make_shared<const ImageSource>();
-    queue.request({"digest", source});
+    queue.request({"digest", source}, source);
     while (!begun) std::this_thread::yield();
     queue.stop();
     const auto taken = results.take(true);

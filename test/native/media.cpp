@@ -210,6 +210,33 @@ const Test ahead("scheduler: it asks for the images of no more sequences than ca
     expect_equal(scheduler.plan(Clock::now()).pending_images.size(), 2u);
 });
 
+const Test held("scheduler: no more waiting sequences hold embeddings than can run at a time", [] {
+    Scheduler scheduler(options(2, 1000));
+    scheduler.submit(text(11, 10));
+    scheduler.submit(text(12, 10));
+    compute(scheduler, scheduler.plan(Clock::now()));
+    const auto holders = [&scheduler] {
+        std::vector<uint32_t> ids;
+        for (const Sequence* each : scheduler.all()) {
+            if (each->media() != nullptr && each->embeddings[0] != nullptr) ids.push_back(each->id());
+        }
+        return ids;
+    };
+    const auto step = [&scheduler] {
+        const Plan plan = scheduler.plan(Clock::now());
+        for (const PendingImage& image : plan.pending_images) give(image.sequence);
+        compute(scheduler, plan);
+    };
+    for (uint32_t id = 1; id <= 9; ++id) scheduler.submit(with_image(id, static_cast<char>('0' + id), 5, 40, 3));
+    for (int i = 0; i < 5; ++i) step();
+    expect(holders() == std::vector<uint32_t>{1, 2}, "the first two");
+    Job urgent      = job_with_image(10, 'a', 5, 40, 3);
+    urgent.priority = 1;
+    scheduler.submit(std::make_unique<Sequence>(std::move(urgent)));
+    step();
+    expect(holders() == std::vector<uint32_t>{1, 10}, "those who come first now");
+});
+
 const Test while_full("scheduler: it asks for images while all slots are taken", [] {
     Scheduler scheduler(options(1, 100));
     scheduler.submit(text(1, 10));
@@ -300,6 +327,7 @@ const Test unwanted("image encoder: what no sequence needs any more is not encod
               [&](EncodeResult result) { results.box.put(std::move(result)); });
     const auto first = with_image(1, '1', 5, 10, 3);
     auto       gone  = with_image(2, '2', 5, 10, 3);
+    const auto media = gone->job().media;  // which JavaScript still holds
     encoder.request_embeddings({{first.get(), 0}, {gone.get(), 0}});
     gone.reset();
     go = true;

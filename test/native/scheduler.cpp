@@ -133,6 +133,46 @@ const Test progress("scheduler: prompts progress even when decoding alone takes 
     expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{17});
 });
 
+const Test tiny_batch("scheduler: a prompt is computed however few tokens a step may have", [] {
+    for (size_t n_batch = 1; n_batch <= 6; ++n_batch) {
+        Scheduler scheduler(options(1, n_batch));
+        scheduler.submit(sequence(1, 20));
+        for (int i = 0; i < 20; ++i) step(scheduler);
+        expect(scheduler.find(1)->n_sampled() > 0, "it comes to its first token");
+    }
+});
+
+const Test fewer_decode("scheduler: what many took to decode is not taken from a prompt beside one", [] {
+    Scheduler scheduler(options(4, 2048, 10));
+    scheduler.submit(sequence(1, 100));
+    compute(scheduler, scheduler.plan(Clock::now()), 2000);  // 20 ms a prompt token
+    compute(scheduler, scheduler.plan(Clock::now()), 1500);  // a decode step, as if there were many
+    scheduler.submit(sequence(2, 1000));
+    for (int i = 0; i < 20; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        expect_equal(tokens_of(plan, 2), size_t{17});
+        compute(scheduler, plan, 150 + 20 * 17);
+    }
+    scheduler.remove(scheduler.find(1));
+    // Ten tokens fit, and sixteen are the fewest. With what the steps took beyond decoding it would be more.
+    expect_equal(tokens_of(scheduler.plan(Clock::now()), 2), size_t{16});
+});
+
+const Test not_loaded("scheduler: tokens that were cached and could not be loaded do not count as cached", [] {
+    Scheduler scheduler(options(1, 2048));
+    scheduler.submit(sequence(1, 200));
+    step(scheduler);
+    scheduler.remove(scheduler.find(1));
+    std::vector<TokenId> prompt(200, 1001);
+    prompt.push_back(7);
+    scheduler.submit(sequence(2, prompt));
+    Plan plan = scheduler.plan(Clock::now());
+    expect_equal(scheduler.find(2)->n_cached(), size_t{200});
+    scheduler.placement_failed(plan.placements[0].slot, plan);
+    expect_equal(scheduler.find(2)->finish().cached_tokens, 0);
+    expect_equal(scheduler.find(2)->n_pending(), prompt.size());
+});
+
 const Test delay("scheduler: the first step is delayed by a fiftieth of its expected time, at most 5 ms", [] {
     const auto delay_of = [](const Scheduler& scheduler) { return scheduler.batching_delay().count(); };
     Scheduler  scheduler(options(3, 2048));

@@ -17,6 +17,8 @@ namespace {
 
 using Clock = TaskThread::Clock;
 
+// A state is read and loaded as a whole. To do so with this many tokens takes less time than to compute one.
+constexpr size_t kReadForOneComputed = 32;
 // Of files that are looked at when a process begins, those that were used last.
 constexpr size_t kMaxFiles = 10'000;
 // And how long that may take: the model is not there before.
@@ -77,15 +79,20 @@ void DiskCache::scan() {
     }
 }
 
-// The entry with the most tokens that can be used. The last one is always left to compute.
+// The entry whose use saves most; none where to compute the tokens costs no more. The last token is always left to compute.
 DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
     Hit        hit;
+    size_t     most_saved = 0;
     const auto tree = trees_.find(adapters);
     if (tree == trees_.end() || tokens.empty()) return hit;
     for (const auto& [id, length] : tree->second.find(tokens)) {
         const size_t n_common = std::min(length, tokens.size() - 1);
-        const bool   is_whole = n_common == entries_.at(id).tokens.size();
-        if ((is_whole || options_.truncation == Truncation::anywhere) && n_common > hit.n_tokens) hit = {id, n_common};
+        const size_t n_held   = entries_.at(id).tokens.size();
+        if (n_common != n_held && options_.truncation != Truncation::anywhere) continue;
+        const size_t saved = n_common - std::min(n_common, n_held / kReadForOneComputed);
+        if (saved <= most_saved) continue;
+        most_saved = saved;
+        hit        = {id, n_common};
     }
     return hit;
 }

@@ -1,4 +1,4 @@
-// Thread: engine, once submitted.
+// Thread: engine, once submitted; while its token is sampled, the thread of the pool that does so.
 #pragma once
 
 #include "draft-policy.h"

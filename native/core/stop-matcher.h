@@ -1,4 +1,4 @@
-// Thread: engine.
+// Thread: that of its sequence.
 #pragma once
 
 #include <string>

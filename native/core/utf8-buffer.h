@@ -1,4 +1,4 @@
-// Thread: a buffer belongs to one thread, the engine's; the functions may be called from any.
+// Thread: a buffer belongs to the thread of its sequence; the functions may be called from any.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,18 @@ const Test restart("disk-cache: another process finds a state by its tokens, and
     expect(fetched.job_ids == std::vector<uint32_t>{7}, "whose it is");
 });
 
+const Test fair_share("disk-cache: a long state is not read for a few of its tokens, and the shortest one of those that help", [] {
+    const Folder folder;
+    Cache        cache(folder);
+    cache.keep(counting(0, 20'000), "long");
+    const Tokens shares = joined(counting(0, 500), {9, 9});
+    expect_equal(cache.disk.n_usable(shares, ""), size_t{0});
+    expect_equal(cache.disk.n_usable(joined(counting(0, 900), {9, 9}), ""), size_t{900});
+    cache.keep(joined(counting(0, 500), counting(50'000, 100)), "short");
+    expect_equal(cache.disk.n_usable(shares, ""), size_t{500});
+    expect_equal(text_of(*cache.fetch(shares).state), std::string("short"));
+});
+
 const Test as_a_whole("disk-cache: a state that cannot be cut off is used as a whole only", [] {
     const Folder folder;
     Cache(folder).keep(kLong, "one");

@@ -1,7 +1,7 @@
 // Thread: the public functions are for any thread, all below `private` for the engine thread, which has a pool sample
 // the rows of a step: sample_row() and what it calls touch one sequence each. Only the engine thread calls llama.cpp with
-// the decoder's context. Other threads have contexts of their own (vision, embedder), or use none:
-// they read the model's vocabulary, which never changes, and a sequence's own sampler and constraint.
+// the decoder's context. Other threads have contexts of their own (vision, embedder), or use none: they read the model's
+// vocabulary, which never changes, and a sequence's own sampler and constraint.
 #pragma once
 
 #include "core/disk-cache.h"

@@ -79,7 +79,8 @@ void DiskCache::scan() {
     }
 }
 
-// The entry whose use saves most; none where to compute the tokens costs no more. The last token is always left to compute.
+// The entry whose use saves most; none where to compute the tokens costs no more. The last token is always left to
+// compute.
 DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
     Hit        hit;
     size_t     most_saved = 0;

@@ -19,9 +19,10 @@ constexpr size_t kCopiedForOneComputed = 32;
 // To wait for another sequence's prefix, or to save what would be lost, pays off from this many tokens on.
 constexpr size_t kMinSharedTokens = 32;
 
-// The few tokens that every chat begins with are computed anew. To use them would even cost time: llama.cpp computes prompts together only as far as they have equally many tokens left, so prompts of
-// one length would be computed in parts, each of which costs a pass over the weights (8 x 80 tokens of the 0.5B model
-// of bench:peers: 1,258 ms instead of 1,169).
+// The few tokens that every chat begins with are computed anew. To use them would even cost time: llama.cpp computes
+// prompts together only as far as they have equally many tokens left, so prompts of one length would be computed in
+// parts, each of which costs a pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 ms instead of
+// 1,169).
 bool is_worth_keeping(size_t n_common, size_t n_tokens) {
     return n_common >= kMinCopiedTokens || 2 * n_common > n_tokens;
 }

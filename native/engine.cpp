@@ -318,7 +318,7 @@ void Engine::tell_progress(const Plan& plan) {
 
 void Engine::end(Sequence* sequence, bool cells_invalid) {
     if (sequence->sampler == nullptr) slow_samples_.cancel(sequence->id());
-    // Nobody counts such cells, so they must not take memory.
+    // Such cells count as none, so they must not take memory.
     if (cells_invalid && sequence->slot != Sequence::kNoSlot) decoder_.trim(sequence->slot, 0);
     scheduler_.remove(sequence, cells_invalid);
 }

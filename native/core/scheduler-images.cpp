@@ -1,0 +1,47 @@
+// The part of the scheduler that has images encoded: whose, and when.
+#include "scheduler.h"
+
+#include <algorithm>
+
+namespace chasqui {
+
+namespace {
+
+// Encoding goes on even when decoding alone exceeds the target: after each step, for this share of the step's time.
+constexpr double kMinEncodingShare = 0.5;
+// While no sequence decodes, images are encoded for at most this many times the target between two steps.
+constexpr double kMaxEncodingFactor = 10.0;
+
+}  // namespace
+
+// Whether the sequence cannot start before images are encoded. No more sequences wait with images than there are slots,
+// because their embeddings take memory: for those behind them nothing is requested, and they lose what no other has.
+bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const {
+    const Media* media    = sequence.media();
+    const size_t n_cached = media == nullptr ? 0 : n_cached_tokens(sequence);
+    if (media == nullptr || n_cached >= media->end()) return false;
+    const bool may_hold = n_with_images < options_.cache.n_slots;
+    n_with_images += may_hold ? 1 : 0;
+    bool awaits = false;
+    for (size_t image = 0; image < media->images.size(); ++image) {
+        auto& embeddings = sequence.embeddings[image];
+        if (!may_hold && embeddings.use_count() == 1) embeddings = nullptr;
+        if (!sequence.needs_encoding(image, n_cached)) continue;
+        awaits = true;
+        if (may_hold) plan.pending_images.push_back({&sequence, image});
+    }
+    return awaits;
+}
+
+// While no sequence decodes, encoding gets half of the time, but not so much of it at once that a new request waits for
+// long.
+double Scheduler::encoding_ms(double step_ms) const {
+    const Load load = this->load();
+    if (load.n_decoding == 0) return std::min(step_ms, kMaxEncodingFactor * options_.target_step_ms);
+    const double least = kMinEncodingShare * std::min(step_ms, options_.target_step_ms);
+    // Steps with slices of encoded images take most of what steps of text leave: one of them is next, or was last.
+    if (load.first_image != nullptr) return last_was_image_ ? 0 : least;
+    return std::max(options_.target_step_ms - step_ms, least);
+}
+
+}  // namespace chasqui

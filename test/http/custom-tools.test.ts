@@ -138,6 +138,36 @@ test('a grammar that cannot be enforced is passed over and named, or refused wit
   }
 });
 
+test('a grammar that is too large once its rules have their names is passed over and named', async () => {
+  const { ignored } = chats({
+    renderWith: (_messages, options) => ({ grammar: grammarOf(`root ::= "${patternIn(options)?.slice(1, -1)}"`) }),
+  });
+  assert.is(await ignored(withFormat(`(?:${'[\\na]?'.repeat(260)})*`)), 'tools[0].custom.format');
+});
+
+test('many grammars find their places, and a text that is like a sign stays as it is', async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+  const sign = (name: string) => `"the grammar in the description of ${name}"`;
+  const { ignored, engine } = chats({
+    renderWith: () => ({ grammar: grammarOf(`root ::= ${names.map(sign).join('|')}`) }),
+  });
+  const tools = names.map((name) => ({
+    type: 'custom',
+    custom: {
+      name,
+      format: { type: 'grammar', grammar: { syntax: 'regex', definition: `${sign('t19').slice(1, -1)}|a` } },
+    },
+  }));
+  assert.is(await ignored({ tools }), '');
+  const lines = (engine.jobs[0]?.grammar?.gbnf ?? '').trimEnd().split('\n');
+  const [, beginning] = /(input-[\da-f]{16})-0-0/.exec(lines[0] ?? '') ?? [];
+  assert.is(lines[0], `root ::= ${names.map((_, index) => `${beginning}-${index}-0`).join('|')}`);
+  assert.equal(
+    lines.slice(1),
+    names.map((_, index) => `${beginning}-${index}-0 ::= ${sign('t19')} | "a"`),
+  );
+});
+
 test('errors name the fields of the request', async () => {
   const { chat } = chats();
   const cases: [Record<string, unknown>, string, string][] = [

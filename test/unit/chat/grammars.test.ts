@@ -3,7 +3,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readDefinition, type Syntax } from '../../../ts/chat/custom/grammars/enforced-text.js';
 import { DefinitionError } from '../../../ts/chat/custom/grammars/grammar-tree.js';
-import { toGbnf } from '../../../ts/chat/custom/grammars/json-text-gbnf.js';
 import { faultOfPatch, PATCH_GRAMMAR } from '../../support/codex-patch.js';
 import { GbnfTexts } from '../../support/gbnf-texts.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -18,10 +17,10 @@ interface Texts {
 }
 
 function textsOf(syntax: Syntax, definition: string): Texts {
-  const rules = readDefinition(syntax, definition);
-  if (rules === null) throw new Error(`it is passed over: ${definition}`);
-  const { root, rules: gbnf } = toGbnf(rules, 'rule');
-  const texts = new GbnfTexts(gbnf);
+  const gbnf = readDefinition(syntax, definition, 'rule');
+  if (gbnf === null) throw new Error(`it is passed over: ${definition}`);
+  const { root, rules } = gbnf;
+  const texts = new GbnfTexts(rules);
   const random = seededRandom(1);
   return {
     has: (text) => texts.has(root, JSON.stringify(text).slice(1, -1).replaceAll('\x7f', '\\u007f')),
@@ -181,10 +180,10 @@ test('grammars that no grammar of ours can hold are passed over', () => {
     'start: a "x"\na: start | "y"',
     'start: b? start "x" | "y"\nb: "z"',
   ]) {
-    assert.is(readDefinition('lark', definition), null, definition);
+    assert.is(readDefinition('lark', definition, 'rule'), null, definition);
   }
   for (const definition of ['a*?', 'a++', '(?>a)', 'a$b', '(^a)', '\\Bx', '(?R)']) {
-    assert.is(readDefinition('regex', definition), null, definition);
+    assert.is(readDefinition('regex', definition, 'rule'), null, definition);
   }
 });
 
@@ -224,7 +223,7 @@ const FAULTS: readonly (readonly [Syntax, string, line: number, column: number, 
 for (const [syntax, definition, line, column, reason] of FAULTS) {
   test(`what is wrong with ${JSON.stringify(definition)} is said, and where`, () => {
     try {
-      readDefinition(syntax, definition);
+      readDefinition(syntax, definition, 'rule');
     } catch (thrown) {
       assert.instance(thrown, DefinitionError);
       const { message, ...place } = thrown as DefinitionError;
@@ -273,15 +272,15 @@ for (const [name, syntax, definition, isEnforced] of HOSTILE) {
   test(`${name} take bounded work`, () => {
     const read = () => {
       try {
-        return readDefinition(syntax, definition);
+        return readDefinition(syntax, definition, 'rule');
       } catch (thrown) {
         assert.instance(thrown, DefinitionError);
         return null;
       }
     };
-    const rules = read();
-    assert.is(rules !== null, isEnforced);
-    if (rules !== null) assert.ok(toGbnf(rules, 'rule').rules.length < 2 ** 20);
+    const gbnf = read();
+    assert.is(gbnf !== null, isEnforced);
+    if (gbnf !== null) assert.ok(gbnf.rules.length < 2 ** 20);
   });
 }
 

@@ -6,16 +6,19 @@ import { createHash } from 'node:crypto';
 import type { Grammar } from '../../engine/job.js';
 import { ChasquiError } from '../../errors.js';
 import type { CustomFormat } from '../../schemas/tool.js';
-import { readDefinition } from './grammars/enforced-text.js';
-import { DefinitionError, type RuleSet } from './grammars/grammar-tree.js';
-import { toGbnf } from './grammars/json-text-gbnf.js';
+import { readDefinition, type Syntax } from './grammars/enforced-text.js';
+import { DefinitionError } from './grammars/grammar-tree.js';
+import type { Gbnf } from './grammars/json-text-gbnf.js';
 
 /** All definitions of a request together, in UTF-16 units. Those after it are told to the model only. */
 const MAX_DEFINITIONS_LENGTH = 64 * 1024;
 
-interface InputGrammar {
+const DIGEST_LENGTH = 16;
+/** Stands for the beginning of names, and is as long as it. No text of a rule has this character: it is spelled out. */
+const PLACE_OF_BEGINNING = '\0'.repeat('input-'.length + DIGEST_LENGTH);
+
+interface InputGrammar extends Gbnf {
   tool: string;
-  rules: RuleSet;
 }
 
 /** What the pattern of a tool's input is called where it has no place. No chat body has such a field. */
@@ -26,6 +29,8 @@ export function patternField(tool: string): string {
 function signOf(tool: string): string {
   return `the grammar in the description of ${tool}`;
 }
+
+const SIGN_IN_GRAMMAR = new RegExp(`"${signOf('([^"]*)')}"`, 'g');
 
 export class InputGrammars {
   readonly #grammars: InputGrammar[] = [];
@@ -40,33 +45,38 @@ export class InputGrammars {
     if (format.type !== 'grammar' || definition === undefined) return null;
     this.#length += definition.length;
     if (this.#length > MAX_DEFINITIONS_LENGTH) return null;
-    const rules = readOwn(syntax, definition, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
-    if (rules === null) return null;
-    this.#grammars.push({ tool, rules });
+    const prefix = `${PLACE_OF_BEGINNING}-${this.#grammars.length}`;
+    const gbnf = readOwn(syntax, definition, prefix, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
+    if (gbnf === null) return null;
+    this.#grammars.push({ tool, ...gbnf });
     return `^${signOf(tool)}$`;
   }
 
   /** The grammar of a completion with those of the inputs, and the `patternField` of those that have no place in it. */
   enforce(grammar: Grammar | null): { grammar: Grammar | null; passedOver: string[] } {
     if (grammar === null || this.#grammars.length === 0) return { grammar, passedOver: [] };
+    const byTool = new Map(this.#grammars.map((each) => [each.tool, each]));
+    const placed = new Set<InputGrammar>();
+    const withRoots = grammar.gbnf.replace(SIGN_IN_GRAMMAR, (literal: string, tool: string) => {
+      const own = byTool.get(tool);
+      if (own === undefined) return literal;
+      placed.add(own);
+      return own.root;
+    });
+    // Some templates have forms for calls in which a string is not written as JSON.
+    const withoutPlace = this.#grammars.filter((each) => !placed.has(each));
     // Nobody can foresee the names, so no other rule has one of them.
-    const prefix = `input-${createHash('sha256').update(grammar.gbnf).digest('hex').slice(0, 16)}`;
-    const passedOver: string[] = [];
-    let { gbnf } = grammar;
-    for (const [index, { tool, rules }] of this.#grammars.entries()) {
-      const { root, rules: text } = toGbnf(rules, `${prefix}-${index}`);
-      const literal = `"${signOf(tool)}"`;
-      // Some templates have forms for calls in which a string is not written as JSON.
-      if (gbnf.includes(literal)) gbnf = `${gbnf.replaceAll(literal, root).trimEnd()}\n${text}`;
-      else passedOver.push(patternField(tool));
-    }
-    return { grammar: { ...grammar, gbnf }, passedOver };
+    const digest = createHash('sha256').update(grammar.gbnf).digest('hex').slice(0, DIGEST_LENGTH);
+    const gbnf = [`${withRoots.trimEnd()}\n`, ...[...placed].map(({ rules }) => rules)]
+      .join('')
+      .replaceAll(PLACE_OF_BEGINNING, `input-${digest}`);
+    return { grammar: { ...grammar, gbnf }, passedOver: withoutPlace.map(({ tool }) => patternField(tool)) };
   }
 }
 
-function readOwn(syntax: 'lark' | 'regex', definition: string, param: string): RuleSet | null {
+function readOwn(syntax: Syntax, definition: string, prefix: string, param: string): Gbnf | null {
   try {
-    return readDefinition(syntax, definition);
+    return readDefinition(syntax, definition, prefix);
   } catch (thrown) {
     if (!(thrown instanceof DefinitionError)) throw thrown;
     const what = syntax === 'lark' ? 'Lark grammar' : 'regular expression';

@@ -1,7 +1,7 @@
-/** A definition of what a text must be → rules that a grammar can hold, as far as it can be enforced. */
+/** A definition of what a text must be → rules of a grammar, as far as it can be enforced. */
 import { toFollowable } from './followable-rules.js';
 import { DefinitionError, NotEnforced, type RuleSet } from './grammar-tree.js';
-import { toGbnf } from './json-text-gbnf.js';
+import { type Gbnf, toGbnf } from './json-text-gbnf.js';
 import { parseLark } from './lark-grammar.js';
 import { parseExpression } from './regular-expression.js';
 
@@ -11,17 +11,15 @@ export type Syntax = 'lark' | 'regex';
 const MAX_DEFINITION_LENGTH = 32 * 1024;
 
 /**
- * The rules of the texts that follow a definition, or null where it cannot be enforced. Throws `DefinitionError` for what
- * is no definition of any text.
+ * The rules of the texts that follow a definition, whose names begin with `prefix`, or null where it cannot be enforced.
+ * Throws `DefinitionError` for what is no definition of any text.
  */
-export function readDefinition(syntax: Syntax, definition: string): RuleSet | null {
+export function readDefinition(syntax: Syntax, definition: string, prefix: string): Gbnf | null {
   if (definition.length > MAX_DEFINITION_LENGTH) return null;
   try {
     const rules = toFollowable(syntax === 'lark' ? parseLark(definition) : parseWhole(definition));
     if (rules === null) throw new DefinitionError(definition, 0, 'no text follows it');
-    // What is too large as GBNF shows when it is written.
-    toGbnf(rules, 'rule');
-    return rules;
+    return toGbnf(rules, prefix);
   } catch (thrown) {
     if (thrown instanceof NotEnforced) return null;
     throw thrown;

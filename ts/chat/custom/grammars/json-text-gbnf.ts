@@ -23,8 +23,14 @@ const CHARACTERS = complementOf([[0xd800, 0xdfff]]);
 const ESCAPED = setOf([[0, 0x1f], [0x7f, 0x7f], rangeOf('"'), rangeOf('\\')]);
 const PLAIN = intersectionOf(CHARACTERS, complementOf(ESCAPED));
 
-/** The first rule is the text's; the names of all of them begin with `prefix`. */
-export function toGbnf(grammar: RuleSet, prefix: string): { root: string; rules: string } {
+export interface Gbnf {
+  /** The name of the text's rule. */
+  root: string;
+  rules: string;
+}
+
+/** The names of all rules begin with `prefix`. */
+export function toGbnf(grammar: RuleSet, prefix: string): Gbnf {
   return new GbnfWriter(grammar, prefix).write();
 }
 
@@ -44,7 +50,7 @@ class GbnfWriter {
     this.#prefix = prefix;
   }
 
-  write(): { root: string; rules: string } {
+  write(): Gbnf {
     const { start, rules } = this.#grammar;
     for (const name of rules.keys()) this.#names.set(name, `${this.#prefix}-${this.#names.size}`);
     for (const [name, tree] of rules) this.#add(this.#nameOf(name), this.#writeTree(tree));

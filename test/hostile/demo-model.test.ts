@@ -3,7 +3,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Entry } from './entry.js';
-import { GRAMMARS, SCHEMAS } from './grammar-entries.js';
+import { GRAMMARS, INPUTS, SCHEMAS } from './grammar-entries.js';
 import { BODIES, BROKEN_HTTP } from './http-entries.js';
 import { ODD_REQUESTS } from './odd-requests.js';
 import { PREPARING, RUNS_IN_MESSAGES, TOKENIZED_RUNS } from './prepare-entries.js';
@@ -36,6 +36,7 @@ async function suffer(context: { server: ServerUnderAttack | null; restarts: num
 
 for (const entry of [
   ...GRAMMARS,
+  ...INPUTS,
   ...SCHEMAS,
   ...TOKENIZED_RUNS,
   ...RUNS_IN_MESSAGES,

@@ -44,6 +44,15 @@ const named = (name: string) => ({ type: 'object', properties: { [name]: { type:
 const weak = (property: unknown) => schema({ type: 'object', properties: { v: property }, required: ['v'] });
 const tool = (parameters: object) => ({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
 
+/** Custom tools whose input follows a regular expression; the model must call one of them. */
+const customTools = (count: number, definition: string) => ({
+  tool_choice: 'required',
+  tools: Array.from({ length: count }, (_, i) => ({
+    type: 'custom',
+    custom: { name: `t${i}`, format: { type: 'grammar', grammar: { syntax: 'regex', definition } } },
+  })),
+});
+
 /** Of grammars in GBNF. */
 export const GRAMMARS: readonly Entry[] = [
   chat('an ambiguous grammar', { grammar: 'root ::= s\ns ::= [a-z] s "y" | [a-z] s "z" | "#"' }),
@@ -77,6 +86,14 @@ export const GRAMMARS: readonly Entry[] = [
     { grammar: 'root ::= "\u{1F600}\\xZZ\\U0011FFFF" [\ud800]' },
     REFUSED,
   ),
+];
+
+/** Of the input of custom tools. */
+export const INPUTS: readonly Entry[] = [
+  chat('custom tools whose input may be empty at three hundred places', () =>
+    customTools(70, `(?:${'\\D?\\D?'.repeat(150)})*`),
+  ),
+  chat('twenty thousand custom tools of one letter', () => customTools(20_000, 'a')),
 ];
 
 /** Of JSON schemas. */

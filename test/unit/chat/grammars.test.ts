@@ -1,8 +1,10 @@
 // The grammars of custom tools: what is read of a definition, and which texts its GBNF lets through as JSON.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ConversionBudget } from '../../../ts/chat/custom/grammars/conversion-budget.js';
 import { readDefinition, type Syntax } from '../../../ts/chat/custom/grammars/enforced-text.js';
 import { DefinitionError } from '../../../ts/chat/custom/grammars/grammar-tree.js';
+import { InputGrammars } from '../../../ts/chat/custom/input-grammars.js';
 import { faultOfPatch, PATCH_GRAMMAR } from '../../support/codex-patch.js';
 import { GbnfTexts } from '../../support/gbnf-texts.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -16,8 +18,10 @@ interface Texts {
   some(count: number): string[];
 }
 
+const read = (syntax: Syntax, definition: string) => readDefinition(syntax, definition, 'rule', new ConversionBudget());
+
 function textsOf(syntax: Syntax, definition: string): Texts {
-  const gbnf = readDefinition(syntax, definition, 'rule');
+  const gbnf = read(syntax, definition);
   if (gbnf === null) throw new Error(`it is passed over: ${definition}`);
   const { root, rules } = gbnf;
   const texts = new GbnfTexts(rules);
@@ -180,10 +184,10 @@ test('grammars that no grammar of ours can hold are passed over', () => {
     'start: a "x"\na: start | "y"',
     'start: b? start "x" | "y"\nb: "z"',
   ]) {
-    assert.is(readDefinition('lark', definition, 'rule'), null, definition);
+    assert.is(read('lark', definition), null, definition);
   }
   for (const definition of ['a*?', 'a++', '(?>a)', 'a$b', '(^a)', '\\Bx', '(?R)']) {
-    assert.is(readDefinition('regex', definition, 'rule'), null, definition);
+    assert.is(read('regex', definition), null, definition);
   }
 });
 
@@ -223,7 +227,7 @@ const FAULTS: readonly (readonly [Syntax, string, line: number, column: number, 
 for (const [syntax, definition, line, column, reason] of FAULTS) {
   test(`what is wrong with ${JSON.stringify(definition)} is said, and where`, () => {
     try {
-      readDefinition(syntax, definition, 'rule');
+      read(syntax, definition);
     } catch (thrown) {
       assert.instance(thrown, DefinitionError);
       const { message, ...place } = thrown as DefinitionError;
@@ -264,23 +268,44 @@ const HOSTILE: readonly (readonly [name: string, Syntax, definition: string, isE
   ],
   ['3,000 alternatives', 'regex', Array.from({ length: 3000 }, (_, n) => `a${n}`).join('|'), true],
   ['stars of stars', 'regex', '(((a*)*)*)*'.repeat(1000), true],
+  ['a set of 65 ranges at 45,000 places', 'regex', `(?:${'\\D?'.repeat(300)})*`, false],
+  ['a set of 65 ranges at 5,000 places', 'regex', `(?:${'\\D?'.repeat(100)})*`, true],
+  ['8,000 sets of 65 ranges', 'regex', '[\\D]'.repeat(8000), false],
+  ['6,000 sets of 256 letters in both cases', 'regex', `(?i)${'[Ā-ǿ]'.repeat(6000)}`, false],
   ['a definition that is too long', 'lark', `start: "${'a'.repeat(40_000)}"`, false],
   ['expressions that end nowhere', 'lark', `start: ${'/a\\'.repeat(8000)}`, false],
 ];
 
 for (const [name, syntax, definition, isEnforced] of HOSTILE) {
   test(`${name} take bounded work`, () => {
-    const read = () => {
+    const readOrFail = () => {
       try {
-        return readDefinition(syntax, definition, 'rule');
+        return read(syntax, definition);
       } catch (thrown) {
         assert.instance(thrown, DefinitionError);
         return null;
       }
     };
-    const gbnf = read();
+    const gbnf = readOrFail();
     assert.is(gbnf !== null, isEnforced);
     if (gbnf !== null) assert.ok(gbnf.rules.length < 2 ** 20);
+  });
+}
+
+for (const [name, definition, enforced] of [
+  ['where each is large', `(?:${'\\D?'.repeat(100)})*`, 5],
+  ['where there are very many', 'a', 2500],
+] as const) {
+  test(`all definitions of a request together take bounded work, ${name}`, () => {
+    const grammars = new InputGrammars();
+    const format = { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition } };
+    const patterns = Array.from({ length: 3000 }, (_, index) => grammars.add(`t${index}`, format, 'format'));
+    const count = patterns.filter((pattern) => pattern !== null).length;
+    assert.ok(count > 0 && count <= enforced, `${count} are enforced`);
+    assert.ok(
+      patterns.slice(0, count).every((pattern) => pattern !== null),
+      'the first ones',
+    );
   });
 }
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Grammar } from '../../engine/job.js';
 import { ChasquiError } from '../../errors.js';
 import type { CustomFormat } from '../../schemas/tool.js';
+import { ConversionBudget } from './grammars/conversion-budget.js';
 import { readDefinition, type Syntax } from './grammars/enforced-text.js';
 import { DefinitionError } from './grammars/grammar-tree.js';
 import type { Gbnf } from './grammars/json-text-gbnf.js';
@@ -34,6 +35,7 @@ const SIGN_IN_GRAMMAR = new RegExp(`"${signOf('([^"]*)')}"`, 'g');
 
 export class InputGrammars {
   readonly #grammars: InputGrammar[] = [];
+  readonly #budget = new ConversionBudget();
   #length = 0;
 
   /**
@@ -45,8 +47,7 @@ export class InputGrammars {
     if (format.type !== 'grammar' || definition === undefined) return null;
     this.#length += definition.length;
     if (this.#length > MAX_DEFINITIONS_LENGTH) return null;
-    const prefix = `${PLACE_OF_BEGINNING}-${this.#grammars.length}`;
-    const gbnf = readOwn(syntax, definition, prefix, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
+    const gbnf = this.#read(syntax, definition, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
     if (gbnf === null) return null;
     this.#grammars.push({ tool, ...gbnf });
     return `^${signOf(tool)}$`;
@@ -72,14 +73,15 @@ export class InputGrammars {
       .replaceAll(PLACE_OF_BEGINNING, `input-${digest}`);
     return { grammar: { ...grammar, gbnf }, passedOver: withoutPlace.map(({ tool }) => patternField(tool)) };
   }
-}
 
-function readOwn(syntax: Syntax, definition: string, prefix: string, param: string): Gbnf | null {
-  try {
-    return readDefinition(syntax, definition, prefix);
-  } catch (thrown) {
-    if (!(thrown instanceof DefinitionError)) throw thrown;
-    const what = syntax === 'lark' ? 'Lark grammar' : 'regular expression';
-    throw new ChasquiError('invalid_grammar', `\`${param}\` is no ${what}: ${thrown.message}.`, param);
+  #read(syntax: Syntax, definition: string, param: string): Gbnf | null {
+    const prefix = `${PLACE_OF_BEGINNING}-${this.#grammars.length}`;
+    try {
+      return readDefinition(syntax, definition, prefix, this.#budget);
+    } catch (thrown) {
+      if (!(thrown instanceof DefinitionError)) throw thrown;
+      const what = syntax === 'lark' ? 'Lark grammar' : 'regular expression';
+      throw new ChasquiError('invalid_grammar', `\`${param}\` is no ${what}: ${thrown.message}.`, param);
+    }
   }
 }

@@ -12,43 +12,47 @@ const LAST_DIGIT = 0x1fbf9;
 /**
  * `\d`, `\w` and `\s`, and by their capital letters the rest. Where Unicode has thousands of characters more, which would
  * make a grammar slow, a class has those of ASCII only: a text that is within such a class is within the real one too.
+ * Each letter has one set, so that it is written once however often it is named.
  */
 export function escapedClass(letter: string): CharacterSet | null {
   switch (letter) {
     case 'd':
-      return setOf([DIGITS]);
+      return ASCII_DIGITS;
     case 'D':
-      return complementOf(allDigits());
+      noDigits ??= complementOf(allDigits());
+      return noDigits;
     case 'w':
       return WORD;
     case 'W':
-      return complementOf(setOf([...WORD, [ASCII + 1, 0x10ffff]]));
+      return NOT_WORD;
     case 's':
       return SPACES;
     case 'S':
-      return complementOf(SPACES);
+      return NO_SPACES;
     default:
       return null;
   }
 }
 
+const ASCII_DIGITS: CharacterSet = [DIGITS];
 const WORD = setOf([DIGITS, UPPER, LOWER, rangeOf('_')]);
+const NOT_WORD = complementOf(setOf([...WORD, [ASCII + 1, 0x10ffff]]));
 const SPACES = setOf([
   [0x09, 0x0d],
   [0x2000, 0x200a],
   ...charactersOf(' \u{85}\u{a0}\u{1680}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}'),
 ]);
+const NO_SPACES = complementOf(SPACES);
 
-let digits: CharacterSet | null = null;
+/** Made when it is first asked for, because it takes a while. */
+let noDigits: CharacterSet | null = null;
 
 function allDigits(): CharacterSet {
-  if (digits !== null) return digits;
   const ranges: Range[] = [];
   for (let code = 0; code <= LAST_DIGIT; code++) {
     if (/\p{Nd}/u.test(String.fromCodePoint(code))) ranges.push([code, code]);
   }
-  digits = setOf(ranges);
-  return digits;
+  return setOf(ranges);
 }
 
 const PRINTED: Range = [0x21, 0x7e];

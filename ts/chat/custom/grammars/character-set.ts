@@ -4,8 +4,8 @@ export type Range = readonly [first: number, last: number];
 export type CharacterSet = readonly Range[];
 
 const LAST = 0x10ffff;
-/** A range of more is not searched for letters. */
-const MAX_FOLDED = 256;
+/** A set of more is not searched for letters. */
+export const MAX_FOLDED = 256;
 /** Characters that are the same as these but for case, and are not what toLowerCase and toUpperCase make of them. */
 const FOLDED_TOO: Readonly<Record<string, number>> = { k: 0x212a, s: 0x17f, å: 0x212b };
 
@@ -52,13 +52,15 @@ export function intersectionOf(one: CharacterSet, other: CharacterSet): Characte
   return common;
 }
 
+export function sizeOf(set: CharacterSet): number {
+  return set.reduce((size, [first, last]) => size + last - first + 1, 0);
+}
+
 /** The set with its letters in both cases, or null where it is too large to be searched for them. */
 export function withBothCases(set: CharacterSet): CharacterSet | null {
+  if (sizeOf(set) > MAX_FOLDED) return null;
   const ranges: Range[] = [...set];
-  let searched = 0;
   for (const [first, last] of set) {
-    searched += last - first + 1;
-    if (searched > MAX_FOLDED) return null;
     for (let code = first; code <= last; code++) {
       for (const other of otherCasesOf(String.fromCodePoint(code))) ranges.push([other, other]);
     }

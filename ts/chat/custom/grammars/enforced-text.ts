@@ -1,4 +1,5 @@
 /** A definition of what a text must be → rules of a grammar, as far as it can be enforced. */
+import type { ConversionBudget } from './conversion-budget.js';
 import { toFollowable } from './followable-rules.js';
 import { DefinitionError, NotEnforced, type RuleSet } from './grammar-tree.js';
 import { type Gbnf, toGbnf } from './json-text-gbnf.js';
@@ -9,24 +10,33 @@ export type Syntax = 'lark' | 'regex';
 
 /** In UTF-16 units. Longer ones are not read. */
 const MAX_DEFINITION_LENGTH = 32 * 1024;
+/** Steps of the budget, whatever the definition is. */
+const STEPS_OF_DEFINITION = 400;
 
 /**
  * The rules of the texts that follow a definition, whose names begin with `prefix`, or null where it cannot be enforced.
  * Throws `DefinitionError` for what is no definition of any text.
  */
-export function readDefinition(syntax: Syntax, definition: string, prefix: string): Gbnf | null {
+export function readDefinition(
+  syntax: Syntax,
+  definition: string,
+  prefix: string,
+  budget: ConversionBudget,
+): Gbnf | null {
   if (definition.length > MAX_DEFINITION_LENGTH) return null;
   try {
-    const rules = toFollowable(syntax === 'lark' ? parseLark(definition) : parseWhole(definition));
+    budget.spend(STEPS_OF_DEFINITION);
+    const rules = toFollowable(parse(syntax, definition, budget), budget);
     if (rules === null) throw new DefinitionError(definition, 0, 'no text follows it');
-    return toGbnf(rules, prefix);
+    return toGbnf(rules, prefix, budget);
   } catch (thrown) {
     if (thrown instanceof NotEnforced) return null;
     throw thrown;
   }
 }
 
-function parseWhole(definition: string): RuleSet {
-  const tree = parseExpression({ definition, start: 0, end: definition.length, flags: '', isWhole: true });
+function parse(syntax: Syntax, definition: string, budget: ConversionBudget): RuleSet {
+  if (syntax === 'lark') return parseLark(definition, budget);
+  const tree = parseExpression({ definition, start: 0, end: definition.length, flags: '', isWhole: true, budget });
   return { start: 'text', rules: new Map([['text', tree]]) };
 }

@@ -3,30 +3,18 @@
  * way to an end. What is repeated is never empty, so that there are fewer ways to read a text. Where a grammar cannot be
  * brought into that form, this throws `NotEnforced`.
  */
+import type { ConversionBudget } from './conversion-budget.js';
 import { choice, EMPTY, NotEnforced, type RuleSet, repeat, sequence, type Tree } from './grammar-tree.js';
+import { TreeFacts } from './tree-facts.js';
 
-/** Parts of trees that are made. Without it, what may be empty at many places would become a tree for each. */
-const MAX_PARTS = 100_000;
-/** How often all rules are looked at before their facts must be known; rules are looked at after those that they use. */
-const MAX_ROUNDS = 50;
-
-/** What is known of a tree: each is false until shown. */
-interface Facts {
-  /** There is a text that it matches. */
-  ends: boolean;
-  mayBeEmpty: boolean;
-  /** There is a text that is not empty. */
-  mayBeText: boolean;
-}
-
-const NOTHING: Facts = { ends: false, mayBeEmpty: false, mayBeText: false };
-
+/** Steps of the budget for each part of a tree that is made. What may be empty at many places becomes a tree for each. */
+const STEPS_OF_PART = 8;
 /** Returns null where no text matches at all. */
-export function toFollowable({ start, rules }: RuleSet): RuleSet | null {
+export function toFollowable({ start, rules }: RuleSet, budget: ConversionBudget): RuleSet | null {
   const direct = new Map([...rules].map(([name, tree]) => [name, withoutLeftRecursion(name, tree)]));
-  const facts = factsOf(start, direct);
-  if (!facts.get(start)?.ends) return null;
-  const followable = new Rewriting(direct, facts).rewrite(start);
+  const facts = new TreeFacts({ start, rules: direct }, budget);
+  if (!facts.ofRule(start).ends) return null;
+  const followable = new Rewriting(direct, facts, budget).rewrite(start);
   refuseLeftRecursion(followable, facts);
   return { start, rules: followable };
 }
@@ -49,88 +37,6 @@ function tailOf(way: Tree): Tree {
   return way.kind === 'sequence' ? sequence(way.parts.slice(1)) : EMPTY;
 }
 
-type FactsByRule = ReadonlyMap<string, Facts>;
-
-function factsOf(start: string, rules: ReadonlyMap<string, Tree>): FactsByRule {
-  const order = usedFirst(start, rules);
-  const facts = new Map<string, Facts>();
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    let isNew = false;
-    for (const name of order) {
-      const before = facts.get(name) ?? NOTHING;
-      const now = factsOfTree(rules.get(name) as Tree, facts);
-      facts.set(name, now);
-      isNew ||= before.ends !== now.ends || before.mayBeEmpty !== now.mayBeEmpty || before.mayBeText !== now.mayBeText;
-    }
-    if (!isNew) return facts;
-  }
-  throw new NotEnforced();
-}
-
-/** The rules that a text may need, each after those that it uses, as far as they do not use each other. */
-function usedFirst(start: string, rules: ReadonlyMap<string, Tree>): string[] {
-  const order: string[] = [];
-  const seen = new Set([start]);
-  const open = [{ name: start, uses: usesOf(rules.get(start) as Tree).values() }];
-  for (let last = open.at(-1); last; last = open.at(-1)) {
-    const { value: used, done } = last.uses.next();
-    if (done) {
-      order.push(last.name);
-      open.pop();
-    } else if (!seen.has(used)) {
-      seen.add(used);
-      open.push({ name: used, uses: usesOf(rules.get(used) as Tree).values() });
-    }
-  }
-  return order;
-}
-
-function usesOf(tree: Tree, uses = new Set<string>()): Set<string> {
-  if (tree.kind === 'rule') uses.add(tree.name);
-  else for (const child of childrenOf(tree)) usesOf(child, uses);
-  return uses;
-}
-
-function childrenOf(tree: Tree): readonly Tree[] {
-  if (tree.kind === 'sequence') return tree.parts;
-  if (tree.kind === 'choice') return tree.ways;
-  return tree.kind === 'repeat' ? [tree.part] : [];
-}
-
-function factsOfTree(tree: Tree, rules: FactsByRule): Facts {
-  switch (tree.kind) {
-    case 'set':
-      return { ends: tree.set.length > 0, mayBeEmpty: false, mayBeText: tree.set.length > 0 };
-    case 'rule':
-      return rules.get(tree.name) ?? NOTHING;
-    case 'choice': {
-      const ways = tree.ways.map((way) => factsOfTree(way, rules)).filter(({ ends }) => ends);
-      return {
-        ends: ways.length > 0,
-        mayBeEmpty: ways.some(({ mayBeEmpty }) => mayBeEmpty),
-        mayBeText: ways.some(({ mayBeText }) => mayBeText),
-      };
-    }
-    case 'sequence': {
-      const parts = tree.parts.map((part) => factsOfTree(part, rules));
-      const ends = parts.every((part) => part.ends);
-      return {
-        ends,
-        mayBeEmpty: parts.every(({ mayBeEmpty }) => mayBeEmpty),
-        mayBeText: ends && parts.some(({ mayBeText }) => mayBeText),
-      };
-    }
-    case 'repeat': {
-      const part = factsOfTree(tree.part, rules);
-      return {
-        ends: tree.least === 0 || part.ends,
-        mayBeEmpty: tree.least === 0 || part.mayBeEmpty,
-        mayBeText: tree.most > 0 && part.mayBeText,
-      };
-    }
-  }
-}
-
 /** The name of what is like a rule, but never empty. */
 function textOf(name: string): string {
   return `${name}+`;
@@ -138,14 +44,15 @@ function textOf(name: string): string {
 
 class Rewriting {
   readonly #rules: ReadonlyMap<string, Tree>;
-  readonly #facts: FactsByRule;
+  readonly #facts: TreeFacts;
+  readonly #budget: ConversionBudget;
   readonly #rewritten = new Map<string, Tree>();
   readonly #todo: (() => void)[] = [];
-  #parts = 0;
 
-  constructor(rules: ReadonlyMap<string, Tree>, facts: FactsByRule) {
+  constructor(rules: ReadonlyMap<string, Tree>, facts: TreeFacts, budget: ConversionBudget) {
     this.#rules = rules;
     this.#facts = facts;
+    this.#budget = budget;
   }
 
   rewrite(start: string): Map<string, Tree> {
@@ -166,14 +73,9 @@ class Rewriting {
     return { kind: 'rule', name };
   }
 
-  #count(): void {
-    this.#parts += 1;
-    if (this.#parts > MAX_PARTS) throw new NotEnforced();
-  }
-
   /** All that a tree matches; there is something. */
   #whole(tree: Tree): Tree {
-    this.#count();
+    this.#budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
       case 'set':
         return tree;
@@ -182,10 +84,10 @@ class Rewriting {
       case 'sequence':
         return sequence(tree.parts.map((part) => this.#whole(part)));
       case 'choice':
-        return choice(tree.ways.filter((way) => this.#factsOf(way).ends).map((way) => this.#whole(way)));
+        return choice(tree.ways.filter((way) => this.#facts.of(way).ends).map((way) => this.#whole(way)));
       case 'repeat': {
-        if (tree.most === 0 || !this.#factsOf(tree.part).mayBeText) return EMPTY;
-        if (!this.#factsOf(tree.part).mayBeEmpty) return repeated(this.#whole(tree.part), tree.least, tree.most);
+        if (tree.most === 0 || !this.#facts.of(tree.part).mayBeText) return EMPTY;
+        if (!this.#facts.of(tree.part).mayBeEmpty) return repeated(this.#whole(tree.part), tree.least, tree.most);
         return repeated(this.#text(tree.part), 0, tree.most);
       }
     }
@@ -193,20 +95,20 @@ class Rewriting {
 
   /** What a tree matches, but not the empty text; there is something. */
   #text(tree: Tree): Tree {
-    if (!this.#factsOf(tree).mayBeEmpty) return this.#whole(tree);
-    this.#count();
+    if (!this.#facts.of(tree).mayBeEmpty) return this.#whole(tree);
+    this.#budget.spend(STEPS_OF_PART);
     switch (tree.kind) {
       case 'set':
         return tree;
       case 'rule':
         return this.#refer(textOf(tree.name), () => this.#text(this.#treeOf(tree.name)));
       case 'choice':
-        return choice(tree.ways.filter((way) => this.#factsOf(way).mayBeText).map((way) => this.#text(way)));
+        return choice(tree.ways.filter((way) => this.#facts.of(way).mayBeText).map((way) => this.#text(way)));
       case 'sequence':
         // The first part that is not empty, and what follows it.
         return choice(
           tree.parts.flatMap((part, index) =>
-            this.#factsOf(part).mayBeText
+            this.#facts.of(part).mayBeText
               ? [sequence([this.#text(part), ...tree.parts.slice(index + 1).map((each) => this.#whole(each))])]
               : [],
           ),
@@ -214,10 +116,6 @@ class Rewriting {
       case 'repeat':
         return repeated(this.#text(tree.part), 1, tree.most);
     }
-  }
-
-  #factsOf(tree: Tree): Facts {
-    return factsOfTree(tree, this.#facts);
   }
 }
 
@@ -230,7 +128,7 @@ function repeated(part: Tree, least: number, most: number): Tree {
 }
 
 /** Throws where a rule may come to itself before anything was matched. */
-function refuseLeftRecursion(rules: ReadonlyMap<string, Tree>, facts: FactsByRule): void {
+function refuseLeftRecursion(rules: ReadonlyMap<string, Tree>, facts: TreeFacts): void {
   const done = new Set<string>();
   for (const start of rules.keys()) {
     if (done.has(start)) continue;
@@ -253,14 +151,14 @@ function refuseLeftRecursion(rules: ReadonlyMap<string, Tree>, facts: FactsByRul
 }
 
 /** The rules that a tree may begin with. */
-function beginningsOf(tree: Tree, facts: FactsByRule, names = new Set<string>()): Set<string> {
+function beginningsOf(tree: Tree, facts: TreeFacts, names = new Set<string>()): Set<string> {
   if (tree.kind === 'rule') names.add(tree.name);
   if (tree.kind === 'repeat') beginningsOf(tree.part, facts, names);
   if (tree.kind === 'choice') for (const way of tree.ways) beginningsOf(way, facts, names);
   if (tree.kind === 'sequence') {
     for (const part of tree.parts) {
       beginningsOf(part, facts, names);
-      if (!factsOfTree(part, facts).mayBeEmpty) break;
+      if (!facts.of(part).mayBeEmpty) break;
     }
   }
   return names;

@@ -3,10 +3,13 @@
  * in one way: as itself, or where JSON does not allow that as its short escape, or as `\u00XX`.
  */
 import { type CharacterSet, complementOf, intersectionOf, type Range, rangeOf, setOf } from './character-set.js';
+import type { ConversionBudget } from './conversion-budget.js';
 import { NotEnforced, type RuleSet, type Tree } from './grammar-tree.js';
 
-/** Of the grammar, in UTF-16 units. */
-const MAX_LENGTH = 2 ** 20;
+/** Steps of the budget. */
+const STEPS_OF_PART = 4;
+const STEPS_OF_SET = 400;
+const STEPS_OF_RANGE = 16;
 /** Of all repetitions together. */
 const MAX_REPEATED = 50_000;
 /** Groups within each other; llama.cpp takes 256. */
@@ -30,24 +33,27 @@ export interface Gbnf {
 }
 
 /** The names of all rules begin with `prefix`. */
-export function toGbnf(grammar: RuleSet, prefix: string): Gbnf {
-  return new GbnfWriter(grammar, prefix).write();
+export function toGbnf(grammar: RuleSet, prefix: string, budget: ConversionBudget): Gbnf {
+  return new GbnfWriter(grammar, prefix, budget).write();
 }
 
 class GbnfWriter {
   readonly #grammar: RuleSet;
   readonly #prefix: string;
+  readonly #budget: ConversionBudget;
   readonly #names = new Map<string, string>();
-  /** The rules of sets, by their text. */
-  readonly #sets = new Map<string, string>();
+  /** What stands for each set: most occur at many places, and many are equal. */
+  readonly #sets = new Map<CharacterSet, string>();
+  readonly #setsByRanges = new Map<string, string>();
   readonly #lines: string[] = [];
-  #length = 0;
+  #setRules = 0;
   #repeated = 0;
   #groups = 0;
 
-  constructor(grammar: RuleSet, prefix: string) {
+  constructor(grammar: RuleSet, prefix: string, budget: ConversionBudget) {
     this.#grammar = grammar;
     this.#prefix = prefix;
+    this.#budget = budget;
   }
 
   write(): Gbnf {
@@ -63,8 +69,7 @@ class GbnfWriter {
 
   #add(name: string, text: string): void {
     const line = `${name} ::= ${text}\n`;
-    this.#length += line.length;
-    if (this.#length > MAX_LENGTH) throw new NotEnforced();
+    this.#budget.spend(line.length);
     this.#lines.push(line);
   }
 
@@ -91,6 +96,7 @@ class GbnfWriter {
       literal = '';
     };
     for (const part of parts) {
+      this.#budget.spend(STEPS_OF_PART);
       const single = part.kind === 'set' ? singleOf(part.set) : null;
       if (single !== null) {
         literal += inLiteral(escapedText(single));
@@ -123,18 +129,28 @@ class GbnfWriter {
     return `${one}{${least},${most === Infinity ? '' : most}}`;
   }
 
-  /** A class, or the rule of a set of which JSON escapes some. */
   #writeSet(set: CharacterSet): string {
+    const known = this.#sets.get(set);
+    if (known !== undefined) return known;
+    this.#budget.spend(STEPS_OF_RANGE * set.length);
+    const ranges = set.join();
+    const text = this.#setsByRanges.get(ranges) ?? this.#writeNewSet(set);
+    this.#setsByRanges.set(ranges, text);
+    this.#sets.set(set, text);
+    return text;
+  }
+
+  /** A class, or the rule of a set of which JSON escapes some. */
+  #writeNewSet(set: CharacterSet): string {
+    this.#budget.spend(STEPS_OF_SET);
     const plain = intersectionOf(set, PLAIN);
     const escapes = writeEscapes(intersectionOf(set, ESCAPED));
     const ways = [...(plain.length > 0 ? [writeClass(plain)] : []), ...escapes];
     if (ways.length === 0) throw new NotEnforced();
     const text = ways.join(' | ');
     if (escapes.length === 0 && plain.length <= 4) return text;
-    const known = this.#sets.get(text);
-    if (known !== undefined) return known;
-    const name = `${this.#prefix}-set-${this.#sets.size}`;
-    this.#sets.set(text, name);
+    const name = `${this.#prefix}-set-${this.#setRules}`;
+    this.#setRules += 1;
     this.#add(name, text);
     return name;
   }

@@ -3,6 +3,7 @@
  * `NotEnforced`; priorities, aliases and modifiers of rules are for the tree that a parser makes, and change no text.
  */
 import { asCommon, COMMON_TERMINALS, commonName } from './common-terminals.js';
+import { ConversionBudget } from './conversion-budget.js';
 import {
   choice,
   DefinitionError,
@@ -18,13 +19,15 @@ import { literal, parseExpression } from './regular-expression.js';
 
 /** Rules and terminals that a grammar may define. */
 const MAX_RULES = 1000;
+/** Steps of the budget. */
+const STEPS_OF_TOKEN = 10;
 const START = 'start';
 /** No rule of a definition has such a name. */
 const TEXT = '%text';
 const IGNORED = '%ignore';
 
-export function parseLark(definition: string): RuleSet {
-  const rules = new LarkParser(definition).parse();
+export function parseLark(definition: string, budget: ConversionBudget): RuleSet {
+  const rules = new LarkParser(definition, budget).parse();
   if (!rules.has(START)) {
     throw new DefinitionError(definition, definition.length, `expected a rule named \`${START}\`, found the end`);
   }
@@ -34,7 +37,7 @@ export function parseLark(definition: string): RuleSet {
 let common: Map<string, Tree> | null = null;
 
 function commonTerminals(): Map<string, Tree> {
-  common ??= asCommon(new LarkParser(COMMON_TERMINALS).parse());
+  common ??= asCommon(new LarkParser(COMMON_TERMINALS, new ConversionBudget()).parse());
   return common;
 }
 
@@ -46,6 +49,7 @@ interface Reference {
 
 class LarkParser {
   readonly #definition: string;
+  readonly #budget: ConversionBudget;
   readonly #tokens: readonly Token[];
   readonly #ignores: boolean;
   readonly #rules = new Map<string, Tree>();
@@ -55,9 +59,11 @@ class LarkParser {
   #depth = 0;
   #isInTerminal = false;
 
-  constructor(definition: string) {
+  constructor(definition: string, budget: ConversionBudget) {
     this.#definition = definition;
+    this.#budget = budget;
     this.#tokens = tokenize(definition);
+    budget.spend(STEPS_OF_TOKEN * this.#tokens.length);
     this.#ignores = this.#tokens.some(({ kind, text }) => kind === 'directive' && text === '%ignore');
   }
 
@@ -212,7 +218,8 @@ class LarkParser {
     const { text, at } = this.#take();
     const end = text.lastIndexOf('/');
     const flags = text.slice(end + 1);
-    return parseExpression({ definition: this.#definition, start: at + 1, end: at + end, flags, isWhole: false });
+    const [definition, budget] = [this.#definition, this.#budget];
+    return parseExpression({ definition, start: at + 1, end: at + end, flags, isWhole: false, budget });
   }
 
   #parseQuantifier(part: Tree): Tree {

@@ -8,11 +8,14 @@ import {
   ANY_IN_LINE,
   type CharacterSet,
   complementOf,
+  MAX_FOLDED,
   type Range,
   rangeOf,
   setOf,
+  sizeOf,
   withBothCases,
 } from './character-set.js';
+import type { ConversionBudget } from './conversion-budget.js';
 import {
   choice,
   DefinitionError,
@@ -33,6 +36,7 @@ export interface ExpressionPlace {
   flags: string;
   /** Whether it is the whole of the text, so that anchors at its ends change nothing. */
   isWhole: boolean;
+  budget: ConversionBudget;
 }
 
 export function parseExpression(place: ExpressionPlace): Tree {
@@ -51,20 +55,27 @@ const COMMENT = /\(\?#[^)]*\)/y;
 const FLAG_GROUP = /\?([A-Za-z]{0,9})(?:-([A-Za-z]{1,9}))?([:)])/y;
 const SPACE = /(?:\s|#[^\n]*)+/y;
 
+/** Steps of the budget. */
+const STEPS_OF_ATOM = 10;
+const STEPS_OF_RANGE = 8;
+const STEPS_OF_FOLDED = 16;
+
 class ExpressionParser {
   readonly #text: string;
   readonly #end: number;
   readonly #isWhole: boolean;
+  readonly #budget: ConversionBudget;
   #at: number;
   #flags: ReadonlySet<string>;
   #depth = 0;
 
-  constructor({ definition, start, end, flags, isWhole }: ExpressionPlace) {
+  constructor({ definition, start, end, flags, isWhole, budget }: ExpressionPlace) {
     // The end of the expression is the end of what the expressions above may match.
     this.#text = definition.slice(0, end);
     this.#at = start;
     this.#end = end;
     this.#isWhole = isWhole;
+    this.#budget = budget;
     this.#flags = new Set(flags);
     for (const flag of flags) if (!FLAGS.has(flag)) throw new NotEnforced();
   }
@@ -94,6 +105,7 @@ class ExpressionParser {
   }
 
   #parseAtom(): Tree | null {
+    this.#budget.spend(STEPS_OF_ATOM);
     const at = this.#at;
     const character = String.fromCodePoint(this.#text.codePointAt(at) as number);
     if (character === '(') return this.#parseGroup();
@@ -171,7 +183,9 @@ class ExpressionParser {
     for (let isFirst = true; isFirst || !this.#isNext(']'); isFirst = false) {
       if (this.#at >= this.#end)
         throw this.#error(`expected \`]\` for the class that begins at ${this.#placeOf(opened)}`);
-      for (const range of this.#parseClassItem()) ranges.push(range);
+      const item = this.#parseClassItem();
+      this.#budget.spend(STEPS_OF_RANGE * item.length);
+      for (const range of item) ranges.push(range);
     }
     this.#at += 1;
     const set = this.#folded(setOf(ranges));
@@ -238,6 +252,7 @@ class ExpressionParser {
 
   #folded(set: CharacterSet): CharacterSet {
     if (!this.#flags.has('i')) return set;
+    this.#budget.spend(STEPS_OF_FOLDED * Math.min(sizeOf(set), MAX_FOLDED));
     const folded = withBothCases(set);
     if (folded === null) throw new NotEnforced();
     return folded;

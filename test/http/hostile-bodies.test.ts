@@ -85,6 +85,27 @@ test('a large image is no large text, in any protocol', async () => {
   }
 });
 
+test('what becomes text is large text, whatever it looks like', async () => {
+  const { send } = testApp({ model: { vision: true } });
+  const data = 'A'.repeat(8 * MIB);
+  const source = { type: 'base64', media_type: 'text/plain', data };
+  const ask = (role: string, content: object[]) => ({ model: 'fake', max_tokens: 1, messages: [{ role, content }] });
+  const action = { type: 'open', url: `data:image/png;base64,${data}` };
+  const bodies: [string, object][] = [
+    ['/v1/messages', ask('user', [{ type: 'document', source }])],
+    [
+      '/v1/messages',
+      ask('assistant', [{ type: 'tool_use', id: 'a', name: 'f', input: { ...source, media_type: '' } }]),
+    ],
+    ['/v1/responses', { model: 'fake', input: [{ type: 'computer_call', call_id: 'a', action }] }],
+  ];
+  for (const [path, body] of bodies) {
+    const { statusCode, body: reply } = await send(path, body);
+    assert.is(statusCode, 413, path);
+    assert.match(JSON.parse(reply).error.message, /limit, 4194304 characters/);
+  }
+});
+
 function startBody(url: string, announced: number, sent: number): net.Socket {
   const head = [`POST ${CHAT_PATH} HTTP/1.1`, 'host: localhost', 'content-type: application/json'];
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1', () => {

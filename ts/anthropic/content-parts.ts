@@ -8,6 +8,9 @@ import type {
   TextBlock,
 } from '../schemas/anthropic-content.js';
 
+/** As much of a document's address as the model is told. */
+const MAX_ADDRESS_LENGTH = 2048;
+
 /** `origin` is the path of the block in the request. */
 export function toParts(block: ShownBlock, origin: string): SourcedPart[] {
   switch (block.type) {
@@ -54,7 +57,7 @@ function readDocument(source: DocumentBlock['source']): string {
       if (/^text\//i.test(source.media_type)) return Buffer.from(source.data, 'base64').toString();
       return `[This document is of the type ${source.media_type.slice(0, 80)}, which cannot be read here.]`;
     case 'url':
-      return `[This document is at ${source.url} and cannot be read from there.]`;
+      return `[This document is at ${source.url.slice(0, MAX_ADDRESS_LENGTH)} and cannot be read from there.]`;
     case 'file':
       return '[This document was uploaded elsewhere and cannot be read here.]';
   }

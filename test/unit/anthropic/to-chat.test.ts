@@ -194,6 +194,18 @@ test('documents and what a search found are text; what cannot be read is a note'
   );
 });
 
+test('of a long address of a document, the model is told the beginning', () => {
+  const url = `data:application/pdf;base64,${'A'.repeat(100_000)}`;
+  const { body } = toChat({
+    model: 'm',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url } }] }],
+  });
+  const text = JSON.stringify(body.messages);
+  assert.ok(text.length < 4000, `${text.length} characters`);
+  assert.match(text, /This document is at data:application/);
+});
+
 test('an image in a document is an image, and an error about it names its place', () => {
   const source = { type: 'base64' as const, media_type: 'image/png', data: 'AA' };
   const block: UserBlock = {

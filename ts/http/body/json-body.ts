@@ -1,6 +1,7 @@
 /** Bytes of a request's body → its value, or an error that says in one sentence what is wrong. */
 import { ChasquiError } from '../../errors.js';
 import { checkShape } from './check-shape.js';
+import { isImage, isImageFile, type Place, placeOf } from './image-places.js';
 import { MAX_TEXT_BYTES } from './limits.js';
 
 /** `imageLists`: keys of lists whose images, as data URIs or in base64, do not count as text. */
@@ -33,43 +34,29 @@ function hasByteOrderMark(bytes: Buffer): boolean {
  */
 function checkValue(root: unknown, imageLists: readonly string[]): void {
   let text = 0;
-  const pending: unknown[] = [root];
-  const look = (child: unknown, key: string, parent: object): void => {
-    if (Array.isArray(child) && imageLists.includes(key)) pending.push(child.filter((item) => !isImageFile(item)));
-    else if (typeof child === 'string') text += isImage(parent, key, child) ? 0 : child.length;
-    else if (typeof child === 'object' && child !== null) pending.push(child);
+  const pending: { value: unknown; place: Place }[] = [{ value: root, place: 'body' }];
+  const look = (child: unknown, key: string, parent: object, place: Place): void => {
+    if (typeof child === 'string') {
+      text += isImage(place, parent, key, child) ? 0 : child.length;
+    } else if (typeof child === 'object' && child !== null) {
+      const own = placeOf(place, parent, key);
+      const isImageList = own === 'shown' && imageLists.includes(key) && Array.isArray(child);
+      pending.push({ value: isImageList ? child.filter((item) => !isImageFile(item)) : child, place: own });
+    }
   };
-  while (pending.length > 0) {
-    const value = pending.pop();
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { value, place } = next;
     if (Array.isArray(value)) {
-      for (const item of value) look(item, '', value);
+      for (const item of value) look(item, '', value, place);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
         if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) throw forbidden(key);
         text += key.length;
-        look(child, key, value);
+        look(child, key, value, place);
       }
     }
     if (text > MAX_TEXT_BYTES) throw tooMuchText();
   }
-}
-
-/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI, whatever its type says. */
-function isImage(parent: object, key: string, value: string): boolean {
-  if (key === 'data') return 'type' in parent && parent.type === 'base64';
-  return (key === 'url' || key === 'image_url') && isImageUri(value);
-}
-
-function isImageUri(value: unknown): boolean {
-  return typeof value === 'string' && /^data:[^,\s]{0,200};base64,/i.test(value);
-}
-
-/** How the files of images begin in base64: PNG, JPEG, GIF, WebP, BMP. */
-const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
-
-/** A data URI, or the file in base64 alone. */
-function isImageFile(value: unknown): boolean {
-  return isImageUri(value) || (typeof value === 'string' && IMAGE_BASE64.test(value));
 }
 
 function hasOwn(value: unknown, key: string): boolean {

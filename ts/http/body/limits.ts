@@ -5,7 +5,7 @@ const MIB = 2 ** 20;
 /**
  * The largest body of endpoints that take no images: room for half a million tokens, whether they come as ids of seven
  * digits or as text in any script. Where images are taken, the profile's limit holds for the body, and this one for
- * all of it that is no image.
+ * all of it that is no image or document (`image-places.ts`).
  */
 export const MAX_TEXT_BYTES = 4 * MIB;
 

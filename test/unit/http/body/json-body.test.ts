@@ -9,31 +9,53 @@ const LARGE = 'A'.repeat(5 * 2 ** 20);
 const parse = (value: unknown) => parseJsonBody(Buffer.from(JSON.stringify(value)));
 const tooMuch = (error: unknown) => error instanceof ChasquiError && error.code === 'request_too_large';
 
-const IMAGES: object[] = [
-  { type: 'base64', media_type: 'image/png', data: LARGE },
-  { data: LARGE, type: 'base64' },
-  { url: `data:image/png;base64,${LARGE}` },
-  { url: `DATA:Image/PNG;base64,${LARGE}` },
-  { type: 'input_image', image_url: `data:image/webp;base64,${LARGE}` },
+const URI = `data:image/png;base64,${LARGE}`;
+const BASE64 = { type: 'base64', media_type: 'image/png', data: LARGE };
+
+const shown = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
+const result = (type: string, output: unknown) => ({ input: [{ type, output }] });
+
+const IMAGES: [name: string, body: object][] = [
+  ["a chat's", shown({ type: 'image_url', image_url: { url: URI } })],
+  ['one whose type has capitals', shown({ type: 'image_url', image_url: { url: `DATA:Image/PNG;base64,${LARGE}` } })],
+  ["Anthropic's", shown({ type: 'image', source: BASE64 })],
+  ['its data before its type', shown({ type: 'image', source: { data: LARGE, type: 'base64' } })],
+  ["Anthropic's as a data URI", shown({ type: 'image', source: { type: 'url', url: URI } })],
+  ["in a tool's result", shown({ type: 'tool_result', content: [{ type: 'image', source: BASE64 }] })],
+  ['in a document', shown({ type: 'document', source: { content: [{ type: 'image', source: BASE64 }] } })],
+  ["a document's bytes", shown({ type: 'document', source: { ...BASE64, media_type: 'application/pdf' } })],
+  ["a response's", { input: [{ role: 'user', content: [{ type: 'input_image', image_url: URI }] }] }],
+  ["a conversation's", { items: [{ role: 'user', content: [{ type: 'input_image', image_url: URI }] }] }],
+  ["in a function's result", result('function_call_output', [{ type: 'input_image', image_url: URI }])],
+  ['a screenshot', result('computer_call_output', { type: 'computer_screenshot', image_url: URI })],
 ];
 
-for (const image of IMAGES) {
-  test(`an image: ${JSON.stringify(image).slice(0, 60)}`, () => assert.equal(parse([image]), [image]));
+for (const [name, body] of IMAGES) {
+  test(`an image: ${name}`, () => assert.equal(parse(body), body));
 }
 
-const TEXTS: object[] = [
-  { data: LARGE },
-  { type: 'object', data: LARGE },
-  { type: 'base64', text: LARGE },
-  { source: { type: 'base64' }, data: LARGE },
-  { url: LARGE },
-  { url: `data:text/plain,${LARGE}` },
-  { image_url: `data:,${LARGE}` },
-  { href: `data:image/png;base64,${LARGE}` },
+const TEXTS: [name: string, body: object][] = [
+  ['data of no type', shown({ type: 'image', source: { data: LARGE } })],
+  ['data of another type', shown({ type: 'document', source: { type: 'text', data: LARGE } })],
+  ["a text's bytes", shown({ type: 'document', source: { ...BASE64, media_type: 'Text/Plain' } })],
+  ['another field beside the type', shown({ source: { type: 'base64', text: LARGE } })],
+  ['a type one level above', shown({ type: 'base64', source: { data: LARGE } })],
+  ['an address', shown({ image_url: { url: LARGE } })],
+  ['a URI without base64', shown({ image_url: { url: `data:text/plain,${LARGE}` } })],
+  ['a URI that ends at once', shown({ type: 'input_image', image_url: `data:,${LARGE}` })],
+  ['a URI under another key', shown({ href: URI })],
+  ["a tool's input", shown({ type: 'tool_use', input: BASE64 })],
+  ["a message's input", shown({ type: 'tool_use', input: { content: [{ source: BASE64 }] } })],
+  ['what a call is about', { input: [{ type: 'computer_call', action: { url: URI } }] }],
+  ["values of a tool's result", result('shell_call_output', { source: BASE64 })],
+  ["a list as a tool's result", result('shell_call_output', [{ type: 'input_image', image_url: URI }])],
+  ["a tool's schema", { tools: [{ input_schema: { content: [{ source: BASE64 }] } }] }],
+  ["a template's variables", { chat_template_kwargs: { messages: [{ image_url: URI }] } }],
+  ['the body itself', { image_url: URI, ...BASE64 }],
 ];
 
-for (const text of TEXTS) {
-  test(`a text: ${JSON.stringify(text).slice(0, 60)}`, () => assert.throws(() => parse([text]), tooMuch));
+for (const [name, body] of TEXTS) {
+  test(`a text: ${name}`, () => assert.throws(() => parse(body), tooMuch));
 }
 
 test('texts add up, under whatever keys they stand', () => {
@@ -50,6 +72,8 @@ test('a list of images is one only where the route has such a list, and texts in
   assert.throws(() => parseJsonBody(bytes({ images: [LARGE] }), ['images']), tooMuch);
   assert.throws(() => parseJsonBody(bytes({ images: [image, [LARGE]] }), ['images']), tooMuch);
   assert.throws(() => parseJsonBody(bytes({ images: image }), ['images']), tooMuch);
+  const call = { function: { arguments: { images: [image] } } };
+  assert.throws(() => parseJsonBody(bytes({ messages: [{ tool_calls: [call] }] }), ['images']), tooMuch);
 });
 
 test.run();

@@ -10,6 +10,8 @@ import { IGNORED_HEADER } from '../read-fields.js';
 export const ANY_ORIGIN = '*';
 export const LOCAL_ORIGINS = 'local';
 
+/** Those of the endpoints for clients; the plugin has no DELETE unless it is told so. */
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE'];
 const EXPOSED_HEADERS = ['x-request-id', IGNORED_HEADER, 'retry-after', 'www-authenticate'];
 const PREFLIGHT_CACHE_SECONDS = 600;
 
@@ -20,6 +22,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
     origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin, origins)),
     // The plugin's reply to an OPTIONS that is no preflight would not have our envelope.
     strictPreflight: false,
+    methods: METHODS,
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_CACHE_SECONDS,
   });

@@ -89,6 +89,13 @@ test('first the state of each model, then each change, in the form of llama-serv
   await close();
 });
 
+test('HEAD is refused, because the events have no end', async () => {
+  const { url, close } = await listening();
+  const reply = await fetch(`${url}/models/sse`, { method: 'HEAD', signal: AbortSignal.timeout(5000) });
+  assert.equal([reply.status, reply.headers.get('allow')], [405, 'GET']);
+  await close();
+});
+
 test('an engine that is started again is loading meanwhile, and says why; one that is given up has failed', async () => {
   const engine = new FakeEngine({ model: { id: 'good' } });
   let tell = () => {};

@@ -15,7 +15,9 @@ export const MODEL_EVENTS_URL = '/models/sse';
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export function modelEventsRoute(app: FastifyInstance, { pool, running, options }: AppContext): void {
-  app.get(MODEL_EVENTS_URL, { config: { operation: modelEvents } }, (_request, reply) => {
+  // Of a reply without a body a client would never see the beginning, because the events have no end.
+  const route = { config: { operation: modelEvents }, exposeHeadRoute: false };
+  app.get(MODEL_EVENTS_URL, route, (_request, reply) => {
     const { raw } = reply;
     beginEvents(reply);
     const send = (text: string) => writeOrCutOff(raw, text);

@@ -97,6 +97,14 @@ export interface ModelPool {
   unload(id: string, request?: UnloadRequest): void;
 }
 
+/** The model that a name means: an id before any other name. */
+export function findEntry<Entry extends Pick<ModelEntry, 'id'> & Partial<Pick<ModelEntry, 'aliases'>>>(
+  entries: readonly Entry[],
+  name: string,
+): Entry | undefined {
+  return entries.find(({ id }) => id === name) ?? entries.find(({ aliases }) => aliases?.includes(name));
+}
+
 const MAX_SHOWN_LENGTH = 100;
 const MAX_SHOWN_MODELS = 5;
 

@@ -5,7 +5,7 @@ import { samplingDefaults } from '../../chat/to-job.js';
 import type { Engine } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
 import { toAdapterList, toProps, toSlots } from '../../llamaserver/server-state.js';
-import { type ModelPool, modelLoading, modelNotFound } from '../../models/pool.js';
+import { findEntry, type ModelPool, modelLoading, modelNotFound } from '../../models/pool.js';
 import { type RequestedAdapter, requestedAdapters } from '../../schemas/chat-completion.js';
 import {
   type AdapterList,
@@ -49,8 +49,9 @@ export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppCo
 function engineOf(pool: ModelPool, { model }: ByModel['Querystring']): Engine {
   const name = [model ?? []].flat()[0];
   const entries = pool.list();
-  const named = name === undefined ? entries : entries.filter(({ id }) => id === name);
-  if (name !== undefined && named.length === 0) throw modelNotFound(name, entries, 'model');
+  const own = name === undefined ? undefined : findEntry(entries, name);
+  if (name !== undefined && own === undefined) throw modelNotFound(name, entries, 'model');
+  const named = own === undefined ? entries : [own];
   const loaded = named.find(({ engine }) => engine !== null);
   if (loaded?.engine) return loaded.engine;
   const loading = named.find(({ status }) => status === 'loading');

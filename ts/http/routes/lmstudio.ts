@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { CompletionStats } from '../../lmstudio/completion-stats.js';
 import { toKeyedModel, toLmStudioModel } from '../../lmstudio/to-models.js';
-import { modelNotFound } from '../../models/pool.js';
+import { findEntry, modelNotFound } from '../../models/pool.js';
 import {
   type LmStudioExtras,
   type LmStudioKeyedModels,
@@ -33,7 +33,7 @@ export function lmStudioRoutes(app: FastifyInstance, context: AppContext): void 
   const one = { config: { operation: retrieveOperation } };
   app.get<{ Params: { '*': string } }>(`${MODELS_URL}/*`, one, async ({ params }): Promise<LmStudioModel> => {
     const entries = pool.list();
-    const entry = entries.find(({ id }) => id === params['*']);
+    const entry = findEntry(entries, params['*']);
     if (entry === undefined) throw modelNotFound(params['*'], entries, null);
     return toLmStudioModel(entry);
   });

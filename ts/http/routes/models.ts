@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type PageQuery, toAnthropicList, toAnthropicModel } from '../../anthropic/model-list.js';
 import type { ModelInfo } from '../../engine/engine.js';
 import { ChasquiError } from '../../errors.js';
-import { type ModelEntry, modelNotFound } from '../../models/pool.js';
+import { findEntry, type ModelEntry, modelNotFound } from '../../models/pool.js';
 import { anthropicErrorSchema } from '../../schemas/anthropic-message.js';
 import {
   type AnthropicModel,
@@ -48,7 +48,7 @@ export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
   app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel | AnthropicModel> => {
     const id = request.params['*'];
     const entries = pool.list();
-    const entry = entries.find((each) => each.id === id || each.aliases.includes(id));
+    const entry = findEntry(entries, id);
     if (entry === undefined) throw modelNotFound(id, entries, null);
     return isAnthropics(request) ? toAnthropicModel(entry) : toListedModel(entry);
   });

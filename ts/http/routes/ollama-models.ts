@@ -1,7 +1,7 @@
 /** The models that are served, as Ollama lists them. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import { modelNotFound } from '../../models/pool.js';
+import { findEntry, modelNotFound } from '../../models/pool.js';
 import { toModelId, toOllamaName } from '../../ollama/model-names.js';
 import { toModel, toRunning, toTags } from '../../ollama/to-models.js';
 import {
@@ -42,8 +42,7 @@ export function ollamaModelRoutes(app: FastifyInstance, context: AppContext): vo
       throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `model`.', 'model');
     }
     const entries = pool.list();
-    const id = toModelId(model, entries);
-    const entry = entries.find((each) => each.id === id);
+    const entry = findEntry(entries, toModelId(model, entries));
     if (entry === undefined) throw modelNotFound(model, entries, 'model');
     return toModel(entry);
   });

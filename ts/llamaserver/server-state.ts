@@ -36,8 +36,8 @@ export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineSta
   }));
 }
 
-/** With the scales that hold for requests that do not say, once somebody has set those. */
-export function toAdapterList({ adapters = [], adaptersInUse }: ModelInfo): AdapterList {
-  const scaleOf = (id: number): number => adaptersInUse?.find(({ adapter }) => adapter === id)?.scale ?? 0;
-  return adapters.map(({ name, scale }, id) => ({ id, name, scale: adaptersInUse ? scaleOf(id) : scale }));
+/** With the scales that hold for requests that do not say, so that whoever sends the list back changes nothing. */
+export function toAdapterList({ adapters = [], adaptersInUse = [] }: ModelInfo): AdapterList {
+  const scaleOf = (id: number): number => adaptersInUse.find(({ adapter }) => adapter === id)?.scale ?? 0;
+  return adapters.map(({ name }, id) => ({ id, name, scale: scaleOf(id) }));
 }

@@ -116,8 +116,7 @@ export const slotsSchema = arrayOf(
 );
 
 /**
- * `scale` is what holds where a request names the adapter without one; once scales were set, what holds for requests that
- * do not say.
+ * `scale` is what holds for requests that do not say; 0, as long as none was set: the model's own name means it alone.
  */
 export const adapterListSchema = arrayOf(objectOf({ id: integer, name: string, scale: number }));
 

@@ -2,7 +2,8 @@ import type { Finish } from '../engine/engine.js';
 import type { Usage } from '../schemas/chat-response.js';
 
 /**
- * Counts of all choices. Their common prompt counts once; its cached tokens are those that the first choice found.
+ * Counts of all choices. Their common prompt counts once; its cached tokens are those that every choice found, because what
+ * one of them did not find was computed for this request.
  * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null` the usage does not mention it.
  */
 export function toUsage(choices: readonly Finish[], reasoningTokens: number | null = null): Usage {

@@ -222,10 +222,6 @@ export interface OnBehalf {
   signal?: AbortSignal;
 }
 
-/**
- * Whatever renders, tokenizes or compiles rejects with `prepare_timeout` when it takes too long, and with `queue_full`
- * when too much of that is waiting.
- */
 /** Which processes an engine has beside the one that loaded it; `null`: that one is not there at the moment. */
 export interface EngineProcesses {
   readonly engine: number | null;
@@ -233,6 +229,10 @@ export interface EngineProcesses {
   readonly preparation: number | null;
 }
 
+/**
+ * Whatever renders, tokenizes or compiles rejects with `prepare_timeout` when it takes too long, and with `queue_full`
+ * when too much of that is waiting.
+ */
 export interface Engine {
   readonly model: ModelInfo;
   readonly state: EngineState;

@@ -40,8 +40,8 @@ function resolveAsTheSystemDoes(hostname: string): Promise<readonly dns.LookupAd
 }
 
 /**
- * Off libuv's small thread pool, which tokenizes everybody's prompts: a name server that never answers must not hold it
- * up.
+ * Off libuv's small thread pool, where files are read and other names looked up: a name server that never answers must not
+ * hold these up.
  */
 async function resolveByDns(hostname: string, signal: AbortSignal): Promise<readonly dns.LookupAddress[]> {
   if (isLocalhost(hostname)) return LOOPBACK;

@@ -1,4 +1,4 @@
-/** A developer's or an operator's own server, one model, no authentication. */
+/** A developer's or an operator's own server, of one model or several; it asks for keys only where it is given some. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
 import { type Profile, parametersWithout } from './profile.js';
 

@@ -8,6 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCli } from '../support/child.js';
 import { ORG, TestCloud, writeScript } from '../support/cloud.js';
+import { parseReply, sendBytes } from '../support/raw-client.js';
 import { tinyModel } from '../support/tiny-model.js';
 
 const test = suite('cloud: uploads');
@@ -39,17 +40,17 @@ interface Sent {
 }
 
 /** Sends these bytes, without a length when they are `inChunks`. */
-async function send(bytes: Buffer, inChunks = false): Promise<Sent> {
+async function send(bytes: Buffer, inChunks = false, type = 'application/octet-stream'): Promise<Sent> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const { status, text } = await put(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, bytes, inChunks);
+  const { status, text } = await put(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, bytes, inChunks, type);
   return { sha256, status, code: JSON.parse(text).error?.code };
 }
 
-function put(url: string, bytes: Buffer, inChunks: boolean): Promise<{ status: number; text: string }> {
+function put(url: string, bytes: Buffer, inChunks: boolean, type: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Key ${deployKey}`,
-      'content-type': 'application/octet-stream',
+      'content-type': type,
       ...(!inChunks && { 'content-length': bytes.length }),
     };
     const request = http.request(url, { method: 'PUT', headers }, (response) => {
@@ -123,6 +124,25 @@ test('files of the last three revisions of an app stay, however long ago they we
   assert.is((await send(randomBytes(FILE_BYTES))).status, 200);
   assert.not.ok(names().includes(`${sha256}.gguf`));
 });
+
+for (const type of ['application/octet-stream', 'application/json', 'text/plain', 'application/x-gguf']) {
+  test(`who may not deploy is refused before the body comes, and cut off: ${type}`, async () => {
+    const head = [
+      `PUT /api/cloud/v1/models/${'0'.repeat(64)} HTTP/1.1`,
+      'Host: x',
+      `Content-Type: ${type}`,
+      'Content-Length: 1000000000000',
+    ];
+    const { statusCode, body } = parseReply(await sendBytes(cloud.client.url, `${head.join('\r\n')}\r\n\r\n{`));
+    assert.equal([statusCode, JSON.parse(body).error.code], [401, 'invalid_api_key']);
+  });
+
+  test(`a model is received whatever its type is said to be: ${type}`, async () => {
+    const { status, sha256 } = await send(randomBytes(FILE_BYTES), false, type);
+    assert.is(status, 200);
+    assert.equal(names(), [`${sha256}.gguf`]);
+  });
+}
 
 test('who deploys a file that does not fit hears it before sending it', async () => {
   const elsewhere = fs.mkdtempSync(path.join(cloud.home, 'elsewhere-'));

@@ -231,8 +231,6 @@ function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstan
   api.setNotFoundHandler((request) => {
     throw new ChasquiError('unknown_url', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`);
   });
-  // Models are received as they come.
-  api.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null));
   api.get('/health', async () => ({ status: 'ok' }));
   return api;
 }

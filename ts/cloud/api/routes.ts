@@ -1,5 +1,5 @@
 /** `/api/cloud/v1/apps|runners|secrets|models|about`: the management of apps, for the command line and other programs. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { VERSION } from '../../version.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
@@ -35,12 +35,7 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   readingRoutes(app, parts);
   changingRoutes(app, parts);
   secretRoutes(app, parts);
-  app.put(`${API_BASE}/models/:sha256`, { bodyLimit: Number.MAX_SAFE_INTEGER }, async (request) => {
-    parts.authorize(request, 'deploy');
-    const { sha256 } = request.params as { sha256: string };
-    const length = request.headers['content-length'];
-    return { path: await parts.uploads.receive(sha256, request.raw, length === undefined ? null : Number(length)) };
-  });
+  app.register(async (scope) => uploadRoute(scope, parts));
   app.get(`${API_BASE}/models/:sha256`, async (request) => {
     parts.authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
@@ -48,6 +43,24 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
     // Who is about to send it hears before that there is no room.
     if (path === null) parts.uploads.makeRoom(readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER));
     return { path };
+  });
+}
+
+/** In a scope of its own, because no parser may gather what comes here. */
+function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): void {
+  scope.removeAllContentTypeParsers();
+  // Models are received as they come, whatever they are said to be.
+  scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    // Node reads what is refused to its end, so that the connection can be used again. That may be without end.
+    reply.header('connection', 'close');
+    authorize(request, 'deploy');
+    reply.removeHeader('connection');
+  };
+  scope.put(`${API_BASE}/models/:sha256`, { onRequest }, async (request) => {
+    const { sha256 } = request.params as { sha256: string };
+    const length = request.headers['content-length'];
+    return { path: await uploads.receive(sha256, request.raw, length === undefined ? null : Number(length)) };
   });
 }
 

@@ -1,7 +1,7 @@
 /** Brings a cloud up and down: gateway, API, supervisor and accounts in one process, over one database. */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type net from 'node:net';
 import os from 'node:os';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -13,7 +13,7 @@ import type { Certificate } from '../server/certificate.js';
 import { type Accounts, openAccounts } from './accounts/accounts.js';
 import { type Authorize, authorizer } from './accounts/authorize.js';
 import { accountsRoutes } from './accounts/routes.js';
-import { API_BASE, apiRoutes } from './api/routes.js';
+import { API_BASE, apiRoutes, isUpload } from './api/routes.js';
 import { ModelUploads } from './api/uploads.js';
 import { AppStore } from './apps/app-store.js';
 import { LiveApps } from './apps/apps-view.js';
@@ -104,7 +104,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { accounts, supervisor, control, gateway, api, publicUrl } = parts;
   await api.ready();
   if (settings.podman !== undefined) await removeLeftContainers(podman, places.run, parts.runnerIds());
-  const front = createFrontServer({ gateway, own: (request, response) => api.routing(request, response), certificate });
+  const own = (request: IncomingMessage, response: ServerResponse): void => api.routing(request, response);
+  const front = createFrontServer({ gateway, own, certificate, mayTakeLong: isUpload });
   try {
     await listen(front, host, port);
   } catch (error) {

@@ -46,6 +46,11 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   });
 }
 
+/** Whether it sends a model, which may take hours. */
+export function isUpload({ method, url = '' }: { method?: string | undefined; url?: string | undefined }): boolean {
+  return method === 'PUT' && url.startsWith(`${API_BASE}/models/`);
+}
+
 /** In a scope of its own, because no parser may gather what comes here. */
 function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): void {
   scope.removeAllContentTypeParsers();

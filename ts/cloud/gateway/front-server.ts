@@ -6,13 +6,13 @@ import {
   HTTP_SETTINGS,
   limitConnections,
   OpenExchanges,
-  REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
 import { limitUnread } from '../../http/unread-replies.js';
 import type { Certificate } from '../../server/certificate.js';
 import { isOwn } from './app-address.js';
+import { BODY_TIMES, type BodyTimes, limitBodyTime } from './body-times.js';
 import type { Gateway } from './gateway.js';
 import { IdleConnections } from './idle-connections.js';
 
@@ -20,6 +20,9 @@ export interface FrontOptions {
   gateway: Pick<Gateway, 'handle'>;
   /** Handles what is the cloud's own: paths that begin with a reserved name, and `/`. */
   own(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether the body of a request may take any time, as long as some of it comes and it is wanted. Default: of none. */
+  mayTakeLong?(request: IncomingMessage): boolean;
+  bodyTimes?: BodyTimes;
   /** Default: plain HTTP. */
   certificate?: Certificate | undefined;
   maxConnections?: number;
@@ -33,7 +36,8 @@ const MAX_PIPELINED = 32;
 /** The caller listens. */
 export function createFrontServer(options: FrontOptions): Server {
   const { gateway, own, certificate, maxConnections, maxUnreadBytes } = options;
-  const settings = { ...HTTP_SETTINGS, requestTimeout: REQUEST_TIMEOUT_MS };
+  const { mayTakeLong = () => false, bodyTimes = BODY_TIMES } = options;
+  const settings = { ...HTTP_SETTINGS, requestTimeout: 0 };
   const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
   const exchanges = new OpenExchanges();
   const idle = new IdleConnections(server, certificate ? 'secureConnection' : 'connection');
@@ -45,6 +49,10 @@ export function createFrontServer(options: FrontOptions): Server {
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     exchanges.add(request, response);
     idle.add(request.socket, response);
+    limitBodyTime(request, response, { ...bodyTimes, isLong: mayTakeLong(request) }, () => {
+      const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      replyToBrokenHttp(late, request.socket, exchanges);
+    });
     if (response.socket !== null) handle(request, response);
     else waitForTurn(waiting, request, response, () => handle(request, response));
   };

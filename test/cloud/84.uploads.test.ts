@@ -66,6 +66,11 @@ function put(url: string, bytes: Buffer, inChunks: boolean, type: string): Promi
   });
 }
 
+/** No two are equal. */
+function someModel(size: number): Buffer {
+  return Buffer.concat([Buffer.from('GGUF'), randomBytes(size - 4)]);
+}
+
 /** As if it had been used last so many hours ago. */
 function age(sha256: string, hours: number): void {
   const at = Date.now() / 1000 - 3600 * hours;
@@ -78,30 +83,27 @@ const there = async (sha256: string) => {
 };
 
 test('what was used longest ago makes way, asking for it being a use', async () => {
-  const [one, two] = [await send(randomBytes(FILE_BYTES)), await send(randomBytes(FILE_BYTES))];
+  const [one, two] = [await send(someModel(FILE_BYTES)), await send(someModel(FILE_BYTES))];
   assert.equal([one.status, two.status], [200, 200]);
   age(one.sha256, 5);
   age(two.sha256, 4);
   assert.ok(await there(one.sha256));
   age(two.sha256, 4);
-  const three = await send(randomBytes(FILE_BYTES));
+  const three = await send(someModel(FILE_BYTES));
   assert.is(three.status, 200);
   assert.equal(names(), [`${one.sha256}.gguf`, `${three.sha256}.gguf`].sort());
 });
 
 test('what was sent a moment ago is about to be deployed, and stays', async () => {
-  const sent = [await send(randomBytes(FILE_BYTES)), await send(randomBytes(FILE_BYTES))];
-  const refused = await send(randomBytes(FILE_BYTES));
+  const sent = [await send(someModel(FILE_BYTES)), await send(someModel(FILE_BYTES))];
+  const refused = await send(someModel(FILE_BYTES));
   assert.equal([refused.status, refused.code], [409, 'no_space']);
   assert.equal(names(), sent.map(({ sha256 }) => `${sha256}.gguf`).sort());
 });
 
 test('a body whose length is not said is held to the limit as well, and leaves nothing behind', async () => {
-  const { sha256 } = await send(randomBytes(FILE_BYTES));
-  const { status, code } = await send(randomBytes(2 * FILE_BYTES), true).catch(() => ({
-    status: 409,
-    code: 'no_space',
-  }));
+  const { sha256 } = await send(someModel(FILE_BYTES));
+  const { status, code } = await send(someModel(2 * FILE_BYTES), true);
   assert.equal([status, code], [409, 'no_space']);
   assert.equal(names(), [`${sha256}.gguf`]);
 });
@@ -113,17 +115,29 @@ test('files of the last three revisions of an app stay, however long ago they we
   const options = (slots: number) => ({ model: `file:${fileOf(sha256)}`, alias: 'tiny', slots });
   await cloud.deployed('sent', options(1));
   age(sha256, 100);
-  const second = await send(randomBytes(FILE_BYTES));
+  const second = await send(someModel(FILE_BYTES));
   assert.is(second.status, 200);
-  const third = await send(randomBytes(FILE_BYTES));
+  const third = await send(someModel(FILE_BYTES));
   assert.equal([third.status, third.code], [409, 'no_space']);
   assert.ok(names().includes(`${sha256}.gguf`));
   // Three revisions of another model, and nobody goes back to the first one.
   for (const slots of [1, 2, 3]) await cloud.deployed('sent', { model: 'demo', slots });
   age(sha256, 100);
-  assert.is((await send(randomBytes(FILE_BYTES))).status, 200);
+  assert.is((await send(someModel(FILE_BYTES))).status, 200);
   assert.not.ok(names().includes(`${sha256}.gguf`));
 });
+
+for (const [what, bytes] of [
+  ['a library', Buffer.concat([Buffer.from('\x7fELF'), randomBytes(FILE_BYTES)])],
+  ['the beginning of a beginning', Buffer.from('GGU')],
+  ['nothing', Buffer.alloc(0)],
+] as const) {
+  test(`what is no model is refused, and not kept: ${what}`, async () => {
+    const { status, code } = await send(bytes);
+    assert.equal([status, code], [400, 'invalid_value']);
+    assert.equal(names(), []);
+  });
+}
 
 for (const type of ['application/octet-stream', 'application/json', 'text/plain', 'application/x-gguf']) {
   test(`who may not deploy is refused before the body comes, and cut off: ${type}`, async () => {
@@ -138,7 +152,7 @@ for (const type of ['application/octet-stream', 'application/json', 'text/plain'
   });
 
   test(`a model is received whatever its type is said to be: ${type}`, async () => {
-    const { status, sha256 } = await send(randomBytes(FILE_BYTES), false, type);
+    const { status, sha256 } = await send(someModel(FILE_BYTES), false, type);
     assert.is(status, 200);
     assert.equal(names(), [`${sha256}.gguf`]);
   });

@@ -25,7 +25,7 @@ const chat = () =>
 
 async function upload() {
   const { key } = await cloud.client.post<{ key: string }>('/keys', { org: ORG, scopes: ['deploy', 'read'] });
-  const bytes = Buffer.alloc(1000);
+  const bytes = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(1000)]);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return () => connection.ask('PUT', `/api/cloud/v1/models/${sha256}`, bytes, { authorization: `Key ${key}` });
 }

@@ -19,6 +19,7 @@ export interface UploadSettings {
   removable(): readonly string[];
 }
 
+const GGUF = Buffer.from('GGUF');
 /** Of a body whose length is not known, room is made for so much at a time. */
 const PART_BYTES = 64 * 2 ** 20;
 
@@ -56,7 +57,11 @@ export class ModelUploads {
     }
   }
 
-  /** Returns the path. What does not have the digest is not kept. `length` is null where it is not known. */
+  /**
+   * Returns the path. Nothing else than a GGUF file with the digest is kept, because a program that is told where another
+   * kind of file lies might run it. `length` is null where it is not known.
+   * @throws {ChasquiError} `invalid_value`, `no_space`
+   */
   async receive(sha256: string, body: Readable, length: number | null): Promise<string> {
     const file = this.#fileOf(sha256);
     fs.mkdirSync(this.#settings.folder, { recursive: true, mode: 0o700 });
@@ -67,8 +72,12 @@ export class ModelUploads {
       this.makeRoom(bytes);
       this.#reserved.set(part, (this.#reserved.get(part) ?? 0) + bytes);
     };
-    const hashed = async function* (chunks: AsyncIterable<Buffer>) {
-      for await (const chunk of chunks) {
+    let start = Buffer.alloc(0);
+    const checked = async function* () {
+      // A body that is refused stays open, because its connection is where the reply goes.
+      for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        if (start.length < GGUF.length) start = Buffer.concat([start, chunk.subarray(0, GGUF.length - start.length)]);
+        if (!GGUF.subarray(0, start.length).equals(start)) throw noGguf();
         received += chunk.length;
         if (length === null && received > PART_BYTES) {
           reserve(PART_BYTES);
@@ -80,7 +89,8 @@ export class ModelUploads {
     };
     try {
       reserve(length ?? PART_BYTES);
-      await pipeline(body, hashed, fs.createWriteStream(part, { mode: 0o600 }));
+      await pipeline(checked, fs.createWriteStream(part, { mode: 0o600 }));
+      if (start.length < GGUF.length) throw noGguf();
       if (hash.digest('hex') !== sha256) {
         throw new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
       }
@@ -123,6 +133,10 @@ export class ModelUploads {
         '(`uploadsLimit`), and apps may still need those that are there.',
     );
   }
+}
+
+function noGguf(): ChasquiError {
+  return new ChasquiError('invalid_value', 'The body is no GGUF file: it does not begin as one.');
 }
 
 const MIB = 2 ** 20;

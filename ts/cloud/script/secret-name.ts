@@ -2,11 +2,19 @@
 
 const NAME = /^[A-Z_][A-Z0-9_]{0,99}$/;
 /**
- * By these, whoever may deploy one app could have Node, the loader of programs, a library or a driver run their own code
- * in the account of the cloud and of all other apps.
+ * By these, whoever may deploy one app could have Node, the loader of programs, a library, a driver or a tool that these
+ * load run code in the account of the cloud and of all other apps. The list holds what is known of them and cannot be
+ * complete: it is a second fence, behind uploads that have to be models, so that no library can be sent.
  */
-const PREFIXES = 'LD|DYLD|NODE|OPENSSL|GLIBC|MALLOC|GCONV|GGML|VK|CUDA|XDG|CHASQUI';
-const OF_PROGRAMS = new RegExp(`^(?:(?:${PREFIXES})_|(?:PATH|HOME|TMPDIR|LOCPATH)$)`);
+const PREFIXES = [
+  'LD|DYLD|GLIBC|MALLOC|GCONV|XDG|BASH|_',
+  'NODE|OPENSSL|JITI|CHASQUI|GGML|OMP',
+  'VK|MESA|GALLIUM|LIBGL|GBM|LIBVA|OCL|OPENCL',
+  'CUDA|NVTX|CUPTI|HSA|HIP|ROCM|ROCR|ROCP|ROCPROFILER|ZE',
+].join('|');
+const WHOLE = 'PATH|HOME|TMPDIR|LOCPATH|NLSPATH|GETCONF_DIR|ENV';
+// The loader of native modules takes another folder for the package X by X_PREBUILD.
+const OF_PROGRAMS = new RegExp(`^(?:(?:${PREFIXES})_|(?:${WHOLE})$|.*_PREBUILD$)`);
 
 /** To follow "must be". */
 export const WANTED_SECRET =

@@ -107,6 +107,17 @@ test('fields that name files are found and replaced wherever they stand', () => 
   });
 });
 
+test('secrets have no names that libraries and drivers look for by themselves', () => {
+  const names = ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', 'NVTX_INJECTION64_PATH', 'CUDA_INJECTION64_PATH'];
+  const drivers = ['VK_DRIVER_FILES', 'HSA_TOOLS_LIB', 'OMP_TOOL_LIBRARIES', '__EGL_VENDOR_LIBRARY_FILENAMES'];
+  for (const name of [...names, ...drivers, 'GBM_BACKENDS_PATH', 'LIBVA_DRIVERS_PATH', 'LIBSQL_PREBUILD', 'BASH_ENV']) {
+    assert.throws(() => toManifest({ model: 'demo', secrets: [name] }, 'a'), /none that programs look for/, name);
+  }
+  for (const name of ['HF_TOKEN', 'OPENAI_API_KEY', 'NVIDIA_API_KEY', 'DATABASE_PATH', '_KEY']) {
+    assert.equal(toManifest({ model: 'demo', secrets: [name] }, 'a').secrets, [name]);
+  }
+});
+
 const refused: [options: unknown, says: RegExp][] = [
   [{}, /`model` of the app a is missing/],
   [{ model: 'demo', contxt: 5 }, /`contxt` of the app a is not an option; did you mean `context`\?/],

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { TestCloud } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
+import { until } from '../support/until.js';
 
 const test = suite('cloud: weights');
 const REPO = 'ada/demo-GGUF';
@@ -50,6 +51,50 @@ test('what was fetched is there without the hub, also for the next control plane
   await cloud.begin();
   assert.is((await cloud.post('hub', { model: 'demo', max_tokens: 2 })).status, 200);
   hub.misbehaviour = {};
+});
+
+const part = () => {
+  const models = path.join(cloud.home, 'models');
+  const names = fs.existsSync(models) ? fs.readdirSync(models, { recursive: true, encoding: 'utf8' }) : [];
+  return names.find((name) => name.endsWith('.part'));
+};
+
+test('a cloud that is stopped leaves no part of a model, and the next one fetches it', async () => {
+  hub.misbehaviour = { holds: { path: FILE, fromByte: 1_000_000 } };
+  const { revision } = await cloud.deploy('address', { ...HUB, model: `${hub.url}/${REPO}/resolve/main/${FILE}?1` });
+  await until(() => part() !== undefined, 'a part of the model');
+  cloud.child.process.kill('SIGTERM');
+  assert.equal(await cloud.child.exited, { code: 0, signal: null });
+  assert.is(part(), undefined);
+  hub.misbehaviour = {};
+  await cloud.begin();
+  await cloud.untilRevision('address', revision, 'active');
+});
+
+test('a model that no app wants any more is not fetched to its end', async () => {
+  hub.misbehaviour = { holds: { path: FILE, fromByte: 1_000_000 } };
+  const address = (number: number) => ({ ...HUB, model: `${hub.url}/${REPO}/resolve/main/${FILE}?${number}` });
+  await cloud.deploy('unwanted', address(2));
+  await until(() => part() !== undefined, 'a part of the model');
+  const { revision } = await cloud.deploy('unwanted', HUB);
+  await until(() => part() === undefined, 'the end of the fetch');
+  await cloud.untilRevision('unwanted', revision, 'active');
+  await cloud.deploy('unwanted', address(3));
+  await until(() => part() !== undefined, 'a part of the model');
+  await cloud.client.delete('/apps/me/unwanted');
+  await until(() => part() === undefined, 'the end of the fetch');
+  hub.misbehaviour = {};
+});
+
+test('what a killed cloud left of a model is removed by one that starts a while later', async () => {
+  const folder = path.join(cloud.home, 'models', '0123456789abcdef');
+  fs.mkdirSync(folder);
+  const left = path.join(folder, 'model.gguf.1.part');
+  fs.writeFileSync(left, 'GGUF');
+  fs.utimesSync(left, 0, 0);
+  await cloud.kill();
+  await cloud.begin();
+  assert.is(fs.existsSync(left), false);
 });
 
 test('two apps that want the same file fetch it once', async () => {

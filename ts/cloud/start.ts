@@ -20,7 +20,7 @@ import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
 import { measure } from './apps/measure.js';
-import { oldUploads, removeOldWeights } from './apps/old-weights.js';
+import { isAddressWanted, oldUploads, removeLeftParts, removeOldWeights } from './apps/old-weights.js';
 import { Supervisor } from './apps/supervisor.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
@@ -125,7 +125,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     await Promise.all([api.close(), gateway.close(drainMs)]);
     await endConnections(front, UNREAD_GRACE_MS);
     await supervisor.stop({ keepRunners, graceMs: drainMs });
-    await parts.hub.close();
+    await Promise.all([parts.weights.close(), parts.hub.close()]);
     parts.metrics.close();
     accounts.close();
     fs.rmSync(places.address, { force: true });
@@ -146,9 +146,11 @@ function assemble(
   const secrets = new SecretStore(database, places.cloud);
   const hub = new HubWeights(settings.hub, places.downloads);
   const models = settings.modelsFolder ?? places.models;
+  const weights = new WeightStore(models, demoModel, hub, (url) => isAddressWanted(store, url));
+  removeLeftParts({ models });
   const supervisor = new Supervisor({
     store,
-    weights: new WeightStore(models, demoModel, hub),
+    weights,
     makeRoom: () => removeOldWeights(store, { models, uploads: places.uploads }),
     secrets: (org, names) => secrets.read(org, names),
     ...{ command, podman, isolation: settings.podman === undefined ? 'process' : 'podman' },
@@ -203,7 +205,7 @@ function assemble(
     onServerError: (error) => onError?.(error),
   });
   const runnerIds = () => new Set(store.apps().flatMap(({ id }) => store.runners(id).map((runner) => runner.id)));
-  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, hub, metrics, runnerIds };
+  return { accounts, supervisor, control, gateway, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
 }
 
 /** @throws {ChasquiError} `invalid_options`: containers cannot be run here */

@@ -7,10 +7,17 @@ import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
 
 const GGUF = Buffer.from('GGUF');
+/** Room is asked for once in so many bytes. */
+const ROOM_STEP = 64 * 2 ** 20;
 
 export interface FetchModelOptions {
-  /** Called with 0 to 1 and the length of the file in bytes, where the server says how long it is. */
+  /**
+   * Called with 0 to 1 and the length of the file in bytes; where the server does not say how long it is, with 0 and what
+   * has come.
+   */
   onProgress?: (fraction: number, totalBytes: number) => void;
+  /** Called with how many bytes are known to come, at the beginning and now and then; throws where they have no room. */
+  checkRoom?: (bytes: number) => void;
   /** Aborts the download; no part of the file is left behind. */
   signal?: AbortSignal;
 }
@@ -51,18 +58,24 @@ function fileName(url: string): string {
   return name;
 }
 
-async function save(url: string, part: string, { onProgress, signal }: FetchModelOptions): Promise<void> {
+async function save(url: string, part: string, options: FetchModelOptions): Promise<void> {
+  const { onProgress, checkRoom, signal } = options;
   const response = await fetch(url, { headers: { 'accept-encoding': 'identity' }, signal: signal ?? null });
   if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
   const expected = Number(response.headers.get('content-length') ?? 0);
   let size = 0;
+  let roomAskedAt = Number.NEGATIVE_INFINITY;
   const checked = async function* (chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of chunks) {
       if (size === 0 && !GGUF.subarray(0, chunk.length).equals(chunk.subarray(0, GGUF.length))) {
         throw failed(url, 'what is there is no GGUF file');
       }
       size += chunk.length;
-      if (expected > 0) onProgress?.(size / expected, expected);
+      if (size - roomAskedAt >= ROOM_STEP) {
+        checkRoom?.(Math.max(0, expected - size));
+        roomAskedAt = size;
+      }
+      onProgress?.(expected > 0 ? size / expected : 0, Math.max(expected, size));
       yield chunk;
     }
   };

@@ -46,7 +46,10 @@ function answer(url: string, response: http.ServerResponse): void {
     response.writeHead(200, { 'content-length': MODEL.length });
     response.write(MODEL.subarray(0, 1000), () => response.destroy());
   } else if (url.startsWith('/slow/')) response.write(MODEL.subarray(0, 1000));
-  else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
+  else if (url.startsWith('/unsaid/')) {
+    for (let sent = 0; sent < MODEL.length; sent += 1000) response.write(MODEL.subarray(sent, sent + 1000));
+    response.end();
+  } else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
   else response.writeHead(200, { 'content-length': MODEL.length }).end(MODEL);
 }
 
@@ -75,6 +78,28 @@ test('a file is fetched once, and says how far it has come', async ({ folder, ba
   assert.is(seen.at(-1), 1);
   assert.is(await fetchModel(`${base}/a/model.gguf`, folder), file);
   assert.equal(asked, ['/a/model.gguf']);
+});
+
+test('where the server does not say how long it is, what has come is said', async ({ folder, base }) => {
+  const seen: [number, number][] = [];
+  const file = await fetchModel(`${base}/unsaid/model.gguf`, folder, {
+    onProgress: (fraction, bytes) => seen.push([fraction, bytes]),
+  });
+  assert.ok(fs.readFileSync(file).equals(MODEL));
+  assert.equal(seen.at(-1), [0, MODEL.length]);
+});
+
+test('room is asked for, and nothing is kept without it', async ({ folder, base }) => {
+  const asked: number[] = [];
+  const checkRoom = (bytes: number): void => {
+    asked.push(bytes);
+    throw new ChasquiError('no_space', 'full');
+  };
+  assert.is((await failure(fetchModel(`${base}/a/model.gguf`, folder, { checkRoom }))).code, 'no_space');
+  assert.ok((asked[0] ?? 0) > MODEL.length / 2, String(asked));
+  assert.is((await failure(fetchModel(`${base}/unsaid/model.gguf`, folder, { checkRoom }))).code, 'no_space');
+  assert.equal(asked.slice(1), [0]);
+  assert.equal(filesIn(folder), []);
 });
 
 test('files of the same name from other places are others', async ({ folder, base }) => {

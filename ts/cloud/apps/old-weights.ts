@@ -1,12 +1,14 @@
 /**
- * Weights that only revisions have which nobody is likely to go back to: what is removed when the disk is full. Files of a
- * hub are in a folder that other programs share, and stay.
+ * Weights that only revisions have which nobody is likely to go back to, and what is left of fetches that broke off: what
+ * is removed when the disk is full. Files of a hub are in a folder that other programs share, and stay.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
 import { filesIn } from '../script/manifest.js';
-import type { AppStore, RevisionRow } from './app-store.js';
+import type { ModelReference } from '../script/model-reference.js';
+import type { AppRow, AppStore, RevisionRow } from './app-store.js';
+import { leftParts } from './fetched-parts.js';
 import { storedManifest } from './stored-manifest.js';
 
 /** So many revisions of each app keep their weights. */
@@ -23,7 +25,21 @@ export interface WeightFolders {
 
 /** Returns how many bytes that made free. */
 export function removeOldWeights(store: AppStore, folders: WeightFolders): number {
-  return oldWeights(store, folders).reduce((freed, file) => freed + remove(file), 0);
+  return removeAll([...oldWeights(store, folders), ...leftParts(folders.models)]);
+}
+
+/** Of fetches by processes that were killed. */
+export function removeLeftParts({ models }: Pick<WeightFolders, 'models'>): void {
+  removeAll(leftParts(models));
+}
+
+/** Whether a revision that is on its way, or takes an app's requests, has one of its files from this address. */
+export function isAddressWanted(store: AppStore, url: string): boolean {
+  const hasIt = (row: RevisionRow): boolean =>
+    referencesIn(row).some((reference) => reference.kind === 'url' && reference.url === url);
+  const wanting = ({ id, active }: AppRow): RevisionRow[] =>
+    store.revisions(id).filter((row) => row.number === active || isInUse(row));
+  return store.apps().some((app) => app.deleted === 0 && wanting(app).some(hasIt));
 }
 
 /** The paths of models that were sent and that nobody is likely to need. */
@@ -61,13 +77,16 @@ function isInUse({ state }: RevisionRow): boolean {
 }
 
 /** Those that the cloud may remove: no file that somebody deployed from where it lies. */
-function filesOf({ options, app }: RevisionRow, { models, uploads }: WeightFolders): string[] {
-  const manifest = storedManifest(options, app);
-  if (manifest === null) return [];
-  return filesIn(manifest).flatMap((reference) => {
+function filesOf(row: RevisionRow, { models, uploads }: WeightFolders): string[] {
+  return referencesIn(row).flatMap((reference) => {
     if (reference.kind === 'url') return [fetchedFileOf(reference.url, models)];
     return reference.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
   });
+}
+
+function referencesIn({ options, app }: RevisionRow): ModelReference[] {
+  const manifest = storedManifest(options, app);
+  return manifest === null ? [] : filesIn(manifest);
 }
 
 function sentLongAgo(uploads: string): string[] {
@@ -78,6 +97,10 @@ function sentLongAgo(uploads: string): string[] {
 
 function isOld(file: string): boolean {
   return fs.existsSync(file) && Date.now() - usedAt(file) > SENT_MS;
+}
+
+function removeAll(files: readonly string[]): number {
+  return files.reduce((freed, file) => freed + remove(file), 0);
 }
 
 function remove(file: string): number {

@@ -6,7 +6,9 @@ import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
+import { checkRoom } from './fetched-parts.js';
 import type { HubFetcher, TellFetched } from './hub-weights.js';
+import { SharedFetches } from './shared-fetches.js';
 
 /** Size and SHA-256 of a file, when it was deployed. */
 export interface FileMark {
@@ -29,30 +31,34 @@ export interface ModelWeights {
 /** Of all models of an app, in their order. */
 export type Weights = readonly ModelWeights[];
 
-interface Fetch {
-  promise: Promise<string>;
-  watchers: Set<TellFetched>;
-}
-
 export interface FetchWatcher {
   /** What is done, such as `fetching weights`, and how much of it, from 0 to 1. */
   onProgress(what: string, fraction: number): void;
   /**
    * Told how many bytes the files have together, as far as that is known, and again when it is more. What it throws ends
-   * the fetch for this app; a file that is on its way comes all the same, for whoever wants it next.
+   * the fetch for this app; a file of a hub that is on its way comes all the same, for whoever wants it next.
    */
   checkSize?(bytes: number): void;
 }
 
 export class WeightStore {
-  readonly #running = new Map<string, Fetch>();
+  readonly #fetches = new SharedFetches();
 
-  /** `folder`: where what is fetched is kept. */
+  /**
+   * `folder`: where what is fetched is kept. `isWanted` says whether a revision still wants what is at an address; a fetch
+   * that none wants is ended.
+   */
   constructor(
     private readonly folder: string,
     private readonly demoModel: string,
     private readonly hub: HubFetcher,
+    private readonly isWanted: (url: string) => boolean = () => true,
   ) {}
+
+  /** Ends what is fetched from addresses. Nobody hears of it, so that the next control plane goes on with it. */
+  close(): Promise<void> {
+    return this.#fetches.close();
+  }
 
   /**
    * `hubToken` is the app's own.
@@ -109,36 +115,27 @@ export class WeightStore {
       case 'file': {
         const { path } = reference;
         const watch: TellFetched = (fraction) => onProgress('checking weights', fraction);
-        return this.#once(`file:${path}:${marks[path]?.sha256}`, watch, (tell) => checkFile(path, marks[path], tell));
+        return this.#fetches.once(`file:${path}:${marks[path]?.sha256}`, watch, (tell) =>
+          checkFile(path, marks[path], tell),
+        );
       }
       case 'url': {
         const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
         const { url } = reference;
-        return this.#once(url, watch, (tell) => fetchModel(url, this.folder, { onProgress: tell }));
+        const room = (bytes: number): void => checkRoom(this.folder, bytes);
+        return this.#fetches.once(
+          url,
+          watch,
+          (tell, signal) => fetchModel(url, this.folder, { onProgress: tell, checkRoom: room, signal }),
+          () => this.isWanted(url),
+        );
       }
       case 'hub': {
         const name = [reference.repository, ...(reference.variant === null ? [] : [reference.variant])].join(':');
         const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
-        return this.#once(`hf:${name} ${hubToken}`, watch, (tell) => this.hub.fetch(name, hubToken, tell));
+        return this.#fetches.once(`hf:${name} ${hubToken}`, watch, (tell) => this.hub.fetch(name, hubToken, tell));
       }
     }
-  }
-
-  /** Those who want the same file at the same time share one fetch. */
-  #once(key: string, watch: TellFetched, begin: (tell: TellFetched) => Promise<string>): Promise<string> {
-    let fetch = this.#running.get(key);
-    if (fetch === undefined) {
-      const watchers = new Set<TellFetched>();
-      const promise = begin((fraction, bytes) => {
-        for (const watcher of watchers) watcher(fraction, bytes);
-      });
-      const forget = () => this.#running.delete(key);
-      promise.then(forget, forget);
-      fetch = { promise, watchers };
-      this.#running.set(key, fetch);
-    }
-    fetch.watchers.add(watch);
-    return fetch.promise;
   }
 }
 

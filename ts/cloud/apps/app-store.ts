@@ -185,6 +185,12 @@ export class AppStore {
     return rows.reverse();
   }
 
+  /** The number of the newest event; 0 where nothing has happened. */
+  lastEvent(): number {
+    const row = this.database.get<{ last: number | null }>('SELECT MAX(seq) AS last FROM events');
+    return row?.last ?? 0;
+  }
+
   addApp(org: string, name: string): AppRow {
     const id = newId('app-');
     this.database.run('INSERT INTO apps (id, org, name, created_at) VALUES (?, ?, ?, ?)', [id, org, name, Date.now()]);

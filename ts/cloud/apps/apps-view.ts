@@ -100,7 +100,8 @@ export class LiveApps implements AppsView {
   }
 
   onChange(listener: () => void): () => void {
-    const shown = () => JSON.stringify(this.list());
+    // Every change of a revision, a runner or a scale is an event. How far a start has come and what runs is in the list.
+    const shown = () => `${this.parts.store.lastEvent()} ${JSON.stringify(this.list())}`;
     let before = shown();
     const timer = setInterval(() => {
       const now = shown();

@@ -1,0 +1,69 @@
+// What the dashboard is told of apps.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LOCAL_ACTOR } from '../../../../ts/cloud/accounts/audit.js';
+import { AppStore } from '../../../../ts/cloud/apps/app-store.js';
+import { LiveApps } from '../../../../ts/cloud/apps/apps-view.js';
+import { AppControl } from '../../../../ts/cloud/apps/control.js';
+import { Supervisor } from '../../../../ts/cloud/apps/supervisor.js';
+import { WeightStore } from '../../../../ts/cloud/apps/weights.js';
+import { Podman } from '../../../../ts/cloud/runners/podman.js';
+import { openDatabase } from '../../../../ts/cloud/store/database.js';
+import { demoModelPath } from '../../../support/demo-model.js';
+import { until } from '../../../support/until.js';
+
+const test = suite('cloud: apps on the dashboard');
+
+test('changes of a scale, of a revision’s state, and new events are told', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-apps-view-'));
+  const database = openDatabase(folder);
+  const store = new AppStore(database);
+  const nothing = { fetch: () => Promise.reject(new Error('nobody asks a hub')) };
+  const supervisor = new Supervisor({
+    ...{ store, weights: new WeightStore(folder, demoModelPath, nothing), secrets: () => ({}), makeRoom: () => 0 },
+    ...{ command: { command: ['none'], environment: {} }, isolation: 'process', podman: new Podman('none') },
+    ...{ runFolder: path.join(folder, 'run'), logFolder: folder, responsesFolder: folder },
+    ...{ budgetBytes: 0, endsWithParent: true },
+  });
+  const parts = { supervisor, store, logFolder: folder, uploadFolder: folder, publicUrl: () => 'http://x' };
+  const control = new AppControl({ ...parts, audit: { add: () => {} } });
+  const apps = new LiveApps({ supervisor, store, control, logFolder: folder, runningAt: () => 0 });
+
+  const { row } = supervisor.findOrAdd('me', 'chat');
+  const revision = {
+    options: '{}',
+    files: '{}',
+    digest: '',
+    message: null,
+    author: 'me',
+    strategy: 'rolling',
+  } as const;
+  const number = store.addRevision(row, revision);
+  let told = 0;
+  const stop = apps.onChange(() => {
+    told += 1;
+  });
+  try {
+    for (const change of [
+      () => control.scale('me', 'chat', { min: 0, max: 7 }, LOCAL_ACTOR),
+      () => store.setRevision(row, number, 'RETIRED', 'another revision was deployed'),
+      () => store.note(row, 'ROLLBACK', 'from revision 2 to 1'),
+    ]) {
+      const before = JSON.stringify(apps.find('me', 'chat'));
+      const toldBefore = told;
+      change();
+      assert.is.not(JSON.stringify(apps.find('me', 'chat')), before);
+      await until(() => told === toldBefore + 1, 'the change is told');
+    }
+  } finally {
+    stop();
+    await supervisor.stop({ keepRunners: true, graceMs: 0 });
+    database.close();
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
+test.run();

@@ -5,7 +5,11 @@ import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
 import { beyond, isWithin } from './authorize.js';
 
-/** The key is returned once and never stored. Throws `permission_denied` where the actor may do less than the key could. */
+/**
+ * The key is returned once and never stored. Whoever may manage an organisation, or one app, may make any key for it: with
+ * all scopes, without limits, and for longer than the actor's own is valid. Throws `permission_denied` for one that reaches
+ * further, and `invalid_value` for settings that are wrong.
+ */
 export function createKey({ keys, audit }: Accounts, actor: Actor, settings: NewKeySettings): NewlyMade {
   if (!isWithin(settings, actor)) throw beyond(actor);
   const { id, key } = keys.create(settings);

@@ -23,6 +23,7 @@ interface Body {
   app: string;
   scopes: string[];
   created_at: number;
+  expires_at: number | null;
   revoked_at: number | null;
   setup_link: string;
   keys: { org: string }[];
@@ -158,6 +159,20 @@ test('a key of one organisation sees and changes nothing of another, and makes n
     ...{ org: 'other', subject: 'other/chat' },
   });
   assert.not.match(JSON.stringify((await ask(app, acme, 'GET /audit'))[1]), 'other');
+});
+
+test('who may manage an organisation makes any key for it, and no scope of such a key reaches further', async (context) => {
+  const { app } = context;
+  const brief = keyFor(context, { org: 'acme', scopes: ['admin'], expiresAt: Math.floor(Date.now() / 1000) + 60 });
+  const scopes = ['call', 'deploy', 'read', 'admin'];
+  const [status, made] = await ask(app, brief, 'POST /keys', { scopes });
+  assert.equal([status, made.org, made.expires_at, [...made.scopes].sort()], [201, 'acme', null, [...scopes].sort()]);
+  for (const body of [
+    { org: null, scopes },
+    { org: 'other', scopes: ['call'] },
+  ]) {
+    for (const key of [brief, made.key]) assert.is((await ask(app, key, 'POST /keys', body))[2], 'permission_denied');
+  }
 });
 
 test('usage is narrowed to what the key reaches, as JSON and CSV', async (context) => {

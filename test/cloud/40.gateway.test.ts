@@ -109,6 +109,22 @@ test('a client that leaves a stream ends it on the runner', async () => {
   await until(() => app.demand.running === 0, 'its place is free');
 });
 
+test('of a stream that is left, every event counts, however many come at once', async () => {
+  const count = 500;
+  const events = Array.from({ length: count }, (_, index) => `data: {"choices":[{"index":${index}}]}\n\n`);
+  const chunks = events.map((event) => `${event.length.toString(16)}\r\n${event}\r\n`).join('');
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+  const { socketPath } = await startRawRunner((socket) => socket.write(head + chunks));
+  const gateway = await startGateway([new TestDeployment('acme', 'chat').run(socketPath)]);
+  const leaving = new AbortController();
+  const reply = await postChat(gateway, { stream: true }, { signal: leaving.signal });
+  const reader = (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  for (let read = ''; !read.includes(`"index":${count - 1}`); ) read += (await reader.read()).value ?? '';
+  leaving.abort();
+  await until(() => gateway.usage[0]?.status === 499, 'it is counted as left');
+  assert.is(gateway.usage[0]?.completionTokens, count);
+});
+
 for (const stream of [true, false]) {
   test(`a client that leaves before the runner's headers ends the request on it, stream ${stream}`, async () => {
     const { socketPath, engine } = await startRunner({ manual: true });

@@ -11,7 +11,7 @@ import type { GatewayContext } from './context.js';
 import { toRunnerHeaders } from './headers.js';
 import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
-import { isLastEvent, toFailureFrames } from './stream-ends.js';
+import { countEvents, isLastEvent, toFailureFrames } from './stream-ends.js';
 import { NO_TOKENS, type TokenCounts } from './usage-report.js';
 import { commentWhileWaiting } from './waiting-comments.js';
 import type { Place, WaitingRoom } from './waiting-room.js';
@@ -41,8 +41,8 @@ export class Exchange {
   readonly #at = Date.now();
   #route: Route | null = null;
   #report: TokenCounts | null = null;
-  /** How often a part of the completion came: at most as often as it has tokens. */
-  #parts = 0;
+  /** Events of a stream that came: about as many as the completion has tokens, and hardly ever more. */
+  #events = 0;
   #sentBytes = 0;
   #waitedMs: number | null = null;
   #firstByteMs: number | null = null;
@@ -139,12 +139,12 @@ export class Exchange {
       body: request.method === 'GET' || request.method === 'HEAD' ? Buffer.alloc(0) : body,
     };
     try {
-      const onPart = (): void => {
-        if (this.#parts === 0) {
+      const onPart = (part: string): void => {
+        if (this.#firstByteMs === null) {
           this.#route?.begun();
           this.#firstByteMs = performance.now() - this.#startedAt;
         }
-        this.#parts += 1;
+        this.#events += countEvents(part);
       };
       const isFirst = avoid === undefined;
       const relayed = await relay(place.runner, asked, {
@@ -190,7 +190,7 @@ export class Exchange {
 
   #account(admission: Admission | null, status: number): void {
     const { grant } = this.#arrival;
-    const counts = this.#report ?? { ...NO_TOKENS, completionTokens: this.#reply.isStream ? this.#parts : 0 };
+    const counts = this.#report ?? { ...NO_TOKENS, completionTokens: this.#reply.isStream ? this.#events : 0 };
     admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
     this.#route?.learn(this.#report);
     this.#context.usage.add({
@@ -211,7 +211,7 @@ export class Exchange {
    * save them. Four bytes of a text are about a token; a body that is larger than any prompt has images in it.
    */
   #estimate(): number {
-    return this.#parts + Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
+    return this.#events + Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
   }
 }
 

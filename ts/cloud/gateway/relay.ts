@@ -15,8 +15,8 @@ export interface RelayOptions {
   signal: AbortSignal;
   /** Whether this is the first runner that has the request, so that another may get it. */
   isFirst: boolean;
-  /** Called for every part of the body. */
-  onPart(): void;
+  /** Called for every part of the body, which may have lengths of chunks in it. */
+  onPart(part: string): void;
 }
 
 /** How it went, where nothing is left to be said to the client or all may be asked of another runner. */
@@ -101,7 +101,7 @@ class IncomingReply {
 
   add(bytes: string): boolean {
     if (this.#held === null) {
-      this.#options.onPart();
+      this.#options.onPart(bytes);
       return this.#options.reply.pass(bytes);
     }
     if (this.#held.length + bytes.length <= MAX_HELD) this.#held += bytes;
@@ -110,7 +110,7 @@ class IncomingReply {
 
   addChunks(framed: string): boolean {
     if (this.#held !== null) return this.add(unframed(framed));
-    this.#options.onPart();
+    this.#options.onPart(framed);
     return this.#options.reply.passChunks(framed);
   }
 

@@ -24,6 +24,14 @@ export function isLastEvent(path: string, event: string): boolean {
   return LAST_EVENTS.every((row) => !row.path.test(path) || row.begins.test(event));
 }
 
+/** How many events with data begin in a part of a stream, the one without JSON that ends it included. */
+export function countEvents(part: string): number {
+  let count = part.startsWith('data:') ? 1 : 0;
+  // Line ends in data are written as \n, so that only events have them.
+  for (let at = part.indexOf('\ndata:'); at >= 0; at = part.indexOf('\ndata:', at + 1)) count += 1;
+  return count;
+}
+
 /**
  * Finds the last event of a stream. A piece of the stream has whole events, or the beginning of one that is very large, or
  * what follows such a beginning. There is a piece for every token, so it is only kept here: looking comes at the end.

@@ -1,7 +1,7 @@
 // How streams end, by their protocols, and the last event of a stream that comes in pieces.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLastEvent, LastEvent, toFailureFrames } from '../../../../ts/cloud/gateway/stream-ends.js';
+import { countEvents, isLastEvent, LastEvent, toFailureFrames } from '../../../../ts/cloud/gateway/stream-ends.js';
 import { ChasquiError } from '../../../../ts/errors.js';
 import { toErrorBody } from '../../../../ts/http/error-handler.js';
 
@@ -33,6 +33,13 @@ for (const [path, ...ends] of [
 
 test('streams of other paths may end with anything', () => {
   assert.ok(isLastEvent('/v1/elsewhere', 'data: 1'));
+});
+
+test('events of a part are counted, with and without lengths of chunks, and no comments', () => {
+  assert.is(countEvents(''), 0);
+  assert.is(countEvents('data: 1\n\ndata: 2\n\n'), 2);
+  assert.is(countEvents('event: delta\ndata: {"text":"\\ndata: "}\n\n: waiting\n\n'), 1);
+  assert.is(countEvents('9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n'), 2);
 });
 
 test('the last of several events of a piece, and of several pieces', () => {

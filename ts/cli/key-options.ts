@@ -7,7 +7,9 @@ import type { NewKeySettings } from '../keys/key-store.js';
 import { HOSTING_OPTIONS } from './hosting-option-table.js';
 
 const GROUP = 'Options';
-const limit = { type: 'integer', min: 1, group: GROUP, otherwise: 'no limit' } as const;
+/** The gateway of a cloud counts, and nothing else does. */
+const LIMITS_GROUP = 'Limits, which hold in a cloud and not for servers without one or in Kubernetes';
+const limit = { type: 'integer', min: 1, group: LIMITS_GROUP, otherwise: 'no limit' } as const;
 
 export const KEYS_OPTIONS = {
   dataDir: { ...HOSTING_OPTIONS.dataDir, group: GROUP },

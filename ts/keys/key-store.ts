@@ -113,7 +113,7 @@ export class KeyStore {
     ).map(toApiKey);
   }
 
-  /** What may call this app now, for a `KeyFile` elsewhere: hashes instead of secrets. */
+  /** What may call this app now, for a `KeyFile` elsewhere: hashes instead of secrets, and no limits. */
   storedFor(org: string, app: string, now = Date.now() / 1000): StoredKey[] {
     const rows = this.#rows(
       'SELECT * FROM api_keys WHERE (org IS NULL OR org = ?) AND (app IS NULL OR app = ?) ORDER BY created_at, id',
@@ -160,7 +160,10 @@ export class KeyStore {
     return known && isRight && isValid(known.key, now) ? known.key : null;
   }
 
-  /** Whether `key`, as a client sent it, may call this app of `org`, or some app of it, now. */
+  /**
+   * Whether `key`, as a client sent it, may call this app of `org`, or some app of it, now. Its limits are for who counts,
+   * as the gateway of a cloud does.
+   */
   admits(key: string, org: string, app?: string): boolean {
     const found = this.check(key);
     if (!found?.scopes.includes('call')) return false;

@@ -115,7 +115,12 @@ test('a prompt whose completion a grammar ends stays cached', () =>
     const prompt = 'Words and more words. '.repeat(20);
     const [letter] = await model.tokenize('a');
     const grammar = { gbnf: doubling, lazy: false, triggers: [], prefill: '', thinkingStart: '', thinkingEnds: [] };
-    const failure = await answer(model, { prompt, grammar, logitBias: { [letter as number]: 100 }, maxTokens: 60 }).then(
+    const failure = await answer(model, {
+      prompt,
+      grammar,
+      logitBias: { [letter as number]: 100 },
+      maxTokens: 60,
+    }).then(
       () => undefined,
       (error: unknown) => error,
     );

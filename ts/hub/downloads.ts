@@ -252,6 +252,8 @@ export class Downloads {
   /** Every file gets its name in the snapshot, and others see the snapshot from now on. */
   #finish(job: Job): void {
     const { repo, commit, files } = job.stored;
+    const missing = files.find((file) => !this.#isThere(job.stored, file));
+    if (missing !== undefined) throw deletedMeanwhile(missing);
     const paths = files.map((file) => {
       const blob = this.#cache.findBlob(repo, file);
       return blob === null
@@ -342,4 +344,11 @@ export class Downloads {
     }
     job.fileBytes = stored.files.map((file) => this.#bytesOf(stored, file));
   }
+}
+
+function deletedMeanwhile({ path: name }: HubFile): ChasquiError {
+  return new ChasquiError(
+    'download_failed',
+    `${name} was deleted while other files came. Try again: only it is fetched.`,
+  );
 }

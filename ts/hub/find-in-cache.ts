@@ -62,7 +62,7 @@ function readRef(cache: HubCache, repo: string): string {
 }
 
 /**
- * Takes a model's files out of every state of the repository, and the bytes that no name leads to any more.
+ * Takes a model's files out of every state of the repository, and their bytes where no other name leads to them.
  * Returns how many bytes that frees.
  */
 export function removeFromCache(folder: string, { repo, commit, files, projector }: FoundModel): number {
@@ -73,14 +73,35 @@ export function removeFromCache(folder: string, { repo, commit, files, projector
   const isShared =
     projector !== null && findInRepo(cache, repo).filter((other) => other.projector === projector).length > 1;
   const names = [...files, ...(projector === null || isShared ? [] : [projector])].map(inSnapshot);
+  const blobs = blobsOf(cache, repo);
+  const unlinked = new Set<string>();
   let freed = 0;
   for (const state of entriesOf(snapshots)) {
-    for (const name of names) freed += removeLink(path.join(snapshots, state.name, name));
+    for (const name of names) {
+      const file = path.join(snapshots, state.name, name);
+      const identity = identityOf(file);
+      const blob = identity && blobs.get(identity);
+      if (blob) unlinked.add(blob);
+      freed += removeLink(file);
+    }
     removeEmptyFolders(path.join(snapshots, state.name));
   }
-  freed += removeOrphans(cache, repo);
+  freed += removeOrphans(cache, repo, unlinked);
   removeEmptyRepo(cache, repo);
   return freed;
+}
+
+/** The digests of the files of bytes, by what a link to one and a second name of it have in common. */
+function blobsOf(cache: HubCache, repo: string): Map<string, string> {
+  const names = entriesOf(path.join(cache.repoFolder(repo), 'blobs')).map(({ name }) => name);
+  return new Map(
+    names.filter((name) => /^[0-9a-f]{64}$/.test(name)).map((name) => [identityOf(cache.blob(repo, name)) ?? '', name]),
+  );
+}
+
+function identityOf(file: string): string | null {
+  const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
 }
 
 /** A file in the place of a link is the bytes themselves. */
@@ -91,14 +112,16 @@ function removeLink(file: string): number {
   return stat.isFile() && stat.nlink === 1 ? stat.size : 0;
 }
 
-/** Bytes that no name leads to; those that are being downloaded have other names. */
-function removeOrphans(cache: HubCache, repo: string): number {
-  const blobs = path.join(cache.repoFolder(repo), 'blobs');
+/**
+ * Of these digests, the bytes that no name leads to. Others without a name stay: a download names its files when it has
+ * all of them.
+ */
+function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySet<string>): number {
   const used = usedBlobs(path.join(cache.repoFolder(repo), 'snapshots'));
   let freed = 0;
-  for (const { name } of entriesOf(blobs)) {
-    if (!/^[0-9a-f]{64}$/.test(name) || used.has(name)) continue;
-    const file = path.join(blobs, name);
+  for (const digest of digests) {
+    if (used.has(digest)) continue;
+    const file = cache.blob(repo, digest);
     const { size, nlink } = fs.lstatSync(file);
     // A second name of the same file, where there are no symbolic links.
     if (nlink > 1) continue;

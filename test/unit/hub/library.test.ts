@@ -12,12 +12,15 @@ import { demoModelPath } from '../../support/demo-model.js';
 import { download } from '../../support/fake-hub/download-context.js';
 import { sha256 } from '../../support/fake-hub/repo.js';
 import { fakeHub } from '../../support/fake-hub.js';
+import { until } from '../../support/until.js';
 
 interface Context {
   folder: string;
   library: Library;
   /** A path under the test's folder, whose folders are made. */
   at(...names: string[]): string;
+  /** Called after the test. */
+  closers: (() => Promise<void>)[];
 }
 
 const test = suite<Context>('unit: models on this computer');
@@ -28,6 +31,7 @@ const OTHER = Buffer.concat([DEMO, Buffer.from('!')]);
 test.before.each((context) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-library-'));
   context.folder = folder;
+  context.closers = [];
   context.at = (...names) => {
     const file = path.join(folder, ...names);
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -42,7 +46,10 @@ test.before.each((context) => {
   });
 });
 
-test.after.each(({ folder }) => fs.rmSync(folder, { recursive: true }));
+test.after.each(async ({ folder, closers }) => {
+  for (const close of closers) await close();
+  fs.rmSync(folder, { recursive: true });
+});
 
 function failure(promise: Promise<unknown>): Promise<ChasquiError> {
   return promise.then(
@@ -139,6 +146,66 @@ test('what was downloaded: updates by commit and digest, and what deleting frees
   await downloads.close();
   await client.close();
   await hub.close();
+});
+
+/** Two models of a repository: one that is there, and another in two parts, the second of which is held back by the hub. */
+async function downloadHalf({ folder, closers }: Context, files: Record<string, Buffer>) {
+  const second = 'm-Q8_0-00002-of-00002.gguf';
+  const hub = await fakeHub({ 'ada/m': { files: { 'm-Q8_0-00001-of-00002.gguf': DEMO, [second]: OTHER, ...files } } });
+  const client = new HubClient({ endpoint: hub.url });
+  const cacheFolder = path.join(folder, 'cache');
+  const downloads = await Downloads.open({ client, cacheFolder, stallTimeoutMs: 60_000 });
+  closers.push(async () => {
+    await downloads.close();
+    await client.close();
+    await hub.close();
+  });
+  await download(downloads, 'ada/m:Q4_K_M');
+  hub.misbehaviour = { holds: { path: second, fromByte: 0 } };
+  const { id } = await downloads.start('ada/m:Q8_0');
+  const secondFile = path.join(cacheFolder, 'models--ada--m', 'blobs', `${sha256(OTHER)}.chasqui-part`);
+  await until(() => fs.existsSync(secondFile), 'the first part is there, and the second begun');
+  return {
+    ended: () => {
+      hub.misbehaviour = {};
+      return downloads.ended(id);
+    },
+    resumed: () => {
+      downloads.resume(id);
+      return downloads.ended(id);
+    },
+  };
+}
+
+test('deleting a model leaves what another download of its repository has so far', async (context) => {
+  const { library } = context;
+  const four = Buffer.concat([DEMO, Buffer.from('four')]);
+  const half = await downloadHalf(context, { 'm-Q4_K_M.gguf': four });
+  assert.equal(await library.remove('ada/m:Q4_K_M'), { freedBytes: four.length });
+  const job = await half.ended();
+  assert.is(job.state, 'completed');
+  assert.ok(fs.readFileSync(job.path ?? '').equals(DEMO));
+});
+
+test('a download of which a file was deleted on its way fails, and can be resumed', async (context) => {
+  const { library } = context;
+  // The same bytes as the first part.
+  const half = await downloadHalf(context, { 'm-Q4_K_M.gguf': DEMO });
+  assert.equal(await library.remove('ada/m:Q4_K_M'), { freedBytes: DEMO.length });
+  const { state, error } = await half.ended();
+  assert.equal([state, error?.code], ['failed', 'download_failed']);
+  assert.match(error?.message ?? '', /m-Q8_0-00001-of-00002\.gguf was deleted/);
+  const job = await half.resumed();
+  assert.is(job.state, 'completed');
+  assert.ok(fs.readFileSync(job.path ?? '').equals(DEMO));
+});
+
+test('deleting frees the bytes that have two names, where there are no symbolic links', async ({ library, at }) => {
+  const blob = at('cache', 'models--ada--m', 'blobs', sha256(DEMO));
+  fs.writeFileSync(blob, DEMO);
+  fs.linkSync(blob, at('cache', 'models--ada--m', 'snapshots', 'a'.repeat(40), 'm-Q8_0.gguf'));
+  assert.equal(await library.remove('ada/m:Q8_0'), { freedBytes: DEMO.length });
+  assert.not.ok(fs.existsSync(blob));
 });
 
 test('deleting leaves the bytes that another state of the repository has under another name', async ({

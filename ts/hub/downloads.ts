@@ -8,11 +8,13 @@ import { newId } from '../new-id.js';
 import { contentOf, type DownloadSettings, downloadFile, partFileOf } from './download-file.js';
 import { type DownloadFile, type DownloadJob, type Job, sum, toFiles, toJob } from './download-job.js';
 import { DownloadStore, type StoredDownload } from './download-store.js';
+import { removeOrphans } from './find-in-cache.js';
 import { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
 import type { HubFile } from './hub-types.js';
 import { PartFile } from './part-file.js';
 import { checkSpace, type DownloadPlan, type FreeBytes, freeDiskBytes, planDownload } from './plan-download.js';
+import { ProcessLock } from './process-lock.js';
 import { SpeedMeter } from './speed-meter.js';
 
 export type { DownloadFile, DownloadJob } from './download-job.js';
@@ -332,16 +334,23 @@ export class Downloads {
     return sum(plans.flatMap((each) => each.files.map((file) => file.sizeBytes - this.#bytesOf(each, file))));
   }
 
-  /** Files that other names lead to stay, and so do those that another download is to have. */
+  /** Files that have a name stay, and so do those that another download is to have, be it one of another process. */
   #removeParts(job: Job): void {
     const { stored } = job;
+    const { repo } = stored;
     const wanted = this.#jobs
-      .filter((other) => other !== job && other.stored.repo === stored.repo && other.stored.state !== 'cancelled')
+      .filter((other) => other !== job && other.stored.repo === repo && other.stored.state !== 'cancelled')
       .flatMap((other) => other.stored.files.map((file) => contentOf({ ...other.stored, file }).digest));
-    for (const file of stored.files) {
-      const content = contentOf({ ...stored, file });
-      if (!wanted.includes(content.digest)) PartFile.remove(partFileOf(this.#cache, stored.repo, content));
+    const contents = stored.files
+      .map((file) => contentOf({ ...stored, file }))
+      .filter(({ digest }) => !wanted.includes(digest));
+    const locks = contents.map(({ digest }) => ProcessLock.tryTake(this.#cache.lock(repo, digest)));
+    for (const [index, content] of contents.entries()) {
+      if (locks[index] !== null) PartFile.remove(partFileOf(this.#cache, repo, content));
     }
+    // Where another process is at one file of the model, it counts on the others, too.
+    if (!locks.includes(null)) removeOrphans(this.#cache, repo, new Set(contents.map(({ digest }) => digest)));
+    for (const lock of locks) lock?.release();
     job.fileBytes = stored.files.map((file) => this.#bytesOf(stored, file));
   }
 }

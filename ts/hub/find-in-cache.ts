@@ -116,17 +116,17 @@ function removeLink(file: string): number {
  * Of these digests, the bytes that no name leads to. Others without a name stay: a download names its files when it has
  * all of them.
  */
-function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySet<string>): number {
+export function removeOrphans(cache: HubCache, repo: string, digests: ReadonlySet<string>): number {
   const used = usedBlobs(path.join(cache.repoFolder(repo), 'snapshots'));
   let freed = 0;
   for (const digest of digests) {
     if (used.has(digest)) continue;
     const file = cache.blob(repo, digest);
-    const { size, nlink } = fs.lstatSync(file);
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
     // A second name of the same file, where there are no symbolic links.
-    if (nlink > 1) continue;
+    if (stat === undefined || stat.nlink > 1) continue;
     fs.rmSync(file);
-    freed += size;
+    freed += stat.size;
   }
   return freed;
 }

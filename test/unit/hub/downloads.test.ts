@@ -212,6 +212,32 @@ test('two with the same cache: the second waits for the first, and nothing comes
   assert.is(hub.sentBytes(), MODEL.length);
 });
 
+test('two with the same cache: what one cancels the other goes on with', async ({ open, hub, folder }) => {
+  hub.misbehaviour = { holds: { path: FILE, fromByte: 200_000 } };
+  const [one, other] = [await open({ stallTimeoutMs: 60_000 }), await open({ stallTimeoutMs: 60_000 })];
+  const first = await one.start(REPO);
+  await until(() => (one.find(first.id)?.downloadedBytes ?? 0) === 200_000, 'the first half');
+  const second = await other.start(REPO);
+  assert.is((await other.cancel(second.id)).state, 'cancelled');
+  assert.is(blobsIn(folder).length, 2);
+  hub.misbehaviour = {};
+  assert.is((await one.ended(first.id)).state, 'completed');
+  assert.is(hub.sentBytes(), MODEL.length);
+});
+
+test('cancel deletes files that are complete, too, where they have no name yet', async ({ open, hub, folder }) => {
+  const second = 'big-Q8_0-00002-of-00002.gguf';
+  const parts = { 'big-Q8_0-00001-of-00002.gguf': tinyModel(120_000, 'one'), [second]: tinyModel(130_000, 'two') };
+  hub.put('ada/big', { files: { ...parts, 'big-Q4_K_M.gguf': MODEL }, gguf: GGUF });
+  const downloads = await open({ stallTimeoutMs: 60_000 });
+  await download(downloads, 'ada/big:Q4_K_M');
+  hub.misbehaviour = { holds: { path: second, fromByte: 0 } };
+  const { id } = await downloads.start('ada/big:Q8_0');
+  await until(() => blobsIn(folder, 'ada/big').length === 4, 'the first part is there, and the second begun');
+  assert.is((await downloads.cancel(id)).downloadedBytes, 0);
+  assert.equal(blobsIn(folder, 'ada/big'), [sha256(MODEL)]);
+});
+
 test('no space: refused before a byte is downloaded, with both numbers', async ({ open, folder }) => {
   const downloads = await open({ freeBytes: async () => 100_000 });
   const error = await failure(downloads.start(REPO));

@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Store } from '../../ts/desktop/store/database.js';
+import { SettingsStore } from '../../ts/desktop/store/settings.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { root } from '../support/places.js';
 import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
@@ -168,6 +170,32 @@ hub('another hub and a token are taken from the settings at once', async () => {
   } finally {
     await other.close();
   }
+});
+
+hub('an address or a token that cannot be used is refused, and not kept', async () => {
+  const before = await app.done('GET', '/api/v1/settings');
+  for (const change of [
+    { hubEndpoint: 'https://ada:secret@mirror.example' },
+    { hubEndpoint: 'https://mirror.example/?region=eu' },
+    { hubToken: 'two words' },
+  ]) {
+    const { status, body } = await app.api('PUT', '/api/v1/settings', { ...change, theme: 'dark' });
+    assert.equal([status, body.error.code], [400, 'invalid_options']);
+  }
+  assert.equal(await app.done('GET', '/api/v1/settings'), before);
+});
+
+hub('the app starts with an address of the hub that cannot be used, and says so', async () => {
+  await app.stop();
+  const store = Store.open(folder);
+  new SettingsStore(store).change({ hubEndpoint: 'https://mirror.example/?region=eu' });
+  store.close();
+  app = await startDesktop([], { folder, variables: { HF_ENDPOINT: fake.url } });
+  assert.is((await app.done('GET', `/api/v1/hub/model?repo=${REPO}`)).repo, REPO);
+  const { lines } = await app.done('GET', '/api/v1/logs?limit=100');
+  assert.ok(
+    lines.some(({ message }: { message: string }) => /hub that is set cannot be used.*region=eu/.test(message)),
+  );
 });
 
 hub.run();

@@ -1,5 +1,6 @@
 /** A change of the settings: what follows from it, besides being kept. */
 import { completeLoadOptions } from '../engine/load-options.js';
+import { checkEndpoint, checkToken } from '../hub/hub-settings.js';
 import type { SettingsChange } from './api-types.js';
 import { type LoginStart, setLoginStart } from './login-start.js';
 import type { DesktopApp } from './routes/context.js';
@@ -13,6 +14,8 @@ export async function applySettings(
   change: SettingsChange,
 ): Promise<void> {
   for (const options of Object.values(change.modelDefaults ?? {})) completeLoadOptions(options);
+  if (change.hubEndpoint) checkEndpoint(change.hubEndpoint);
+  if (change.hubToken) checkToken(change.hubToken);
   const before = settings.current;
   if (change.startAtLogin !== undefined && change.startAtLogin !== before.startAtLogin) {
     setLoginStart(login, change.startAtLogin);

@@ -266,13 +266,22 @@ function openHub(
     ...(chosen.current.hubEndpoint !== null && { endpoint: chosen.current.hubEndpoint }),
     ...(chosen.hubToken !== null && { token: chosen.hubToken }),
   });
+  /** What an earlier version kept must not keep this one from starting. */
+  const settings = (): HubSettings => {
+    try {
+      return hub(given());
+    } catch (error) {
+      log.say('warn', `The hub that is set cannot be used, so the usual one is: ${(error as Error).message}`);
+      return hub({});
+    }
+  };
   const onDownload = (job: DownloadJob) => {
     events.publish('download', job);
     if (job.finishedAt === null) return;
     const why = job.error === null ? '' : `: ${job.error.message}`;
     log.say(job.state === 'failed' ? 'error' : 'info', `Download of ${job.model}: ${job.state}${why}`);
   };
-  return Hub.open(dataDir, () => hub(given()), onDownload);
+  return Hub.open(dataDir, settings, onDownload);
 }
 
 async function openAppPort(

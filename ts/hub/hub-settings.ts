@@ -30,9 +30,10 @@ export function checkEndpoint(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
   if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
+    const shown = text.replace(/\/\/[^/]*@/, '//…@').slice(0, 100);
     throw new ChasquiError(
       'invalid_options',
-      `The hub's address (HF_ENDPOINT) is ${text.slice(0, 100)}, but must begin with https:// or http:// and have no query.`,
+      `The hub's address (HF_ENDPOINT) is ${shown}, but must begin with https:// or http:// and have no account and no query.`,
     );
   }
   return url.href.replace(/\/+$/, '');

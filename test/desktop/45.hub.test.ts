@@ -163,12 +163,33 @@ hub('another hub and a token are taken from the settings at once', async () => {
     assert.is(settings.hasHubToken, true);
     assert.is(settings.hubToken, undefined);
     assert.is((await app.done('GET', '/api/v1/hub/model?repo=bob/secret-GGUF')).repo, 'bob/secret-GGUF');
+    assert.is(settings.hubTokenEndpoint, other.url);
     await app.done('PUT', '/api/v1/settings', { hubEndpoint: null, hubToken: null });
     assert.is((await app.done('GET', `/api/v1/hub/model?repo=${REPO}`)).repo, REPO);
     const refused = await app.api('PUT', '/api/v1/settings', { hubEndpoint: 'file:///etc' });
     assert.equal([refused.status, refused.body.error.param], [400, 'hubEndpoint']);
   } finally {
     await other.close();
+  }
+});
+
+hub('a token is sent to the hub that it was stored for, and to no other', async () => {
+  const files = { 'secret-Q4_K_M.gguf': MODEL };
+  const gguf = { total: 1e6, architecture: 'llama' };
+  const mirror = await fakeHub({ 'bob/secret-GGUF': { files, gguf, private: true, tokens: ['hf_right'] } });
+  const statusAtMirror = async () => (await app.api('GET', '/api/v1/hub/model?repo=bob/secret-GGUF')).status;
+  try {
+    const stored = await app.done('PUT', '/api/v1/settings', { hubToken: 'hf_right' });
+    await app.done('PUT', '/api/v1/settings', { hubEndpoint: mirror.url });
+    assert.is(await statusAtMirror(), 404);
+    assert.is(stored.hubTokenEndpoint, fake.url);
+    await app.done('PUT', '/api/v1/settings', { hubEndpoint: null });
+    const both = await app.done('PUT', '/api/v1/settings', { hubEndpoint: `${mirror.url}/`, hubToken: 'hf_right' });
+    assert.is(both.hubTokenEndpoint, mirror.url);
+    assert.is(await statusAtMirror(), 200);
+  } finally {
+    await app.done('PUT', '/api/v1/settings', { hubEndpoint: null, hubToken: null });
+    await mirror.close();
   }
 });
 

@@ -159,7 +159,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
     machine,
     fits: new ExactFits(instances, hub),
     speeds,
-    applySettings: (change) => applySettings(app, settings.login, change),
+    applySettings: (change) => applySettings(app, settings, change),
     quit: settings.onQuit,
   };
   machine
@@ -262,14 +262,17 @@ function openHub(
   events: EventBus,
   log: DesktopLog,
 ): Promise<Hub> {
-  const given = (): Partial<HubSettings> => ({
-    ...(chosen.current.hubEndpoint !== null && { endpoint: chosen.current.hubEndpoint }),
-    ...(chosen.hubToken !== null && { token: chosen.hubToken }),
-  });
+  /** A token is given to the hub that it was stored for. */
+  const chosenHub = (): HubSettings => {
+    const { hubEndpoint, hubTokenEndpoint } = chosen.current;
+    const asked = hub(hubEndpoint === null ? {} : { endpoint: hubEndpoint });
+    const isItsToken = chosen.hubToken !== null && asked.endpoint === hubTokenEndpoint;
+    return isItsToken ? hub({ endpoint: asked.endpoint, token: chosen.hubToken }) : asked;
+  };
   /** What an earlier version kept must not keep this one from starting. */
   const settings = (): HubSettings => {
     try {
-      return hub(given());
+      return chosenHub();
     } catch (error) {
       log.say('warn', `The hub that is set cannot be used, so the usual one is: ${(error as Error).message}`);
       return hub({});

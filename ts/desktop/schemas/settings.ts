@@ -48,6 +48,8 @@ const shared = {
 export const settings = objectOf({
   ...shared,
   hasHubToken: boolean,
+  /** The address of the hub that the token is for: no other is sent it. */
+  hubTokenEndpoint: orNull(string),
   /** Whether clients of the server need a key, from its next start on. */
   hasServerKey: boolean,
 });

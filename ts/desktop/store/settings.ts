@@ -1,5 +1,6 @@
 /** What a person has set, kept in the database. */
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
+import { HUGGING_FACE } from '../../hub/hub-settings.js';
 import { desktop } from '../../profiles/desktop.js';
 import type { LoadConfig, Settings, SettingsChange } from '../api-types.js';
 import type { Store } from './database.js';
@@ -10,7 +11,7 @@ export interface Keep {
   pin: boolean;
 }
 
-const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hasServerKey'> = {
+const DEFAULTS: Omit<Settings, 'hasHubToken' | 'hubTokenEndpoint' | 'hasServerKey'> = {
   theme: 'system',
   port: desktop.port,
   startServerAtLaunch: false,
@@ -38,7 +39,9 @@ export class SettingsStore {
   /** Without secrets. */
   get current(): Settings {
     const known = Object.entries(DEFAULTS).map(([name, value]) => [name, this.#values.get(name) ?? value]);
-    return { ...Object.fromEntries(known), hasHubToken: this.hubToken !== null, hasServerKey: this.serverKey !== null };
+    const hasHubToken = this.hubToken !== null;
+    const hubTokenEndpoint = hasHubToken ? (this.#values.get('hubTokenEndpoint') ?? HUGGING_FACE) : null;
+    return { ...Object.fromEntries(known), hasHubToken, hubTokenEndpoint, hasServerKey: this.serverKey !== null };
   }
 
   get hubToken(): string | null {
@@ -66,7 +69,7 @@ export class SettingsStore {
   }
 
   /** `null` restores a default. */
-  change(change: SettingsChange): void {
+  change(change: SettingsChange & { hubTokenEndpoint?: string }): void {
     this.#store.transaction(() => {
       for (const [name, value] of Object.entries(change)) this.#set(name, value);
     });

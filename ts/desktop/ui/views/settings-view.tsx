@@ -239,7 +239,7 @@ function Hub({ current }: PartProps) {
         label="Access token"
         help={
           current.hasHubToken
-            ? 'A token is stored. It is sent to the hub only, never to a mirror.'
+            ? `A token for ${current.hubTokenEndpoint} is stored. It is sent to no other address.`
             : 'For gated and private models: made under Settings, Access Tokens on the hub.'
         }
       >
@@ -261,7 +261,10 @@ function Hub({ current }: PartProps) {
           </div>
         )}
       </Line>
-      <Line label="Address" help="Of a mirror; empty is what the environment says, or huggingface.co.">
+      <Line
+        label="Address"
+        help="Of a mirror; empty is what the environment says, or huggingface.co. A token that is stored after that is for the mirror."
+      >
         {(id, helpId) => (
           <input
             id={id}

@@ -1,7 +1,10 @@
 // The commands that ask the app that runs.
+import { copyFileSync } from 'node:fs';
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Exit, runCli } from '../support/child.js';
+import { demoModelPath } from '../support/demo-model.js';
 import { desktopVariables, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const commands = suite('commands of the app');
@@ -63,6 +66,18 @@ commands('a second start starts the server of the first', async () => {
   await app.done('POST', '/api/v1/server/stop');
   const { code, stderr } = await chasqui('desktop', '--no-open', '--start-server', '--port', '0');
   assert.is(code, 0, stderr);
+  assert.is((await app.done('GET', '/api/v1/state')).server.state, 'running');
+});
+
+commands('a second start starts the server with a file that the first does not know', async () => {
+  const file = path.join(app.folder, 'elsewhere.gguf');
+  copyFileSync(demoModelPath, file);
+  const { code, stderr } = await chasqui('desktop', '--no-open', '--start-server', '--port', '0', '--model', file);
+  assert.is(code, 0, stderr);
+  assert.is((await app.done('GET', '/api/v1/state')).server.model, 'elsewhere');
+  const none = await chasqui('desktop', '--no-open', '--start-server', '--port', '0', '--model', '/none/there.gguf');
+  assert.is(none.code, 1);
+  assert.match(none.stderr, /\/none\/there\.gguf is not a GGUF model/);
   assert.is((await app.done('GET', '/api/v1/state')).server.state, 'running');
 });
 

@@ -140,6 +140,16 @@ server('a model that is not there starts no server', async () => {
   assert.is((await app.done('GET', '/api/v1/state')).server.state, 'stopped');
 });
 
+server('a start that fails leaves a server that runs as it is', async () => {
+  const { address } = await app.done('POST', '/api/v1/server/start', { model: MODEL, port: 0 });
+  assert.is((await app.api('POST', '/api/v1/server/start', { model: 'none', port: 0 })).status, 404);
+  const { server: state } = await app.done('GET', '/api/v1/state');
+  assert.equal([state.state, state.address, state.model], ['running', address, MODEL]);
+  assert.match(state.error, /none/);
+  assert.is((await chat(address, { max_tokens: 2 })).status, 200);
+  await app.done('POST', '/api/v1/server/stop');
+});
+
 server('a port and a body that make no sense are refused with the name of the field', async () => {
   for (const [fields, param, code] of [
     [{ model: MODEL, port: 70_000 }, 'port', 'invalid_value'],

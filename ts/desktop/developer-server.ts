@@ -43,7 +43,7 @@ export class DeveloperServer {
 
   /**
    * Opens the port, and resolves when the model is loaded; where it runs already, it goes on with this model. Rejects
-   * with `port_in_use`, and with why the model could not be loaded.
+   * with `port_in_use`, and with why the model could not be loaded: a server that runs at this port goes on as it was.
    */
   start(model: string, port: number, config?: LoadConfig): Promise<ServerState> {
     return this.#next(() => this.#start(model, port, config));
@@ -73,8 +73,8 @@ export class DeveloperServer {
       this.#settings.onStarted(port === 0 ? null : port, id);
       return this.#state;
     } catch (error) {
-      await this.#stop();
-      this.#tell({ error: (error as Error).message });
+      if (!isOpen) await this.#stop();
+      this.#tell({ ...(isOpen && { state: 'running' }), error: (error as Error).message });
       throw error;
     } finally {
       this.#starting = null;

@@ -3,12 +3,12 @@ import { ChasquiError } from '../errors.js';
 import { type ImportKind, Library, type LibraryOptions } from '../hub/library.js';
 import type { EventBus } from './event-bus.js';
 import type { Instances } from './instances.js';
-import type { LocalModel } from './local-model.js';
+import { describeFile, type LocalModel } from './local-model.js';
 
 export interface LocalModelsSettings {
   /** Where they are looked for now. */
   places(): LibraryOptions;
-  /** Those that are there wherever they lie. */
+  /** Those that are there from the start, wherever they lie. */
   named: readonly LocalModel[];
   instances: Instances;
   events: EventBus;
@@ -20,6 +20,7 @@ const FRESH_MS = 3000;
 export class LocalModels {
   readonly #settings: LocalModelsSettings;
   #library: Library;
+  #named: readonly LocalModel[];
   #places = '';
   #shown = '';
   #readAt = Number.NEGATIVE_INFINITY;
@@ -29,6 +30,14 @@ export class LocalModels {
   constructor(settings: LocalModelsSettings) {
     this.#settings = settings;
     this.#library = new Library(settings.places());
+    this.#named = settings.named;
+  }
+
+  /** Has a file be one of the models. Rejects with `model_file_missing` or `model_file_invalid`. */
+  async name(file: string): Promise<void> {
+    if (this.#settings.instances.models.some(({ path }) => path === file)) return;
+    this.#named = [await describeFile(file), ...this.#named];
+    await this.refresh();
   }
 
   async list(): Promise<readonly LocalModel[]> {
@@ -74,7 +83,8 @@ export class LocalModels {
   }
 
   async #read(): Promise<void> {
-    const { places, named, instances, events } = this.#settings;
+    const { places, instances, events } = this.#settings;
+    const named = this.#named;
     const present = places();
     if (JSON.stringify(present) !== this.#places) {
       this.#places = JSON.stringify(present);

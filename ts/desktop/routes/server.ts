@@ -1,4 +1,5 @@
 /** The server of the Developer view, and the state of the whole app. */
+import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { exactly, objectOf } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';
@@ -7,7 +8,7 @@ import { appState, serverStart, serverState } from '../schemas/server.js';
 import type { DesktopApp } from './context.js';
 
 export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
-  const { server, instances, settings, hub, machine } = desktop;
+  const { server, instances, models, settings, hub, machine } = desktop;
   const state = { schema: { summary: 'What fills the first paint', response: { 200: appState } } };
   app.get('/api/v1/state', state, async (): Promise<AppState> => {
     return {
@@ -21,7 +22,8 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
   });
 
   const start = { schema: { summary: 'Start Server', body: serverStart, response: { 200: serverState } } };
-  app.post<{ Body: ServerStart }>('/api/v1/server/start', start, ({ body }): Promise<ServerState> => {
+  app.post<{ Body: ServerStart }>('/api/v1/server/start', start, async ({ body }): Promise<ServerState> => {
+    if (path.isAbsolute(body.model) && /\.gguf$/i.test(body.model)) await models.name(body.model);
     return server.start(body.model, body.port ?? settings.current.port, body.config);
   });
 

@@ -16,7 +16,7 @@ const POLLS_BEFORE_ADVICE = 15;
 const DEFAULT_URL = `http://127.0.0.1:${runtime.port}`;
 
 const KEY_HELP = `
-The variable CHASQUI_API_KEY holds the key of a private deployment.`;
+The variable CHASQUI_API_KEY holds the key of a server that wants one.`;
 
 const PS_HELP = `
 PIDS are the processes of a model: of its engine, and of what prepares requests
@@ -124,9 +124,9 @@ async function change(
 }
 
 async function ask<Reply>(options: ServerOptions, where: string, body?: object): Promise<Reply> {
-  const { url, authorization } = await serverOf(options);
+  const { url, keys } = await serverOf(options);
   const reply = await fetch(url + where, {
-    headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+    headers: { 'content-type': 'application/json', ...keys },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   }).catch((error: Error) => {
     const { cause } = error as { cause?: Error };
@@ -140,12 +140,18 @@ async function ask<Reply>(options: ServerOptions, where: string, body?: object):
   return JSON.parse(text) as Reply;
 }
 
-/** The desktop app has the same endpoints for its own pages. */
-async function serverOf({ url }: ServerOptions): Promise<{ url: string; authorization: string | undefined }> {
+/**
+ * The desktop app has the same endpoints for its own pages. Of any other server nobody knows how it wants a key, so it is
+ * sent both as deployments and as servers of one's own take it.
+ */
+async function serverOf({ url }: ServerOptions): Promise<{ url: string; keys: Record<string, string> }> {
   const key = process.env.CHASQUI_API_KEY;
   const app = url === undefined ? await DesktopClient.findNow(dataFolder()) : null;
-  if (app !== null) return { url: `${app.url}/app`, authorization: `Bearer ${app.token}` };
-  return { url: (url ?? DEFAULT_URL).replace(/\/+$/, ''), authorization: key && `Key ${key}` };
+  if (app !== null) return { url: `${app.url}/app`, keys: { authorization: `Bearer ${app.token}` } };
+  return {
+    url: (url ?? DEFAULT_URL).replace(/\/+$/, ''),
+    keys: key ? { authorization: `Key ${key}`, 'x-api-key': key } : {},
+  };
 }
 
 function messageIn(text: string): string | undefined {

@@ -42,7 +42,9 @@ export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Pro
     if (lock === null) await useOther(folder, options);
     else await run(folder, lock, options);
   } catch (error) {
-    console.error(`chasqui: ${explainFailure(error, { host: HOST, port: options.appPort ?? APP_PORT })}`);
+    console.error(
+      `chasqui: ${explainFailure(error, { host: HOST, port: options.appPort ?? APP_PORT, portFlag: '--app-port' })}`,
+    );
     process.exit(1);
   }
 }

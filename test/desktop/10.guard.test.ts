@@ -1,11 +1,12 @@
 // Who may use the app's port. Every page in every browser tab can send requests to it, so each way in is tried.
-import { statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { runCli } from '../support/child.js';
 import { expectError } from '../support/expect-error.js';
 import { parseReply, type RawReply, sendBytes } from '../support/raw-client.js';
-import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
+import { desktopVariables, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
 const guard = suite('guard of the app port');
 let app: RunningDesktop;
@@ -93,6 +94,35 @@ guard(
     assert.match(reply.headers['set-cookie'] ?? '', /^chasqui_app=/);
   },
 );
+
+guard('a code opens the app once, and is of no use for anything else', async () => {
+  const refused = { status: 401, type: 'authentication_error', code: 'app_token_missing' };
+  const { code } = await app.done('POST', '/api/v1/opening-code');
+  for (const line of [`GET /api/v1/state?code=${code}`, `POST /?code=${code}`, `GET /?code=${code}x`, 'GET /?code=']) {
+    expectError(await ask(line, {}), refused);
+  }
+  expectError(await ask('GET /api/v1/state', { authorization: `Bearer ${code}` }), refused);
+  const opened = await ask(`GET /?code=${code}`, {});
+  assert.equal([opened.statusCode, opened.headers.location], [303, '/']);
+  const known = { cookie: (opened.headers['set-cookie'] ?? '').split(';')[0] as string };
+  assert.is((await ask('GET /api/v1/state', known)).statusCode, 200);
+  expectError(await ask(`GET /?code=${code}`, {}), refused);
+  assert.is((await ask(`GET /?code=${code}`, known)).statusCode, 200);
+});
+
+if (process.platform !== 'win32') {
+  guard('the command line of a browser that a second start opens has a code, and not the token', async () => {
+    const [browser, file] = ['browser.sh', 'arguments'].map((name) => path.join(app.folder, name)) as [string, string];
+    writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > '${file}'\n`, { mode: 0o755 });
+    const variables = desktopVariables(app.folder, { DISPLAY: ':0', CHROME_PATH: browser });
+    const { code, stderr } = await runCli(['desktop', '--open'], variables);
+    assert.is(code, 0, stderr);
+    const line = readFileSync(file, 'utf8');
+    assert.not.ok(line.includes(app.token));
+    const [, address = ''] = /--app=(\S+)/.exec(line) ?? [];
+    assert.is((await ask(`GET ${address.slice(app.url.length)}`, {})).statusCode, 303);
+  });
+}
 
 guard('a page whose own name leads here gets nothing, even with the token', async () => {
   const refused = { status: 403, type: 'permission_error', code: 'host_not_allowed' };

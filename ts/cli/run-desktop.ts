@@ -1,6 +1,7 @@
 /** What `chasqui desktop` does: the app, until its Quit or Ctrl-C, or a window in the one that runs. */
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { OpeningCode } from '../desktop/api-types.js';
 import { type AppEntry, installEntry, removeEntry } from '../desktop/app-entry.js';
 import { type Desktop, openDesktop, PAGES } from '../desktop/desktop.js';
 import type { LoginStart } from '../desktop/login-start.js';
@@ -76,7 +77,7 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
   const onStop = () => console.error('chasqui: quitting; running replies may take a few seconds to finish');
   stopOnSignals(stop, onStop, { hardStopMs: shutdownTimeout * 1000 + CLOSE_MS });
   await startServer(desktop, options);
-  await show(url, desktop.token, folder, options);
+  await show({ url, token: desktop.token, makeCode: () => desktop.app.codes.make() }, folder, options);
 }
 
 /** As Start Server does it, where this start or the settings ask for it. */
@@ -100,7 +101,8 @@ async function useOther(folder: string, options: DesktopOptions): Promise<void> 
     const model = modelOf(options) ?? (await client.lastModel());
     await client.post('/api/v1/server/start', { model, ...(options.port !== undefined && { port: options.port }) });
   }
-  await show(client.url, client.token, folder, options);
+  const makeCode = async () => (await client.post<OpeningCode>('/api/v1/opening-code')).code;
+  await show({ url: client.url, token: client.token, makeCode }, folder, options);
 }
 
 function isFile(model: string | undefined): model is string {
@@ -111,9 +113,15 @@ function modelOf({ model }: DesktopOptions): string | undefined {
   return isFile(model) ? path.resolve(model) : model;
 }
 
-async function show(url: string, token: string, folder: string, { open, json }: DesktopOptions): Promise<void> {
+interface OpenApp {
+  url: string;
+  token: string;
+  makeCode(): string | Promise<string>;
+}
+
+async function show({ url, token, makeCode }: OpenApp, folder: string, { open, json }: DesktopOptions): Promise<void> {
   const address = `${url}/?token=${token}`;
-  const isOpen = (open ?? hasDisplay()) && (await openWindow(address, folder));
+  const isOpen = (open ?? hasDisplay()) && (await openWindow(`${url}/?code=${await makeCode()}`, folder));
   if (json) console.log(JSON.stringify({ url: address, window: isOpen }));
   else if (isOpen) console.log(`The app runs at ${url}`);
   else console.log(`Open this address in a browser:\n${address}`);

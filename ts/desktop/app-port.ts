@@ -10,7 +10,7 @@ import { toValidationError } from '../http/validation-error.js';
 import { desktop } from '../profiles/desktop.js';
 import { watchRoutes } from './api-document.js';
 import type { RequestFields } from './desktop-log.js';
-import { guardApp } from './guard.js';
+import { type AppKeys, guardApp } from './guard.js';
 import { chatsRoutes } from './routes/chats.js';
 import type { DesktopApp } from './routes/context.js';
 import { downloadsRoutes } from './routes/downloads.js';
@@ -46,19 +46,19 @@ export function isRoutine({ path = '', status = 0 }: RequestFields): boolean {
 export interface AppPortSettings {
   /** The folder of the pages. */
   pages: string;
-  token: string;
+  keys: AppKeys;
   port(): number;
   /** As those of every server of this mode. */
   options: AppOptions;
 }
 
-export function buildAppPort(app: DesktopApp, { pages, token, port, options }: AppPortSettings): FastifyInstance {
+export function buildAppPort(app: DesktopApp, { pages, keys, port, options }: AppPortSettings): FastifyInstance {
   return buildApp(app.instances.pool, desktop, {
     ...options,
     basePath: COMPLETIONS_PATH,
     corsOrigins: [],
     guard: (fastify) => {
-      guardApp(fastify, token, port);
+      guardApp(fastify, keys, port);
       secureHeaders(fastify);
       explainUnknownPages(fastify);
     },

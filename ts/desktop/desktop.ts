@@ -32,6 +32,7 @@ import { LocalModels } from './local-models.js';
 import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
 import { MetricsClock } from './metrics-clock.js';
+import { OpeningCodes } from './opening-codes.js';
 import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
@@ -159,6 +160,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
     machine,
     fits: new ExactFits(instances, hub),
     speeds,
+    codes: new OpeningCodes(),
     applySettings: (change) => applySettings(app, settings, change),
     quit: settings.onQuit,
   };
@@ -296,7 +298,7 @@ async function openAppPort(
   let port = appPort ?? (await usualPort());
   const fastify = buildAppPort(app, {
     pages: PAGES,
-    token,
+    keys: { token, codes: app.codes },
     port: () => port,
     options: {
       ...options,

@@ -1,24 +1,34 @@
 /**
  * Who may use the app's port: the app's own page and this account's commands. Whatever runs in a browser, on any site,
  * can send requests to this machine, so each request must come by a name that nobody else can own, from no other
- * page, and with the token, which only this account can read.
+ * page, and with the token, which only this account can read, or with what was given for it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
+import type { OpeningCodes } from './opening-codes.js';
 
 export const APP_COOKIE = 'chasqui_app';
 
 /** A year: the cookie is of no use where the token has changed. */
 const COOKIE_SECONDS = 365 * 24 * 3600;
 
+export interface AppKeys {
+  token: string;
+  codes: OpeningCodes;
+}
+
 /** To be called before the application listens; `port` is asked for with each request. */
-export function guardApp(app: FastifyInstance, token: string, port: () => number): void {
+export function guardApp(app: FastifyInstance, { token, codes }: AppKeys, port: () => number): void {
   const session = sessionOf(token);
   app.addHook('onRequest', async (request, reply) => {
     checkHost(request, port());
     checkOrigin(request, port());
-    if (opensApp(request)) return letIn(request, reply, token, session);
+    const opening = openingOf(request);
+    if (opening.token !== undefined && !areEqual(opening.token, token)) throw noToken();
+    if (opening.token !== undefined || (opening.code !== undefined && codes.use(opening.code))) {
+      return letIn(request, reply, session);
+    }
     checkFetchSite(request);
     if (!isKnown(request, token, session)) throw noToken();
   });
@@ -52,14 +62,15 @@ function foreign(message: string): ChasquiError {
   return new ChasquiError('origin_not_allowed', message);
 }
 
-function opensApp({ method, url }: FastifyRequest): boolean {
-  return method === 'GET' && url.startsWith('/?token=');
+/** What an opening address has. One with a code that is used up leads who has the cookie to the app all the same. */
+function openingOf({ method, url, query }: FastifyRequest): { token?: string; code?: string } {
+  const [, name] = /^\/\?(token|code)=/.exec(url) ?? [];
+  if (method !== 'GET' || name === undefined) return {};
+  return { [name]: String((query as Record<string, unknown>)[name]) };
 }
 
 /** Whoever knows the token may come from anywhere: from a terminal that runs in a page, for example. */
-function letIn(request: FastifyRequest, reply: FastifyReply, token: string, session: string): FastifyReply {
-  const { token: given } = request.query as { token?: unknown };
-  if (typeof given !== 'string' || !areEqual(given, token)) throw noToken();
+function letIn(request: FastifyRequest, reply: FastifyReply, session: string): FastifyReply {
   const cookie = `${APP_COOKIE}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${COOKIE_SECONDS}`;
   reply.header('set-cookie', cookie).header('cache-control', 'no-store').header('referrer-policy', 'no-referrer');
   const site = request.headers['sec-fetch-site'];

@@ -9,6 +9,7 @@ import type { Hub } from '../hub.js';
 import type { Instances } from '../instances.js';
 import type { LocalModels } from '../local-models.js';
 import type { MachineWatch } from '../machine.js';
+import type { OpeningCodes } from '../opening-codes.js';
 import type { RequestTable } from '../request-table.js';
 import type { ChatStore } from '../store/chats.js';
 import type { MetricsHistory } from '../store/metrics-history.js';
@@ -28,6 +29,7 @@ export interface DesktopApp {
   machine: MachineWatch;
   fits: ExactFits;
   speeds: SpeedBook;
+  codes: OpeningCodes;
   /** Keeps the change, and has everything go by it. */
   applySettings(change: SettingsChange): Promise<void>;
   /** Drains and ends the process. */

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { exactly, objectOf } from '../../schemas/json-schema.js';
 import { VERSION } from '../../version.js';
-import type { AppState, ServerStart, ServerState } from '../api-types.js';
-import { appState, serverStart, serverState } from '../schemas/server.js';
+import type { AppState, OpeningCode, ServerStart, ServerState } from '../api-types.js';
+import { appState, openingCode, serverStart, serverState } from '../schemas/server.js';
 import type { DesktopApp } from './context.js';
 
 export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
@@ -29,6 +29,11 @@ export function serverRoutes(app: FastifyInstance, desktop: DesktopApp): void {
 
   const stop = { schema: { summary: 'Stop Server', response: { 200: serverState } } };
   app.post('/api/v1/server/stop', stop, (): Promise<ServerState> => server.stop());
+
+  const code = {
+    schema: { summary: 'A code for /?code=, which opens the app once within a minute', response: { 200: openingCode } },
+  };
+  app.post('/api/v1/opening-code', code, async (): Promise<OpeningCode> => ({ code: desktop.codes.make() }));
 
   const quit = {
     schema: { summary: 'Quit the app', response: { 202: objectOf({ quitting: exactly(true) }) } },

@@ -46,6 +46,9 @@ export const appState = objectOf({
   settings,
 });
 
+export const openingCode = objectOf({ code: string });
+
+export type OpeningCode = Static<typeof openingCode>;
 export type ServerState = Static<typeof serverState>;
 export type ServerStart = Static<typeof serverStart>;
 export type Machine = Static<typeof machine>;

@@ -45,6 +45,8 @@ async function main() {
   const options = readOptions();
   if (options.help) return console.log(help);
   const isAddon = !gpuBackends.includes(options.backend);
+  checkNinja();
+  if (isAddon) prebuildify();
   await withSetupLock(() => (isAddon ? prebuildAddon(options) : prebuildGpuModule(options)));
 }
 
@@ -59,6 +61,25 @@ function readOptions() {
     throw new SetupError(`--backend ${values.backend ?? '(none given)'}: there are ${backends.join(', ')}\n\n${help}`);
   }
   return values;
+}
+
+/** The licences are told by ninja when all is compiled, which is late to learn that there is none. */
+function checkNinja() {
+  const { stdout, error } = spawnSync('ninja', ['--version'], { encoding: 'utf8' });
+  const [major = 0, minor = 0] = (stdout ?? '').split('.').map(Number);
+  if (major > 1 || (major === 1 && minor >= 11)) return;
+  const found = error ? 'there is none' : `this is ${stdout.trim() || 'none'}`;
+  throw new SetupError(
+    `packages are made with ninja 1.11 or newer, and ${found}: install the package ninja-build or ninja`,
+  );
+}
+
+function prebuildify() {
+  try {
+    return path.join(path.dirname(createRequire(import.meta.url).resolve('prebuildify/package.json')), 'bin.js');
+  } catch {
+    throw new SetupError("npm's packages are not installed: run npm ci, and then this again");
+  }
 }
 
 async function prebuildAddon(options) {
@@ -102,10 +123,9 @@ function describe(output, about, build) {
 async function runPrebuildify(out, buildOptions) {
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
-  const script = path.join(path.dirname(createRequire(import.meta.url).resolve('prebuildify/package.json')), 'bin.js');
   const child = spawn(
     process.execPath,
-    [script, '--napi', '--strip', '--name', 'chasqui', '--out', path.resolve(out)],
+    [prebuildify(), '--napi', '--strip', '--name', 'chasqui', '--out', path.resolve(out)],
     {
       cwd: staging,
       stdio: 'inherit',

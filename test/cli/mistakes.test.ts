@@ -34,6 +34,7 @@ const MISTAKES: [args: string[], says: RegExp][] = [
   [['list'], /\(Did you mean ls\?\)/],
   [['keys', 'creat'], /unknown command 'creat'\n\(Did you mean create\?\)/],
   [['keys', 'list-all-of-them'], /\(chasqui keys --help lists the commands\.\)/],
+  [['get', 'ada/tiny', '--data-dir', '/big'], /unknown option '--data-dir'/],
   [['bogus'], /unknown command 'bogus'\n\(chasqui --help lists the commands\.\)/],
   [['model.gguf'], /\(To serve a file: chasqui serve --model model\.gguf\)/],
   [

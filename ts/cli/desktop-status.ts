@@ -29,7 +29,7 @@ export function desktopStatusCommands(): Command[] {
     command('logs', "Show the desktop app's log.")
       .option('-n, --limit <n>', `lines, at most ${MAX_LINES}`, '100')
       .option('-f, --follow', 'go on with new lines until stopped')
-      .option('--level <level>', 'warn or error: only these and worse')
+      .option('--level <level>', 'debug, info, warn or error: only this level and worse ones')
       .action((options: LogsOptions) => run(() => logs(options))),
   ];
 }

@@ -7,8 +7,9 @@ import { addTableOptions } from './table-options.js';
 
 export const HUB_HELP = `
 HF_TOKEN holds a token of your account at the hub, for models that need one;
-HF_ENDPOINT names another hub; HF_HOME and HF_HUB_CACHE say where models are
-kept. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are heeded.`;
+HF_ENDPOINT names another hub. Models are kept in the folder of LLAMA_CACHE, or
+else of HF_HUB_CACHE, or else in hub in HF_HOME. HTTP_PROXY, HTTPS_PROXY and
+NO_PROXY are heeded.`;
 
 export interface HubCommandOptions {
   dataDir?: string;
@@ -16,10 +17,15 @@ export interface HubCommandOptions {
 }
 
 export function hubCommand(name: string, description: string): Command {
-  return addTableOptions(new Command(name), DATA_DIR)
+  return new Command(name)
     .description(description)
     .option('--json', 'print JSON, for programs')
     .helpOption('-h, --help', 'explain the options');
+}
+
+/** For the models on this computer, of which those that were imported are in chasqui's own folder. */
+export function libraryCommand(name: string, description: string): Command {
+  return addTableOptions(hubCommand(name, description), DATA_DIR);
 }
 
 /** Prints what `action` returns. */

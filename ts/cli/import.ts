@@ -1,7 +1,7 @@
 /** `chasqui import`: takes a model's file from anywhere on this computer. */
 import { type Command, Option } from 'commander';
 import type { ImportKind } from '../hub/library.js';
-import { type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
+import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
 
 interface ImportOptions extends HubCommandOptions {
   link?: boolean;
@@ -9,7 +9,7 @@ interface ImportOptions extends HubCommandOptions {
 }
 
 export function importCommand(): Command {
-  return hubCommand('import', 'Put a GGUF file among the models, with its other parts and its projector.')
+  return libraryCommand('import', 'Put a GGUF file among the models, with its other parts and its projector.')
     .argument('<file>', 'the model; any part of several')
     .addOption(new Option('--link', 'a second name of the same file, on the same disk').conflicts('symlink'))
     .option('--symlink', 'a link to the file, which must stay where it is')

@@ -5,7 +5,7 @@ import { runtime } from '../profiles/runtime.js';
 import type { ListedModel, ModelList } from '../schemas/models.js';
 import { dataFolder } from './data-dir.js';
 import { DesktopClient } from './desktop-client.js';
-import { hubCommand, withHub } from './hub-command.js';
+import { libraryCommand, withHub } from './hub-command.js';
 import { type LocalListOptions, listLocalModels } from './local-models.js';
 import { type Columns, toTable } from './table.js';
 
@@ -45,7 +45,7 @@ export function modelCommands(): Command[] {
     command('ps', 'List the models of a server that are loaded or being loaded.')
       .addHelpText('after', PS_HELP)
       .action((options: ServerOptions) => run(() => listRunning(options))),
-    hubCommand('ls', 'List the models on this computer, or those of a server.')
+    libraryCommand('ls', 'List the models on this computer, or those of a server.')
       .option('--url <address>', 'of a server, without /v1: list its models instead')
       .option('--updates', 'ask the hub whether it has newer ones')
       .addHelpText('after', KEY_HELP)

@@ -1,10 +1,10 @@
 /** `chasqui rm`: deletes a model of this computer. */
 import type { Command } from 'commander';
 import { inWords } from '../hub/in-words.js';
-import { type HubCommandOptions, hubCommand, withHub } from './hub-command.js';
+import { type HubCommandOptions, libraryCommand, withHub } from './hub-command.js';
 
 export function rmCommand(): Command {
-  return hubCommand('rm', 'Delete a model of this computer; what other models share with it stays.')
+  return libraryCommand('rm', 'Delete a model of this computer; what other models share with it stays.')
     .argument('<model>', 'its name, as chasqui ls says it')
     .action((id: string, options: HubCommandOptions) =>
       withHub(options, async ({ library }) => {

@@ -1,13 +1,17 @@
 // Requests that come while no runner takes them: they wake the app, wait in a bounded queue, and hear how far it is.
+import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
+  CHAT,
   closeGateways,
   codeOf,
+  KEY,
   postChat,
   startGateway,
   startRunner,
   TestDeployment,
+  socketPath as unusedSocket,
   WITH_KEY,
 } from '../support/gateway.js';
 import { readSse } from '../support/read-sse.js';
@@ -177,6 +181,52 @@ test('a runner is given twice what it computes at once; the others wait, the lon
   assert.equal(order.slice(2), [2, 3]);
   await Promise.all(replies);
   await until(() => app.demand.running + app.demand.queued === 0, 'nothing is left');
+});
+
+test('a request that lost its runner still counts when another one comes and leaves', async () => {
+  const app = new TestDeployment('acme', 'chat').run(unusedSocket());
+  const gateway = await startGateway([app]);
+  const first = postChat(gateway);
+  await until(() => app.failures.length === 1 && app.demand.queued === 1, 'it waits for another runner');
+  app.run();
+  const leaving = new AbortController();
+  const second = postChat(gateway, {}, { signal: leaving.signal }).catch(() => null);
+  await until(() => app.demand.queued === 2, 'both wait');
+  leaving.abort();
+  await second;
+  await until(() => gateway.usage.length === 1, 'the second has left');
+  assert.equal(app.demand, { running: 0, queued: 1 });
+  const { socketPath } = await startRunner();
+  app.run({ id: 'r2', socketPath });
+  assert.is((await first).status, 200);
+});
+
+test('a request whose body comes slowly counts beside those that come and go meanwhile', async () => {
+  const { socketPath, engine } = await startRunner({ manual: true });
+  const app = new TestDeployment('acme', 'chat').run(socketPath);
+  const gateway = await startGateway([app]);
+  const finish = async (reply: Promise<Response>) => {
+    await until(() => engine.running.size > 0, 'it is computed');
+    await until(() => {
+      engine.step();
+      return engine.running.size === 0;
+    }, 'it is computed to its end');
+    await (await reply).text();
+  };
+  const body = JSON.stringify({ model: 'fake', messages: [{ role: 'user', content: 'Hi' }], stream: true });
+  const socket = net.connect(gateway.port, '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  const fields = `Host: x\r\nAuthorization: Key ${KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+  socket.write(`POST ${CHAT} HTTP/1.1\r\n${fields}\r\n\r\n{`);
+  await new Promise<void>((resolve) => gateway.server.once('request', () => resolve()));
+  await finish(postChat(gateway));
+  await until(() => app.demand.running === 0, 'the second is over');
+  const third = postChat(gateway);
+  await until(() => app.demand.running === 1, 'the third is computed');
+  socket.write(body.slice(1));
+  await until(() => app.demand.running === 2, 'both are computed');
+  socket.destroy();
+  await finish(third);
 });
 
 test('the status of an app is told without waking it', async () => {

@@ -26,7 +26,8 @@ export interface Arrival {
 
 /** What there is of the app that the request is for. */
 export interface AppParts {
-  room: WaitingRoom;
+  /** The app's one room. To be asked for when it is entered, because a room without requests is forgotten. */
+  room(): WaitingRoom;
   /** Returns null where there are no two runners to choose from. */
   route(body: Buffer): Route | null;
 }
@@ -167,7 +168,7 @@ export class Exchange {
     const progress = (): string | null => directory.find(org, name)?.progress ?? null;
     const stop = commentWhileWaiting(this.#reply, () => wantsStream(body), progress, options.comments);
     try {
-      return await this.#app.room.enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
+      return await this.#app.room().enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
     } finally {
       stop();
     }

@@ -77,6 +77,7 @@ export class Gateway {
     }
     if (this.#closing) throw closing();
     const grant = authorize(this.#context, address, request.headers.authorization);
+    this.#rooms.get(grant.app.id)?.update(grant.app);
     if (address.path === '/status' || address.path === '/wake') {
       this.#replyToOwnPath(address, grant.app, request, response);
     } else if (isOpen(address.path)) {
@@ -100,7 +101,8 @@ export class Gateway {
     const { app, key } = arrival.grant;
     if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
     const admission = key === null ? null : this.#limits.admit(key.known);
-    const exchange = new Exchange(this.#context, arrival, this.#partsOf(app));
+    const parts: AppParts = { room: () => this.#roomOf(app), route: (body) => this.#routes.routeFor(app, body) };
+    const exchange = new Exchange(this.#context, arrival, parts);
     this.#running.add(exchange);
     this.#watchKeys();
     exchange.run(admission).then(() => {
@@ -113,7 +115,7 @@ export class Gateway {
   #replyToOwnPath({ path }: AppAddress, app: DeployedApp, request: IncomingMessage, response: ServerResponse): void {
     const allowed = path === '/wake' ? ['POST'] : ['GET', 'HEAD'];
     if (!allowed.includes(request.method ?? '')) throw methodNotAllowed(response, request.method, allowed);
-    const { room } = this.#partsOf(app);
+    const room = this.#roomOf(app);
     if (path === '/wake') {
       if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
       room.wake();
@@ -122,15 +124,13 @@ export class Gateway {
     room.forgetIfEmpty();
   }
 
-  #partsOf(app: DeployedApp): AppParts {
+  #roomOf(app: DeployedApp): WaitingRoom {
     let room = this.#rooms.get(app.id);
     if (room === undefined) {
       room = new WaitingRoom(app, () => this.#rooms.delete(app.id));
       this.#rooms.set(app.id, room);
-    } else {
-      room.update(app);
     }
-    return { room, route: (body) => this.#routes.routeFor(app, body) };
+    return room;
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, error: ChasquiError): void {

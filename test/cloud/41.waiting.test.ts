@@ -2,6 +2,8 @@
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { LiveApp } from '../../ts/cloud/apps/live-app.js';
+import { toManifest } from '../../ts/cloud/script/manifest.js';
 import {
   CHAT,
   closeGateways,
@@ -131,6 +133,21 @@ test('a permanent failure is its own 4xx at once, also for those who wait', asyn
   }
   assert.match(await (await streaming).text(), /"code":"model_file_invalid"[^\n]*\n\n$/);
   assert.equal(app.demand, { running: 0, queued: 0 });
+});
+
+test('requests that wait for an app that is deleted are told so', async () => {
+  const row = { id: 'app-1', org: 'acme', name: 'chat', active: 1, failure_code: null, failure_message: null };
+  const kept = { ...row, scale_min: null, scale_max: null, deleted: 0, created_at: 0 };
+  const app = new LiveApp(kept, () => {});
+  app.activeManifest = toManifest({ model: 'demo', auth: 'private' }, 'chat');
+  const gateway = await startGateway([app]);
+  const waiting = postChat(gateway);
+  await until(() => app.demand.queued === 1, 'it waits');
+  app.row = { ...kept, deleted: 1 };
+  app.changed();
+  const reply = await waiting;
+  assert.is(reply.status, 404);
+  assert.is(await codeOf(reply), 'app_not_found');
 });
 
 test('the queue is bounded, and a client that leaves it makes room', async () => {

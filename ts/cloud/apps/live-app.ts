@@ -83,6 +83,7 @@ export class LiveApp implements DeployedApp {
 
   get failure(): AppFailure | null {
     const { failure_code: code, failure_message: message } = this.row;
+    if (this.row.deleted !== 0) return { code: 'app_not_found', message: `${this.org}/${this.name} was deleted.` };
     return code === null || this.rollout !== null ? null : { code, message: message ?? '' };
   }
 

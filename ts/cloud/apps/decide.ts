@@ -3,7 +3,8 @@
  *
  * An app gets as many runners as its requests need, at once when it has none. What it has too many goes one at a time,
  * after the app has not needed it for a while. Where memory lacks, runners that nobody needs make way, those of the app
- * first that was used longest ago. Whoever waits for memory waits in one order, and nobody behind it is started before.
+ * first that was used longest ago. Whoever waits for memory waits in one order, and nobody behind it is started before,
+ * unless it waits for what it cannot get: memory that others always keep, or all of it.
  */
 
 export interface PlannedRunner {
@@ -76,6 +77,9 @@ interface WantedRunner {
   isNeeded: boolean;
 }
 
+/** So long a deployment that waits for memory has nobody started before it. */
+const MAX_LINE_MS = 600_000;
+
 /** How many runners the requests of the moment need. */
 export function neededRunners({ demand, slots }: Pick<PlannedApp, 'demand' | 'slots'>): number {
   return Math.ceil((demand.running + demand.queued) / slots);
@@ -98,7 +102,7 @@ export function decide(state: ScalingState, now: number): Action[] {
   const stops = state.apps.flatMap((app) => [...replaced(app), ...surplus(app, now)]);
   const wanted = state.apps.flatMap((app) => [...wantedCandidate(app), ...wantedActive(app, now)]);
   wanted.sort((one, other) => one.since - other.since);
-  return [...stops, ...fitIn(wanted, state, stops)];
+  return [...stops, ...fitIn(wanted, state, stops, now)];
 }
 
 /** Runners of revisions that take no requests any more, and those in the way of a candidate that is to be alone. */
@@ -140,7 +144,7 @@ function wantedActive(app: PlannedApp, now: number): WantedRunner[] {
 }
 
 /** Starts what fits, in order, and makes room for the first that does not. */
-function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: readonly Action[]): Action[] {
+function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: readonly Action[], now: number): Action[] {
   const actions: Action[] = [];
   const going = new Set(stops.flatMap((action) => (action.kind === 'stop' ? [action.runner] : [])));
   let used = sumOf(state.apps.flatMap(({ runners }) => runners));
@@ -158,9 +162,13 @@ function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: read
       actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(one, state.budgetBytes) });
     } else {
       if (roomIsMadeFor === null && one.isNeeded) {
-        actions.push(...makeRoom(one, state, going, bytes - free));
+        const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length * bytes;
+        const inLine = bytes + started + heldBytes(app, state) <= state.budgetBytes && !isLate(one, now);
+        if (inLine || (bytes > state.budgetBytes && nobodyElseIsNeeded(app, state))) {
+          actions.push(...makeRoom(one, state, going, bytes - free));
+        }
         // One that waits for all others to go would hold them up for ever.
-        if (bytes <= state.budgetBytes) roomIsMadeFor = app.name;
+        if (inLine) roomIsMadeFor = app.name;
       }
       actions.push({ kind: 'wait', app: app.id, reason: noMemory(bytes, free, roomIsMadeFor, app.name) });
     }
@@ -174,6 +182,31 @@ function neverFits({ app, revision, bytes }: WantedRunner, budgetBytes: number):
   return revision === app.candidate?.revision && own.length > 0 && bytes + sumOf(own) > budgetBytes;
 }
 
+/** What no runner of the app ever gets: what others keep when nobody needs them, and what the app itself needs already. */
+function heldBytes(app: PlannedApp, state: ScalingState): number {
+  const held = state.apps.flatMap((other) => {
+    return activeRunners(other).slice(0, other.id === app.id ? stayingRunners(other) : other.scale.min);
+  });
+  return sumOf(held);
+}
+
+/** Whether the app's first runner would be alone if all that may go went. */
+function nobodyElseIsNeeded(app: PlannedApp, state: ScalingState): boolean {
+  return state.apps.every((other) =>
+    other.id === app.id ? activeRunners(other).length === 0 : stayingRunners(other) === 0,
+  );
+}
+
+/** A deployment may be given up very late, and others are not to wait for that. */
+function isLate({ app, revision, since }: WantedRunner, now: number): boolean {
+  return revision === app.candidate?.revision && now - since >= MAX_LINE_MS;
+}
+
+/** How many of an app's runners do not give way to others. */
+function stayingRunners(app: PlannedApp): number {
+  return Math.max(neededRunners(app), app.scale.min);
+}
+
 function makeRoom(one: WantedRunner, state: ScalingState, going: Set<string>, missing: number): Action[] {
   const actions: Action[] = [];
   const leaving = state.apps.flatMap(({ runners }) => runners.filter((each) => isGoing(each, going)));
@@ -182,7 +215,7 @@ function makeRoom(one: WantedRunner, state: ScalingState, going: Set<string>, mi
   const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
   for (const other of others) {
     const present = activeRunners(other).filter(({ id }) => !going.has(id));
-    const spare = present.length - Math.max(neededRunners(other), other.scale.min);
+    const spare = present.length - stayingRunners(other);
     // A runner that is being started was wanted a moment ago; it may go when nobody waits for it any more.
     for (const runner of present.slice(0, Math.max(0, spare))) {
       if (left <= 0) return actions;

@@ -150,6 +150,56 @@ test('who waits for memory is not passed by others, but for one that needs all o
   assert.equal(short(plan([huge], { budgetBytes: 4 * GIB })), ['start f 1']);
 });
 
+test('one that others’ kept runners leave no memory for stops nobody, and nobody waits behind it', () => {
+  const scale = { min: 1, max: 1, buffer: 0, keepAliveMs: 1000, delayMs: 0 };
+  const kept = appOf('k', {
+    scale,
+    runners: [runner('k1', { bytes: 6 * GIB })],
+    active: { revision: 1, bytes: 6 * GIB },
+  });
+  const idle = appOf('i', { runners: [runner('i1')] });
+  const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
+  const candidate = { revision: 1, bytes: 8 * GIB, strategy: 'rolling', since: 1 } as const;
+  const large = appOf('l', { active: null, candidate });
+  assert.equal(short(plan([kept, idle, large, second])), ['wait l', 'start s 1']);
+  const asked = appOf('l', {
+    active: { revision: 1, bytes: 8 * GIB },
+    demand: { running: 0, queued: 1 },
+    tooFewSince: 1,
+  });
+  assert.equal(short(plan([kept, idle, asked, second])), ['wait l', 'start s 1']);
+});
+
+test('an app whose own runners leave no memory for another one of it holds up nobody', () => {
+  const demand = { running: 4, queued: 2 };
+  const wide = { active: { revision: 1, bytes: 4 * GIB }, demand, tooFewSince: 1 };
+  const idle = appOf('i', { runners: [runner('i1')] });
+  const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
+  const two = [runner('w1', { bytes: 4 * GIB }), runner('w2', { bytes: 4 * GIB })];
+  assert.equal(short(plan([appOf('w', { ...wide, runners: two }), idle, second])), ['wait w', 'start s 1']);
+  const none = short(plan([appOf('w', wide), idle, second]));
+  assert.equal(none, ['start w 1', 'start w 1', 'wait w', 'start s 1']);
+});
+
+test('one that needs more than all memory makes idle runners give way only where no other is needed', () => {
+  const huge = appOf('h', { active: { revision: 1, bytes: 9 * GIB }, demand: { running: 0, queued: 1 } });
+  const idle = appOf('i', { runners: [runner('i1')] });
+  const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1')] });
+  assert.equal(short(plan([huge, idle, busy], { budgetBytes: 4 * GIB })), ['wait h']);
+  assert.equal(short(plan([huge, idle], { budgetBytes: 4 * GIB })), ['stop i1: gives way to h', 'wait h']);
+});
+
+test('a deployment that waits for memory is passed by others after ten minutes', () => {
+  const candidate = { revision: 1, bytes: 3 * GIB, strategy: 'rolling', since: 0 } as const;
+  const large = appOf('l', { active: null, candidate });
+  const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
+  const idle = appOf('i', { runners: [runner('i1')] });
+  const second = (since: number) => appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: since });
+  const at = (now: number) => short(plan([busy, idle, large, second(now)], { budgetBytes: 4 * GIB, now }));
+  assert.equal(at(599_999), ['stop i1: gives way to l', 'wait l', 'wait s']);
+  assert.equal(at(600_000), ['wait l', 'start s 1']);
+});
+
 /** A cloud whose runners start and stop in some rounds, and whose requests come and go. */
 class Day {
   readonly apps: PlannedApp[];
@@ -265,7 +315,7 @@ test('in 300 seeded days memory holds, nobody needed is stopped, and all comes t
     for (let round = 0; round < 120; round++) day.round(false);
     const fits =
       day.apps.reduce((sum, { scale, active }) => sum + scale.max * (active?.bytes ?? 0), 0) <= day.budgetBytes;
-    // Whoever is behind one that never fits waits until that has failed, which takes longer than these days.
+    // One that never fits waits until it has failed, which takes longer than these days.
     const [first] = day.apps.flatMap(({ candidate }) => candidate ?? []).sort((one, other) => one.since - other.since);
     const kept = day.apps.reduce((sum, { scale, active }) => sum + scale.min * (active?.bytes ?? 0), 0);
     assert.ok(first === undefined || kept + first.bytes > day.budgetBytes, `seed ${seed}: a deployment never ended`);

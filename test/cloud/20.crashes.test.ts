@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { TestCloud } from '../support/cloud.js';
+import { openDatabase } from '../../ts/cloud/store/database.js';
+import { ORG, TestCloud } from '../support/cloud.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { enginesOf, isAlive } from '../support/engine-process.js';
 import { until } from '../support/until.js';
@@ -106,6 +107,37 @@ test('weights that are gone are a failure that lasts, until somebody deploys aga
   fs.copyFileSync(demoModelPath, file);
   await cloud.deployed('gone', options);
   assert.is((await cloud.post('gone', { model: 'gone', max_tokens: 1 })).status, 200);
+});
+
+test('secrets that cannot be read any more hold up their own app, until they are set again', async () => {
+  const setSecret = () => cloud.client.put(`/secrets/${ORG}/WORD`, { value: 'sesame' });
+  await setSecret();
+  await cloud.deployed('secretive', { secrets: ['WORD'], scale: { keepAlive: '100ms' } });
+  await cloud.untilApp('secretive', ({ state }) => state === 'asleep');
+  await cloud.kill();
+  fs.rmSync(path.join(cloud.home, 'cloud', 'secret.key'));
+  await cloud.begin();
+  const waiting = cloud.post('secretive', { max_tokens: 1 });
+  await cloud.untilApp('secretive', ({ progress }) => /secret\.key: set them again/.test(progress ?? ''));
+  assert.is((await cloud.post('chat', { max_tokens: 1 })).status, 200);
+  const { revision } = await cloud.deploy('secretive', { secrets: ['WORD'], slots: 2 });
+  await cloud.untilRevision('secretive', revision, 'failed');
+  await setSecret();
+  assert.is((await waiting).status, 200);
+});
+
+test('a database that cannot be written holds up starts, and the cloud goes on when it can be written again', async () => {
+  await cloud.deployed('unwritten', { scale: { keepAlive: '100ms' } });
+  await cloud.untilApp('unwritten', ({ state }) => state === 'asleep');
+  const database = openDatabase(path.join(cloud.home, 'cloud'));
+  const full = "BEGIN SELECT RAISE(ABORT, 'no space is left') WHERE NEW.app = 'unwritten'; END";
+  database.run(`CREATE TRIGGER full BEFORE INSERT ON events ${full}`);
+  const waiting = cloud.post('unwritten', { max_tokens: 1 });
+  await cloud.untilApp('unwritten', ({ progress }) => /no space is left/.test(progress ?? ''));
+  assert.is((await cloud.post('chat', { max_tokens: 1 })).status, 200);
+  database.run('DROP TRIGGER full');
+  assert.is((await waiting).status, 200);
+  database.close();
 });
 
 test('a runner that is told to stop ends, and another takes its place', async () => {

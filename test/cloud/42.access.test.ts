@@ -138,6 +138,24 @@ test('a key that is revoked counts no more at once, and ends what runs', async (
   assert.match(await (await bystander).text(), /\[DONE\]/);
 });
 
+test('keys that cannot be looked up for a moment end nothing that runs', async () => {
+  const { socketPath, engine } = await startRunner({ manual: true });
+  const gateway = await startGateway([new TestDeployment('acme', 'chat').run(socketPath)]);
+  const reply = postChat(gateway, { stream: true });
+  await until(() => engine.running.size === 1, 'the runner has it');
+  const failure = new Error('The database cannot be read.');
+  gateway.keys.get = () => {
+    throw failure;
+  };
+  await until(() => gateway.errors.length > 0, 'keys are looked up');
+  assert.is(gateway.errors[0], failure);
+  await until(() => {
+    engine.step();
+    return engine.running.size === 0;
+  }, 'it is computed');
+  assert.match(await (await reply).text(), /\[DONE\]/);
+});
+
 test('a key that is revoked while its request waits loses its place', async () => {
   const app = new TestDeployment('acme', 'chat');
   const gateway = await startGateway([app]);

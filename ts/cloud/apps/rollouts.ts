@@ -39,7 +39,7 @@ export class Rollouts {
     const rollout: Rollout = { revision: number, manifest, strategy, reason, startable: null, progress: 'starting' };
     app.rollout = rollout;
     this.#refresh(app);
-    void this.#prepare(app, rollout);
+    this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
   }
 
   /** After a restart of the control plane: goes on with what was under way, and finds the active revision's weights. */
@@ -50,7 +50,7 @@ export class Rollouts {
       app.activeManifest = this.manifestOf(app, active);
       if (app.activeManifest === null) this.#setFailure(app, `Revision ${active} ${UNREADABLE}.`);
       app.recallCrashes(store.crashAges(app.id, active, CRASH_MEMORY_MS), performance.now());
-      void this.#prepareActive(app, active);
+      this.#prepareActive(app, active).catch((error: Error) => this.#say(app, error.message));
     }
     if (app.row.deleted !== 0) return;
     const open = store.revisions(app.id).filter(({ state }) => ON_ITS_WAY.includes(state));
@@ -70,12 +70,15 @@ export class Rollouts {
     if (isLeft) app.restsUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** The candidate has answered its warm-up. */
-  activate(app: LiveApp): void {
+  /** Makes the candidate the active revision, once a runner of it has answered its warm-up. */
+  activateReady(app: LiveApp): void {
     const { rollout } = app;
     if (rollout?.startable == null) return;
-    this.#set(app, rollout.revision, 'READY', 'a runner answered a warm-up');
-    this.parts.store.activate(app.row, rollout.revision, rollout.reason);
+    const { revision } = rollout;
+    const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
+    if (!isReady) return;
+    this.#set(app, revision, 'READY', 'a runner answered a warm-up');
+    this.parts.store.activate(app.row, revision, rollout.reason);
     app.rollout = null;
     app.active = rollout.startable;
     app.activeManifest = rollout.manifest;
@@ -168,9 +171,6 @@ export class Rollouts {
       rollout.startable = { ...startable, since: performance.now() };
       rollout.progress = 'starting';
       this.#set(app, revision, 'STARTING', 'the weights are here');
-      // An earlier control plane may have brought it as far as this.
-      const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
-      if (isReady) this.activate(app);
       this.onChange();
     } catch (error) {
       if (app.rollout === rollout) this.fail(app, (error as Error).message);
@@ -235,7 +235,11 @@ export class Rollouts {
 
   #set(app: LiveApp, revision: number, state: RevisionState, reason: string): void {
     this.parts.store.setRevision(app.row, revision, state, reason);
-    this.parts.onEvent?.(`${app.org}/${app.name}: revision ${revision}: ${state.toLowerCase()}, ${reason}`);
+    this.#say(app, `revision ${revision}: ${state.toLowerCase()}, ${reason}`);
+  }
+
+  #say(app: LiveApp, line: string): void {
+    this.parts.onEvent?.(`${app.org}/${app.name}: ${line}`);
   }
 
   #refresh(app: LiveApp): void {

@@ -99,26 +99,56 @@ export class Supervisor {
   #look(): void {
     if (this.#stopped) return;
     const now = performance.now();
+    const waiting = new Set<string>();
+    const attempt = (app: LiveApp, what: () => void): void => {
+      const problem = this.#attempt(app, what);
+      if (problem !== null) this.#wait(app, problem, waiting);
+    };
+    for (const app of this.apps.values()) attempt(app, () => this.rollouts.activateReady(app));
     const state = {
       apps: [...this.apps.values()].map((app) => app.planned(now)),
       budgetBytes: this.parts.budgetBytes,
     };
-    const waiting = new Set<string>();
-    for (const action of decide(state, now)) this.#carryOut(action, waiting);
+    for (const action of decide(state, now)) {
+      const app = this.apps.get(action.app);
+      if (app !== undefined) attempt(app, () => this.#carryOut(app, action, waiting));
+    }
     for (const app of this.apps.values()) {
+      attempt(app, () => {
+        this.rollouts.checkTime(app, now);
+        if (app.row.deleted !== 0 && app.runnersById.size === 0 && app.rollout === null) this.#remove(app);
+      });
       if (!waiting.has(app.id)) app.waitsFor = null;
-      this.rollouts.checkTime(app, now);
-      if (app.row.deleted !== 0 && app.runnersById.size === 0 && app.rollout === null) this.#remove(app);
     }
   }
 
-  #carryOut(action: Action, waiting: Set<string>): void {
-    const app = this.apps.get(action.app);
-    if (app === undefined) return;
+  /**
+   * What goes wrong for one app, such as a secret that cannot be read or a database that cannot be written, ends nothing
+   * else: the next look tries it again. Returns what it was.
+   */
+  #attempt(app: LiveApp, what: () => void): string | null {
+    try {
+      what();
+      return null;
+    } catch (error) {
+      const { message } = error as Error;
+      if (app.waitsFor !== message) this.#say(app, message);
+      return message;
+    }
+  }
+
+  #wait(app: LiveApp, reason: string, waiting: Set<string>): void {
+    waiting.add(app.id);
+    if (app.waitsFor === reason) return;
+    app.waitsFor = reason;
+    app.changed();
+  }
+
+  #carryOut(app: LiveApp, action: Action, waiting: Set<string>): void {
     switch (action.kind) {
       case 'start': {
         const startable = this.#startableOf(app, action.revision);
-        if (startable !== null) this.#startRunner(app, startable);
+        if (startable !== null) this.#startOrFail(app, startable);
         return;
       }
       case 'stop': {
@@ -127,11 +157,7 @@ export class Supervisor {
         return;
       }
       case 'wait':
-        waiting.add(app.id);
-        if (app.waitsFor !== action.reason) {
-          app.waitsFor = action.reason;
-          app.changed();
-        }
+        this.#wait(app, action.reason, waiting);
         return;
       case 'refuse':
         this.rollouts.fail(app, action.reason);
@@ -140,7 +166,9 @@ export class Supervisor {
 
   #boundLogs(): void {
     for (const app of this.apps.values()) {
-      for (const id of app.runnersById.keys()) boundLog(logFileOf(this.parts.logFolder, app.id, id));
+      this.#attempt(app, () => {
+        for (const id of app.runnersById.keys()) boundLog(logFileOf(this.parts.logFolder, app.id, id));
+      });
     }
   }
 
@@ -149,14 +177,26 @@ export class Supervisor {
     return app.active?.revision === revision ? app.active : null;
   }
 
+  /** A candidate that cannot be started has failed; a revision that has worked is tried again. */
+  #startOrFail(app: LiveApp, startable: Startable): void {
+    try {
+      this.#startRunner(app, startable);
+    } catch (error) {
+      if (app.rollout?.startable !== startable) throw error;
+      this.rollouts.fail(app, (error as Error).message);
+    }
+  }
+
   #startRunner(app: LiveApp, { revision, manifest, weights, bytes }: Startable): void {
     const { store, command, runFolder, logFolder, responsesFolder, endsWithParent, secrets, isolation } = this.parts;
     const responses = path.join(responsesFolder, app.id);
     const id = `r${randomBytes(6).toString('hex')}`;
     const bootId = RunnerProcess.newBootId();
     const { startMs, drainMs } = manifest.timeouts;
-    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'was started');
+    // What may throw comes first, so that no runner is known that has no process.
+    const withSecrets = { ...command, secrets: secrets(app.org, manifest.secrets) };
     pruneLogs(logFolder, app.id);
+    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'was started');
     const runner = new LiveRunner(
       { id, revision, slots: slotsOf(manifest), bytes, startMs, drainMs },
       this.#hooks(app),
@@ -170,7 +210,7 @@ export class Supervisor {
         ...{ ...first, others, id, bootId, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
         responsesFolder: responses,
       },
-      { ...command, secrets: secrets(app.org, manifest.secrets) },
+      withSecrets,
       logFileOf(logFolder, app.id, id),
       runner.listener,
       isolation === 'podman' ? this.#isolate(id, manifest, { bytes, responses }) : null,
@@ -189,8 +229,8 @@ export class Supervisor {
     return {
       onProgress: () => app.changed(),
       lastWords: ({ id }) => lastLineOf(logFileOf(this.parts.logFolder, app.id, id)),
-      onChange: (runner, state, reason) => this.#onRunnerChange(app, runner, state, reason),
-      onEnd: (runner, end) => this.#onRunnerEnd(app, runner, end),
+      onChange: (runner, state, reason) => this.#attempt(app, () => this.#onRunnerChange(app, runner, state, reason)),
+      onEnd: (runner, end) => this.#attempt(app, () => this.#onRunnerEnd(app, runner, end)),
     };
   }
 
@@ -199,7 +239,6 @@ export class Supervisor {
     this.parts.store.setRunner(app.row, id, facts.revision, state, reason);
     if (runner.process !== null) this.parts.store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
-    if (state === 'READY' && app.rollout?.revision === facts.revision) this.rollouts.activate(app);
     app.changed();
     this.lookSoon();
   }

@@ -21,8 +21,8 @@ export interface GatewayOptions {
   comments: CommentOptions;
   /** How often the keys of running requests are checked again. */
   keyCheckMs: number;
-  /** Told of every error of the gateway itself. */
-  onError(error: unknown, requestId: string): void;
+  /** Told of every error of the gateway itself; `requestId` is null where it concerns no single request. */
+  onError(error: unknown, requestId: string | null): void;
 }
 
 export const GATEWAY_DEFAULTS: GatewayOptions = {

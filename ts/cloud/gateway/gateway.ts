@@ -150,7 +150,16 @@ export class Gateway {
     }
   }
 
+  /** Where it cannot be known whether a key is valid, the next look tells. */
   #checkKeys(): void {
+    try {
+      this.#endRevoked();
+    } catch (thrown) {
+      this.#context.options.onError(thrown, null);
+    }
+  }
+
+  #endRevoked(): void {
     const valid = new Map<string, boolean>();
     for (const exchange of this.#running) {
       const { key, app } = exchange.grant;

@@ -78,16 +78,17 @@ export class RunnerProcess {
     isolation: Isolation | null = null,
   ): RunnerProcess {
     const runner = new RunnerProcess(config.id, folder, config.bootId, null, listener, isolation?.container ?? null);
-    fs.mkdirSync(path.dirname(logFile), { recursive: true, mode: 0o700 });
-    const log = fs.openSync(logFile, 'a', 0o600);
+    let log: number | null = null;
     try {
+      fs.mkdirSync(path.dirname(logFile), { recursive: true, mode: 0o700 });
+      log = fs.openSync(logFile, 'a', 0o600);
       const child =
         isolation === null ? runner.#spawn(config, command, log) : runner.#contain(config, command, log, isolation);
       runner.#watch(child);
     } catch (error) {
       setImmediate(() => runner.#end(`it could not be started: ${(error as Error).message}`));
     } finally {
-      fs.closeSync(log);
+      if (log !== null) fs.closeSync(log);
     }
     return runner;
   }

@@ -87,7 +87,7 @@ export class Rollouts {
     this.#retireDrained(app);
   }
 
-  /** Nothing changes for the app's requests, unless it never had a revision that worked. */
+  /** Nothing changes for the app's requests, unless it never had a revision that worked, or the active one has failed. */
   fail(app: LiveApp, reason: string): void {
     const { rollout } = app;
     if (rollout === null) return;
@@ -98,6 +98,9 @@ export class Rollouts {
     if (app.row.active === null) app.activeManifest = rollout.manifest;
     if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
     this.#refresh(app);
+    const active = app.row.active === null ? undefined : this.parts.store.revision(app.id, app.row.active);
+    const previous = active?.state === 'FAILED' ? this.previousOf(app) : null;
+    if (active !== undefined && previous !== null) this.#goBack(app, active.number, previous, active.reason ?? reason);
   }
 
   /** A candidate that cannot be started for want of memory is not waited for longer than a start may take. */
@@ -147,16 +150,19 @@ export class Rollouts {
     const crashes = app.noteCrash(performance.now());
     if (!isPermanent && crashes < MAX_CRASHES) return;
     const previous = this.previousOf(app);
+    if (previous === null && !isPermanent) return;
     const what = isPermanent ? reason : `${crashes} crashes within ten minutes, the last: ${reason}`;
-    if (previous !== null) {
-      this.#set(app, revision, 'FAILED', what);
-      this.parts.store.note(app.row, 'ROLLBACK', `from revision ${revision} to ${previous.number}: ${what}`);
-      app.restsUntil = Number.POSITIVE_INFINITY;
-      this.begin(app, previous.number, 'rolling', `went back from revision ${revision}: ${what}`);
-    } else if (isPermanent) {
-      this.#set(app, revision, 'FAILED', what);
-      this.#setFailure(app, `Revision ${revision} failed: ${what}`);
-    }
+    this.#set(app, revision, 'FAILED', what);
+    if (previous === null) this.#setFailure(app, `Revision ${revision} failed: ${what}`);
+    else if (app.rollout === null) this.#goBack(app, revision, previous, what);
+    // What is under way may be the mend. Where it fails, the app goes back then.
+    else app.restsUntil = Number.POSITIVE_INFINITY;
+  }
+
+  #goBack(app: LiveApp, from: number, { number }: RevisionRow, what: string): void {
+    this.parts.store.note(app.row, 'ROLLBACK', `from revision ${from} to ${number}: ${what}`);
+    app.restsUntil = Number.POSITIVE_INFINITY;
+    this.begin(app, number, 'rolling', `went back from revision ${from}: ${what}`);
   }
 
   async #prepare(app: LiveApp, rollout: Rollout): Promise<void> {

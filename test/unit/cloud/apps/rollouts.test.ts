@@ -1,0 +1,85 @@
+// Deployments beside a revision that crashes: which one is gone back to, and when.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AppStore } from '../../../../ts/cloud/apps/app-store.js';
+import { LiveApp } from '../../../../ts/cloud/apps/live-app.js';
+import { Rollouts } from '../../../../ts/cloud/apps/rollouts.js';
+import { type Database, openDatabase } from '../../../../ts/cloud/store/database.js';
+
+const test = suite('cloud: rollouts');
+let folder: string;
+let database: Database;
+let store: AppStore;
+let rollouts: Rollouts;
+let app: LiveApp;
+
+/** Weights that never arrive. */
+const weights = { fetch: () => new Promise<never>(() => {}) };
+
+test.before.each(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-rollouts-'));
+  database = openDatabase(folder);
+  store = new AppStore(database);
+  rollouts = new Rollouts({ store, weights: weights as never, secrets: () => ({}), makeRoom: () => 0 }, () => {});
+  const row = store.addApp('me', 'chat');
+  for (let revision = 0; revision < 2; revision++) store.activate(row, add(row), 'deployed');
+  app = new LiveApp(store.app(row.id) ?? row, () => {});
+});
+test.after.each(() => {
+  database.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+function add(row = app.row): number {
+  const options = JSON.stringify({ model: 'demo', auth: 'public' });
+  return store.addRevision(row, {
+    ...{ options, files: '{}', digest: '', message: null, author: 'me', strategy: 'rolling' },
+  });
+}
+
+function crash({ isPermanent = false, times = 1 } = {}): void {
+  for (let time = 0; time < times; time++) rollouts.onRunnerEnd(app, 2, { reason: 'it crashed', isPermanent });
+}
+
+const stateOf = (revision: number) => store.revision(app.id, revision)?.state;
+
+test('three crashes of the active revision bring the one before back', () => {
+  crash({ times: 2 });
+  assert.is(app.rollout, null);
+  crash();
+  assert.is(app.rollout?.revision, 1);
+  assert.is(stateOf(2), 'FAILED');
+  assert.is(app.restsUntil, Number.POSITIVE_INFINITY);
+});
+
+for (const crashes of [{ times: 3 }, { isPermanent: true }]) {
+  test(`a deployment that is under way goes on when the active revision has failed: ${JSON.stringify(crashes)}`, () => {
+    rollouts.begin(app, add(), 'rolling', 'deployed');
+    crash(crashes);
+    assert.is(app.rollout?.revision, 3);
+    assert.equal([stateOf(2), stateOf(3)], ['FAILED', 'FETCHING']);
+    rollouts.fail(app, 'its weights are not there');
+    assert.is(app.rollout?.revision, 1);
+    assert.is(stateOf(3), 'FAILED');
+  });
+}
+
+test('a runner that crashes while the app goes back begins nothing anew', () => {
+  crash({ times: 3 });
+  const { rollout } = app;
+  crash();
+  assert.is(app.rollout, rollout);
+  assert.is(app.restsUntil, Number.POSITIVE_INFINITY);
+});
+
+test('a revision that has failed and has none before it is tried again when a deployment has failed', () => {
+  crash({ times: 3 });
+  rollouts.fail(app, 'its weights are not there');
+  assert.equal([stateOf(1), stateOf(2), app.rollout], ['FAILED', 'FAILED', null]);
+  assert.is(app.restsUntil, 0);
+});
+
+test.run();

@@ -211,4 +211,11 @@ watching('a page that stops reading is cut off, while the others go on', async (
   events.close();
 });
 
+watching('HEAD of the events, which have no end, is refused at once', async () => {
+  const headers = { authorization: `Bearer ${app.token}` };
+  const request = { method: 'HEAD', headers, signal: AbortSignal.timeout(20_000) };
+  const { status } = await fetch(`${app.url}/api/v1/events`, request);
+  assert.is(status, 405);
+});
+
 watching.run();

@@ -17,7 +17,8 @@ const MAX_STREAMS = 32;
 export function eventsRoute(app: FastifyInstance, desktop: DesktopApp): void {
   const streams = new Set<ServerResponse>();
   const schema = { summary: 'What happens, as server-sent events', produces: { 200: ['text/event-stream'] } };
-  app.get('/api/v1/events', { schema }, (_request, reply) => {
+  // Of a reply without a body a client would never see the beginning, because the events have no end.
+  app.get('/api/v1/events', { schema, exposeHeadRoute: false }, (_request, reply) => {
     beginEvents(reply);
     const { raw } = reply;
     makeRoom(streams);

@@ -71,8 +71,8 @@ void Engine::fetch_state(Sequence& sequence) noexcept {
     if (!disk_ || !state_waits_.may_ask() || !scheduler_.may_reuse(sequence)) return;
     try {
         const std::string adapters = adapters_key(sequence.job().adapters);
-        const size_t      n_tokens = disk_->n_usable(sequence.tokens, adapters);
-        if (n_tokens < scheduler_.n_cached_tokens(sequence) + kMinGain) return;
+        const size_t      n_saved  = disk_->n_saved(sequence.tokens, adapters);
+        if (n_saved < scheduler_.n_cached_tokens(sequence) + kMinGain) return;
         if (!disk_->fetch(sequence.id(), sequence.tokens, adapters)) return;
         state_waits_.add(sequence.id(), Clock::now());
         sequence.awaits_state = true;

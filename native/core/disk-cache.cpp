@@ -83,25 +83,22 @@ void DiskCache::scan() {
 // compute.
 DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
     Hit        hit;
-    size_t     most_saved = 0;
     const auto tree = trees_.find(adapters);
     if (tree == trees_.end() || tokens.empty()) return hit;
     for (const auto& [id, length] : tree->second.find(tokens)) {
         const size_t n_common = std::min(length, tokens.size() - 1);
         const size_t n_held   = entries_.at(id).tokens.size();
         if (n_common != n_held && options_.truncation != Truncation::anywhere) continue;
-        const size_t saved = n_common - std::min(n_common, n_held / kReadForOneComputed);
-        if (saved <= most_saved) continue;
-        most_saved = saved;
-        hit        = {id, n_common};
+        const size_t n_saved = n_common - std::min(n_common, n_held / kReadForOneComputed);
+        if (n_saved > hit.n_saved) hit = {id, n_common, n_saved};
     }
     return hit;
 }
 
-size_t DiskCache::n_usable(const std::vector<TokenId>& tokens, const std::string& adapters) const {
+size_t DiskCache::n_saved(const std::vector<TokenId>& tokens, const std::string& adapters) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const size_t n_tokens = best(tokens, adapters).n_tokens;
-    return n_tokens < kMinTokens ? 0 : n_tokens;
+    const Hit hit = best(tokens, adapters);
+    return hit.n_tokens < kMinTokens ? 0 : hit.n_saved;
 }
 
 bool DiskCache::fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters) {

@@ -62,10 +62,10 @@ public:
     // close()
     ~DiskCache() { close(); }
 
-    // How many of these tokens a state has that could be fetched.
-    size_t n_usable(const std::vector<TokenId>& tokens, const std::string& adapters) const;
-    // Reads the state with the most of these tokens for the job; other jobs may wait for the same. False if there is
-    // none.
+    // How many fewer of these tokens there are to compute with a state that could be fetched, less what it takes to read
+    // it, in tokens that could be computed meanwhile.
+    size_t n_saved(const std::vector<TokenId>& tokens, const std::string& adapters) const;
+    // Reads the state that saves most for the job; other jobs may wait for the same. False if there is none.
     bool fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters);
     // The last state that was fetched has been taken over or dropped. Before that no other is read, because each of them
     // takes memory.
@@ -100,6 +100,7 @@ private:
     struct Hit {
         Id     id       = -1;
         size_t n_tokens = 0;
+        size_t n_saved  = 0;
     };
 
     DiskCache(DiskCacheOptions options, OnFetched on_fetched);

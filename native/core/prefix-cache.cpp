@@ -1,6 +1,7 @@
 #include "prefix-cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,10 @@ constexpr size_t kMinCopiedTokens = 16;
 constexpr size_t kCopiedForOneComputed = 32;
 // To wait for another sequence's prefix, or to save what would be lost, pays off from this many tokens on.
 constexpr size_t kMinSharedTokens = 32;
+// The most that a sequence has computed beyond a prefix when others find that it is there: a step's tokens.
+constexpr size_t kMaxBeyond = 2048;
+// So many tokens are computed once more rather than that a conversation loses its slot.
+constexpr size_t kMaxGivenUp = 256;
 
 // The few tokens that every chat begins with are computed anew. To use them would even cost time: llama.cpp computes
 // prompts together only as far as they have equally many tokens left, so prompts of one length would be computed in
@@ -37,10 +42,11 @@ PrefixCache::PrefixCache(const PrefixCacheOptions& options)
 PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reuse,
                                    const std::vector<size_t>& snapshot_at, const Media* media,
                                    const AdapterSet& adapters) {
-    const auto matches     = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
-    const auto [slot, hit] = choose(tokens, matches, media);
-    if (is_prefix_in_flight(tokens, matches, hit.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
+    const auto matches = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
+    const Hit  nearest = nearest_hit(tokens, matches, media);
+    if (is_prefix_in_flight(tokens, matches, nearest.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
     if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
+    const auto [slot, hit] = choose(nearest, tokens, matches, media);
 
     Placement placement;
     placement.slot      = slot;
@@ -68,13 +74,20 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
     return {PlacementStatus::placed, placement};
 }
 
-// The slot for these tokens, -1 where none is free, and what it starts with. First it is seen which free slot has most
-// of them; if another slot is chosen all the same, what it starts with has to be copied.
-PrefixCache::Start PrefixCache::choose(const std::vector<TokenId>&           tokens,
+// What the tokens could start with if they got whichever free slot has most of them.
+PrefixCache::Hit PrefixCache::nearest_hit(const std::vector<TokenId>&           tokens,
+                                          const std::vector<PrefixTree::Match>& matches, const Media* media) const {
+    return best_hit(tokens, matches, media, [this](Id id) { return is_free(id); });
+}
+
+// The slot for these tokens, -1 where none is free, and what it starts with. If it is not the slot of the nearest hit,
+// that has to be copied.
+PrefixCache::Start PrefixCache::choose(const Hit& nearest, const std::vector<TokenId>& tokens,
                                        const std::vector<PrefixTree::Match>& matches, const Media* media) const {
-    Hit      hit  = best_hit(tokens, matches, media, [this](Id id) { return is_free(id); });
-    const Id slot = choose_slot(hit);
-    if (hit.id != slot) hit = best_hit(tokens, matches, media, [slot](Id id) { return id == slot; });
+    const Id slot = choose_slot(nearest);
+    if (nearest.n_tokens == 0 || nearest.id == slot) return {slot, nearest};
+    const Hit hit = best_hit(tokens, matches, media, [slot](Id id) { return id == slot; });
+    if (only_usable_in_place(nearest) && nearest.n_tokens > hit.n_tokens + kMaxGivenUp) return {nearest.id, nearest};
     return {slot, hit};
 }
 
@@ -109,7 +122,8 @@ std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           ada
 size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
                                     const AdapterSet& adapters) const {
     const auto matches = find(adapters, tokens);
-    return matches.empty() ? 0 : choose(tokens, matches, media).hit.n_tokens;
+    const Hit  nearest = nearest_hit(tokens, matches, media);
+    return nearest.n_tokens == 0 ? 0 : choose(nearest, tokens, matches, media).hit.n_tokens;
 }
 
 // The entry whose use saves most; none where to compute the tokens costs no more. At least one token is always left to
@@ -156,45 +170,36 @@ bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>&           toke
             const auto  beyond = std::upper_bound(points.begin(), points.end(), n_common);
             n_common           = beyond == points.begin() ? 0 : *std::prev(beyond);
         }
-        if (entry.n_computed < n_common && n_common >= n_cached + kMinSharedTokens) return true;
+        const size_t n_copied = std::min(entry.tokens.size(), n_common + kMaxBeyond);
+        const bool   is_worth = n_common > n_copied / kCopiedForOneComputed && n_common >= n_cached + kMinSharedTokens;
+        if (entry.n_computed < n_common && is_worth) return true;
     }
     return false;
 }
 
 // The free slot that leaves the fewest gaps between slots in use, because every gap costs llama.cpp another pass over
-// the weights. Among those, the slot whose tokens the sequence goes on with; then an empty one; then the least recently
-// used. Who shares only the beginning of a conversation does not take its slot from it while there is an empty one.
+// the weights in each step. Among those, the slot whose tokens the sequence goes on with; then an empty one; then the
+// least recently used. So who shares only the beginning of a conversation takes its slot where that leaves no gap, or no
+// other is empty.
 PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
     const bool goes_on = keeps_most(hit);
-    if (only_usable_in_place(hit) && (goes_on || !has_empty_slot())) return hit.id;
+    // Of a slot: its neighbours that are not in use, whether it is not gone on with, whether it holds anything, when it was
+    // used last.
     using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
     Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
-    for (Id slot = 0; is_slot(slot); ++slot) {
-        const Entry& entry = entries_.at(slot);
+    bool  is_left_in_use = false;
+    for (auto each = entries_.begin(); each != entries_.end() && is_slot(each->first); ++each) {
+        const auto& [slot, entry]    = *each;
+        const auto   right           = std::next(each);
+        const bool   is_right_in_use = right != entries_.end() && right->second.in_use;
+        const size_t n_gaps          = (is_left_in_use ? 0 : 1) + (is_right_in_use ? 0 : 1);
+        const bool   keeps           = goes_on && slot == hit.id;
+        is_left_in_use               = entry.in_use;
         if (entry.in_use) continue;
-        const bool keeps = goes_on && slot == hit.id;
-        best = std::min(best, {n_runs_with(slot), !keeps, !entry.tokens.empty(), entry.last_used, slot});
+        best = std::min(best, {n_gaps, !keeps, !entry.tokens.empty(), entry.last_used, slot});
     }
-    return std::get<Id>(best);
-}
-
-bool PrefixCache::has_empty_slot() const {
-    for (Id slot = 0; is_slot(slot); ++slot) {
-        if (is_free(slot) && entries_.at(slot).tokens.empty()) return true;
-    }
-    return false;
-}
-
-// How many unbroken runs the slots in use would make up together with `slot`.
-size_t PrefixCache::n_runs_with(Id slot) const {
-    size_t n_runs   = 0;
-    bool   previous = false;
-    for (Id each = 0; is_slot(each); ++each) {
-        const bool in_use = each == slot || entries_.at(each).in_use;
-        n_runs += in_use && !previous ? 1 : 0;
-        previous = in_use;
-    }
-    return n_runs;
+    const bool is_occupied = std::get<2>(best);
+    return only_usable_in_place(hit) && (goes_on || is_occupied) ? hit.id : std::get<Id>(best);
 }
 
 // Plans a snapshot of what `slot` holds beyond `n_keep`, unless another entry holds that too.

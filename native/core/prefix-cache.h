@@ -149,17 +149,17 @@ private:
     size_t n_usable(Id id, size_t n_common, bool in_place) const;
     bool   only_usable_in_place(const Hit& hit) const;
     bool   keeps_most(const Hit& hit) const;
-    Start  choose(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
-                  const Media* media) const;
+    Hit    nearest_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                       const Media* media) const;
+    Start  choose(const Hit& nearest, const std::vector<TokenId>& tokens,
+                  const std::vector<PrefixTree::Match>& matches, const Media* media) const;
     template <typename InPlace>
     Hit    best_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                     const Media* media, const InPlace& in_place) const;
     bool   is_prefix_in_flight(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                size_t n_cached) const;
     Id     choose_slot(const Hit& hit) const;
-    bool   has_empty_slot() const;
     Id     oldest_unused() const;
-    size_t n_runs_with(Id slot) const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
     bool   touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens);
     bool   evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted);

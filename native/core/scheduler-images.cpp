@@ -14,6 +14,15 @@ constexpr double kMaxEncodingFactor = 10.0;
 
 }  // namespace
 
+bool Scheduler::needs_images(const Sequence& sequence) const {
+    if (sequence.media() == nullptr) return false;
+    const size_t n_cached = n_cached_tokens(sequence);
+    for (size_t image = 0; image < sequence.media()->images.size(); ++image) {
+        if (sequence.needs_encoding(image, n_cached)) return true;
+    }
+    return false;
+}
+
 // Whether the sequence cannot start before images are encoded. No more sequences wait with images than there are slots,
 // because their embeddings take memory: for those behind them nothing is requested, and they lose what no other has.
 bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const {

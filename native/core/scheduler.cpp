@@ -107,6 +107,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
         if (!find_cells(*sequence, now, plan)) break;
+        if (needs_images(*sequence)) continue;
         const bool  reuse       = may_reuse(*sequence);
         const Job&  job         = sequence->job();
         const auto  place       = [&] {
@@ -115,6 +116,8 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         auto        result      = place();
         if (result.status == PlacementStatus::no_free_slot) {
             preempt(*victim);
+            // In the slot that is free now it may start with other tokens, and need images that it did not need before.
+            if (needs_images(*sequence)) continue;
             result = place();
         }
         if (result.status != PlacementStatus::placed) continue;
@@ -338,7 +341,10 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
         if (n_drafted == 0) update_average(ms_per_decode_step_, milliseconds);
     } else if (n_prompt >= kMinSlice) {
         // What decoding took before, when more sequences did, says nothing about the prompt's part of this step.
-        if (n_decoding > 0) ms_per_decode_step_ = std::min(ms_per_decode_step_, milliseconds);
+        const double known = ms_per_prompt_token_ * static_cast<double>(n_prompt);
+        if (n_decoding > 0 && milliseconds < ms_per_decode_step_) {
+            ms_per_decode_step_ = std::max(0.0, milliseconds - known);
+        }
         const double for_prompt = milliseconds - (n_decoding == 0 ? 0 : ms_per_decode_step_);
         if (for_prompt > 0) update_average(ms_per_prompt_token_, for_prompt / static_cast<double>(n_prompt));
     }

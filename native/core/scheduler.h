@@ -119,6 +119,7 @@ private:
     void      admit(Clock::time_point now, Plan& plan);
     void      note_waiting(const Sequence& sequence);
     bool      slots_stay() const;
+    bool      needs_images(const Sequence& sequence) const;
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const;
     Sequence* first_to_yield(Clock::time_point now, const std::vector<Sequence*>& except = {}) const;
     Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,

@@ -19,11 +19,11 @@ const Test restart("disk-cache: another process finds a state by its tokens, and
     const Folder folder;
     Cache(folder).keep(kLong, "one");
     Cache later(folder);
-    expect_equal(later.disk.n_usable(joined(kLong, {9}), ""), size_t{400});
-    expect_equal(later.disk.n_usable(kLong, ""), size_t{399});
-    expect_equal(later.disk.n_usable(joined(counting(0, 300), {9, 9}), ""), size_t{300});
-    expect_equal(later.disk.n_usable(counting(0, 200), ""), size_t{0});
-    expect_equal(later.disk.n_usable(counting(1, 400), ""), size_t{0});
+    expect_equal(later.disk.n_saved(joined(kLong, {9}), ""), size_t{388});
+    expect_equal(later.disk.n_saved(kLong, ""), size_t{387});
+    expect_equal(later.disk.n_saved(joined(counting(0, 300), {9, 9}), ""), size_t{288});
+    expect_equal(later.disk.n_saved(counting(0, 200), ""), size_t{0});
+    expect_equal(later.disk.n_saved(counting(1, 400), ""), size_t{0});
     const FetchedState fetched = later.fetch(joined(kLong, {9}));
     expect(fetched.state != nullptr && text_of(*fetched.state) == "one" && fetched.tokens == kLong, "the state");
     expect(fetched.job_ids == std::vector<uint32_t>{7}, "whose it is");
@@ -34,10 +34,10 @@ const Test fair_share("disk-cache: a long state is not read for a few of its tok
     Cache        cache(folder);
     cache.keep(counting(0, 20'000), "long");
     const Tokens shares = joined(counting(0, 500), {9, 9});
-    expect_equal(cache.disk.n_usable(shares, ""), size_t{0});
-    expect_equal(cache.disk.n_usable(joined(counting(0, 900), {9, 9}), ""), size_t{900});
+    expect_equal(cache.disk.n_saved(shares, ""), size_t{0});
+    expect_equal(cache.disk.n_saved(joined(counting(0, 900), {9, 9}), ""), size_t{275});
     cache.keep(joined(counting(0, 500), counting(50'000, 100)), "short");
-    expect_equal(cache.disk.n_usable(shares, ""), size_t{500});
+    expect_equal(cache.disk.n_saved(shares, ""), size_t{482});
     expect_equal(text_of(*cache.fetch(shares).state), std::string("short"));
 });
 
@@ -45,19 +45,19 @@ const Test as_a_whole("disk-cache: a state that cannot be cut off is used as a w
     const Folder folder;
     Cache(folder).keep(kLong, "one");
     const Cache later(folder, "m", 1 << 20, Truncation::never);
-    expect_equal(later.disk.n_usable(joined(kLong, {9}), ""), size_t{400});
-    expect_equal(later.disk.n_usable(kLong, ""), size_t{0});
-    expect_equal(later.disk.n_usable(joined(counting(0, 300), {9, 9}), ""), size_t{0});
+    expect_equal(later.disk.n_saved(joined(kLong, {9}), ""), size_t{388});
+    expect_equal(later.disk.n_saved(kLong, ""), size_t{0});
+    expect_equal(later.disk.n_saved(joined(counting(0, 300), {9, 9}), ""), size_t{0});
 });
 
 const Test others("disk-cache: states of another model, or with other adapters, are not those", [] {
     const Folder folder;
     Cache(folder).keep(kLong, "one", "a 1");
     const Tokens more = joined(kLong, {9});
-    expect_equal(Cache(folder).disk.n_usable(more, "a 1"), size_t{400});
-    expect_equal(Cache(folder).disk.n_usable(more, ""), size_t{0});
-    expect_equal(Cache(folder).disk.n_usable(more, "a 2"), size_t{0});
-    expect_equal(Cache(folder, "another").disk.n_usable(more, "a 1"), size_t{0});
+    expect_equal(Cache(folder).disk.n_saved(more, "a 1"), size_t{388});
+    expect_equal(Cache(folder).disk.n_saved(more, ""), size_t{0});
+    expect_equal(Cache(folder).disk.n_saved(more, "a 2"), size_t{0});
+    expect_equal(Cache(folder, "another").disk.n_saved(more, "a 1"), size_t{0});
     // Also where the file lies in that model's folder.
     const fs::path file = folder.files().at(0);
     Cache          another(folder, "another");
@@ -65,7 +65,7 @@ const Test others("disk-cache: states of another model, or with other adapters, 
     for (const fs::path& each : folder.files()) {
         if (each != file) fs::copy_file(file, each.parent_path() / "0000000000000000.state");
     }
-    expect_equal(Cache(folder, "another").disk.n_usable(more, "a 1"), size_t{0});
+    expect_equal(Cache(folder, "another").disk.n_saved(more, "a 1"), size_t{0});
 });
 
 const Test not_kept("disk-cache: short states, states with images, and what is there already are not written", [] {
@@ -117,9 +117,9 @@ const Test limit("disk-cache: the least recently used files of all models go whe
     expect(taken <= 100'000, "the limit");
     expect_equal(folder.files().size(), size_t{4});
     Cache again(folder, "two", 100'000);
-    expect_equal(again.disk.n_usable(joined(kept[1], {1}), ""), size_t{0});
-    expect_equal(again.disk.n_usable(joined(kept[3], {1}), ""), size_t{300});
-    expect_equal(Cache(folder, "one", 100'000).disk.n_usable(joined(kept[0], {1}), ""), size_t{300});
+    expect_equal(again.disk.n_saved(joined(kept[1], {1}), ""), size_t{0});
+    expect_equal(again.disk.n_saved(joined(kept[3], {1}), ""), size_t{291});
+    expect_equal(Cache(folder, "one", 100'000).disk.n_saved(joined(kept[0], {1}), ""), size_t{291});
     // What is larger than all of the room removes nothing.
     second.keep(counting(8000, 300), std::string(200'000, 'x'));
     expect_equal(folder.files().size(), size_t{4});
@@ -147,10 +147,10 @@ const Test gone("disk-cache: a file that is damaged or gone gives nothing, and i
     }
     const FetchedState damaged = cache.fetch(more);
     expect(damaged.state == nullptr && damaged.job_ids.size() == 1, "a damaged one");
-    expect_equal(cache.disk.n_usable(more, ""), size_t{0});
+    expect_equal(cache.disk.n_saved(more, ""), size_t{0});
     fs::remove(folder.files().at(0));
     expect(other.fetch(more).state == nullptr, "one that is gone");
-    expect_equal(other.disk.n_usable(more, ""), size_t{0});
+    expect_equal(other.disk.n_saved(more, ""), size_t{0});
     // It is written again.
     cache.keep(kLong, "one");
     expect(cache.fetch(more).state != nullptr, "a new one");
@@ -161,7 +161,7 @@ const Test useless("disk-cache: what was of no use is not fetched again", [] {
     Cache        cache(folder);
     cache.keep(kLong, "one");
     cache.disk.forget(joined(kLong, {1}), "");
-    expect_equal(cache.disk.n_usable(joined(kLong, {1}), ""), size_t{0});
+    expect_equal(cache.disk.n_saved(joined(kLong, {1}), ""), size_t{0});
 });
 
 const Test together("disk-cache: jobs that want the same state get it together", [] {
@@ -198,7 +198,7 @@ const Test in_time("disk-cache: when its time is over nothing is written, and wh
     for (const fs::path& file : folder.files()) expect(file.extension() == ".state", file.string());
     expect(folder.files().size() < 5, "not all of them");
     const Cache later(folder, "m", uint64_t{1} << 30);
-    expect_equal(later.disk.n_usable(counting(9000, 301), ""), size_t{0});
+    expect_equal(later.disk.n_saved(counting(9000, 301), ""), size_t{0});
 });
 
 const Test nowhere("disk-cache: a folder that cannot be written to is no failure of anything else", [] {
@@ -216,9 +216,9 @@ const Test too_long("disk-cache: states that are longer than a sequence may be a
     Cache(folder).keep(kLong, "one");
     DiskCacheOptions options = Cache::options(folder, "m", 1 << 20, Truncation::anywhere, 1 << 20);
     options.max_tokens       = 399;
-    expect_equal(Cache(options).disk.n_usable(joined(kLong, {1}), ""), size_t{0});
+    expect_equal(Cache(options).disk.n_saved(joined(kLong, {1}), ""), size_t{0});
     options.max_tokens = 400;
-    expect_equal(Cache(options).disk.n_usable(joined(kLong, {1}), ""), size_t{400});
+    expect_equal(Cache(options).disk.n_saved(joined(kLong, {1}), ""), size_t{388});
 });
 
 const Test too_large("disk-cache: a state that could not be read again is not written", [] {
@@ -239,7 +239,7 @@ const Test removed("disk-cache: what was removed to make room is forgotten, and 
     expect_equal(folder.files().size(), size_t{2});
     for (TokenId i = 0; i < 5; ++i) {
         expect_equal(cache.disk.lacks(counting(1000 * i, 300), ""), i < 3);
-        expect_equal(cache.disk.n_usable(counting(1000 * i, 301), ""), size_t{i < 3 ? 0u : 300u});
+        expect_equal(cache.disk.n_saved(counting(1000 * i, 301), ""), size_t{i < 3 ? 0u : 291u});
     }
     cache.keep(counting(0, 300), large);
     expect(cache.fetch(counting(0, 301)).state != nullptr, "the first one again");
@@ -252,7 +252,7 @@ const Test own_prefix("disk-cache: where there is no room for both, what a state
     cache.keep(kLong, std::string(20'000, 'x'));
     cache.keep(joined(kLong, {1}), std::string(20'000, 'y'));
     expect_equal(folder.files().size(), size_t{2});
-    expect_equal(cache.disk.n_usable(counting(5000, 301), ""), size_t{300});
+    expect_equal(cache.disk.n_saved(counting(5000, 301), ""), size_t{291});
     expect(text_of(*cache.fetch(joined(kLong, {1, 2})).state).at(0) == 'y', "the longer one");
 });
 
@@ -291,7 +291,7 @@ const Test unfinished("disk-cache: files of writers that were ended count for th
     // Half of a file under the name of a whole one is none.
     const fs::path whole = folder.files().at(0);
     fs::resize_file(whole, fs::file_size(whole) / 2);
-    expect_equal(Cache(folder, "another").disk.n_usable(counting(5000, 301), ""), size_t{0});
+    expect_equal(Cache(folder, "another").disk.n_saved(counting(5000, 301), ""), size_t{0});
 });
 
 const Test at_once("disk-cache: processes that write at the same time keep the limit together", [] {
@@ -357,7 +357,7 @@ const Test permissions("disk-cache: nobody else may look into a model's folder, 
     const fs::path own = folder.files().at(0).parent_path();
     expect(fs::status(own).permissions() == fs::perms::owner_all, "0700");
     fs::permissions(own, fs::perms::all);
-    Cache(folder).disk.n_usable(kLong, "");
+    Cache(folder).disk.n_saved(kLong, "");
     expect(fs::status(own).permissions() == fs::perms::owner_all, "0700 again");
 });
 
@@ -368,7 +368,7 @@ const Test elsewhere("disk-cache: a link in the place of the model's folder is n
     fs::rename(own, other.path / "moved");
     fs::create_directory_symlink(other.path / "moved", own);
     Cache cache(folder);
-    expect_equal(cache.disk.n_usable(joined(kLong, {1}), ""), size_t{0});
+    expect_equal(cache.disk.n_saved(joined(kLong, {1}), ""), size_t{0});
     cache.keep(counting(5000, 300), "two");
     expect_equal(other.files().size(), size_t{1});
 });

@@ -237,6 +237,33 @@ const Test held("scheduler: no more waiting sequences hold embeddings than can r
     expect(holders() == std::vector<uint32_t>{1, 10}, "those who come first now");
 });
 
+const Test other_slot("scheduler: what is encoded is asked anew when a slot becomes free for a sequence", [] {
+    Scheduler scheduler(options(2, 100'000));
+    // Both begin with the same 400 tokens. Of the first one the newcomer has the image, too.
+    scheduler.submit(with_image(1, '1', 400, 256, 8'344));
+    give(scheduler.find(1));
+    Job  other   = job_with_image(2, '1', 400, 1, 0);
+    other.media  = nullptr;
+    other.prompt = std::vector<TokenId>(400, 7);
+    other.prompt.insert(other.prompt.end(), 1'600, 9);
+    scheduler.submit(std::make_unique<Sequence>(std::move(other)));
+    for (int i = 0; i < 40; ++i) compute(scheduler, scheduler.plan(Clock::now()));
+    expect(scheduler.find(1)->n_sampled() > 0 && scheduler.find(2)->n_sampled() > 0, "both decode");
+    scheduler.pause(*scheduler.find(2), true);
+    // While both run, it would copy the first one's tokens. In the slot of the other it can go on with 400 at once.
+    scheduler.submit(with_image(3, '1', 400, 256, 20));
+    for (int i = 0; i < 3; ++i) {
+        const Plan plan = scheduler.plan(Clock::now());
+        for (const PlanRow& row : plan.rows) {
+            const bool has_image = row.sequence->next_chunk() == nullptr || row.sequence->embeddings[0] != nullptr;
+            expect(has_image, "an image that is computed is encoded");
+        }
+        for (const PendingImage& image : plan.pending_images) give(image.sequence);
+        compute(scheduler, plan);
+    }
+    expect(scheduler.find(3)->slot != Sequence::kNoSlot, "it runs");
+});
+
 const Test while_full("scheduler: it asks for images while all slots are taken", [] {
     Scheduler scheduler(options(1, 100));
     scheduler.submit(text(1, 10));

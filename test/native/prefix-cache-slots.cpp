@@ -58,6 +58,37 @@ const Test shares_much("prefix-cache: a beginning that takes longer to compute t
     expect_equal(cache.place(next_turn(conversation)).placement.n_keep, conversation.size());
 });
 
+const Test much_in_place("prefix-cache: with sliding windows much of a conversation is kept in place, and saved before", [] {
+    PrefixCache   cache({3, 1, 100'000, 0, Truncation::in_place});
+    const int32_t slot     = keep(cache, prompt_of(4'000, 6'000, 10'000));
+    const auto    newcomer = cache.place(prompt_of(4'000, 100, 20'000)).placement;
+    expect_equal(newcomer.slot, slot);
+    expect_equal(newcomer.n_keep, size_t{4'000});
+    expect(newcomer.save_as >= 0, "saved");
+    cache.check_invariants();
+});
+
+const Test no_gap("prefix-cache: a conversation's slot is taken where another would leave a gap", [] {
+    for (const Truncation truncation : {Truncation::anywhere, Truncation::in_place}) {
+        PrefixCache   cache({4, 1, 0, 0, truncation});
+        const int32_t running = cache.place(prompt_of(0, 100, 50'000)).placement.slot;
+        const Tokens  first   = prompt_of(40, 2'000, 10'000);
+        const int32_t beside  = keep(cache, first);
+        expect_equal(beside, running + 1);
+        const auto newcomer = cache.place(prompt_of(40, 100, 20'000)).placement;
+        expect_equal(newcomer.slot, beside);
+        expect_equal(newcomer.n_keep, size_t{40});
+    }
+});
+
+const Test short_wait("prefix-cache: nobody waits for a prefix that is then not worth its copy", [] {
+    PrefixCache cache({3, 1, 0});
+    cache.place(prompt_of(40, 1'500, 10'000));
+    const auto other = cache.place(prompt_of(40, 100, 20'000));
+    expect(other.status == PlacementStatus::placed && other.placement.n_keep == 0, "computed at once");
+    expect(cache.place(prompt_of(40, 100, 10'000)).status == PlacementStatus::prefix_in_flight, "140 in common");
+});
+
 const Test edits("prefix-cache: who goes on with most of a conversation goes on in its slot", [] {
     PrefixCache   cache({3, 1, 0});
     const int32_t slot = keep(cache, prompt_of(600, 400, 10'000));

@@ -142,7 +142,7 @@ test('a grammar that is too large once its rules have their names is passed over
   const { ignored } = chats({
     renderWith: (_messages, options) => ({ grammar: grammarOf(`root ::= "${patternIn(options)?.slice(1, -1)}"`) }),
   });
-  assert.is(await ignored(withFormat(`(?:${'[\\na]?'.repeat(260)})*`)), 'tools[0].custom.format');
+  assert.is(await ignored(withFormat(`(?:${'[\\na]?'.repeat(400)})*`)), 'tools[0].custom.format');
 });
 
 test('many grammars find their places, and a text that is like a sign stays as it is', async () => {

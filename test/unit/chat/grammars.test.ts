@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert';
 import { ConversionBudget } from '../../../ts/chat/custom/grammars/conversion-budget.js';
 import { readDefinition, type Syntax } from '../../../ts/chat/custom/grammars/enforced-text.js';
 import { DefinitionError } from '../../../ts/chat/custom/grammars/grammar-tree.js';
-import { InputGrammars } from '../../../ts/chat/custom/input-grammars.js';
 import { faultOfPatch, PATCH_GRAMMAR } from '../../support/codex-patch.js';
 import { GbnfTexts } from '../../support/gbnf-texts.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -236,76 +235,6 @@ for (const [syntax, definition, line, column, reason] of FAULTS) {
       return;
     }
     assert.unreachable('it is taken');
-  });
-}
-
-const chain = (count: number, rule: (n: number) => string): string =>
-  Array.from({ length: count }, (_, n) => rule(n)).join('\n');
-
-/** Whether each is enforced, in a grammar of bounded length, or passed over. */
-const HOSTILE: readonly (readonly [name: string, Syntax, definition: string, isEnforced: boolean])[] = [
-  ['10,000 groups within each other', 'lark', `start: ${'('.repeat(10_000)}"a"${')'.repeat(10_000)}`, false],
-  ['10,000 groups of an expression', 'regex', `${'('.repeat(10_000)}a${')'.repeat(10_000)}`, false],
-  ['10,000 groups that do not end', 'regex', '('.repeat(10_000), false],
-  [
-    'rules that double the text',
-    'lark',
-    `start: a0\n${chain(60, (n) => `a${n}: a${n + 1} a${n + 1}`)}\na60: "x"`,
-    true,
-  ],
-  ['a chain of rules', 'lark', `start: a0\n${chain(900, (n) => `a${n}: a${n + 1}`)}\na900: "x"`, true],
-  ['too many rules', 'lark', `start: a0\n${chain(1100, (n) => `a${n}: a${n + 1}`)}\na1100: "x"`, false],
-  ['what may be empty at 5,000 places', 'lark', `start: (${'"a"? '.repeat(5000)})*`, false],
-  ['repetitions of repetitions', 'lark', `start: (${'('.repeat(9)}"a"~2000${')~2000'.repeat(9)})*`, true],
-  ['very many repetitions', 'lark', `start: ${'"a"~2000 '.repeat(3000)}`, false],
-  ['a number beyond all numbers', 'lark', `start: "a"~${'9'.repeat(1000)}`, false],
-  ['4,000 classes', 'lark', `start: ${'/[^a]/ '.repeat(4000)}`, true],
-  [
-    'a class of 10,000 characters',
-    'regex',
-    `[${Array.from({ length: 10_000 }, (_, n) => String.fromCharCode(0x100 + 2 * n)).join('')}]`,
-    true,
-  ],
-  ['3,000 alternatives', 'regex', Array.from({ length: 3000 }, (_, n) => `a${n}`).join('|'), true],
-  ['stars of stars', 'regex', '(((a*)*)*)*'.repeat(1000), true],
-  ['a set of 65 ranges at 45,000 places', 'regex', `(?:${'\\D?'.repeat(300)})*`, false],
-  ['a set of 65 ranges at 5,000 places', 'regex', `(?:${'\\D?'.repeat(100)})*`, true],
-  ['8,000 sets of 65 ranges', 'regex', '[\\D]'.repeat(8000), false],
-  ['6,000 sets of 256 letters in both cases', 'regex', `(?i)${'[Ā-ǿ]'.repeat(6000)}`, false],
-  ['a definition that is too long', 'lark', `start: "${'a'.repeat(40_000)}"`, false],
-  ['expressions that end nowhere', 'lark', `start: ${'/a\\'.repeat(8000)}`, false],
-];
-
-for (const [name, syntax, definition, isEnforced] of HOSTILE) {
-  test(`${name} take bounded work`, () => {
-    const readOrFail = () => {
-      try {
-        return read(syntax, definition);
-      } catch (thrown) {
-        assert.instance(thrown, DefinitionError);
-        return null;
-      }
-    };
-    const gbnf = readOrFail();
-    assert.is(gbnf !== null, isEnforced);
-    if (gbnf !== null) assert.ok(gbnf.rules.length < 2 ** 20);
-  });
-}
-
-for (const [name, definition, enforced] of [
-  ['where each is large', `(?:${'\\D?'.repeat(100)})*`, 5],
-  ['where there are very many', 'a', 2500],
-] as const) {
-  test(`all definitions of a request together take bounded work, ${name}`, () => {
-    const grammars = new InputGrammars();
-    const format = { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition } };
-    const patterns = Array.from({ length: 3000 }, (_, index) => grammars.add(`t${index}`, format, 'format'));
-    const count = patterns.filter((pattern) => pattern !== null).length;
-    assert.ok(count > 0 && count <= enforced, `${count} are enforced`);
-    assert.ok(
-      patterns.slice(0, count).every((pattern) => pattern !== null),
-      'the first ones',
-    );
   });
 }
 

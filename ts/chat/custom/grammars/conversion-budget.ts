@@ -4,8 +4,11 @@
  */
 import { NotEnforced } from './grammar-tree.js';
 
-/** Of some 100 ns each. The text of the rules has one for each UTF-16 unit, so it is shorter than this. */
-const MAX_STEPS = 2 ** 20;
+/**
+ * Of some 100 to 200 ns each. As many plain characters as the definitions of a request may have take 31 steps each, and
+ * that must be possible. The text of the rules has a step for each UTF-16 unit, so it is shorter than this.
+ */
+const MAX_STEPS = 2 ** 21;
 
 export class ConversionBudget {
   #left = MAX_STEPS;

@@ -204,7 +204,7 @@ class LarkParser {
   #parseString(): Tree {
     const first = this.#take();
     const from = unquoted(first, this.#definition);
-    if (!this.#take('..')) return literal(from, first.text.endsWith('i'));
+    if (!this.#take('..')) return literal(from, first.text.endsWith('i'), this.#budget);
     const last = this.#expect('string', 'the last character of a range');
     const [one, other] = [from, unquoted(last, this.#definition)].map((text) => [...text].map((c) => c.codePointAt(0)));
     const [low, high] = [one?.[0], other?.[0]];

@@ -307,7 +307,8 @@ class ExpressionParser {
 }
 
 /** The tree of a text as it is. */
-export function literal(text: string, ignoresCase = false): Tree {
+export function literal(text: string, ignoresCase: boolean, budget: ConversionBudget): Tree {
+  if (ignoresCase) budget.spend(STEPS_OF_FOLDED * text.length);
   const parts = [...text].map((character): Tree => {
     const set = [rangeOf(character)];
     return { kind: 'set', set: (ignoresCase ? withBothCases(set) : null) ?? set };

@@ -1,7 +1,10 @@
 // Every view, as it is without models and with one that is loaded: accessible, of every width, and asking nobody else.
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { writeOpeningPage } from '../../ts/desktop/opening-pages.js';
 import { accessibilityProblems, goTo, openApp, overflows, startBrowser, untilIn, VIEWS } from '../support/browser.js';
 import { type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 
@@ -17,6 +20,17 @@ views.after(async () => {
   await browser.close();
   await app.stop();
   removeFolder(app.folder);
+});
+
+views('the file that a started browser is given leads to the app, once', async () => {
+  const { code } = await app.done('POST', '/api/v1/opening-code');
+  const file = writeOpeningPage(app.folder, app.url, code);
+  const page = await browser.newPage();
+  await page.goto(pathToFileURL(file).href);
+  await page.getByRole('heading', { level: 1 }).waitFor({ timeout: 180_000 });
+  assert.is(page.url().split('#')[0], `${app.url}/`);
+  assert.not.ok(existsSync(file));
+  await page.context().close();
 });
 
 for (const [width, colorScheme] of [

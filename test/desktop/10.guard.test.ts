@@ -1,6 +1,7 @@
 // Who may use the app's port. Every page in every browser tab can send requests to it, so each way in is tried.
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCli } from '../support/child.js';
@@ -111,16 +112,26 @@ guard('a code opens the app once, and is of no use for anything else', async () 
 });
 
 if (process.platform !== 'win32') {
-  guard('the command line of a browser that a second start opens has a code, and not the token', async () => {
+  guard('the command line of a browser that a second start opens has neither the token nor a code', async () => {
     const [browser, file] = ['browser.sh', 'arguments'].map((name) => path.join(app.folder, name)) as [string, string];
     writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > '${file}'\n`, { mode: 0o755 });
     const variables = desktopVariables(app.folder, { DISPLAY: ':0', CHROME_PATH: browser });
-    const { code, stderr } = await runCli(['desktop', '--open'], variables);
-    assert.is(code, 0, stderr);
+    const { code: exitCode, stderr } = await runCli(['desktop', '--open'], variables);
+    assert.is(exitCode, 0, stderr);
     const line = readFileSync(file, 'utf8');
     assert.not.ok(line.includes(app.token));
-    const [, address = ''] = /--app=(\S+)/.exec(line) ?? [];
-    assert.is((await ask(`GET ${address.slice(app.url.length)}`, {})).statusCode, 303);
+    assert.not.match(line, /code=|http:/);
+    const page = fileURLToPath(/--app=(\S+)/.exec(line)?.[1] ?? '');
+    assert.equal(
+      [page, path.dirname(page)].map((place) => statSync(place).mode & 0o777),
+      [0o600, 0o700],
+    );
+    const [, address = ''] = /url=([^"]+)"/.exec(readFileSync(page, 'utf8')) ?? [];
+    const [, code = ''] = /\?code=(.+)/.exec(address) ?? [];
+    assert.ok(code.length > 0 && !line.includes(code), address);
+    const opened = await ask(`GET ${address.slice(app.url.length)}`, { 'sec-fetch-site': 'cross-site' });
+    assert.is(opened.statusCode, 200);
+    assert.not.ok(existsSync(page), 'the page goes with its code');
   });
 }
 

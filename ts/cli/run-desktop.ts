@@ -5,6 +5,7 @@ import type { OpeningCode } from '../desktop/api-types.js';
 import { type AppEntry, installEntry, removeEntry } from '../desktop/app-entry.js';
 import { type Desktop, openDesktop, PAGES } from '../desktop/desktop.js';
 import type { LoginStart } from '../desktop/login-start.js';
+import { removeOpeningPages, writeOpeningPage } from '../desktop/opening-pages.js';
 import { APP_PORT } from '../desktop/ports.js';
 import { InstanceLock } from '../desktop/single-instance.js';
 import { openWindow } from '../desktop/window.js';
@@ -52,6 +53,7 @@ export async function runDesktop(parsed: Readonly<Record<string, unknown>>): Pro
 
 async function run(folder: string, lock: InstanceLock, options: DesktopOptions): Promise<void> {
   const { shutdownTimeout = DESKTOP_OPTIONS.shutdownTimeout.default } = options;
+  removeOpeningPages(folder);
   const desktop = await openDesktop({
     dataDir: folder,
     appPort: options.appPort ?? null,
@@ -72,6 +74,7 @@ async function run(folder: string, lock: InstanceLock, options: DesktopOptions):
   lock.announce({ url, port: desktop.port, pid: process.pid, token: desktop.token });
   const stop = async () => {
     await desktop.close();
+    removeOpeningPages(folder);
     lock.release();
   };
   const onStop = () => console.error('chasqui: quitting; running replies may take a few seconds to finish');
@@ -121,9 +124,10 @@ interface OpenApp {
 
 async function show({ url, token, makeCode }: OpenApp, folder: string, { open, json }: DesktopOptions): Promise<void> {
   const address = `${url}/?token=${token}`;
-  const isOpen = (open ?? hasDisplay()) && (await openWindow(`${url}/?code=${await makeCode()}`, folder));
+  const isOpen = (open ?? hasDisplay()) && (await openWindow(writeOpeningPage(folder, url, await makeCode()), folder));
   if (json) console.log(JSON.stringify({ url: address, window: isOpen }));
-  else if (isOpen) console.log(`The app runs at ${url}`);
+  else if (isOpen)
+    console.log(`The app runs at ${url}\nIf no window shows it, \`chasqui desktop --no-open\` prints its address`);
   else console.log(`Open this address in a browser:\n${address}`);
 }
 

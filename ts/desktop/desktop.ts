@@ -33,6 +33,7 @@ import type { LoginStart } from './login-start.js';
 import { MachineWatch } from './machine.js';
 import { MetricsClock } from './metrics-clock.js';
 import { OpeningCodes } from './opening-codes.js';
+import { removeOpeningPage } from './opening-pages.js';
 import { APP_PORT, freePort } from './ports.js';
 import { RequestTable } from './request-table.js';
 import type { DesktopApp } from './routes/context.js';
@@ -160,7 +161,7 @@ async function openParts(settings: DesktopSettings, opened: Closers): Promise<De
     machine,
     fits: new ExactFits(instances, hub),
     speeds,
-    codes: new OpeningCodes(),
+    codes: new OpeningCodes((code) => removeOpeningPage(settings.dataDir, code)),
     applySettings: (change) => applySettings(app, settings, change),
     quit: settings.onQuit,
   };

@@ -1,26 +1,27 @@
 /** A window for the app: that of a browser without its address bar where there is one, or else a page of the browser. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Launcher } from 'chrome-launcher';
 import open from 'open';
 
 /** How long a browser may take to fail: one that cannot show windows ends at once. */
 const FAILS_WITHIN_MS = 1500;
 
-/** Resolves with whether a window was opened. */
-export async function openWindow(url: string, folder: string): Promise<boolean> {
-  return (await openAppWindow(url, folder)) || (await openPlace(url));
+/** Shows a page that is a file. Resolves with whether a window was opened. */
+export async function openWindow(page: string, folder: string): Promise<boolean> {
+  return (await openAppWindow(page, folder)) || (await openPlace(page));
 }
 
 /**
  * The profile of its own keeps a browser that runs already from taking the page in as one more of its tabs.
  * chrome-launcher finds browsers; it does not start this one, because that would open a port for debugging.
  */
-async function openAppWindow(url: string, folder: string): Promise<boolean> {
+async function openAppWindow(page: string, folder: string): Promise<boolean> {
   const browser = findBrowser();
   if (browser === null) return false;
   const flags = [
-    `--app=${url}`,
+    `--app=${pathToFileURL(page).href}`,
     `--user-data-dir=${path.join(folder, 'window')}`,
     '--no-first-run',
     '--no-default-browser-check',

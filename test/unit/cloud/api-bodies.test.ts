@@ -2,6 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readDeployment } from '../../../ts/cloud/api/read-bodies.js';
+import { isUpload } from '../../../ts/cloud/api/routes.js';
 import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
 import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
 import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
@@ -21,6 +22,17 @@ test('an app may have as many files as a script can name', () => {
   const files = Object.fromEntries(fields.map((each) => [each, mark]));
   assert.is(Object.keys(readDeployment({ options, files }).files).length, MAX_MODELS * (3 + MAX_ADAPTERS));
   assert.throws(() => readDeployment({ options, files: { ...files, another: mark } }), /must have at most/);
+});
+
+test('only a body that is received as a model may take any time', () => {
+  const models = '/api/cloud/v1/models/';
+  const digest = '0f'.repeat(32);
+  assert.ok(isUpload({ method: 'PUT', url: models + digest }));
+  assert.ok(isUpload({ method: 'PUT', url: `${models}${digest}?of=chat` }));
+  assert.not.ok(isUpload({ method: 'POST', url: models + digest }));
+  for (const rest of ['', 'a/b', `${digest}/b`, `${digest}0`, digest.slice(1), `b/${digest}`]) {
+    assert.not.ok(isUpload({ method: 'PUT', url: models + rest }), rest);
+  }
 });
 
 test.run();

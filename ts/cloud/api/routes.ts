@@ -25,6 +25,7 @@ export const API_BASE = '/api/cloud/v1';
 const APP = `${API_BASE}/apps/:org/:app`;
 const BODY_LIMIT = 2 ** 20;
 const MAX_EVENTS = 1000;
+const MODEL_URL = new RegExp(`^${API_BASE}/models/[0-9a-f]{64}(\\?|$)`);
 
 /** Errors are thrown as `ChasquiError` for the error handler of `app`. */
 export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
@@ -46,9 +47,12 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   });
 }
 
-/** Whether it sends a model, which may take hours. */
+/**
+ * Whether it sends a model, which may take hours. Paths that lead to no route are none: nobody asks there who sends, and the
+ * body is gathered all the same.
+ */
 export function isUpload({ method, url = '' }: { method?: string | undefined; url?: string | undefined }): boolean {
-  return method === 'PUT' && url.startsWith(`${API_BASE}/models/`);
+  return method === 'PUT' && MODEL_URL.test(url);
 }
 
 /** In a scope of its own, because no parser may gather what comes here. */

@@ -23,6 +23,8 @@ export interface Rollout {
   /** Null while its weights are being fetched. */
   startable: (Startable & { since: number }) | null;
   progress: string;
+  /** Why it has failed, until that is written. */
+  failure: string | null;
 }
 
 /** Requests that may wait beside those that the runners of an app could compute at once. */
@@ -193,7 +195,8 @@ export class LiveApp implements DeployedApp {
   /** One that an earlier control plane started is the candidate's while its weights are looked for again. */
   #candidate(runners: readonly PlannedRunner[]): Candidate | null {
     if (this.rollout === null || this.row.deleted !== 0) return null;
-    const { revision, strategy, startable } = this.rollout;
+    const { revision, strategy, startable, failure } = this.rollout;
+    if (failure !== null) return null;
     if (startable !== null) return { revision, strategy, bytes: startable.bytes, since: startable.since };
     const found = runners.find((runner) => runner.revision === revision);
     return found === undefined ? null : { revision, strategy, bytes: found.bytes, since: 0 };

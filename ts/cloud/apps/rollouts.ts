@@ -36,7 +36,8 @@ export class Rollouts {
     if (app.rollout !== null && app.rollout.revision !== number) {
       this.#set(app, app.rollout.revision, 'RETIRED', `revision ${number} was deployed before it was ready`);
     }
-    const rollout: Rollout = { revision: number, manifest, strategy, reason, startable: null, progress: 'starting' };
+    const start = { startable: null, progress: 'starting', failure: null };
+    const rollout: Rollout = { revision: number, manifest, strategy, reason, ...start };
     app.rollout = rollout;
     this.#refresh(app);
     this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
@@ -70,9 +71,16 @@ export class Rollouts {
     if (isLeft) app.restsUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** Makes the candidate the active revision, once a runner of it has answered its warm-up. */
-  activateReady(app: LiveApp): void {
+  /**
+   * Makes the candidate the active revision, once a runner of it has answered its warm-up. One that has failed, which could
+   * not be written, fails now.
+   */
+  settle(app: LiveApp): void {
     const { rollout } = app;
+    if (rollout !== null && rollout.failure !== null) {
+      this.fail(app, rollout.failure);
+      return;
+    }
     if (rollout?.startable == null) return;
     const { revision } = rollout;
     const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
@@ -91,12 +99,14 @@ export class Rollouts {
   fail(app: LiveApp, reason: string): void {
     const { rollout } = app;
     if (rollout === null) return;
+    // Where the database cannot be written, the next look finds it here.
+    rollout.failure = reason;
     this.#set(app, rollout.revision, 'FAILED', reason);
-    app.rollout = null;
-    app.forgetCrashes();
     // Whether keys are asked for is what this revision says, while there is no other.
     if (app.row.active === null) app.activeManifest = rollout.manifest;
     if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
+    app.rollout = null;
+    app.forgetCrashes();
     this.#refresh(app);
     const active = app.row.active === null ? undefined : this.parts.store.revision(app.id, app.row.active);
     const previous = active?.state === 'FAILED' ? this.previousOf(app) : null;

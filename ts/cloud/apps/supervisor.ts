@@ -104,7 +104,7 @@ export class Supervisor {
       const problem = this.#attempt(app, what);
       if (problem !== null) this.#wait(app, problem, waiting);
     };
-    for (const app of this.apps.values()) attempt(app, () => this.rollouts.activateReady(app));
+    for (const app of this.apps.values()) attempt(app, () => this.rollouts.settle(app));
     const state = {
       apps: [...this.apps.values()].map((app) => app.planned(now)),
       budgetBytes: this.parts.budgetBytes,

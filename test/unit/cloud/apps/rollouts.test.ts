@@ -82,4 +82,20 @@ test('a revision that has failed and has none before it is tried again when a de
   assert.is(app.restsUntil, 0);
 });
 
+test('a deployment whose failure could not be written is not started again, and fails when it can be written', () => {
+  const number = add();
+  rollouts.begin(app, number, 'rolling', 'deployed');
+  const { rollout } = app;
+  assert.ok(rollout);
+  rollout.startable = { revision: number, manifest: rollout.manifest, weights: [], bytes: 1, since: 0 };
+  database.run('PRAGMA query_only = ON');
+  assert.throws(() => rollouts.fail(app, 'it crashed'));
+  assert.throws(() => rollouts.settle(app));
+  assert.is(app.planned(0).candidate, null);
+  database.run('PRAGMA query_only = OFF');
+  rollouts.settle(app);
+  assert.equal([stateOf(number), store.revision(app.id, number)?.reason], ['FAILED', 'it crashed']);
+  assert.is(app.rollout, null);
+});
+
 test.run();

@@ -157,7 +157,8 @@ export class LiveApp implements DeployedApp {
     const last = this.#crashedAt.at(-1);
     if (last === undefined) return;
     const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashedAt.length - 1));
-    this.restsUntil = last + rest * (1 + Math.random() / 4);
+    // A rest without end is for an app that goes back, and another crash does not end it.
+    this.restsUntil = Math.max(this.restsUntil, last + rest * (1 + Math.random() / 4));
   }
 
   /** For `decide`. */

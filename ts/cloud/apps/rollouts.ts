@@ -39,6 +39,8 @@ export class Rollouts {
     const start = { startable: null, progress: 'starting', failure: null };
     const rollout: Rollout = { revision: number, manifest, strategy, reason, ...start };
     app.rollout = rollout;
+    // Going back may have kept the active revision from being started.
+    if (app.restsUntil === Number.POSITIVE_INFINITY) app.restsUntil = 0;
     this.#refresh(app);
     this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
   }
@@ -66,9 +68,8 @@ export class Rollouts {
       return;
     }
     this.begin(app, newest.number, newest.strategy, 'the control plane came back');
-    // A revision that the app is going back from is not started again meanwhile.
-    const isLeft = active !== null && store.revision(app.id, active)?.state === 'FAILED';
-    if (isLeft) app.restsUntil = Number.POSITIVE_INFINITY;
+    const isFailed = active !== null && store.revision(app.id, active)?.state === 'FAILED';
+    if (isFailed && newest.number < active) this.#keepDown(app);
   }
 
   /**
@@ -164,15 +165,19 @@ export class Rollouts {
     const what = isPermanent ? reason : `${crashes} crashes within ten minutes, the last: ${reason}`;
     this.#set(app, revision, 'FAILED', what);
     if (previous === null) this.#setFailure(app, `Revision ${revision} failed: ${what}`);
+    // What is under way may be the mend. Where it fails, the app goes back then; until then this one is tried again.
     else if (app.rollout === null) this.#goBack(app, revision, previous, what);
-    // What is under way may be the mend. Where it fails, the app goes back then.
-    else app.restsUntil = Number.POSITIVE_INFINITY;
   }
 
   #goBack(app: LiveApp, from: number, { number }: RevisionRow, what: string): void {
     this.parts.store.note(app.row, 'ROLLBACK', `from revision ${from} to ${number}: ${what}`);
-    app.restsUntil = Number.POSITIVE_INFINITY;
     this.begin(app, number, 'rolling', `went back from revision ${from}: ${what}`);
+    this.#keepDown(app);
+  }
+
+  /** A revision that the app is going back from is not started again meanwhile. */
+  #keepDown(app: LiveApp): void {
+    app.restsUntil = Number.POSITIVE_INFINITY;
   }
 
   async #prepare(app: LiveApp, rollout: Rollout): Promise<void> {

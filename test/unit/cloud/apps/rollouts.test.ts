@@ -61,9 +61,32 @@ for (const crashes of [{ times: 3 }, { isPermanent: true }]) {
     crash(crashes);
     assert.is(app.rollout?.revision, 3);
     assert.equal([stateOf(2), stateOf(3)], ['FAILED', 'FETCHING']);
+    // Requests have no other revision meanwhile, which may be hours.
+    assert.ok(Number.isFinite(app.restsUntil));
     rollouts.fail(app, 'its weights are not there');
     assert.is(app.rollout?.revision, 1);
     assert.is(stateOf(3), 'FAILED');
+  });
+}
+
+test('a deployment while the app goes back has the active revision started again', () => {
+  crash({ times: 3 });
+  rollouts.begin(app, add(), 'rolling', 'deployed');
+  assert.is(app.rollout?.revision, 3);
+  assert.ok(Number.isFinite(app.restsUntil));
+});
+
+for (const [what, isNewer] of [
+  ['a deployment', true],
+  ['going back', false],
+] as const) {
+  test(`after a restart the failed revision rests without end only while the app goes back: ${what}`, () => {
+    if (isNewer) rollouts.begin(app, add(), 'rolling', 'deployed');
+    crash({ times: 3 });
+    const found = new LiveApp(store.app(app.id) ?? app.row, () => {});
+    rollouts.resume(found);
+    assert.is(found.rollout?.revision, isNewer ? 3 : 1);
+    assert.is(Number.isFinite(found.restsUntil), isNewer);
   });
 }
 

@@ -4,7 +4,8 @@
  * An app gets as many runners as its requests need, at once when it has none. What it has too many goes one at a time,
  * after the app has not needed it for a while. Where memory lacks, runners that nobody needs make way, those of the app
  * first that was used longest ago. Whoever waits for memory waits in one order, and nobody behind it is started before,
- * unless it waits for what it cannot get: memory that others always keep, or all of it.
+ * unless it waits for what it cannot get: memory that others always keep, or all of it. A deployment is not waited for
+ * longer than a while, unless runners that nobody needs are enough for it.
  */
 
 export interface PlannedRunner {
@@ -77,7 +78,7 @@ interface WantedRunner {
   isNeeded: boolean;
 }
 
-/** So long a deployment that waits for memory has nobody started before it. */
+/** So long a deployment that waits for memory that others need has nobody started before it. */
 const MAX_LINE_MS = 600_000;
 
 /** How many runners the requests of the moment need. */
@@ -163,9 +164,11 @@ function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: read
     } else {
       if (roomIsMadeFor === null && one.isNeeded) {
         const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length * bytes;
-        const inLine = bytes + started + heldBytes(app, state) <= state.budgetBytes && !isLate(one, now);
+        const missing = bytes - free;
+        const mayFit = bytes + started + heldBytes(app, state) <= state.budgetBytes;
+        const inLine = mayFit && (!isLate(one, now) || missing <= sparableBytes(one, state, going));
         if (inLine || (bytes > state.budgetBytes && nobodyElseIsNeeded(app, state))) {
-          actions.push(...makeRoom(one, state, going, bytes - free));
+          actions.push(...makeRoom(one, state, going, missing));
         }
         // One that waits for all others to go would hold them up for ever.
         if (inLine) roomIsMadeFor = app.name;
@@ -209,22 +212,39 @@ function stayingRunners(app: PlannedApp): number {
 
 function makeRoom(one: WantedRunner, state: ScalingState, going: Set<string>, missing: number): Action[] {
   const actions: Action[] = [];
-  const leaving = state.apps.flatMap(({ runners }) => runners.filter((each) => isGoing(each, going)));
-  let left = missing - sumOf(leaving);
-  // Last the app's own, which may have idle ones in the way of its candidate.
-  const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
-  for (const other of others) {
-    const present = activeRunners(other).filter(({ id }) => !going.has(id));
-    const spare = present.length - stayingRunners(other);
-    // A runner that is being started was wanted a moment ago; it may go when nobody waits for it any more.
-    for (const runner of present.slice(0, Math.max(0, spare))) {
-      if (left <= 0) return actions;
-      left -= runner.bytes;
-      going.add(runner.id);
-      actions.push({ kind: 'stop', app: other.id, runner: runner.id, reason: `gives way to ${one.app.name}` });
-    }
+  let left = missing - leavingBytes(state, going);
+  for (const { app, runner } of spareRunners(one, state, going)) {
+    if (left <= 0) return actions;
+    left -= runner.bytes;
+    going.add(runner.id);
+    actions.push({ kind: 'stop', app: app.id, runner: runner.id, reason: `gives way to ${one.app.name}` });
   }
   return actions;
+}
+
+/** What becomes free when all that may give way to it have gone. */
+function sparableBytes(one: WantedRunner, state: ScalingState, going: ReadonlySet<string>): number {
+  return leavingBytes(state, going) + sumOf(spareRunners(one, state, going).map(({ runner }) => runner));
+}
+
+function leavingBytes(state: ScalingState, going: ReadonlySet<string>): number {
+  return sumOf(state.apps.flatMap(({ runners }) => runners.filter((each) => isGoing(each, going))));
+}
+
+/** Those that may give way, in the order in which they do. */
+function spareRunners(
+  one: WantedRunner,
+  state: ScalingState,
+  going: ReadonlySet<string>,
+): { app: PlannedApp; runner: PlannedRunner }[] {
+  // Last the app's own, which may have idle ones in the way of its candidate.
+  const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
+  return others.flatMap((app) => {
+    const present = activeRunners(app).filter(({ id }) => !going.has(id));
+    const spare = present.length - stayingRunners(app);
+    // A runner that is being started was wanted a moment ago; it may go when nobody waits for it any more.
+    return present.slice(0, Math.max(0, spare)).map((runner) => ({ app, runner }));
+  });
 }
 
 function isGoing({ id, state }: PlannedRunner, going: ReadonlySet<string>): boolean {

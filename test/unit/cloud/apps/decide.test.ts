@@ -200,6 +200,17 @@ test('a deployment that waits for memory is passed by others after ten minutes',
   assert.equal(at(600_000), ['wait l', 'start s 1']);
 });
 
+test('a deployment that has waited for ten minutes still has idle runners give way where that is enough', () => {
+  const candidate = { revision: 1, bytes: 2 * GIB, strategy: 'rolling', since: 0 } as const;
+  const large = appOf('l', { active: null, candidate });
+  const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
+  const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 600_000 });
+  const late = (...runners: PlannedRunner[]) =>
+    short(plan([busy, appOf('i', { runners }), large, second], { budgetBytes: 4 * GIB, now: 600_000 }));
+  assert.equal(late(runner('i1')), ['stop i1: gives way to l', 'wait l', 'wait s']);
+  assert.equal(late(runner('i1', { state: 'leaving' })), ['wait l', 'wait s']);
+});
+
 /** A cloud whose runners start and stop in some rounds, and whose requests come and go. */
 class Day {
   readonly apps: PlannedApp[];

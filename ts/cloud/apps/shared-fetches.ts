@@ -60,7 +60,7 @@ export class SharedFetches {
 
   #endUnwanted(): void {
     for (const [key, fetch] of this.#running) {
-      if (fetch.ending === null || fetch.ending.isWanted()) continue;
+      if (fetch.ending === null || mayBeWanted(fetch.ending)) continue;
       // Who wants it from now on begins it anew.
       this.#forget(key, fetch);
       fetch.ending.stop.abort(new ChasquiError('model_fetch_failed', 'Nobody waits for the model any more.'));
@@ -72,6 +72,15 @@ export class SharedFetches {
     if (this.#running.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+}
+
+/** Where it cannot be known, the next look tells. */
+function mayBeWanted({ isWanted }: Ending): boolean {
+  try {
+    return isWanted();
+  } catch {
+    return true;
   }
 }
 

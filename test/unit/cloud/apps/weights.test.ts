@@ -82,6 +82,20 @@ test('a file of unknown length that nobody wants any more is ended, and leaves n
   assert.equal(parts(folder), []);
 });
 
+test('a file goes on coming while nobody can say whether it is wanted', async ({ folder, url, open }) => {
+  let asked = 0;
+  const store = new WeightStore(folder, demoModelPath, nothing, () => {
+    asked += 1;
+    if (asked > 2) return false;
+    throw new Error('the database cannot be read');
+  });
+  const ended = store.fetch(toManifest({ model: url }, 'chat'), {}, null, { onProgress: () => {} }).catch((e) => e);
+  await until(() => asked === 2, 'a second look');
+  assert.is(open.size, 1);
+  assert.is((await ended).code, 'model_fetch_failed');
+  assert.is(asked, 3);
+});
+
 test('what is fetched ends with the cloud, leaves nothing, and nobody hears of it', async ({ folder, url, open }) => {
   const store = new WeightStore(folder, demoModelPath, nothing);
   const fetch = () => store.fetch(toManifest({ model: url }, 'chat'), {}, null, { onProgress: () => {} });

@@ -86,31 +86,24 @@ export class LiveApps implements AppsView {
 
   onLog(org: string, name: string, listener: (line: LogLine) => void): () => void {
     let cursor: LogCursor | null = null;
-    const look = (): void => {
+    return lookOften(() => {
       if (this.parts.supervisor.find(org, name) === null) return;
       const read = this.parts.control.logs(org, name, cursor);
       // What was there before is what `logs` returns.
       if (cursor !== null) for (const line of read.lines) listener({ at: Date.now(), ...line });
       cursor = read.cursor;
-    };
-    look();
-    const timer = setInterval(look, LOOK_MS);
-    timer.unref();
-    return () => clearInterval(timer);
+    });
   }
 
   onChange(listener: () => void): () => void {
     // Every change of a revision, a runner or a scale is an event. How far a start has come and what runs is in the list.
     const shown = () => `${this.parts.store.lastEvent()} ${JSON.stringify(this.list())}`;
-    let before = shown();
-    const timer = setInterval(() => {
+    let before: string | null = null;
+    return lookOften(() => {
       const now = shown();
-      if (now === before) return;
+      if (before !== null && now !== before) listener();
       before = now;
-      listener();
-    }, LOOK_MS);
-    timer.unref();
-    return () => clearInterval(timer);
+    });
   }
 
   #runner(app: LiveApp, { id, facts, state, process, progress }: LiveRunner): RunnerSummary {
@@ -135,6 +128,21 @@ export class LiveApps implements AppsView {
     const file = logFileOf(this.parts.logFolder, app.id, runner);
     return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
   }
+}
+
+/** At once and then again and again. Returns what ends it. */
+function lookOften(look: () => void): () => void {
+  const attempt = (): void => {
+    try {
+      look();
+    } catch {
+      // A database that cannot be read now, or a log, ends neither the page nor the cloud: the next look tells.
+    }
+  };
+  attempt();
+  const timer = setInterval(attempt, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 function toSummary(state: AppState): AppSummary {

@@ -33,7 +33,7 @@ export class LiveStreams {
       else raw.write(text);
     };
     const unfollow = follow((event, data = {}) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
-    const beat = setInterval(() => (this.#isOpen(sessionId) ? write(': open\n\n') : end()), BEAT_MS);
+    const beat = setInterval(() => (this.#isKnownOpen(sessionId) ? write(': open\n\n') : end()), BEAT_MS);
     beat.unref();
     const end = () => {
       clearInterval(beat);
@@ -44,6 +44,15 @@ export class LiveStreams {
     this.#open.set(reply, { sessionId, end });
     raw.once('close', end);
     write('retry: 2000\n\n');
+  }
+
+  /** Where it cannot be known, the stream ends; the browser connects again, and is asked for its session. */
+  #isKnownOpen(sessionId: string): boolean {
+    try {
+      return this.#isOpen(sessionId);
+    } catch {
+      return false;
+    }
   }
 
   close(): void {

@@ -17,7 +17,7 @@ import { until } from '../../../support/until.js';
 
 const test = suite('cloud: apps on the dashboard');
 
-test('changes of a scale, of a revision’s state, and new events are told', async () => {
+test('changes of a scale, of a revision’s state, and new events are told, also after a look that failed', async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-apps-view-'));
   const database = openDatabase(folder);
   const store = new AppStore(database);
@@ -46,7 +46,16 @@ test('changes of a scale, of a revision’s state, and new events are told', asy
   const stop = apps.onChange(() => {
     told += 1;
   });
+  const { lastEvent } = store;
+  let failed = 0;
+  store.lastEvent = () => {
+    failed += 1;
+    throw new Error('the database cannot be read');
+  };
+  const stopLater = apps.onChange(() => {});
   try {
+    await until(() => failed > 2, 'looks that fail');
+    store.lastEvent = lastEvent;
     for (const change of [
       () => control.scale('me', 'chat', { min: 0, max: 7 }, LOCAL_ACTOR),
       () => store.setRevision(row, number, 'RETIRED', 'another revision was deployed'),
@@ -60,6 +69,7 @@ test('changes of a scale, of a revision’s state, and new events are told', asy
     }
   } finally {
     stop();
+    stopLater();
     await supervisor.stop({ keepRunners: true, graceMs: 0 });
     database.close();
     fs.rmSync(folder, { recursive: true });

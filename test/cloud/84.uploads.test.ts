@@ -127,6 +127,34 @@ test('files of the last three revisions of an app stay, however long ago they we
   assert.not.ok(names().includes(`${sha256}.gguf`));
 });
 
+/** As programs do that send nothing before they are told to go on. Returns what they were told, and the status. */
+function sendWhenTold(bytes: Buffer, key: string): Promise<string[]> {
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return new Promise((resolve, reject) => {
+    const told: string[] = [];
+    const request = http.request(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, {
+      method: 'PUT',
+      headers: { authorization: `Key ${key}`, expect: '100-continue', 'content-length': bytes.length },
+    });
+    request.once('continue', () => {
+      told.push('continue');
+      request.end(bytes);
+    });
+    request.once('response', (response) => {
+      response.resume();
+      resolve([...told, String(response.statusCode)]);
+      request.destroy();
+    });
+    request.once('error', reject);
+    request.flushHeaders();
+  });
+}
+
+test('a client that asks before it sends is told to go on, once it has been let in', async () => {
+  assert.equal(await sendWhenTold(someModel(FILE_BYTES), deployKey), ['continue', '200']);
+  assert.equal(await sendWhenTold(someModel(FILE_BYTES), 'no-key'), ['401']);
+});
+
 for (const [what, bytes] of [
   ['a library', Buffer.concat([Buffer.from('\x7fELF'), randomBytes(FILE_BYTES)])],
   ['the beginning of a beginning', Buffer.from('GGU')],

@@ -65,6 +65,7 @@ function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): 
     reply.header('connection', 'close');
     authorize(request, 'deploy');
     reply.removeHeader('connection');
+    if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
   };
   scope.put(`${API_BASE}/models/:sha256`, { onRequest }, async (request) => {
     const { sha256 } = request.params as { sha256: string };

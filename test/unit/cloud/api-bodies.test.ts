@@ -1,8 +1,14 @@
 // What programs send to the management API of a cloud.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readDeployment } from '../../../ts/cloud/api/read-bodies.js';
 import { isUpload } from '../../../ts/cloud/api/routes.js';
+import { ModelUploads } from '../../../ts/cloud/api/uploads.js';
 import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
 import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
 import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
@@ -33,6 +39,19 @@ test('only a body that is received as a model may take any time', () => {
   for (const rest of ['', 'a/b', `${digest}/b`, `${digest}0`, digest.slice(1), `b/${digest}`]) {
     assert.not.ok(isUpload({ method: 'PUT', url: models + rest }), rest);
   }
+});
+
+test('nothing is left of a body that is refused at once', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-uploads-'));
+  const uploads = new ModelUploads({ folder, limitBytes: 2 ** 40, removable: () => [] });
+  for (let round = 0; round < 50; round += 1) {
+    const refused = await uploads.receive('0f'.repeat(32), Readable.from([Buffer.from('a library')]), 9).catch(String);
+    assert.match(refused, /no GGUF file/);
+  }
+  // A file that is opened late would come now.
+  await sleep(100);
+  assert.equal(fs.readdirSync(folder), []);
+  fs.rmSync(folder, { recursive: true });
 });
 
 test.run();

@@ -89,7 +89,9 @@ export class ModelUploads {
     };
     try {
       reserve(length ?? PART_BYTES);
-      await pipeline(checked, fs.createWriteStream(part, { mode: 0o600 }));
+      // Opened before anything is refused: a stream opens its file later, perhaps after it was removed.
+      const fd = fs.openSync(part, 'wx', 0o600);
+      await pipeline(checked, fs.createWriteStream(part, { fd }));
       if (start.length < GGUF.length) throw noGguf();
       if (hash.digest('hex') !== sha256) {
         throw new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');

@@ -107,6 +107,8 @@ std::string state_key(const Model& model, const DecoderOptions& options, uint32_
     for (const std::string& entry : model.offload().options().file.metadata) key += "metadata " + entry + "\n";
     const bool is_long = context_length > original_context(model);
     key += "cells " + context.keys + " " + context.values + " " + context.flash_attention + "\n";
+    // llama.cpp writes into the state of one sequence how many there can be, and reads it where there are as many.
+    key += "sequences " + std::to_string(options.n_slots) + "\n";
     key += "rope " + rope_key(context.rope) + (is_long ? " long" : " short") + "\n";
     return key;
 }

@@ -86,11 +86,24 @@ test('of a server that is killed, what it had written is found, and nothing that
   fs.copyFileSync(whole, `${whole}.1.part`);
   fs.truncateSync(`${whole}.1.part`, fs.statSync(whole).size >> 1);
 
-  const second = await startServer(options(folder));
+  const second = await startServer(['--parallel', '1', ...options(folder)]);
   const { choices, usage } = await ask(second.url);
   assert.is(usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens - 1);
   assert.equal(choices, before.choices);
   await second.stop();
+});
+
+test('a server with another number of slots computes the conversation, and keeps its own', async ({ folder }) => {
+  const first = await startServer(['--parallel', '1', ...options(folder)]);
+  const before = await ask(first.url);
+  await first.stop();
+  for (const wanted of [0, before.usage.prompt_tokens - 1]) {
+    const other = await startServer(['--parallel', '2', ...options(folder)]);
+    const { choices, usage } = await ask(other.url);
+    assert.is(usage.prompt_tokens_details.cached_tokens, wanted);
+    assert.equal(choices, before.choices);
+    await other.stop();
+  }
 });
 
 test.run();

@@ -51,7 +51,9 @@ function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
 /** What the desktop app's own port has beside its API: pages, one for unknown ones too, and what they are made of. */
 function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
   if (status === 404 && body.startsWith('<!doctype html>')) return true;
-  return method === 'GET' && /^\/(\?(?:token|code)=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status);
+  return (
+    method === 'GET' && /^\/(\?(?:token|code)=.*|assets\/.*|icon\.svg)?$/.test(url) && [200, 303, 304].includes(status)
+  );
 }
 
 /**

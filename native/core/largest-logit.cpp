@@ -8,7 +8,7 @@ namespace chasqui {
 
 namespace {
 
-// As many maxima run side by side. With a single one, each comparison would wait for the one before.
+// So many running maxima are kept side by side. With a single one, each comparison would wait for the one before.
 constexpr int32_t kLanes = 16;
 
 // The largest of each lane over `n` logits, a multiple of kLanes.

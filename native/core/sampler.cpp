@@ -195,8 +195,8 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     keep_min_p();
 }
 
-// Fills candidates_ with the k largest logits, largest first. Only blocks that have one of them are looked at. Where many
-// logits are alike there are more blocks than that, and the list is cut to k whenever it has doubled.
+// Fills candidates_ with the k largest logits, largest first. Only blocks whose maximum may be one of them are looked at.
+// Where many logits are equal these may be all blocks, so the list is cut to k whenever it has doubled.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
@@ -233,8 +233,8 @@ void Sampler::find_block_maxima(const float* logits, int32_t n_vocab) {
     }
 }
 
-// A logit that each of the k largest is above. k blocks have a maximum that is not below that of the k-th, so that k
-// logits at least are not below it either. Minus infinity where there are fewer blocks.
+// Each of the k largest logits is above what this returns: the largest maxima of k blocks are k logits, so that the k-th
+// largest logit is not below the smallest of them. Minus infinity where there are fewer blocks.
 float Sampler::below_largest(size_t k) {
     constexpr float kLowest = -std::numeric_limits<float>::infinity();
     if (block_maxima_.size() < k) return kLowest;
@@ -339,8 +339,8 @@ TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
 // A block at a time, so that only the one with the largest logit is read once more to find which token has it.
 TokenId argmax(const float* logits, int32_t n_vocab) {
     constexpr int32_t kLargeBlock = 4096;
-    float             max    = -std::numeric_limits<float>::infinity();
-    TokenId           first  = 0;
+    float             max         = -std::numeric_limits<float>::infinity();
+    TokenId           first       = 0;
     for (TokenId begin = 0; begin < n_vocab; begin += std::min(kLargeBlock, n_vocab - begin)) {
         const float of_block = largest_logit(logits + begin, std::min(kLargeBlock, n_vocab - begin));
         if (!(of_block > max)) continue;

@@ -95,8 +95,8 @@ private:
     std::vector<float>     weights_;
     std::vector<float>     block_maxima_;   // of the last logits whose largest were selected
     std::vector<float>     sorted_maxima_;  // the same, partly in order
-    std::vector<TokenId>   checked_;  // by the constraint
-    std::vector<float>     masked_;   // logits, with minus infinity for tokens that the constraint refuses
+    std::vector<TokenId>   checked_;        // by the constraint
+    std::vector<float>     masked_;         // logits, with minus infinity for tokens that the constraint refuses
 };
 
 // The first token with the largest logit.

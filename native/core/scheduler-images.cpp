@@ -14,6 +14,7 @@ constexpr double kMaxEncodingFactor = 10.0;
 
 }  // namespace
 
+// Whether it would compute tokens of an image that is not encoded if it were placed now.
 bool Scheduler::needs_images(const Sequence& sequence) const {
     if (sequence.media() == nullptr) return false;
     const size_t n_cached = n_cached_tokens(sequence);

@@ -107,6 +107,7 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
         if (!find_cells(*sequence, now, plan)) break;
+        // Sequences that gave up their cells gave up tokens that this one could have started with.
         if (needs_images(*sequence)) continue;
         const bool  reuse       = may_reuse(*sequence);
         const Job&  job         = sequence->job();

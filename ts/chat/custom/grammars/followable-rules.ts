@@ -9,6 +9,7 @@ import { TreeFacts } from './tree-facts.js';
 
 /** Steps of the budget for each part of a tree that is made. What may be empty at many places becomes a tree for each. */
 const STEPS_OF_PART = 8;
+
 /** Returns null where no text matches at all. */
 export function toFollowable({ start, rules }: RuleSet, budget: ConversionBudget): RuleSet | null {
   const direct = new Map([...rules].map(([name, tree]) => [name, withoutLeftRecursion(name, tree)]));

@@ -1,11 +1,12 @@
 // The desktop app when it may open no more files: the hub is not reached, with the reason, and downloads go on when there are.
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { demoModelPath } from '../support/demo-model.js';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
 import { OneConnection } from '../support/one-connection.js';
-import { leaveAllFiles, leaveFiles } from '../support/open-files.js';
+import { leaveAllFiles, leaveFiles, untilFilesSettle } from '../support/open-files.js';
 import { desktopFolder, type RunningDesktop, removeFolder, startDesktop } from '../support/start-desktop.js';
 import { until } from '../support/until.js';
 
@@ -33,12 +34,16 @@ test('the hub is not reached and nothing is written; later the download is compl
   const download = () => api('POST', '/api/v1/models/download', { model: REPO });
   assert.is((await api('GET', '/api/v1/state')).status, 200);
   const pid = app.child.process.pid as number;
+  await untilFilesSettle(pid);
   leaveFiles(pid, 0);
   const { status, body } = await download();
   assert.is(status, 503, JSON.stringify(body));
   assert.match(body.error.message, /as many files and connections open/);
   // What is open already can be written.
   assert.is((await api('POST', '/api/v1/chats', { title: 'A chat' })).status, 201);
+  // What the app measures by itself each second goes on as well.
+  await sleep(2500);
+  assert.is((await api('GET', '/api/v1/state')).status, 200);
   leaveAllFiles(pid);
   assert.is((await download()).status, 200);
   await until(

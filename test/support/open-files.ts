@@ -1,6 +1,7 @@
 /** Takes from a process what it may open. Linux only. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** From now on the process may open so many files and connections more than it has open. */
 export function leaveFiles(pid: number, count: number): void {
@@ -9,6 +10,17 @@ export function leaveFiles(pid: number, count: number): void {
   let limit = 0;
   for (let left = count; open.has(limit) || left > 0; limit += 1) if (!open.has(limit)) left -= 1;
   setLimit(pid, String(limit));
+}
+
+/** A process that has just started opens and closes some files yet; what it closes after `leaveFiles` it may open again. */
+export async function untilFilesSettle(pid: number): Promise<void> {
+  const openNow = () => readdirSync(`/proc/${pid}/fd`).sort().join();
+  for (let before = openNow(), same = 0; same < 15; ) {
+    await sleep(100);
+    const now = openNow();
+    same = now === before ? same + 1 : 0;
+    before = now;
+  }
 }
 
 /** As many as the system allows it. */

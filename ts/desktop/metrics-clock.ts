@@ -1,7 +1,7 @@
 /** A point for the plots each second. */
 import { EngineSnapshot } from '../metrics/engine-snapshot.js';
 import type { ModelEntry, ModelPool } from '../models/pool.js';
-import { residentBytesOf } from '../process/process-usage.js';
+import { ownResidentBytes, residentBytesOf } from '../process/process-usage.js';
 import type { MetricsPoint } from './api-types.js';
 import type { EventBus } from './event-bus.js';
 import type { RequestTable } from './request-table.js';
@@ -25,7 +25,7 @@ export class MetricsClock {
     this.#requests = requests;
     this.#history = history;
     this.#events = events;
-    this.#timer = setInterval(() => void this.#tick(), EVERY_MS);
+    this.#timer = setInterval(() => void this.#tick().catch(() => {}), EVERY_MS);
     this.#timer.unref();
   }
 
@@ -33,6 +33,7 @@ export class MetricsClock {
     clearInterval(this.#timer);
   }
 
+  /** Where it rejects, an engine ended meanwhile, and a point is missing. */
   async #tick(): Promise<void> {
     const point = await this.#measure();
     this.#events.publish('metrics', point);
@@ -83,7 +84,7 @@ function memoryOf(entries: readonly ModelEntry[]): number {
     const residentBytes = residentBytesOf(pid);
     return residentBytes === null ? (memoryBytes ?? 0) : residentBytes + (residentBytesOf(preparationPid) ?? 0);
   });
-  return engines.reduce((sum, bytes) => sum + bytes, process.memoryUsage.rss());
+  return engines.reduce((sum, bytes) => sum + bytes, ownResidentBytes() ?? 0);
 }
 
 function percentile(sorted: readonly number[], share: number): number | null {

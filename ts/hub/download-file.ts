@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../errors.js';
+import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import { fillPart, type TransferSettings } from './download-ranges.js';
 import type { HubCache } from './hub-cache.js';
 import type { HubClient } from './hub-client.js';
@@ -45,7 +46,7 @@ export async function downloadFile(download: FileDownload): Promise<string> {
     if (there !== null) PartFile.remove(part);
     return there ?? (await fetchFile(part, content, download));
   } catch (error) {
-    throw ofDisk(error, file);
+    throw ofDisk(error, file.path);
   } finally {
     lock.release();
   }
@@ -147,10 +148,11 @@ async function flushFolder(folder: string): Promise<void> {
   await opened?.close();
 }
 
-/** What the file system says against it, in the words of the catalogue. */
-function ofDisk(error: unknown, { path: name }: HubFile): unknown {
+/** What the file system says against writing `name`, in the words of the catalogue. */
+export function ofDisk(error: unknown, name: string): unknown {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (error instanceof ChasquiError || (syscall === undefined && code !== 'ENOSPC')) return error;
+  if (isOutOfFiles(error)) return outOfFiles(`${name} could not be written`, error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new ChasquiError(
       'no_space',

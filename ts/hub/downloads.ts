@@ -5,7 +5,7 @@
  */
 import { ChasquiError } from '../errors.js';
 import { newId } from '../new-id.js';
-import { contentOf, type DownloadSettings, downloadFile, partFileOf } from './download-file.js';
+import { contentOf, type DownloadSettings, downloadFile, ofDisk, partFileOf } from './download-file.js';
 import { type DownloadFile, type DownloadJob, type Job, sum, toFiles, toJob } from './download-job.js';
 import { DownloadStore, type StoredDownload } from './download-store.js';
 import { removeOrphans } from './find-in-cache.js';
@@ -110,8 +110,9 @@ export class Downloads {
       finishedAt: null,
       path: null,
     });
+    this.#writeFirst(job);
     if (plan.files.every((file) => this.#isThere(plan, file))) this.#finish(job);
-    else this.#changed(job);
+    else this.#tell(job);
     this.#startNext();
     return toJob(job);
   }
@@ -306,10 +307,30 @@ export class Downloads {
     this.#tell(job);
   }
 
-  /** For what must be known to the next process, too. */
+  /** What could not be kept is not begun either. */
+  #writeFirst(job: Job): void {
+    try {
+      this.#write();
+    } catch (error) {
+      this.#jobs.splice(this.#jobs.indexOf(job), 1);
+      throw ofDisk(error, 'The list of downloads');
+    }
+  }
+
+  /**
+   * For what must be known to the next process, too. Where the list cannot be written now (the disk is full, or no more
+   * files may be open), no download ends because of that: the list is written with the next change, and a process that
+   * reads the older one looks at what is on the disk.
+   */
   #changed(job: Job): void {
-    this.#store?.write(this.#jobs.map(({ stored }) => stored));
+    try {
+      this.#write();
+    } catch {}
     this.#tell(job);
+  }
+
+  #write(): void {
+    this.#store?.write(this.#jobs.map(({ stored }) => stored));
   }
 
   #tell(job: Job): void {

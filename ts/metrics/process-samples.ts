@@ -1,6 +1,7 @@
 /** Samples about this process, and the delay of its event loop. */
 import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
+import { ownResidentBytes } from '../process/process-usage.js';
 import type { MetricName } from './catalogue.js';
 import type { CurrentSamples } from './registry.js';
 import type { Histogram } from './series.js';
@@ -21,7 +22,7 @@ export class ProcessSamples {
     };
     const { user, system } = process.cpuUsage();
     add('process_cpu_seconds_total', (user + system) / 1e6);
-    add('process_resident_memory_bytes', process.memoryUsage.rss());
+    add('process_resident_memory_bytes', ownResidentBytes());
     add('process_start_time_seconds', this.#startedAt);
     add('process_open_fds', this.#openDescriptors());
     add('process_max_fds', this.#maxDescriptors);

@@ -29,3 +29,12 @@ export function readProcessUsage(pid: number): ProcessUsage | null {
 export function residentBytesOf(pid: number | null): number | null {
   return pid === null ? null : (readProcessUsage(pid)?.residentBytes ?? null);
 }
+
+/** Of this process. `null` where it may open no file to look, which Node throws an error for. */
+export function ownResidentBytes(): number | null {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return null;
+  }
+}

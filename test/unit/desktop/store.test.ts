@@ -101,11 +101,8 @@ data('requests of the last day are kept, the newest first, and not more than ten
   store.close();
 });
 
-data('points of the last hour are kept, and written as a table', () => {
-  const store = Store.open(folder);
-  const history = new MetricsHistory(store);
-  const now = Date.now();
-  const point = (at: number): MetricsPoint => ({
+function point(at: number): MetricsPoint {
+  return {
     at,
     tokensPerSecond: 1.5,
     ttftP50: null,
@@ -114,7 +111,13 @@ data('points of the last hour are kept, and written as a table', () => {
     queued: 0,
     kvUsage: 0.25,
     memoryBytes: 1000,
-  });
+  };
+}
+
+data('points of the last hour are kept, and written as a table', () => {
+  const store = Store.open(folder);
+  const history = new MetricsHistory(store);
+  const now = Date.now();
   for (const ago of [7200, 3599, 10, 1]) history.add(point(now - ago * 1000));
   history.close();
   const again = new MetricsHistory(store);
@@ -126,6 +129,34 @@ data('points of the last hour are kept, and written as a table', () => {
     csv,
     'time,tokens_per_second,ttft_p50_ms,ttft_p95_ms,running,queued,kv_usage,memory_bytes\n' +
       '1970-01-01T00:00:00.000Z,1.5,,20,1,0,0.25,1000\n',
+  );
+  store.close();
+});
+
+data('what a full file has no room for stays in memory, and is written when there is some', () => {
+  const store = Store.open(folder);
+  const [requests, points] = [new RequestHistory(store), new MetricsHistory(store)];
+  const now = Date.now();
+  // SQLite takes no less than there is now.
+  store.rows('PRAGMA max_page_count = 1');
+  for (let number = 0; number < 3000; number += 1) {
+    requests.add(row(`r${number}`, now + number));
+    points.add({ ...point(now - number), memoryBytes: number });
+  }
+  requests.close();
+  points.close();
+  assert.equal([requests.list(5000).length, points.list(3600).length], [3000, 3000]);
+  const written = [new RequestHistory(store).list(5000).length, new MetricsHistory(store).list(3600).length];
+  assert.ok(
+    written.every((count) => count < 3000),
+    `${written} are written`,
+  );
+  store.rows('PRAGMA max_page_count = 100000');
+  requests.close();
+  points.close();
+  assert.equal(
+    [new RequestHistory(store).list(5000).length, new MetricsHistory(store).list(3600).length],
+    [3000, 3000],
   );
   store.close();
 });

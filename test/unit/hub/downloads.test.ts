@@ -292,4 +292,36 @@ test('a hub that names no digests: the size is all that is checked', async ({ op
   assert.is((await downloads.start('ada/plain')).state, 'completed');
 });
 
+test('a list that cannot be written ends no download that has begun, and begins none', async ({
+  open,
+  folder,
+  hub,
+}) => {
+  hub.put('ada/other', { files: { 'other-Q8_0.gguf': tinyModel(90_000, 'other') }, gguf: GGUF });
+  hub.misbehaviour = { holds: { path: FILE, fromByte: 350_000 } };
+  const list = path.join(folder, 'list');
+  const obstacle = path.join(list, 'downloads.json.new');
+  const downloads = await open({ folder: list, stallTimeoutMs: 60_000 });
+  const { id } = await downloads.start(REPO);
+  await until(() => (downloads.find(id)?.downloadedBytes ?? 0) === 350_000, 'all but what is held');
+  fs.mkdirSync(obstacle);
+  assert.is((await downloads.pause(id)).state, 'paused');
+  assert.match(
+    (await failure(downloads.start('ada/other'))).message,
+    /^The list of downloads could not be written: EISDIR/,
+  );
+  assert.is(downloads.list().length, 1);
+  hub.misbehaviour = {};
+  downloads.resume(id);
+  assert.is((await downloads.ended(id)).state, 'completed');
+  // The next change keeps what could not be kept before.
+  fs.rmdirSync(obstacle);
+  await download(downloads, 'ada/other');
+  const kept = JSON.parse(fs.readFileSync(path.join(list, 'downloads.json'), 'utf8')).downloads;
+  assert.equal(
+    kept.map(({ state }: DownloadJob) => state),
+    ['completed', 'completed'],
+  );
+});
+
 test.run();

@@ -57,7 +57,8 @@ export class Store {
       orFail(this.#file, () => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      // Of some errors SQLite has rolled back by itself.
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }

@@ -4,6 +4,8 @@ import type { SqlValue, Store } from './database.js';
 
 const HOUR_MS = 3600 * 1000;
 const WRITE_EVERY = 10;
+/** An hour, where nothing can be written for so long. */
+const MAX_UNWRITTEN = 3600;
 
 interface Row {
   at: number;
@@ -26,6 +28,7 @@ export class MetricsHistory {
 
   add(point: MetricsPoint): void {
     this.#unwritten.push(point);
+    if (this.#unwritten.length > MAX_UNWRITTEN) this.#unwritten.shift();
     if (this.#unwritten.length >= WRITE_EVERY) this.#write();
   }
 
@@ -40,16 +43,18 @@ export class MetricsHistory {
     this.#write();
   }
 
+  /** Where the file cannot be written now, as on a full disk, the points stay in memory until the next try. */
   #write(): void {
-    const points = this.#unwritten;
-    this.#unwritten = [];
-    if (points.length === 0) return;
-    this.#store.transaction(() => {
-      for (const point of points) {
-        this.#store.run('INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...toValues(point));
-      }
-      this.#store.run('DELETE FROM metrics WHERE at < ?', Date.now() - HOUR_MS);
-    });
+    if (this.#unwritten.length === 0) return;
+    try {
+      this.#store.transaction(() => {
+        for (const point of this.#unwritten) {
+          this.#store.run('INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?, ?)', ...toValues(point));
+        }
+        this.#store.run('DELETE FROM metrics WHERE at < ?', Date.now() - HOUR_MS);
+      });
+      this.#unwritten = [];
+    } catch {}
   }
 }
 

@@ -33,13 +33,19 @@ export class RequestHistory {
     this.#write();
   }
 
+  /** Where the file cannot be written now, as on a full disk, the rows stay in memory until the next request ends. */
   #write(): void {
     this.#timer = undefined;
-    const rows = this.#unwritten;
-    this.#unwritten = [];
-    if (rows.length === 0) return;
+    if (this.#unwritten.length === 0) return;
+    try {
+      this.#writeAll();
+      this.#unwritten = [];
+    } catch {}
+  }
+
+  #writeAll(): void {
     this.#store.transaction(() => {
-      for (const row of rows) {
+      for (const row of this.#unwritten) {
         this.#store.run(
           'INSERT OR REPLACE INTO requests (id, at, row) VALUES (?, ?, ?)',
           row.id,

@@ -1,4 +1,5 @@
 /** Notices that a process takes more memory than it may. */
+import { ownResidentBytes } from '../../process/process-usage.js';
 
 const LOOK_MS = 50;
 /** Work that nobody waits for any more may go on for a while. */
@@ -8,22 +9,22 @@ export interface MemoryLimit {
   /** In bytes, beyond what the process has now. */
   mayGrowBy: number;
   onExceeded(): void;
-  /** Default: the resident memory of this process. */
-  measure?: () => number;
+  /** `null` where it cannot be known now. Default: the resident memory of this process. */
+  measure?: () => number | null;
 }
 
 export class MemoryWatch {
   readonly #limit: number;
-  readonly #measure: () => number;
+  readonly #measure: () => number | null;
   readonly #onExceeded: () => void;
   #timer: NodeJS.Timeout | undefined;
   #running = 0;
   #looksLeft = 0;
 
-  constructor({ mayGrowBy, onExceeded, measure = () => process.memoryUsage.rss() }: MemoryLimit) {
+  constructor({ mayGrowBy, onExceeded, measure = ownResidentBytes }: MemoryLimit) {
     this.#measure = measure;
     this.#onExceeded = onExceeded;
-    this.#limit = measure() + mayGrowBy;
+    this.#limit = (measure() ?? 0) + mayGrowBy;
   }
 
   /** Looks at the memory while `work` goes on, and for some seconds after it. */
@@ -39,7 +40,7 @@ export class MemoryWatch {
   }
 
   #look(): void {
-    if (this.#measure() > this.#limit) this.#onExceeded();
+    if ((this.#measure() ?? 0) > this.#limit) this.#onExceeded();
     this.#looksLeft -= 1;
     const goesOn = this.#running > 0 || this.#looksLeft > 0;
     this.#timer = goesOn ? setTimeout(() => this.#look(), LOOK_MS) : undefined;

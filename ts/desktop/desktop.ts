@@ -234,7 +234,14 @@ function makeServer(settings: DesktopSettings, { chosen, events, log, requests, 
       cancelLoad: (model) => {
         for (const { id, path } of instances.models) if (id === model || path === model) instances.cancel(id);
       },
-      onStarted: (port, lastModel) => chosen.change({ lastModel, ...(port !== null && { port }) }),
+      onStarted: (port, lastModel) => {
+        try {
+          chosen.change({ lastModel, ...(port !== null && { port }) });
+        } catch (error) {
+          // On a full disk, say. The server runs all the same.
+          log.say('warn', `The next start will not know model and port: ${(error as Error).message}`);
+        }
+      },
       onChange: (state) => {
         events.publish('server', state);
         log.say(

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withPipes } from './open-files.js';
 
 /** How long Node itself may take to start on a busy machine. */
 export const START_LIMIT_MS = 60_000;
@@ -62,13 +63,11 @@ function tryFork(file: string, args: readonly string[], stdio: StdioOptions): Ch
   }
   // Without a listener the event would end this process.
   child.on('error', () => {});
-  // Whatever the types say, Node leaves a child without pipes when there are no files left for them.
-  if ((child.stdio as unknown) === undefined) {
-    throw new ForkFailed('too many files are open', {
-      cause: Object.assign(new Error('no pipes'), { code: 'EMFILE' }),
-    });
+  try {
+    return withPipes(child, 'A process');
+  } catch (cause) {
+    throw new ForkFailed('too many files are open', { cause });
   }
-  return child;
 }
 
 const running = new Set<ChildProcess>();

@@ -1,4 +1,5 @@
 /** A process may have so many files and connections open, and a machine so many of all its processes. */
+import type { ChildProcess } from 'node:child_process';
 import { ChasquiError } from '../errors.js';
 
 /** Whether that is why something failed. */
@@ -16,4 +17,15 @@ export function outOfFiles(what: string, cause?: unknown): ChasquiError {
     null,
     { cause },
   );
+}
+
+/**
+ * Returns the child that was just started, which has its pipes. Whatever the types say, Node leaves it without any where
+ * there are no files left for them, and tells of that by an event that ends this process where nobody listens.
+ * @throws {ChasquiError} `too_many_open_files`
+ */
+export function withPipes<Child extends ChildProcess>(child: Child, program: string): Child {
+  if ((child.stdio as unknown) !== undefined) return child;
+  child.on('error', () => {});
+  throw outOfFiles(`${program} could not be started`, Object.assign(new Error('no pipes'), { code: 'EMFILE' }));
 }

@@ -161,6 +161,21 @@ data('what a full file has no room for stays in memory, and is written when ther
   store.close();
 });
 
+data(
+  'settings that a full file has no room for stay as they were, and what the app keeps for itself is no error',
+  () => {
+    const store = Store.open(folder);
+    const settings = new SettingsStore(store);
+    store.rows('PRAGMA max_page_count = 1');
+    const large = 'x'.repeat(100_000);
+    assert.throws(() => settings.change({ port: 4321, modelFolders: [large] }), /desktop\.db cannot be used: .*full/);
+    assert.equal([settings.current.port, settings.current.modelFolders], [1234, []]);
+    settings.keep('speeds', [large]);
+    assert.equal(settings.kept('speeds'), [large]);
+    store.close();
+  },
+);
+
 data('the log is kept in files, the oldest of which is dropped, and read again by the next process', () => {
   const events = new EventBus();
   const told: AppEvents['log'][] = [];

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ChasquiError } from '../../errors.js';
+import { withPipes } from '../../process/open-files.js';
 
 export interface Cluster {
   /** A context of the kubeconfig; null: its current one. */
@@ -30,7 +31,10 @@ export async function kubectl(
   args: readonly string[],
   { input, signal, timeoutMs = 60_000, takesParts = false }: KubectlOptions = {},
 ): Promise<string> {
-  const child = spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = withPipes(
+    spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['pipe', 'pipe', 'pipe'] }),
+    'kubectl',
+  );
   const stop = () => child.kill('SIGKILL');
   const timer = setTimeout(stop, timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
@@ -68,7 +72,10 @@ export async function followKubectl(
   args: readonly string[],
   onLine: (line: string) => void,
 ): Promise<void> {
-  const child = spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = withPipes(
+    spawn('kubectl', [...placeOf(cluster), ...args], { stdio: ['ignore', 'pipe', 'pipe'] }),
+    'kubectl',
+  );
   const lines = createInterface({ input: child.stdout }).on('line', onLine);
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

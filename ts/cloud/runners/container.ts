@@ -91,12 +91,14 @@ export class Container {
     void this.podman.run(['kill', this.name]).catch(() => {});
   }
 
-  /** Ends it, if need be, and removes it. Resolves with how it ended; null where podman does not know. */
+  /** Ends it, if need be, and removes it. Resolves with how it ended; null where podman does not know. Never rejects. */
   async remove(): Promise<string | null> {
     const how = await this.#describeEnd().catch(() => null);
     await removeContainer(this.podman, this.name);
-    for (const file of [this.folder, this.workingFolder, this.#pidFile])
-      fs.rmSync(file, { recursive: true, force: true });
+    for (const file of [this.folder, this.workingFolder, this.#pidFile]) {
+      // What cannot be removed now, because no folder can be opened, say, is in nobody's way: ids are not used again.
+      await fs.promises.rm(file, { recursive: true, force: true }).catch(() => undefined);
+    }
     return how;
   }
 

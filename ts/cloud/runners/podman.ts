@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { ChasquiError } from '../../errors.js';
+import { withPipes } from '../../process/open-files.js';
 import { VERSION } from '../../version.js';
 import { confinement, IN_IMAGE } from './container-arguments.js';
 
@@ -71,10 +72,10 @@ export class Podman {
     return code === 0 ? ((JSON.parse(stdout || '[]') as ListedContainer[] | null) ?? []) : [];
   }
 
-  /** Whatever `args` ends with. Rejects with `invalid_options` where there is no podman. */
+  /** Whatever `args` ends with. Rejects with `invalid_options` where there is no podman, or with `too_many_open_files`. */
   async run(args: readonly string[], timeoutMs = COMMAND_MS): Promise<Output> {
     const [program, ...options] = this.command;
-    const child = spawn(program, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = withPipes(spawn(program, [...options, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }), 'podman');
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const output: Output = { code: null, stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {

@@ -68,36 +68,45 @@ export class SettingsStore {
     return { ttlMs: (own ?? ttl) * 1000, pin: false };
   }
 
-  /** `null` restores a default. */
+  /** `null` restores a default. All of it is changed, or nothing where it throws. */
   change(change: SettingsChange & { hubTokenEndpoint?: string }): void {
+    const values = Object.entries(change);
     this.#store.transaction(() => {
-      for (const [name, value] of Object.entries(change)) this.#set(name, value);
+      for (const [name, value] of values) this.#write(name, value);
     });
+    for (const [name, value] of values) this.#remember(name, value);
   }
 
   /** A value of the app's own, made by `make` where there is none yet. */
   own(name: string, make: () => string): string {
     const key = `app.${name}`;
-    if (!this.#values.has(key)) this.#set(key, make());
+    if (!this.#values.has(key)) {
+      const value = make();
+      this.#write(key, value);
+      this.#remember(key, value);
+    }
     return this.#values.get(key) as string;
   }
 
-  /** Remembers a value of the app's own for the next process. */
+  /** Remembers a value of the app's own. Where the file cannot be written now, the next process does without it. */
   keep(name: string, value: unknown): void {
-    this.#set(`app.${name}`, value);
+    this.#remember(`app.${name}`, value);
+    try {
+      this.#write(`app.${name}`, value);
+    } catch {}
   }
 
   kept(name: string): unknown {
     return this.#values.get(`app.${name}`);
   }
 
-  #set(name: string, value: unknown): void {
-    if (value === null) {
-      this.#store.run('DELETE FROM settings WHERE name = ?', name);
-      this.#values.delete(name);
-      return;
-    }
-    this.#store.run('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)', name, JSON.stringify(value));
-    this.#values.set(name, value);
+  #write(name: string, value: unknown): void {
+    if (value === null) this.#store.run('DELETE FROM settings WHERE name = ?', name);
+    else this.#store.run('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)', name, JSON.stringify(value));
+  }
+
+  #remember(name: string, value: unknown): void {
+    if (value === null) this.#values.delete(name);
+    else this.#values.set(name, value);
   }
 }

@@ -1,4 +1,5 @@
 // What podman has to have before a cloud starts, with a podman that says what a test wants.
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -51,6 +52,25 @@ test('an account that may not limit containers is told who gives it that', async
   );
   assert.match(await refusal({ ...host, cgroupVersion: 'v1' }), /only root can, so use the second/);
   assert.match(await refusal({ cgroupControllers: [] }), /controllers memory, pids, cpu are missing\.$/);
+});
+
+test('without files left a command is refused, and the process lives', () => {
+  const file = path.join(folder, 'asking.mts');
+  fs.writeFileSync(
+    file,
+    `import { openSync } from 'node:fs';
+    import { Podman } from '${new URL('../../../../ts/cloud/runners/podman.ts', import.meta.url)}';
+    try {
+      for (;;) openSync('/dev/null', 'r');
+    } catch {}
+    await new Podman().run(['ps']).catch(({ code }) => console.log(code));
+    setTimeout(() => console.log('lives'), 50);`,
+  );
+  const command = [process.execPath, ...process.execArgv, file];
+  const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', ...command], {
+    encoding: 'utf8',
+  });
+  assert.is(stdout, 'too_many_open_files\nlives\n', stderr);
 });
 
 test.run();

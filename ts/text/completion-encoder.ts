@@ -35,9 +35,12 @@ export class CompletionEncoder {
   readonly #options: EncoderOptions;
   readonly #choicesPerPrompt: number;
   readonly #choices: ChoiceState[];
+  /** Of a chunk as JSON, all up to the value of `choices`: chunks are made for every token of every stream. */
+  readonly #chunkHead: string;
 
   constructor(head: CompletionHead, running: RunningCompletions, options: EncoderOptions) {
     this.#head = head;
+    this.#chunkHead = `${JSON.stringify({ ...head, object: 'text_completion' }).slice(0, -1)},"choices":`;
     this.#options = options;
     this.#choicesPerPrompt = running.choicesPerPrompt;
     this.#choices = running.beginnings.map((text, index) => ({
@@ -121,15 +124,12 @@ export class CompletionEncoder {
     choices: Completion['choices'],
     usage: Usage | null,
     timings?: TimingsReport | TimingsSoFar,
-    prompt_progress?: PromptProgressReport,
+    progress?: PromptProgressReport,
   ): string {
-    const chunk: Completion = { ...this.#head, object: 'text_completion', choices };
-    return JSON.stringify({
-      ...chunk,
-      ...(this.#options.includeUsage && { usage }),
-      ...(timings && { timings }),
-      ...(prompt_progress && { prompt_progress }),
-    });
+    const usageField = this.#options.includeUsage ? `,"usage":${JSON.stringify(usage)}` : '';
+    const timingsField = timings ? `,"timings":${JSON.stringify(timings)}` : '';
+    const progressField = progress ? `,"prompt_progress":${JSON.stringify(progress)}` : '';
+    return `${this.#chunkHead}${JSON.stringify(choices)}${usageField}${timingsField}${progressField}}`;
   }
 
   /** Choices of one prompt share it, so that it counts once; those of another have their own. */

@@ -1,7 +1,7 @@
 /** Takes from a process what it may open. Linux only. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until.js';
 
 /** From now on the process may open so many files and connections more than it has open. */
 export function leaveFiles(pid: number, count: number): void {
@@ -14,13 +14,18 @@ export function leaveFiles(pid: number, count: number): void {
 
 /** A process that has just started opens and closes some files yet; what it closes after `leaveFiles` it may open again. */
 export async function untilFilesSettle(pid: number): Promise<void> {
-  const openNow = () => readdirSync(`/proc/${pid}/fd`).sort().join();
-  for (let before = openNow(), same = 0; same < 15; ) {
-    await sleep(100);
-    const now = openNow();
-    same = now === before ? same + 1 : 0;
-    before = now;
-  }
+  let before = '';
+  let sameSince = performance.now();
+  await until(
+    () => {
+      const now = readdirSync(`/proc/${pid}/fd`).sort().join();
+      if (now !== before) sameSince = performance.now();
+      before = now;
+      return performance.now() - sameSince > 1500;
+    },
+    'the same files stay open',
+    60_000,
+  );
 }
 
 /** As many as the system allows it. */

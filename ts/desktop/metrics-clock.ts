@@ -25,7 +25,7 @@ export class MetricsClock {
     this.#requests = requests;
     this.#history = history;
     this.#events = events;
-    this.#timer = setInterval(() => void this.#tick().catch(() => {}), EVERY_MS);
+    this.#timer = setInterval(() => void this.#tick(), EVERY_MS);
     this.#timer.unref();
   }
 
@@ -33,7 +33,6 @@ export class MetricsClock {
     clearInterval(this.#timer);
   }
 
-  /** Where it rejects, an engine ended meanwhile, and a point is missing. */
   async #tick(): Promise<void> {
     const point = await this.#measure();
     this.#events.publish('metrics', point);

@@ -110,9 +110,8 @@ export class Downloads {
       finishedAt: null,
       path: null,
     });
-    this.#writeFirst(job);
     if (plan.files.every((file) => this.#isThere(plan, file))) this.#finish(job);
-    else this.#tell(job);
+    else this.#keepFirst(job);
     this.#startNext();
     return toJob(job);
   }
@@ -307,14 +306,15 @@ export class Downloads {
     this.#tell(job);
   }
 
-  /** What could not be kept is not begun either. */
-  #writeFirst(job: Job): void {
+  /** A download that the list has no room for is not begun. */
+  #keepFirst(job: Job): void {
     try {
       this.#write();
     } catch (error) {
       this.#jobs.splice(this.#jobs.indexOf(job), 1);
       throw ofDisk(error, 'The list of downloads');
     }
+    this.#tell(job);
   }
 
   /**

@@ -21,6 +21,7 @@ interface Row {
 export class MetricsHistory {
   readonly #store: Store;
   #unwritten: MetricsPoint[] = [];
+  #added = 0;
 
   constructor(store: Store) {
     this.#store = store;
@@ -29,7 +30,8 @@ export class MetricsHistory {
   add(point: MetricsPoint): void {
     this.#unwritten.push(point);
     if (this.#unwritten.length > MAX_UNWRITTEN) this.#unwritten.shift();
-    if (this.#unwritten.length >= WRITE_EVERY) this.#write();
+    this.#added += 1;
+    if (this.#added % WRITE_EVERY === 0) this.#write();
   }
 
   /** The oldest first. */
@@ -43,7 +45,7 @@ export class MetricsHistory {
     this.#write();
   }
 
-  /** Where the file cannot be written now, as on a full disk, the points stay in memory until the next try. */
+  /** Where the file cannot be written now, as on a full disk, the points stay in memory until ten more have come. */
   #write(): void {
     if (this.#unwritten.length === 0) return;
     try {

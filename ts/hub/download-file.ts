@@ -156,7 +156,7 @@ export function ofDisk(error: unknown, name: string): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new ChasquiError(
       'no_space',
-      `The disk is full: ${name} could not be written to its end. Free some space and go on.`,
+      `${name} could not be written to its end: the disk is full. Free some space and go on.`,
     );
   }
   return new ChasquiError('download_failed', `${name} could not be written: ${message}.`, null, { cause: error });

@@ -58,6 +58,29 @@ const Test products("ggml: says of products whether they round alike", [] {
     }
 });
 
+// Whether a kind of memory beside the usual one would store these weights anew, as llama.cpp asks before it loads them.
+bool stored_otherwise(ggml_type type) {
+    const ggml_backend_dev_t device = ggml_backend_get_device(cpu());
+    auto* const list = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(ggml_backend_reg_get_proc_address(
+        ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
+    const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
+    ggml_tensor* const         node = product(type, 64)(context.get());
+    for (ggml_backend_buffer_type_t* kind = list(device); *kind != nullptr; ++kind) {
+        const Owned<ggml_backend_buffer_t> none(ggml_backend_buft_alloc_buffer(*kind, 0));
+        node->src[0]->buffer = none.get();
+        if (ggml_backend_dev_supports_op(device, node)) return true;
+    }
+    return false;
+}
+
+const Test storage("ggml: weights that panels take are stored as they are in the file", [] {
+    if (!cpu_has_panels()) return;
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q5_0, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_NL,
+                                 GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_XS}) {
+        expect(!stored_otherwise(type), ggml_type_name(type));
+    }
+});
+
 const Test other_products("ggml: says of no other products that they round alike", [] {
     expect(!says_alike([](ggml_context* context) {
         ggml_tensor* const all = ggml_new_tensor_2d(context, GGML_TYPE_F32, 600, n_tokens);

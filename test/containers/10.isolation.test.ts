@@ -190,11 +190,11 @@ test('a stream that runs is finished while its runner drains', async () => {
   for (let part = await reader.read(); !part.done; part = await reader.read()) text += decoder.decode(part.value);
   assert.match(text, /"finish_reason":"(stop|length)"/);
   assert.match(text, /data: \[DONE\]\s*$/);
+  // The container is gone before the control plane has heard of it.
   await until(() => !hasContainer(container), 'the end of the container');
-  const events = await cloud.events('chat');
-  const last = events.filter(({ runner }) => runner === id).at(-1);
-  assert.is(last?.state, 'STOPPED');
-  assert.is(last?.reason, 'it ended with exit code 0');
+  const last = async () => (await cloud.events('chat')).filter(({ runner }) => runner === id).at(-1);
+  await until(async () => (await last())?.state === 'STOPPED', 'the end of the runner');
+  assert.is((await last())?.reason, 'it ended with exit code 0');
 });
 
 test('what lacks memory is ended alone, and the reason says so', async () => {

@@ -3,7 +3,13 @@
 
 #include <llama-mmap.h>
 
+#ifdef __linux__
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,8 +24,8 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 bool kernel_has_huge_pages() { return std::filesystem::exists("/sys/kernel/mm/transparent_hugepage/enabled"); }
 
-// Whether the kernel was asked for huge pages where this address is: flag "hg" of its mapping.
-bool asks_for_huge_pages(const void* data) {
+// What /proc/self/smaps says of the mapping where this address is, behind the name of a field.
+std::string field_of_mapping(const void* data, const std::string& field) {
     const auto    address = reinterpret_cast<uintptr_t>(data);
     std::ifstream lines("/proc/self/smaps");
     bool          is_here = false;
@@ -28,10 +34,30 @@ bool asks_for_huge_pages(const void* data) {
         char               dash = 0;
         std::istringstream range(line);
         if (range >> std::hex >> first >> dash >> last && dash == '-') is_here = first <= address && address < last;
-        if (is_here && line.rfind("VmFlags:", 0) == 0) return (line + " ").find(" hg ") != std::string::npos;
+        if (is_here && line.rfind(field, 0) == 0) return line.substr(field.size());
     }
-    return false;
+    return "";
 }
+
+// Whether the kernel was asked for huge pages there: flag "hg".
+bool asks_for_huge_pages(const void* data) {
+    return (field_of_mapping(data, "VmFlags:") + " ").find(" hg ") != std::string::npos;
+}
+
+// How much of a file is mapped there by huge pages, in bytes.
+size_t in_huge_pages(const void* data) {
+    return size_t{1024} * std::strtoul(field_of_mapping(data, "FilePmdMapped:").c_str(), nullptr, 10);
+}
+
+#ifdef __linux__
+// Writes it to the disk and has the kernel forget it, so that it is read anew.
+void forget(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    fsync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+#endif
 
 bool begins_a_huge_page(const void* data) { return reinterpret_cast<uintptr_t>(data) % kHugePage == 0; }
 
@@ -66,5 +92,37 @@ const Test mapped_files("llama.cpp: the file of a model is mapped by huge pages,
     }
     std::filesystem::remove(path);
 });
+
+#ifdef __linux__
+// Only where the file system has huge pages for files at all.
+const Test read_files("llama.cpp: the file of a model whose head has been read is in huge pages as well", [] {
+    const std::string       path = std::filesystem::temp_directory_path() / "chasqui-huge-pages-head-test";
+    const std::vector<char> bytes(32 * kHugePage, 'x');
+    const auto              write = [&] {
+        std::filesystem::remove(path);
+        std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        forget(path);
+    };
+    write();
+    size_t possible = 0, reached = 0;
+    {
+        llama_file       file(path.c_str(), "rb");
+        const llama_mmap mapped(&file);
+        possible = in_huge_pages(mapped.addr());
+    }
+    write();
+    {
+        std::vector<char> head(3 * kHugePage / 2);
+        std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+        llama_file       file(path.c_str(), "rb");
+        const llama_mmap mapped(&file);
+        reached = in_huge_pages(mapped.addr());
+    }
+    std::filesystem::remove(path);
+    // what is read ahead of the head stays small: twice `read_ahead_kb` at most, of which 8 MiB are the most that is usual
+    expect(reached + 10 * kHugePage >= possible,
+           "about " + std::to_string(possible >> 20) + " MiB in huge pages, not " + std::to_string(reached >> 20));
+});
+#endif
 
 }  // namespace

@@ -3,12 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ChasquiError } from '../errors.js';
 import { unreachable } from './hub-errors.js';
 import { discard, type HubReply, type HubRequests, headerOf } from './hub-requests.js';
-import type { ByteRange, PartFile } from './part-file.js';
+import { BLOCK_BYTES, type ByteRange, type PartFile } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
-/** What is received is written when it is so much, or when so much time has gone by. */
-const WRITE_BYTES = 2 ** 20;
-const WRITE_AFTER_MS = 200;
+/** What is received is written when a block of the file is complete, or when so much time has gone by. */
+const WRITE_AFTER_MS = 500;
 const MAX_RETRY_DELAY_MS = 30_000;
 
 export interface TransferSettings {
@@ -172,11 +171,15 @@ class RangeWriter {
   async add(chunk: Uint8Array): Promise<void> {
     // One write at a time, so that each begins where the one before has ended.
     await this.#writing;
-    const wanted = chunk.subarray(0, this.#missing);
-    if (wanted.length > 0) this.#chunks.push(wanted);
-    this.#bytes += wanted.length;
-    if (this.#bytes >= WRITE_BYTES || this.isFull) await this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WRITE_AFTER_MS);
+    for (let rest = chunk.subarray(0, this.#missing); rest.length > 0; ) {
+      const untilBlockEnds = BLOCK_BYTES - ((this.range.at + this.#bytes) % BLOCK_BYTES);
+      const wanted = rest.subarray(0, untilBlockEnds);
+      rest = rest.subarray(wanted.length);
+      this.#chunks.push(wanted);
+      this.#bytes += wanted.length;
+      if (wanted.length === untilBlockEnds || this.isFull) await this.flush();
+    }
+    if (this.#bytes > 0) this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WRITE_AFTER_MS);
   }
 
   /** @throws what the disk says, also to those who call it later. */

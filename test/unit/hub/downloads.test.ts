@@ -34,6 +34,25 @@ function failure(promise: Promise<unknown>): Promise<ChasquiError> {
   ) as Promise<ChasquiError>;
 }
 
+/** From which byte to which one the files opened meanwhile are written by `writev`. */
+async function whileNotingWrites(task: () => Promise<void>): Promise<{ start: number; end: number }[]> {
+  const writes: { start: number; end: number }[] = [];
+  const { open } = fs.promises;
+  fs.promises.open = async (...args) => {
+    const handle = await open(...args);
+    const writev = handle.writev.bind(handle);
+    handle.writev = async (chunks, at = 0) => {
+      writes.push({ start: at, end: at + chunks.reduce((sum, { byteLength }) => sum + byteLength, 0) });
+      return writev(chunks, at);
+    };
+    return handle;
+  };
+  await task().finally(() => {
+    fs.promises.open = open;
+  });
+  return writes;
+}
+
 test('a model comes into the cache that llama.cpp reads', async ({ open, folder, hub }) => {
   const job = await download(await open(), REPO);
   assert.is(job.error, null);
@@ -95,6 +114,24 @@ test('a new state of a repository: only what has changed is downloaded', async (
   assert.ok(fs.readFileSync(job.path ?? '').equals(MODEL));
   assert.ok(fs.readFileSync(path.join(path.dirname(job.path ?? ''), 'mmproj-F16.gguf')).equals(newer));
   assert.is(fs.readFileSync(path.join(folder, 'models--ada--tiny-GGUF', 'refs', 'main'), 'utf8'), commit);
+});
+
+test('a file is written by blocks that huge pages hold', async ({ open, hub }) => {
+  const block = 2 ** 21;
+  const model = tinyModel(8 * block + 12_345);
+  hub.put(REPO, { files: { [FILE]: model }, gguf: GGUF });
+  const writes = await whileNotingWrites(async () => {
+    const job = await download(await open(), REPO);
+    assert.is(job.error, null);
+    assert.ok(fs.readFileSync(job.path ?? '').equals(model));
+  });
+  assert.is(Math.max(...writes.map(({ end }) => end)), model.length);
+  const blockOf = (byte: number) => Math.floor(byte / block);
+  assert.equal(
+    writes.filter(({ start, end }) => blockOf(start) !== blockOf(end - 1)),
+    [],
+  );
+  assert.ok(writes.some(({ start, end }) => end - start === block));
 });
 
 test('it tells how far it has come, and never less than before', async ({ open, hub }) => {

@@ -202,7 +202,12 @@ test('what lacks memory is ended alone, and the reason says so', async () => {
   await cloud.untilRevision('small', revision, 'failed');
   const { revisions } = await cloud.status('small');
   // The kernel chooses: the whole runner, or the process in it that loads the model.
-  assert.match(revisions.at(-1)?.reason ?? '', /^it was ended for want of memory: it may take 48 MiB|memory ran out/);
+  const reason = revisions.at(-1)?.reason ?? '';
+  assert.match(
+    reason,
+    /^it was ended for want of memory: it may take 48 MiB|memory ran out/,
+    `the reason is: ${reason}`,
+  );
   await untilServed('chat');
   // What watches a container leaves such a file where it works.
   assert.not(fs.existsSync('oom'));

@@ -19,8 +19,9 @@ const MAX_RANGES = 64;
 const MAX_STATE_BYTES = 10_000;
 
 /**
- * What is written at once where it can be, from a multiple of it on: Linux then keeps it in a huge page (2 MiB), from which
- * a model's weights are read faster, on file systems that have them (ext4 from Linux 6.16 on, XFS, Btrfs).
+ * A file is divided into blocks of so many bytes, and each is written at once where that is possible. Linux then keeps it in
+ * a huge page (2 MiB), from which weights are read faster, where the file system has these (ext4 from Linux 6.16 on, XFS,
+ * Btrfs).
  */
 export const BLOCK_BYTES = 2 ** 21;
 
@@ -150,10 +151,11 @@ function headOf({ sizeBytes, digest }: PartContent): string {
   return `${JSON.stringify({ version: VERSION, sizeBytes, digest })}\n`;
 }
 
-/** At a block's begin, if ranges are larger than blocks. The one after the last begins where the file ends. */
+/** Where a range begins: with a block, if ranges are larger than blocks. The one after the last begins where the file ends. */
 function beginOfRange(index: number, rangeCount: number, sizeBytes: number): number {
+  if (index === rangeCount) return sizeBytes;
   const begin = Math.floor((sizeBytes / rangeCount) * index);
-  return index === rangeCount || sizeBytes / rangeCount < BLOCK_BYTES ? begin : begin - (begin % BLOCK_BYTES);
+  return sizeBytes / rangeCount < BLOCK_BYTES ? begin : begin - (begin % BLOCK_BYTES);
 }
 
 /** `null` where there is no such part, or it is not of this content, or does not make sense. */

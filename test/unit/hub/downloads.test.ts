@@ -134,6 +134,16 @@ test('a file is written by blocks that huge pages hold', async ({ open, hub }) =
   assert.ok(writes.some(({ start, end }) => end - start === block));
 });
 
+test('ranges that cannot be of one length reach to the last byte', async ({ open, hub }) => {
+  // A size that is another whole number when it is divided by seven and multiplied again.
+  const model = Buffer.concat([tinyModel(458_754), Buffer.from('.')]);
+  assert.is.not(Math.floor((model.length / 7) * 7), model.length);
+  hub.put(REPO, { files: { [FILE]: model }, gguf: GGUF });
+  const job = await download(await open({ ranges: 7 }), REPO);
+  assert.is(job.error, null);
+  assert.ok(fs.readFileSync(job.path ?? '').equals(model));
+});
+
 test('it tells how far it has come, and never less than before', async ({ open, hub }) => {
   hub.misbehaviour = { bytesPerSecond: 300_000 };
   const downloads = await open();

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../work.js';
 import type { Measured } from './goals.js';
-import { cpuSeconds, residentMegabytes, systemBusySeconds } from './process-usage.js';
+import { cpuSeconds, cpuSecondsOfEnded, residentMegabytes, systemBusySeconds } from './process-usage.js';
 import { type Line, runTimeoutMs, type Scenario, type SubjectName } from './scenario.js';
 import { type Contestant, type Setting, startContestant, subjectsOf } from './subjects.js';
 
@@ -19,6 +19,8 @@ export interface Outcome {
   usage: Map<SubjectName, Usage>;
   /** The part of all CPU time that went to processes other than those measured and the bench; 0 to 1. */
   takenByOthers: number;
+  /** How long all of it took, the rounds that do not count included. */
+  seconds: number;
 }
 
 interface Sample {
@@ -37,12 +39,13 @@ const settleMs = 1000;
  */
 export async function measure(scenario: Scenario, setting: Setting, rounds: number): Promise<Outcome> {
   const contestants: Contestant[] = [];
+  const startedAt = performance.now();
   try {
     for (const name of subjectsOf(scenario, setting)) contestants.push(await startContestant(name, scenario, setting));
     const samples: Samples = new Map(contestants.map(({ name }) => [name, []]));
     const { warmUp = 1 } = scenario;
     for (let round = 0; round < warmUp; round++) {
-      for (const contestant of contestants) await sample(contestant, round);
+      for (const contestant of contestants) if (round === 0 || runsInNode(contestant)) await sample(contestant, round);
     }
     const watch = watchOthers(contestants);
     for (let round = warmUp; round < warmUp + rounds; round++) {
@@ -50,10 +53,16 @@ export async function measure(scenario: Scenario, setting: Setting, rounds: numb
     }
     const takenByOthers = watch();
     const lines = scenario.lines.map((line) => ({ line, measured: measuredOf(line, samples) }));
-    return { scenario, lines, usage: usageOf(contestants, samples), takenByOthers };
+    const seconds = (performance.now() - startedAt) / 1000;
+    return { scenario, lines, usage: usageOf(contestants, samples), takenByOthers, seconds };
   } finally {
     await Promise.all(contestants.map((contestant) => contestant.close()));
   }
+}
+
+/** What Node compiles while it runs is faster after some rounds; the others are compiled, and warm after one. */
+function runsInNode({ name }: Contestant): boolean {
+  return name === 'chasqui' || name === 'in-process';
 }
 
 async function sample(contestant: Contestant, round: number): Promise<Sample> {
@@ -83,7 +92,7 @@ function usedCpu({ pid }: Contestant): number {
 function watchOthers(contestants: readonly Contestant[]): () => number {
   const pids = new Set([process.pid, ...contestants.flatMap(({ pid }) => pid ?? [])]);
   const now = () => {
-    const own = [...pids].reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+    const own = [...pids].reduce((sum, pid) => sum + cpuSeconds(pid), cpuSecondsOfEnded(process.pid));
     return { others: systemBusySeconds() - own, time: performance.now() / 1000 };
   };
   const before = now();

@@ -13,6 +13,12 @@ export function cpuSeconds(pid: number): number {
   });
 }
 
+/** The same of the processes that this one has started and that have ended, and of those that these had started. */
+export function cpuSecondsOfEnded(pid: number): number {
+  const fields = statFields(pid);
+  return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+}
+
 /** The same of the threads that the processes began with, which in Node are those that run JavaScript. */
 export function mainThreadSeconds(pid: number): number {
   return sumOf(pid, (each) => {

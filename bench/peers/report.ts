@@ -32,14 +32,23 @@ function digits(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 }
 
-/** What a round took: the servers' processor time and the most memory they held. */
+/** What a round took: the servers' processor time and the most memory they held; and how long all of its rounds did. */
 export function usageTable(outcomes: readonly Outcome[]): string {
-  const head = ['', 'llama-server, CPU s', 'chasqui, CPU s', 'llama-server, MB', 'chasqui, MB', "others' CPU"];
-  const rows = outcomes.map(({ scenario, usage, takenByOthers }) => {
+  const head = [
+    '',
+    'llama-server, CPU s',
+    'chasqui, CPU s',
+    'llama-server, MB',
+    'chasqui, MB',
+    "others' CPU",
+    'all of it, s',
+  ];
+  const rows = outcomes.map(({ scenario, usage, takenByOthers, seconds }) => {
     const [server, ours] = [usage.get('llama-server'), usage.get('chasqui')];
     const used = [server?.cpuSeconds.toFixed(2), ours?.cpuSeconds.toFixed(2)];
     const peaks = [server?.peakMegabytes.toFixed(0), ours?.peakMegabytes.toFixed(0)];
-    return [scenario.id, ...[...used, ...peaks].map((cell) => cell ?? ''), `${(100 * takenByOthers).toFixed(0)} %`];
+    const ofAll = [`${(100 * takenByOthers).toFixed(0)} %`, seconds.toFixed(0)];
+    return [scenario.id, ...[...used, ...peaks].map((cell) => cell ?? ''), ...ofAll];
   });
   return table(head, rows);
 }

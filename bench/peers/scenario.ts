@@ -39,8 +39,9 @@ interface Shape {
   /** Instead of the number asked for on the command line, where that would say little: short runs, close goals. */
   rounds?: number;
   /**
-   * Rounds before those that count (default 1). Node compiles the code of a server and of its clients further while they
-   * run, on the cores that compute; where a step is short, that is seen for the first thousands of tokens.
+   * Rounds before those that count (default 1), of what runs in Node; of the others one. Node compiles the code of a server
+   * and of its clients further while they run, on the cores that compute; where a step is short, that is seen for the first
+   * thousands of tokens.
    */
   warmUp?: number;
   lines: Line[];

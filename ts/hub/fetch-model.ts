@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
+import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
 /** Room is asked for once in so many bytes. */
@@ -82,11 +83,31 @@ async function save(url: string, part: string, options: FetchModelOptions): Prom
   // A stream that opened the file by itself might create it only after a failure, when nobody removes it any more.
   const file = await fs.promises.open(part, 'wx');
   try {
-    await pipeline(Readable.fromWeb(response.body), checked, file.createWriteStream(), { ...(signal && { signal }) });
+    const body = Readable.fromWeb(response.body);
+    await pipeline(body, checked, inBlocks, file.createWriteStream(), { ...(signal && { signal }) });
   } finally {
     await file.close();
   }
   if (size < Math.max(expected, GGUF.length)) throw failed(url, `it ended after ${size} bytes`);
+}
+
+/** The same bytes, in pieces that are each a block of the file. */
+async function* inBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    for (let rest = chunk; rest.length > 0; ) {
+      const wanted = rest.subarray(0, BLOCK_BYTES - bytes);
+      rest = rest.subarray(wanted.length);
+      gathered.push(wanted);
+      bytes += wanted.length;
+      if (bytes < BLOCK_BYTES) continue;
+      yield Buffer.concat(gathered);
+      gathered = [];
+      bytes = 0;
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(gathered);
 }
 
 function reasonOf(error: unknown): string {

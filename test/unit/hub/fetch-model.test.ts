@@ -12,6 +12,9 @@ import { ChasquiError } from '../../../ts/errors.js';
 import { fetchModel } from '../../../ts/hub/fetch-model.js';
 
 const MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(300_000, 7)]);
+/** What Linux keeps in a huge page, and some more. */
+const BLOCK_BYTES = 2 ** 21;
+const LARGE_MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(2 * BLOCK_BYTES + 1000, 7)]);
 
 interface Context {
   folder: string;
@@ -49,7 +52,8 @@ function answer(url: string, response: http.ServerResponse): void {
   else if (url.startsWith('/unsaid/')) {
     for (let sent = 0; sent < MODEL.length; sent += 1000) response.write(MODEL.subarray(sent, sent + 1000));
     response.end();
-  } else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
+  } else if (url.startsWith('/large/')) response.end(LARGE_MODEL);
+  else if (url.startsWith('/none/')) response.writeHead(404).end('GGUF');
   else response.writeHead(200, { 'content-length': MODEL.length }).end(MODEL);
 }
 
@@ -87,6 +91,28 @@ test('where the server does not say how long it is, what has come is said', asyn
   });
   assert.ok(fs.readFileSync(file).equals(MODEL));
   assert.equal(seen.at(-1), [0, MODEL.length]);
+});
+
+test('a file is written by blocks that huge pages hold', async ({ folder, base }) => {
+  const lengths: number[] = [];
+  const { open } = fs.promises;
+  fs.promises.open = async (...args) => {
+    const handle = await open(...args);
+    const write = handle.write.bind(handle) as (...of: unknown[]) => Promise<{ bytesWritten: number }>;
+    handle.write = (async (...of: unknown[]) => {
+      const written = await write(...of);
+      lengths.push(written.bytesWritten);
+      return written;
+    }) as typeof handle.write;
+    return handle;
+  };
+  try {
+    const file = await fetchModel(`${base}/large/model.gguf`, folder);
+    assert.ok(fs.readFileSync(file).equals(LARGE_MODEL));
+  } finally {
+    fs.promises.open = open;
+  }
+  assert.equal(lengths, [BLOCK_BYTES, BLOCK_BYTES, LARGE_MODEL.length - 2 * BLOCK_BYTES]);
 });
 
 test('room is asked for, and nothing is kept without it', async ({ folder, base }) => {

@@ -45,7 +45,7 @@ export const scenarios: Scenario[] = [
     model: '0.5B',
     contextSize: 256,
     parallel: 6,
-    rounds: 7,
+    rounds: 5,
     warmUp: 12,
     work: { ...shortPrompt, streams: 6 },
     subjects: ['loop', 'llama-server', 'chasqui'],
@@ -56,7 +56,7 @@ export const scenarios: Scenario[] = [
     model: '0.5B',
     contextSize: 256,
     parallel: 8,
-    rounds: 9,
+    rounds: 7,
     warmUp: 12,
     work: { ...shortPrompt, streams: 8 },
     subjects: ['loop', 'llama-server', 'chasqui'],
@@ -67,7 +67,7 @@ export const scenarios: Scenario[] = [
     model: 'tiny',
     contextSize: 256,
     parallel: 1,
-    rounds: 41,
+    rounds: 31,
     work: { ...shortPrompt, streams: 1 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
@@ -80,6 +80,7 @@ export const scenarios: Scenario[] = [
     model: 'tiny',
     contextSize: 256,
     parallel: 64,
+    warmUp: 3,
     work: { ...shortPrompt, streams: 64 },
     subjects: ['loop', 'llama-server', 'in-process', 'chasqui'],
     lines: [
@@ -241,6 +242,7 @@ export const scenarios: Scenario[] = [
     contextSize: 8192,
     parallel: 1,
     rounds: 1,
+    warmUp: 0,
     run: onePrompt({ promptTokens: 7500, predictTokens: 64 }),
     lines: [
       seconds('0.5B, one prompt of 7,500 tokens: first token', 'firstToken'),
@@ -283,6 +285,7 @@ export const scenarios: Scenario[] = [
     contextSize: 1024,
     parallel: 8,
     rounds: 1,
+    warmUp: 0,
     // Every client waits: the default refuses those for whom 256 others wait already, and llama-server nobody.
     ourFlags: ['--max-queue', '1000'],
     run: manyClients({ clients: 1000, systems: 4 }),

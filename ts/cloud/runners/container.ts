@@ -29,6 +29,8 @@ const END_MS = 10_000;
 const NOT_STARTED = [125, 126, 127];
 /** Exit codes of what a signal has ended are this, and the signal's number. */
 const SIGNALLED = 128;
+/** What podman says of a container that has ended: the one until it has cleaned up behind it, the other from then on. */
+const ENDED = ['stopped', 'exited'];
 
 export class Container {
   /** The only folder of its own that it may write to. */
@@ -111,7 +113,7 @@ export class Container {
     const format = '{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}} {{.HostConfig.Memory}}';
     const { code, stdout } = await this.podman.run(['container', 'inspect', `--format=${format}`, this.name]);
     const [status, exit, ranOut, limit] = stdout.trim().split(' ');
-    if (code !== 0 || status !== 'exited') return null;
+    if (code !== 0 || !ENDED.includes(status ?? '')) return null;
     // With the first version of cgroups podman may miss it; the count is of the whole machine.
     const isKilled = Number(exit) === SIGNALLED + os.constants.signals.SIGKILL;
     if (isKilled && (ranOut === 'true' || countOutOfMemoryKills() !== this.#killsBefore)) {
@@ -148,7 +150,7 @@ export async function removeLeftContainers(
   const own = cloudOf(runFolder);
   for (const { Id: id, State: state, Labels: labels } of await podman.list(CLOUD_LABEL)) {
     const isOwn = labels?.[CLOUD_LABEL] === own && !known.has(labels[RUNNER_LABEL] ?? '');
-    const isOver = labels?.[BRIEF_LABEL] !== undefined && state === 'exited';
+    const isOver = labels?.[BRIEF_LABEL] !== undefined && ENDED.includes(state);
     if (isOwn || isOver) await removeContainer(podman, id);
   }
 }

@@ -84,6 +84,22 @@ test('what podman leaves where it works is left in the folder of the runner, and
   assert.equal(fs.readdirSync(folder).sort(), ['left', 'log', 'podman']);
 });
 
+for (const status of ['stopped', 'exited']) {
+  test(`what podman says of a container that is ${status} is how it ended`, async () => {
+    const program = path.join(folder, 'podman');
+    fs.writeFileSync(program, `#!/bin/sh\ncase "$*" in *inspect*) echo ${status} 137 true 1048576;; esac\n`, {
+      mode: 0o755,
+    });
+    const { PATH } = process.env;
+    process.env.PATH = `${folder}:${PATH}`;
+    try {
+      assert.is(await container.remove(), 'it was ended for want of memory: it may take 1 MiB');
+    } finally {
+      process.env.PATH = PATH;
+    }
+  });
+}
+
 test('exit codes of podman are told in words', () => {
   assert.is(describeExit(125), 'podman could not start its container');
   assert.is(describeExit(137), 'it was ended by SIGKILL');

@@ -97,7 +97,7 @@ function footer(settings: ReadonlyMap<Scenario, Setting>, loadBefore: string): s
   };
   const paragraphs = [
     `${cpus()[0]?.model}, ${availableParallelism()} cores, computing with ${backend.name}, Node ${process.version}; chasqui ${git('rev-parse', '--short', 'HEAD')}${changes}. Load average ${loadBefore} before and ${load()} after.`,
-    `Medians of ${rounds} rounds in alternation${others((each) => each.rounds)} after one that does not count${others((each) => each.warmUp)}; a ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
+    `Medians of ${rounds} rounds in alternation${others((each) => each.rounds)} after one that does not count; where a number stands here, after as many of what runs in Node, and after none of anybody where it is 0${others((each) => each.warmUp)}. A ratio is the median of the rounds' ratios. Temperature 0, ends of text ignored; 80 prompt tokens and 128 new ones where nothing else is said. The generator of the load runs on the same cores.`,
     'The loop is bare-loop: llama_decode with greedy choice, linked with chasqui’s own build of llama.cpp.',
     'The second table: CPU seconds of the server process, user and system, median of the rounds; the most memory it held; the part of the CPU time that processes outside the bench took; how long the row took.',
     `llama-server is ${peers.description}. Flags of each row, ports aside:`,

@@ -12,7 +12,7 @@ import { ChasquiError } from '../../../ts/errors.js';
 import { fetchModel } from '../../../ts/hub/fetch-model.js';
 
 const MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(300_000, 7)]);
-/** What Linux keeps in a huge page, and some more. */
+/** What Linux keeps in a huge page. */
 const BLOCK_BYTES = 2 ** 21;
 const LARGE_MODEL = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(2 * BLOCK_BYTES + 1000, 7)]);
 

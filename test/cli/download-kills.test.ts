@@ -76,6 +76,8 @@ function checkNames(context: Context): void {
 async function checkResume(context: Context): Promise<void> {
   checkNames(context);
   const there = bytesThere(context);
+  // The hub may not have noticed yet that nobody reads from it any more, and what it held back would go out and count.
+  context.hub.dropConnections();
   const sent = context.hub.sentBytes();
   context.hub.misbehaviour = {};
   const child = startDownloader(context);

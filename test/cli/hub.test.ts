@@ -160,6 +160,7 @@ test('Ctrl-C ends a download, and the same command goes on with it', async ({ hu
   child.process.kill('SIGINT');
   assert.is((await child.exited).code, 1);
   assert.match(child.output.stderr, /the same command goes on with it/);
+  hub.dropConnections();
   hub.misbehaviour = {};
   const sent = hub.sentBytes();
   assert.is((await run('get', `${REPO}:Q8_0`)).code, 0);

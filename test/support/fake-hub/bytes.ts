@@ -27,7 +27,7 @@ export async function sendBytes(
     ...(isRange && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }),
   });
   const ending = endingOf(misbehaviour(), end - start);
-  await sendPieces(bytes.subarray(start, start + ending.bytes), start, path, response, counted, misbehaviour);
+  await sendPieces(bytes.subarray(start, start + ending.bytes), start, path, request, response, counted, misbehaviour);
   if (sendsMore) return sendJunk(response);
   if (ending.how === 'breaks') response.destroy();
   else if (ending.how === 'ends') response.end();
@@ -49,11 +49,13 @@ async function sendPieces(
   bytes: Buffer,
   offset: number,
   path: string,
+  request: http.IncomingMessage,
   response: http.ServerResponse,
   counted: { sent: number },
   misbehaviour: () => Misbehaviour,
 ): Promise<void> {
-  for (let at = 0; at < bytes.length && !response.destroyed; ) {
+  // A response says that it is destroyed only some time after its connection is.
+  for (let at = 0; at < bytes.length && !response.destroyed && !request.socket.destroyed; ) {
     const { bytesPerSecond, holds } = misbehaviour();
     const isHeld = holds !== undefined && path.endsWith(holds.path) && offset + at >= holds.fromByte;
     if (isHeld) {

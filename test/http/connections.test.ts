@@ -13,6 +13,8 @@ const test = suite('http: connections');
 test.after.each(closeApps);
 
 const LIMIT = 20;
+/** More than the system's buffers take. */
+const LONG = Buffer.alloc(20 * 2 ** 20);
 
 async function limitedServer(): Promise<http.Server> {
   const server = http.createServer((_request, response) => response.end('here'));
@@ -59,6 +61,26 @@ test('connections that wait for their next request make room for new ones', asyn
   server.close();
 });
 
+test('a reply that its client has still to read is not cut off to make room', async () => {
+  const server = http.createServer(({ url }, response) => response.end(url === '/long' ? LONG : 'here'));
+  limitConnections(server, LIMIT);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const slow = connectTo(server);
+  slow.write('GET /long HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  await new Promise((resolve) => slow.once('readable', resolve));
+  const others = Array.from({ length: LIMIT - 1 }, () => connectTo(server).resume());
+  for (const socket of others) socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  await until(() => others.every((socket) => socket.bytesRead > 0 || socket.destroyed), 'all are answered');
+  connectTo(server).destroy();
+  await until(() => others.some(({ destroyed }) => destroyed), 'those that have their reply made room');
+  let bytes = 0;
+  slow.on('data', (data) => (bytes += data.length));
+  await until(() => bytes > LONG.length || slow.destroyed, 'it has been read');
+  assert.ok(bytes > LONG.length, `${bytes} bytes`);
+  for (const socket of [slow, ...others]) socket.destroy();
+  server.close();
+});
+
 test('the server has these limits', async () => {
   const { app } = await listeningApp();
   assert.is(app.server.maxConnections, 2048);
@@ -85,6 +107,22 @@ test('a client that does not hang up after its refusal is hung up on', async () 
   socket.destroy();
 });
 
+test('a connection has one request at a time, and is closed when many more wait', async () => {
+  const { app, engine, url } = await listeningApp({ manual: true });
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  let received = 0;
+  app.server.on('request', () => (received += 1));
+  socket.write(chatText({}).repeat(33));
+  await until(() => received === 33, 'all requests are there');
+  await until(() => engine.running.size > 0, 'the first one is computed');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal([engine.running.size, socket.destroyed], [1, false]);
+  socket.write(chatText({}));
+  await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
+  await until(() => engine.running.size === 0, 'the first one is computed no more');
+});
+
 test('an expectation that nobody knows is passed over', async () => {
   const { url } = await listeningApp();
   const text = chatText({}).replace('\r\n', '\r\nexpect: a miracle\r\nconnection: close\r\n');
@@ -95,6 +133,19 @@ test('who takes it for a proxy is told that it is none', async () => {
   const { url } = await listeningApp();
   const reply = parseReply(await sendBytes(url, 'CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n'));
   expectError(reply, { status: 400, code: 'bad_request', says: /CONNECT is for proxies/ });
+});
+
+test('whoever takes it for a proxy and hangs up at once harms nobody', async () => {
+  const { app, url } = await listeningApp();
+  for (const waitsForReply of [false, true]) {
+    const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n');
+    if (waitsForReply) await new Promise((resolve) => socket.once('data', resolve));
+    socket.resetAndDestroy();
+    await until(async () => (await openConnections(app.server)) === 0, 'the connection is closed');
+  }
+  assert.match(await sendBytes(url, chatText({}).replace('\r\n', '\r\nconnection: close\r\n')), /^HTTP\/1\.1 200 /);
 });
 
 test('a request without a Host header is refused in our words', async () => {

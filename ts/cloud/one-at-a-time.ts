@@ -13,7 +13,10 @@ export async function claim(path: string, listen: (server: net.Server, path: str
     throw new ChasquiError('invalid_options', 'A cloud is running in this data folder already: stop it first.');
   }
   fs.rmSync(path, { force: true });
-  const server = net.createServer((socket) => socket.end());
+  const server = net.createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.end();
+  });
   server.unref();
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

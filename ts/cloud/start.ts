@@ -26,7 +26,7 @@ import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import { createFrontServer } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
-import { endConnections } from './gateway/idle-connections.js';
+import { endConnections } from '../http/idle-connections.js';
 import { refusePlainPublicListen } from './gateway/public-listen.js';
 import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics } from './metrics/cloud-metrics.js';

@@ -25,6 +25,7 @@ import { type AppContext, type AppOptions, createContext } from './context.js';
 import { errorHandler } from './error-handler.js';
 import { guardRequests } from './guards/guard-requests.js';
 import { observeRequests } from './observe-requests.js';
+import { PipelinedRequests } from './pipelining.js';
 import { reportUsage } from './report-usage.js';
 import { logSettings } from './request-log.js';
 import { chatCompletionsRoute } from './routes/chat-completions.js';
@@ -116,6 +117,8 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
   app.setErrorHandler(onError);
+  const pipelined = new PipelinedRequests();
+  app.addHook('onRequest', (request, reply, done) => pipelined.inTurn(request.raw, reply.raw, done));
   observeRequests(app, context);
   reportUsage(app);
   limitConnections(app.server);

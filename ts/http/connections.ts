@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
+import { IdleConnections } from './idle-connections.js';
 
 /** Many more than requests may wait, yet so few that their buffers take no more than some hundred megabytes. */
 const MAX_CONNECTIONS = 2048;
@@ -33,13 +34,15 @@ export const HTTP_SETTINGS = {
 };
 
 /** When three quarters of the connections are taken, those that wait for their next request make room for new ones. */
-export function limitConnections(server: Server, max = MAX_CONNECTIONS): void {
+export function limitConnections(server: Server, max = MAX_CONNECTIONS): IdleConnections {
+  const idle = new IdleConnections(server);
   server.maxConnections = max;
   server.on('connection', () => {
     server.getConnections((_error, count) => {
-      if (count > (max * 3) / 4) server.closeIdleConnections();
+      if (count > (max * 3) / 4) idle.makeRoom();
     });
   });
+  return idle;
 }
 
 /** Handles requests to which Node would reply by itself, without our envelope. */
@@ -92,63 +95,40 @@ const BROKEN_HTTP: Record<string, [ErrorCode, string]> = {
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
-  closed: boolean;
 }
 
-/** The exchanges of each connection that are not over. A request may go on arriving when it has its reply already. */
+/** The exchange of each connection, which has one at a time. A request may go on arriving when it has its reply already. */
 export class OpenExchanges {
-  readonly #open = new WeakMap<Socket, Exchange[]>();
+  readonly #last = new WeakMap<Socket, Exchange>();
 
   watch(app: FastifyInstance): void {
     app.addHook('onRequest', async (request, reply) => this.add(request.raw, reply.raw));
   }
 
-  /** Whether an error written to the connection now would end up in the middle of a reply, or behind the last one. */
-  haveBegunReplies(socket: Socket): boolean {
-    const open = this.#open.get(socket) ?? [];
-    return open.some((exchange) => exchange.response.headersSent && !isOver(exchange));
-  }
-
-  /** For servers without Fastify. */
+  /** For servers without Fastify: to be called when it is the request's turn. */
   add(request: IncomingMessage, response: ServerResponse): void {
-    const exchange: Exchange = { request, response, closed: false };
-    response.once('close', () => {
-      exchange.closed = true;
-    });
-    const { socket } = request;
-    const before = this.#open.get(socket);
-    if (!before) socket.once('close', () => this.#closeAll(socket));
-    this.#open.set(socket, [...(before ?? []).filter((each) => !isOver(each)), exchange]);
+    this.#last.set(request.socket, { request, response });
   }
 
-  /**
-   * When the connection is gone, Node closes the current reply only, and not the replies of pipelined requests behind
-   * it. Without this they would be computed to their ends for nobody.
-   */
-  #closeAll(socket: Socket): void {
-    for (const { response, closed } of this.#open.get(socket) ?? []) {
-      if (closed || response.socket !== null) continue;
-      response.destroyed = true;
-      response.emit('close');
-    }
-    this.#open.delete(socket);
+  /** Whether an error written to the connection now would end up in the middle of a reply, or behind the last one. */
+  hasBegunReply(socket: Socket): boolean {
+    const last = this.#last.get(socket);
+    return last?.response.headersSent === true && !(last.request.complete && last.response.writableFinished);
   }
-}
-
-function isOver({ request, response }: Exchange): boolean {
-  return request.complete && response.writableFinished;
 }
 
 /** Who takes the server for a proxy is told so; Node would close the connection without a word. */
 export function refuseTunnels(server: Server, exchanges: OpenExchanges): void {
   server.on('connect', (_request, socket) => {
+    // Node listens to this socket no more, and an error that nobody listens to would end the process.
+    socket.on('error', () => socket.destroy());
     replyToBrokenHttp(new Error('CONNECT is for proxies, and this is none'), socket as Socket, exchanges);
   });
 }
 
 /** Replies to bytes that are no HTTP request. Node has no reply object for them, so the head is written here. */
 export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, exchanges: OpenExchanges): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || exchanges.haveBegunReplies(socket)) {
+  if (error.code === 'ECONNRESET' || !socket.writable || exchanges.hasBegunReply(socket)) {
     socket.destroy();
     return;
   }

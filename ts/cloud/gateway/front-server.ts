@@ -9,12 +9,12 @@ import {
   refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
+import { PipelinedRequests } from '../../http/pipelining.js';
 import { limitUnread } from '../../http/unread-replies.js';
 import type { Certificate } from '../../server/certificate.js';
 import { isOwn } from './app-address.js';
 import { BODY_TIMES, type BodyTimes, limitBodyTime } from './body-times.js';
 import type { Gateway } from './gateway.js';
-import { IdleConnections } from './idle-connections.js';
 
 export interface FrontOptions {
   gateway: Pick<Gateway, 'handle'>;
@@ -30,9 +30,6 @@ export interface FrontOptions {
   maxUnreadBytes?: number;
 }
 
-/** Requests that a client may send before it has the replies to earlier ones. */
-const MAX_PIPELINED = 32;
-
 /** The caller listens. */
 export function createFrontServer(options: FrontOptions): Server {
   const { gateway, own, certificate, maxConnections, maxUnreadBytes } = options;
@@ -40,51 +37,32 @@ export function createFrontServer(options: FrontOptions): Server {
   const settings = { ...HTTP_SETTINGS, requestTimeout: 0 };
   const server = certificate ? https.createServer({ ...settings, ...certificate.read() }) : http.createServer(settings);
   const exchanges = new OpenExchanges();
-  const idle = new IdleConnections(server, certificate ? 'secureConnection' : 'connection');
-  const waiting = new WeakMap<Socket, number>();
+  const idle = limitConnections(server, maxConnections);
+  const pipelined = new PipelinedRequests();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    exchanges.add(request, response);
     if (isOwn(request.url ?? '/')) own(request, response);
     else gateway.handle(request, response);
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    exchanges.add(request, response);
-    idle.add(request.socket, response);
     limitBodyTime(request, response, { ...bodyTimes, isLong: mayTakeLong(request) }, () => {
       const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
       replyToBrokenHttp(late, request.socket, exchanges);
     });
-    if (response.socket !== null) handle(request, response);
-    else waitForTurn(waiting, request, response, () => handle(request, response));
+    pipelined.inTurn(request, response, () => handle(request, response));
   };
   server.on('request', onRequest);
   // A client that asks first is told to go on when it has been let in. Other expectations are ignored, as HTTP allows.
-  server.on('checkContinue', onRequest);
-  server.on('checkExpectation', onRequest);
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      idle.add(request.socket, response);
+      onRequest(request, response);
+    });
+  }
   server.on('clientError', (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges));
   refuseTunnels(server, exchanges);
-  limitConnections(server, maxConnections);
   limitUnread(server, maxUnreadBytes);
   const stopWatching = certificate?.watch((contents) => (server as https.Server).setSecureContext(contents));
   if (stopWatching) server.once('close', stopWatching);
   return server;
-}
-
-/** Pipelined requests are served one after another, so that one connection has no more than one at a time. */
-function waitForTurn(
-  waiting: WeakMap<Socket, number>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  handle: () => void,
-): void {
-  const { socket } = request;
-  const count = (waiting.get(socket) ?? 0) + 1;
-  waiting.set(socket, count);
-  if (count > MAX_PIPELINED) {
-    socket.destroy();
-    return;
-  }
-  response.once('socket', () => {
-    waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-    handle();
-  });
 }

@@ -4,8 +4,11 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import tls from 'node:tls';
 
 interface Connection {
+  /** Whether a request has come at all. A new connection's first one may be on its way. */
+  hasAsked: boolean;
   /** Replies that are not written to their ends. */
   replies: number;
   /** Bytes that had been read when the last reply was over. More of them are the beginning of a request. */
@@ -16,17 +19,20 @@ interface Connection {
 export class IdleConnections {
   readonly #connections = new Map<Socket, Connection>();
 
-  constructor(server: Server, onConnection: 'connection' | 'secureConnection') {
-    server.on(onConnection, (socket: Socket) => {
-      this.#connections.set(socket, { replies: 0, read: socket.bytesRead });
+  constructor(server: Server) {
+    server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#connections.set(socket, { hasAsked: false, replies: 0, read: socket.bytesRead });
       socket.once('close', () => this.#connections.delete(socket));
     });
-    server.closeIdleConnections = () => this.#close();
+    server.on('request', (request, response) => this.add(request.socket, response));
+    server.closeIdleConnections = () => this.#close(() => true);
   }
 
+  /** For requests that come by another event of the server than `request`. */
   add(socket: Socket, response: ServerResponse): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
+    connection.hasAsked = true;
     connection.replies += 1;
     response.once('close', () => {
       connection.replies -= 1;
@@ -34,9 +40,15 @@ export class IdleConnections {
     });
   }
 
-  #close(): void {
-    for (const [socket, { replies, read }] of this.#connections) {
-      if (replies === 0 && socket.bytesRead === read) socket.destroy();
+  /** Closes those that wait for another request than their first. */
+  makeRoom(): void {
+    this.#close(({ hasAsked }) => hasAsked);
+  }
+
+  #close(isMeant: (connection: Connection) => boolean): void {
+    for (const [socket, connection] of this.#connections) {
+      const isIdle = connection.replies === 0 && socket.bytesRead === connection.read;
+      if (isIdle && isMeant(connection)) socket.destroy();
     }
   }
 }

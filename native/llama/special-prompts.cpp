@@ -4,6 +4,8 @@
 
 #include <llama.h>
 
+#include <utility>
+
 namespace chasqui {
 
 namespace {
@@ -12,11 +14,20 @@ void append(std::vector<TokenId>& to, const std::vector<TokenId>& tokens) {
     to.insert(to.end(), tokens.begin(), tokens.end());
 }
 
-std::string filled_in(std::string text, const std::string& placeholder, const std::string& value) {
-    for (size_t at = text.find(placeholder); at != std::string::npos; at = text.find(placeholder, at + value.size())) {
-        text.replace(at, placeholder.size(), value);
+// A ranking model's template with both texts in their places. What looks like a place within the texts is text.
+std::string filled_in(const std::string& text, const std::string& query, const std::string& document) {
+    const std::pair<std::string, const std::string&> places[] = {{"{query}", query}, {"{document}", document}};
+    std::string                                      filled;
+    size_t                                           end = 0;
+    for (size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+        for (const auto& [name, value] : places) {
+            if (text.compare(at, name.size(), name) != 0) continue;
+            filled.append(text, end, at - end);
+            filled += value;
+            end = at + name.size();
+        }
     }
-    return text;
+    return filled.append(text, end);
 }
 
 }  // namespace
@@ -47,8 +58,7 @@ std::vector<TokenId> infill_prompt(const Model& model, const Tokenizer& tokenize
 std::vector<TokenId> ranking_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& query,
                                     const std::string& document) {
     if (const char* text = llama_model_chat_template(model.handle(), "rerank")) {
-        const std::string with_query = filled_in(text, "{query}", query);
-        return tokenizer.tokenize(filled_in(with_query, "{document}", document), false, true);
+        return tokenizer.tokenize(filled_in(text, query, document), false, true);
     }
     const llama_vocab*   vocab = model.vocab();
     const TokenId        end   = llama_vocab_eos(vocab) >= 0 ? llama_vocab_eos(vocab) : llama_vocab_sep(vocab);

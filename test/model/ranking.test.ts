@@ -54,6 +54,25 @@ test('a ranking model’s scores are llama.cpp’s', () => assertScores(writeEnc
 test('a head that the file does not mention is used when an option says so', () =>
   assertScores(writeEncoder(join(folder, 'head.gguf'), 'none', true), { pooling: 'rank' }));
 
+test('a template of its own gets query and document as they are, wherever it wants them', async () => {
+  const between = (query: string, document: string) => `query {x} ${query} document ${document} again ${query}`;
+  const template = between('{query}', '{document}');
+  const path = writeEncoder(join(folder, 'template.gguf'), 'rank', true, ENCODER_CONTEXT, template);
+  const model = await loadModel(path, { threads: 1 });
+  const document = 'The quick brown fox, jumps over, the lazy dog, and away.';
+  for (const [query, text] of [
+    [QUERY, document],
+    ['What is {document}, then?', document],
+    [QUERY, 'hello {query} and {document}'],
+    ['{query}', '{query}'],
+  ] as const) {
+    const { promptTokens } = await model.rank(query, [text]);
+    const expected = await model.tokenize(between(query, text), { parseSpecial: true });
+    assert.is(promptTokens, expected.length, query);
+  }
+  await model.close();
+});
+
 test('a model without a head cannot be told to rank', async () => {
   for (const path of [writeEncoder(join(folder, 'mean.gguf'), 'mean'), writeDecoder(join(folder, 'decoder.gguf'))]) {
     const error = await refusal(path, { pooling: 'rank' }, 'load');

@@ -32,12 +32,16 @@ export const ENCODER_CONTEXT = 128;
 /** llama.cpp's numbers for how a text's vector comes about; `none`: the file does not say. */
 const poolings = { none: undefined, mean: 1, cls: 2, last: 3, rank: 4 };
 
-/** Writes a BERT: it encodes texts and generates none. With a head it can score, whatever the file says of pooling. */
+/**
+ * Writes a BERT: it encodes texts and generates none. With a head it can score, whatever the file says of pooling;
+ * `rankingTemplate` is what it reads a query and a document in.
+ */
 export function writeEncoder(
   file: string,
   pooling: keyof typeof poolings,
   withHead = pooling === 'rank',
   contextLength = ENCODER_CONTEXT,
+  rankingTemplate?: string,
 ): string {
   const copied = vocabulary('bert-bge');
   const code = poolings[pooling];
@@ -48,6 +52,7 @@ export function writeEncoder(
     ...shape('bert'),
     float32Entry('bert.attention.layer_norm_epsilon', 1e-12),
     ...(code === undefined ? [] : [uint32Entry('bert.pooling_type', code)]),
+    ...(rankingTemplate === undefined ? [] : [textEntry('tokenizer.chat_template.rerank', rankingTemplate)]),
     ...copied,
   ];
   const head = [matrix('cls', width, width), bias('cls'), matrix('cls.output', width, 1), bias('cls.output', 1)];

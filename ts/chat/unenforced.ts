@@ -42,20 +42,21 @@ const MAX_REFERENCES = 64;
  * demands nothing.
  */
 export function* unenforced(root: object, path: string, strict = false): Generator<string> {
+  const references = new References(root);
   const todo: [schema: unknown, at: string][] = [[root, path]];
   for (let next = todo.pop(); next; next = todo.pop()) {
     const [schema, at] = next;
     if (schema === false || (strict && schema === true)) yield at;
     if (!isObject(schema)) continue;
     for (const keyword of Object.keys(schema)) {
-      if (isEnforced(keyword, schema, root) || (strict && isAllowedStrictly(keyword, schema))) continue;
+      if (isEnforced(keyword, schema, references) || (strict && isAllowedStrictly(keyword, schema))) continue;
       yield `${at}.${keyword}`;
     }
     for (const child of [...childrenOf(schema, at)].reverse()) todo.push(child);
   }
 }
 
-function isEnforced(keyword: string, schema: Schema, root: object): boolean {
+function isEnforced(keyword: string, schema: Schema, references: References): boolean {
   if (DESCRIBING.has(keyword)) return true;
   if (!ENFORCED.has(keyword)) return false;
   const alone = ALONE.find((each) => schema[each] !== undefined);
@@ -73,7 +74,7 @@ function isEnforced(keyword: string, schema: Schema, root: object): boolean {
     case 'enum':
       return !Array.isArray(value) || value.length > 0;
     case '$ref':
-      return typeof value !== 'string' || leadsToSchema(value, root);
+      return typeof value !== 'string' || references.leadToSchema(value);
     default:
       return true;
   }
@@ -92,16 +93,31 @@ function isEnforcedBound(bound: number, type: unknown): boolean {
   return !types.includes('number') || Number.isNaN(bound) || Number(bound.toFixed(MAX_DECIMALS)) === bound;
 }
 
-/** False for a reference to another document or in a circle. A reference to nothing is refused by the converter. */
-function leadsToSchema(reference: string, root: object): boolean {
-  let next: unknown = reference;
-  for (let n = 0; n <= MAX_REFERENCES; n++) {
-    if (typeof next !== 'string') return true;
-    if (next !== '#' && !next.startsWith('#/')) return false;
-    const target = resolve(next, root);
-    next = isObject(target) ? target.$ref : undefined;
+/** The references of one schema. Each is looked up once, because it may be long, and many may lead to it. */
+class References {
+  readonly #root: object;
+  readonly #targets = new Map<string, unknown>();
+
+  constructor(root: object) {
+    this.#root = root;
   }
-  return false;
+
+  /** False for a reference to another document or in a circle. A reference to nothing is refused by the converter. */
+  leadToSchema(reference: string): boolean {
+    let next: unknown = reference;
+    for (let n = 0; n <= MAX_REFERENCES; n++) {
+      if (typeof next !== 'string') return true;
+      if (next !== '#' && !next.startsWith('#/')) return false;
+      const target = this.#targetOf(next);
+      next = isObject(target) ? target.$ref : undefined;
+    }
+    return false;
+  }
+
+  #targetOf(reference: string): unknown {
+    if (!this.#targets.has(reference)) this.#targets.set(reference, resolve(reference, this.#root));
+    return this.#targets.get(reference);
+  }
 }
 
 function resolve(reference: string, root: object): unknown {

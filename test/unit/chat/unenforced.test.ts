@@ -82,6 +82,18 @@ test('a schema of any shape and length is gone through', () => {
   ]);
 });
 
+test('what many references lead to is looked up once', () => {
+  let lookups = 0;
+  const long = {
+    get a() {
+      lookups += 1;
+      return { $ref: `#${'/x'.repeat(125_000)}` };
+    },
+  };
+  assert.equal(parts({ $defs: long, anyOf: Array(11_500).fill({ $ref: '#/$defs/a' }) }), []);
+  assert.ok(lookups <= 2, `${lookups} lookups`);
+});
+
 test('strictly: what OpenAI has no such keyword for', () => {
   const strictly = (schema: object) => [...unenforced(schema, '$', true)];
   assert.equal(strictly({ type: 'number', minimum: 1, exclusiveMaximum: 2, multipleOf: 0.5 }), []);

@@ -237,8 +237,11 @@ export class Model implements Engine {
   #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
     if (!siblings) return this.#prepareFor(1, job, signal);
     const known = this.#families.get(siblings);
-    const prepared = known ?? this.#prepareFor(siblings.count, job, signal);
-    if (!known) this.#families.set(siblings, prepared);
+    if (known) return known;
+    const prepared = this.#prepareFor(siblings.count, job, signal);
+    this.#families.set(siblings, prepared);
+    // They may be submitted once more.
+    prepared.catch(() => this.#families.delete(siblings));
     return prepared;
   }
 

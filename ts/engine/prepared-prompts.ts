@@ -20,10 +20,14 @@ export class PreparedPrompts {
   }
 
   prepare(prompt: string, images: readonly ImageInput[], signal?: AbortSignal): Promise<NativePrompt> {
-    const known = this.#shared.get(images);
-    const prepared =
-      known?.get(prompt) ?? this.#preparation.run(signal, (owner) => this.#core.tokenizePrompt(prompt, images, owner));
-    known?.set(prompt, prepared);
+    const shared = this.#shared.get(images);
+    const known = shared?.get(prompt);
+    if (known) return known;
+    const prepared = this.#preparation.run(signal, (owner) => this.#core.tokenizePrompt(prompt, images, owner));
+    if (shared) {
+      shared.set(prompt, prepared);
+      prepared.catch(() => shared.delete(prompt));
+    }
     return prepared;
   }
 }

@@ -28,6 +28,22 @@ test('a prompt with pictures that are shared is prepared once, however often it 
   assert.equal(asked, ['Look', 'Look again']);
 });
 
+test('a prompt with pictures whose preparation failed is prepared once more', async () => {
+  let asked = 0;
+  const tokenizePrompt = async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('not now');
+    return { tokens: Int32Array.of(asked), media: null };
+  };
+  const prompts = new PreparedPrompts({ tokenizePrompt }, new Preparation({ cancelPreparation: () => {} }));
+  const images = [picture(1)];
+  prompts.share(images);
+  const failed = () => prompts.prepare('Look', images).catch(({ message }: Error) => message);
+  assert.equal(await Promise.all([failed(), failed()]), ['not now', 'not now']);
+  const again = await Promise.all([1, 2].map(() => prompts.prepare('Look', images)));
+  assert.equal([asked, ...again.map(({ tokens }) => tokens[0])], [2, 2, 2]);
+});
+
 test('pictures that nobody said are shared may change', async () => {
   const { asked, prompts } = counted();
   const images: ImageInput[] = [picture(1)];

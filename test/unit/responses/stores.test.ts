@@ -222,6 +222,16 @@ for (const [kind, open] of kinds) {
     store.close();
   });
 
+  test('of those who have the same, the one who came first makes room', ({ folder }) => {
+    const { store } = withClock(folder, { maxResponses: 2 });
+    for (const owner of ['a', 'b', 'c']) store.put(owner, stored('1'));
+    assert.equal(
+      ['a', 'b', 'c'].filter((owner) => store.get(owner, '1')),
+      ['b', 'c'],
+    );
+    store.close();
+  });
+
   test('is bounded in bytes', ({ folder }) => {
     const long = 'x'.repeat(100_000);
     const { store, wait } = withClock(folder, { maxBytes: 700_000 });
@@ -292,6 +302,60 @@ test('a file of before keeps its responses and conversations, and their items ar
   assert.equal([first.holderOf('a', 'x'), first.holderOf('a', 'y')], ['resp_1', 'conv_1']);
   first.delete('a', 'resp_1');
   assert.is(second.holderOf('a', 'x'), null);
+  first.close();
+  second.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** How many rows are read into this process meanwhile. */
+function rowsReadBy(action: () => void): number {
+  const statement = Object.getPrototypeOf(openSqlite(':memory:').prepare('SELECT 1'));
+  const { all } = statement;
+  let rows = 0;
+  statement.all = function (this: unknown, ...values: unknown[]): unknown[] {
+    const found = all.apply(this, values);
+    rows += found.length;
+    return found;
+  };
+  try {
+    action();
+  } finally {
+    statement.all = all;
+  }
+  return rows;
+}
+
+test('what is put takes no longer where there are many owners, and makes room of whoever has most', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  const limits = { ...LIMITS, maxResponses: 2000, maxBytes: 2 ** 40 };
+  const store = SqliteStore.open(folder, limits, () => 1000);
+  for (const id of ['1', '2', '3']) store.put('most', stored(id, 'x'.repeat(1000)));
+  for (let owner = 3; owner < 2000; owner += 1) store.put(`owner ${owner}`, stored('1'));
+  const rows = rowsReadBy(() => store.put('b', stored('1')));
+  assert.ok(rows < 10, `${rows} rows`);
+  assert.equal(
+    ['1', '2', '3'].filter((id) => store.get('most', id)),
+    ['2', '3'],
+  );
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('a file of before is as full as it was', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'chasqui-responses-'));
+  const limits = { ...LIMITS, maxResponses: 2 };
+  const before = SqliteStore.open(folder, limits, () => 1000);
+  for (const id of ['1', '2']) before.put('a', stored(id));
+  before.close();
+  const database = openSqlite(path.join(folder, 'responses.db'));
+  database.exec('DROP TRIGGER total_grows; DROP TRIGGER total_shrinks; DROP TABLE total;');
+  database.close();
+  const [first, second] = [0, 1].map(() => SqliteStore.open(folder, limits, () => 1000)) as [SqliteStore, SqliteStore];
+  first.put('a', stored('3'));
+  assert.equal(
+    ['1', '2', '3'].filter((id) => second.get('a', id)),
+    ['2', '3'],
+  );
   first.close();
   second.close();
   rmSync(folder, { recursive: true });

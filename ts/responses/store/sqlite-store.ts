@@ -37,6 +37,15 @@ CREATE TABLE IF NOT EXISTS holders (
 CREATE INDEX IF NOT EXISTS holders_by_id ON holders (owner, id);
 CREATE TABLE IF NOT EXISTS owners (
   owner TEXT NOT NULL PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS owners_by_bytes ON owners (bytes DESC);
+CREATE TABLE IF NOT EXISTS total (count INTEGER NOT NULL, bytes INTEGER NOT NULL);
+INSERT INTO total SELECT count, bytes
+  FROM (SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM responses)
+  WHERE NOT EXISTS (SELECT 1 FROM total);
+CREATE TRIGGER IF NOT EXISTS total_grows AFTER INSERT ON responses BEGIN
+  UPDATE total SET count = count + 1, bytes = bytes + new.bytes; END;
+CREATE TRIGGER IF NOT EXISTS total_shrinks AFTER DELETE ON responses BEGIN
+  UPDATE total SET count = count - 1, bytes = bytes - old.bytes; END;
 CREATE TRIGGER IF NOT EXISTS response_begins AFTER INSERT ON responses BEGIN
   INSERT INTO owners VALUES (new.owner, 1, new.bytes)
     ON CONFLICT (owner) DO UPDATE SET count = count + 1, bytes = bytes + new.bytes; END;
@@ -174,16 +183,14 @@ export class SqliteStore implements ResponseStore {
   #makeRoom(): void {
     const { maxResponses, maxBytes } = this.#limits;
     for (;;) {
-      const owners = this.#rows<{ owner: string; count: number; bytes: number }>(
-        'SELECT owner, count, bytes FROM owners ORDER BY bytes DESC',
-      );
-      const sum = (key: 'count' | 'bytes') => owners.reduce((total, row) => total + row[key], 0);
-      if (owners[0] === undefined || (sum('count') <= maxResponses && sum('bytes') <= maxBytes)) return;
-      const { owner } = owners[0];
+      const [total] = this.#rows<{ count: number; bytes: number }>('SELECT count, bytes FROM total');
+      if (total === undefined || (total.count <= maxResponses && total.bytes <= maxBytes)) return;
+      const [most] = this.#rows<{ owner: string }>('SELECT owner FROM owners ORDER BY bytes DESC, rowid LIMIT 1');
+      if (most === undefined) return;
       this.#run(
         'DELETE FROM responses WHERE owner = ? AND id = (SELECT id FROM responses WHERE owner = ? ORDER BY used_at, rowid LIMIT 1)',
-        owner,
-        owner,
+        most.owner,
+        most.owner,
       );
     }
   }

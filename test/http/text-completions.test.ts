@@ -119,6 +119,27 @@ test('echo begins each choice with its prompt, spelled out if it came as tokens'
   assert.is(events.map(({ choices }) => choices[0].text).join(''), 'OnceHello!');
 });
 
+test('echo does not repeat what is long without end', async () => {
+  const prompt = 'x'.repeat(400_000);
+  const outcome = async (fields: object) => {
+    const { send, engine } = testApp({ model: { contextLength: 2 ** 30 } });
+    const reply = (await send(URL, body({ echo: true, ...fields }))).json();
+    return [reply.error?.code ?? 'answered', reply.error?.param ?? '', engine.jobs.length];
+  };
+  assert.equal(await outcome({ prompt, n: 64 }), ['answered', '', 64]);
+  assert.equal(await outcome({ prompt, n: 128, echo: false }), ['answered', '', 128]);
+  assert.equal(await outcome({ prompt, n: 128 }), ['invalid_value', 'n', 0]);
+  assert.equal(await outcome({ prompt, n: 128, stream: true }), ['invalid_value', 'n', 0]);
+  assert.equal(await outcome({ prompt: [prompt, '\0'.repeat(200_000)], n: 32 }), ['invalid_value', 'n', 0]);
+  const { send } = testApp({ model: { contextLength: 2 ** 30 } });
+  expectError(await send(URL, body({ echo: true, prompt, n: 128 })), {
+    status: 400,
+    code: 'invalid_value',
+    param: 'n',
+    says: /128 completions .* 51200256 characters .* without `echo`/,
+  });
+});
+
 test('a suffix makes the prompt that fills the gap', async () => {
   const { send, engine } = testApp();
   await send(URL, body({ prompt: 'a', suffix: 'b' }));

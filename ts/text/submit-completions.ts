@@ -10,6 +10,7 @@ import { ChasquiError, type ErrorCode } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { MAX_CHOICES } from '../schemas/chat-completion.js';
 import type { CompletionRequest } from '../schemas/completion.js';
+import { lengthOfAll, limitRepeats } from './limit-repeats.js';
 import { toInputs } from './to-inputs.js';
 import { spell } from './to-tokens.js';
 
@@ -49,13 +50,21 @@ export async function submitCompletions(
   const echoes = body.echo
     ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
     : inputs.map(() => '');
+  const beginnings = echoes.flatMap((echo) => Array<string>(n).fill(echo));
+  limitRepeats({
+    completions: beginnings.length,
+    length: lengthOfAll(beginnings),
+    what: 'its `prompt`',
+    remedy: 'without `echo`',
+    param: n > 1 ? 'n' : 'prompt',
+  });
   const adapters = toAdapters(body.lora, engine.model);
   const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
   beforeSubmit?.(job);
   return {
     streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
     choicesPerPrompt: n,
-    beginnings: echoes.flatMap((echo) => Array<string>(n).fill(echo)),
+    beginnings,
     job,
   };
 }

@@ -5,7 +5,7 @@ import { unenforcedOf } from '../../chat/unenforced-parts.js';
 import type { Job } from '../../engine/job.js';
 import { toGenerationSettings } from '../../llamaserver/generation-settings.js';
 import { infillPrompt } from '../../llamaserver/infill-prompt.js';
-import { limitRepeats } from '../../llamaserver/limit-repeats.js';
+import { limitRepeatedSettings } from '../../llamaserver/limit-repeats.js';
 import { NativeCompletions } from '../../llamaserver/native-completions.js';
 import { onlyReads, toCompletionRequest } from '../../llamaserver/to-completion.js';
 import { toPrompts } from '../../llamaserver/to-prompts.js';
@@ -92,7 +92,7 @@ async function completeTexts(
     const choicesPerPrompt = body.n ?? 1;
     const ofChoices = known.flatMap((each) => Array<(typeof known)[0]>(choicesPerPrompt).fill(each));
     const beforeSubmit = (job: Job): void =>
-      limitRepeats({
+      limitRepeatedSettings({
         generationSettings: toGenerationSettings(job, engine.model, { stream }),
         prompts: ofChoices.map(({ text }) => text),
         responseFields: stream ? [] : (settings.response_fields ?? []),

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../ts/errors.js';
+import { MemoryStore } from '../../ts/responses/store/memory-store.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';
@@ -259,6 +260,40 @@ test('what cannot be in the background is refused', async () => {
   const waiting = (await respond({ background: true })).json();
   expectError(await get(`${waiting.id}?stream=true`), { ...unsupported, param: 'stream' });
   expectError(await get(`${id}?stream=true`), { ...unsupported, param: 'stream' });
+});
+
+test('all of a request that is computed in the background counts, and what it goes on from', async () => {
+  const { app, engine } = await listeningApp({ model: { contextLength: 2 ** 30 } });
+  const { respond } = caller(app);
+  const text = 'x'.repeat(3.9 * 2 ** 20);
+  const previous = (await respond({ input: text })).json().id;
+  engine.play({ manual: true });
+  const background = true;
+  const tools = [{ type: 'web_search', note: text }];
+  for (let n = 0; n < 8; n += 1) {
+    for (const body of [{ tools }, { previous_response_id: previous }]) {
+      assert.is((await respond({ background, ...body })).statusCode, 200);
+    }
+  }
+  const full = { status: 429, type: 'rate_limit_error', code: 'queue_full', param: 'background' };
+  expectError(await respond({ background, tools }), full);
+  expectError(await respond({ background, previous_response_id: previous }), full);
+  assert.is((await respond({ background })).statusCode, 200);
+});
+
+test('what cannot be stored is not computed in the background', async () => {
+  class FullStore extends MemoryStore {
+    override put(): void {
+      throw new ChasquiError('store_failed', 'The disk is full.');
+    }
+  }
+  const { app, engine } = await listeningApp({ manual: true }, { responses: new FullStore() });
+  for (const stream of [false, true]) {
+    const reply = await caller(app).respond({ background: true, stream });
+    expectError(reply, { status: 500, type: 'server_error', code: 'store_failed' });
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.is(engine.jobs.length, 0);
 });
 
 test('a server that stops ends what it computes in the background', async () => {

@@ -1,4 +1,5 @@
 /** Responses that are computed while nobody waits for a reply. They end with the server that computes them. */
+import type { SseEvent } from '../chat/completion-event-encoder.js';
 import { ChasquiError } from '../errors.js';
 import { type EventLog, EventLogs } from '../responses/event-log.js';
 import type { ResponseObject } from '../schemas/response-object.js';
@@ -6,8 +7,10 @@ import type { ResponseObject } from '../schemas/response-object.js';
 export interface BackgroundWork {
   /** As far as it has come. */
   current(): ResponseObject;
-  /** Of its input as JSON, in UTF-16 units. */
+  /** Of its request as JSON, with all that it goes on from, in UTF-16 units. */
   length: number;
+  /** Called where there is room for it. Returns its first events. Where it throws, so does `start`, and nothing is computed. */
+  begin(): readonly SseEvent[];
   /** Must not reject; its signal is aborted when the response is cancelled. `log` is for its events, if they are kept. */
   compute(signal: AbortSignal, log: EventLog | null): Promise<void>;
   /** Whether its events are kept; default false. */
@@ -32,15 +35,17 @@ export class BackgroundResponses {
   readonly #logs = new EventLogs();
 
   /** Returns its events, if they are kept. Throws `queue_full`. */
-  start(owner: string, { current, length, compute, keepsEvents = false }: BackgroundWork): EventLog | null {
+  start(owner: string, { current, length, begin, compute, keepsEvents = false }: BackgroundWork): EventLog | null {
     const held = [...this.#running.values()].reduce((sum, running) => sum + running.length, 0);
     if (this.#running.size >= MAX_RUNNING || held + length > MAX_LENGTH) {
       const all = `${this.#running.size} responses of ${held} characters are computed in the background already`;
       throw new ChasquiError('queue_full', `${all}: wait for one of them, or leave out \`background\`.`, 'background');
     }
+    const announced = begin();
     const key = keyOf(owner, current().id);
     const controller = new AbortController();
     const log = keepsEvents ? this.#logs.open(key) : null;
+    log?.add(announced);
     const ended = compute(controller.signal, log).finally(() => {
       this.#running.delete(key);
       this.#logs.end(key);

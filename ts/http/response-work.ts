@@ -41,8 +41,8 @@ export class ResponseWork {
   readonly responses: OwnResponses;
   /** The items of the request where the response is to be stored, else null. */
   readonly input: readonly StoredItem[] | null;
-  /** Of that input as JSON, in UTF-16 units. */
-  readonly inputLength: number;
+  /** Of a request in the background as JSON, with all items that it goes on from, in UTF-16 units; of others 0. */
+  readonly length: number;
   readonly #context: AppContext;
   readonly #translation: ResponseTranslation;
   /** The items of the request. */
@@ -61,8 +61,8 @@ export class ResponseWork {
     this.#translation = toChat(body, items);
     if (context.options.strict) refusePassedOver(this.#translation.passedOver);
     const asked = body.store !== false && responses.store !== null;
-    this.inputLength = asked ? JSON.stringify(own).length : 0;
-    this.input = asked && this.inputLength <= MAX_STORED_INPUT ? own : null;
+    this.input = asked && JSON.stringify(own).length <= MAX_STORED_INPUT ? own : null;
+    this.length = body.background ? JSON.stringify({ ...body, input: items.map(({ item }) => item) }).length : 0;
   }
 
   get chat(): ChatCompletionRequest {
@@ -126,7 +126,7 @@ export interface Later {
   events: EventLog | null;
 }
 
-/** Returns at once; the response is computed meanwhile. Throws `queue_full`. */
+/** Returns at once; the response is computed meanwhile. Throws `queue_full`, and `store_failed` where it cannot be kept. */
 export function computeLater(
   work: ResponseWork,
   background: BackgroundResponses,
@@ -137,8 +137,6 @@ export function computeLater(
   if (isBehindGateway) throw wouldNotBeSeen();
   if (input === null) throw cannotBeStored();
   const events = work.eventsFor(body.model);
-  const announced = events.queue();
-  const queued = events.response;
   const compute = async (signal: AbortSignal, log: EventLog | null): Promise<void> => {
     const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
     try {
@@ -150,10 +148,14 @@ export function computeLater(
   };
   const log = background.start(responses.owner, {
     current: () => events.response,
-    length: work.inputLength,
+    length: work.length,
     keepsEvents: body.stream ?? false,
+    begin: () => {
+      const announced = events.queue();
+      responses.put({ response: events.response, input });
+      return announced;
+    },
     compute: async (signal, log) => {
-      log?.add(announced);
       try {
         await compute(signal, log);
       } catch (thrown) {
@@ -165,8 +167,7 @@ export function computeLater(
       }
     },
   });
-  responses.put({ response: queued, input });
-  return { queued, events: log };
+  return { queued: events.response, events: log };
 }
 
 /** A gateway stops a runner that has no requests, and lets a key use no more than it counts. */

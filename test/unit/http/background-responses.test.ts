@@ -12,7 +12,7 @@ function workOf(length: number) {
   const response = newResponse({ model: 'm', input: '' }, 'm', NEUTRAL_SAMPLING, true);
   const compute = (signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  return { current: () => response, length, compute };
+  return { current: () => response, length, begin: () => [], compute };
 }
 
 const isFull = (error: unknown) => error instanceof ChasquiError && error.code === 'queue_full';
@@ -27,6 +27,24 @@ test('are bounded in what they hold, and in number', async () => {
   assert.throws(() => background.start('b', workOf(1)), isFull);
   await background.close(new ChasquiError('engine_closed', 'The server stops.'));
   background.start('b', workOf(30 * MIB));
+});
+
+test('what cannot begin is not computed, and takes no place', async () => {
+  const background = new BackgroundResponses();
+  let computed = 0;
+  const compute = async () => {
+    computed += 1;
+  };
+  const fail = () => {
+    throw new ChasquiError('store_failed', 'The disk is full.');
+  };
+  const isStore = (error: unknown) => error instanceof ChasquiError && error.code === 'store_failed';
+  for (const keepsEvents of [false, true]) {
+    const work = { ...workOf(60 * MIB), begin: fail, compute, keepsEvents };
+    const { id } = work.current();
+    assert.throws(() => background.start('a', work), isStore);
+    assert.equal([computed, background.get('a', id), background.events('a', id)], [0, null, null]);
+  }
 });
 
 test.run();

@@ -226,7 +226,10 @@ export const ERRORS = {
   download_not_found: notFound('There is no download with this id.'),
   download_in_use: badRequest('Another process of chasqui has the list of downloads open.', 409),
   local_model_not_found: notFound('There is no such model on this computer.'),
-  not_deletable: badRequest('The model belongs to another program, which has to delete it.', 409),
+  not_deletable: badRequest(
+    'The model is not for chasqui to delete: it came with it, was named when it started, or belongs to another program.',
+    409,
+  ),
   fit_unknown: badRequest('It cannot be worked out whether the model fits.', 409),
 } as const satisfies Record<string, CatalogueRow>;
 

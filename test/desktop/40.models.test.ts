@@ -219,6 +219,38 @@ models('a file is taken in, found in a folder, loaded, and deleted though it is 
   assert.is(builtin.body.error.code, 'not_deletable');
 });
 
+models('a model that was named by its file is not deleted, nor is another of its name that it hides', async () => {
+  const [hidden, named] = ['found', 'named-twin'].map((name) => path.join(folder, name, 'twin.gguf')) as [
+    string,
+    string,
+  ];
+  for (const file of [hidden, named]) {
+    mkdirSync(path.dirname(file), { recursive: true });
+    copyFileSync(DEMO, file);
+  }
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [path.dirname(hidden)] });
+  await app.done('POST', '/api/v1/server/start', { model: named, port: 0 });
+  const { models: list } = await app.done('GET', '/api/v1/models');
+  const twins = list.filter(({ key }: { key: string }) => key === 'twin');
+  assert.equal(
+    twins.map((each: { path: string; can_delete: boolean }) => [each.path, each.can_delete]),
+    [[named, false]],
+  );
+  const refused = await app.api('DELETE', '/api/v1/models', { model: 'twin' });
+  assert.equal([refused.status, refused.body.error?.code, refused.body.error?.param], [409, 'not_deletable', 'model']);
+  assert.match(refused.body.error.message, `${named} yourself`);
+  const { port } = (await app.done('GET', '/api/v1/state')).server;
+  const ofClient = await fetch(`http://127.0.0.1:${port}/api/delete`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'twin' }),
+  });
+  assert.is(ofClient.status, 409);
+  assert.ok(existsSync(hidden) && existsSync(named));
+  await app.done('POST', '/api/v1/server/stop');
+  await app.done('PUT', '/api/v1/settings', { modelFolders: [] });
+});
+
 models('whether a model fits is told for a model here, with what it takes', async () => {
   const fit = await app.done('GET', `/api/v1/models/fit?model=${MODEL}&context=512`);
   assert.is(fit.badge, 'cpu');

@@ -36,11 +36,10 @@ async function get(hub: HubContext, name: string, { json, anyArchitecture }: Get
 async function list({ client }: HubContext, name: string, { json }: GetOptions): Promise<string> {
   const model = await client.model(parseModelName(name).repo);
   const machine = machineWithoutGpus();
-  const fits = model.quantisations.map((quantisation) => quickFit({ ...model, ...quantisation }, machine));
-  const advice = recommend(model.quantisations, fits);
+  const advice = recommend(model, machine);
   const quantisations = model.quantisations.map((quantisation, at) => ({
     ...quantisation,
-    fit: fits[at],
+    fit: quickFit({ ...model, ...quantisation }, machine),
     recommended: advice[at] ?? null,
   }));
   if (json) return JSON.stringify({ ...model, quantisations }, null, 2);
@@ -48,7 +47,7 @@ async function list({ client }: HubContext, name: string, { json }: GetOptions):
   const rows = quantisations.map(({ label, sizeBytes, words, fit, recommended }) => [
     label,
     inWords(sizeBytes),
-    fit?.badge === 'too-large' ? 'no' : 'yes',
+    fit.badge === 'too-large' ? 'no' : 'yes',
     `${recommended === null ? '' : `${recommended.toUpperCase()}: `}${words}`,
   ]);
   const gated = model.gated ? `\n\nAccess has to be asked for: ${client.pageOf(model.repo)}` : '';

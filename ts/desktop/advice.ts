@@ -1,30 +1,8 @@
-/** Which quantisation of a model is the one to take on this computer, and how fast it will be. */
+/** Whether a model of the hub fits on this computer, and how fast it will be. */
 import { type Fit, type Machine, quickFit } from '../hub/fit.js';
 import type { HubListedModel, HubModel, Quantisation } from '../hub/hub-types.js';
 import { chooseQuantisation } from '../hub/model-name.js';
 import { usualBits } from '../hub/quantisation-words.js';
-
-export type Recommendation = 'recommended' | 'better' | null;
-
-/** Fast, and little is lost. */
-const USUAL = /^(UD-)?Q4_K_(M|XL)/;
-/** Hardly different from the original; worth it where there is room for it and for long conversations. */
-const BETTER = /^(UD-)?Q6_K/;
-const BETTER_CONTEXT = 16_384;
-
-/** One is recommended where any fits, and one more is better where there is room for it. */
-export function recommend(model: HubModel, machine: Machine): Map<Quantisation, Recommendation> {
-  const { quantisations } = model;
-  const fits = (each: Quantisation, context?: number) => fitOf(each, model, machine, context).badge !== 'too-large';
-  const fitting = quantisations.filter((each) => fits(each));
-  const usual = fitting.find(({ label }) => USUAL.test(label)) ?? largestUpToUsual(fitting);
-  const better = quantisations.find(
-    (each) => BETTER.test(each.label) && each.sizeBytes > (usual?.sizeBytes ?? 0) && fits(each, BETTER_CONTEXT),
-  );
-  return new Map(
-    quantisations.map((each) => [each, each === usual ? 'recommended' : each === better ? 'better' : null]),
-  );
-}
 
 export function fitOf(
   { sizeBytes }: Pick<Quantisation, 'sizeBytes'>,
@@ -33,12 +11,6 @@ export function fitOf(
   context?: number,
 ): Fit {
   return quickFit({ sizeBytes, parameters, contextLength, context }, machine);
-}
-
-/** Where there is none of four bits, what is smaller was made to fit, and what is larger is slower. */
-function largestUpToUsual(fitting: readonly Quantisation[]): Quantisation | undefined {
-  const small = fitting.filter(({ label, bitsPerWeight }) => (bitsPerWeight ?? usualBits(label) ?? 99) < 5);
-  return small.at(-1) ?? fitting[0];
 }
 
 /** Of the quantisation that its name alone would mean, by the usual size of that; `null` where too little is known. */

@@ -49,7 +49,7 @@ export class ClientLibrary implements ModelLibrary {
     await models.remove(meantBy(name, await models.list()));
   }
 
-  /** Events, rather than the downloads themselves, outlive a change of the hub's settings. */
+  /** Resolves when the download is complete. Rejects with why it is over without that, or when nobody watches any more. */
   #ended(id: string, { signal, onProgress }: PullWatch): Promise<void> {
     const { hub, events } = this.#parts;
     return new Promise((resolve, reject) => {

@@ -89,6 +89,7 @@ export class DeveloperServer {
       this.#app = app;
       this.#tell({ port: taken, address: `http://localhost:${taken}` });
     } catch (error) {
+      await app.close();
       throw await explain(error as NodeJS.ErrnoException, port);
     }
   }

@@ -3,42 +3,30 @@ import { type DownloadJob, Downloads } from '../hub/downloads.js';
 import { HubClient } from '../hub/hub-client.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 
-interface OpenHub {
-  client: HubClient;
-  downloads: Downloads;
-}
-
 export class Hub {
-  readonly #folder: string;
+  readonly downloads: Downloads;
   readonly #settings: () => HubSettings;
-  readonly #onDownload: (job: DownloadJob) => void;
-  #hub: OpenHub;
+  #client: HubClient;
   /** One change of the settings after the other. */
   #work: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    folder: string,
-    settings: () => HubSettings,
-    onDownload: (job: DownloadJob) => void,
-    hub: OpenHub,
-  ) {
-    this.#folder = folder;
+  private constructor(settings: () => HubSettings, client: HubClient, downloads: Downloads) {
+    this.downloads = downloads;
     this.#settings = settings;
-    this.#onDownload = onDownload;
-    this.#hub = hub;
+    this.#client = client;
   }
 
   /** Downloads that were not over when the app ended go on. */
   static async open(folder: string, settings: () => HubSettings, onDownload: (job: DownloadJob) => void): Promise<Hub> {
-    return new Hub(folder, settings, onDownload, await openHub(folder, settings(), onDownload));
+    const { cacheFolder, ...hub } = settings();
+    const client = new HubClient(hub);
+    const downloads = await Downloads.open({ client, cacheFolder, folder });
+    downloads.on(onDownload);
+    return new Hub(settings, client, downloads);
   }
 
   get client(): HubClient {
-    return this.#hub.client;
-  }
-
-  get downloads(): Downloads {
-    return this.#hub.downloads;
+    return this.#client;
   }
 
   /** Whether something is coming. */
@@ -48,10 +36,13 @@ export class Hub {
 
   /** What is coming goes on from the hub, and with the token, that are set now. */
   reopen(): Promise<void> {
-    const settings = this.#settings();
+    const { endpoint, token } = this.#settings();
+    const client = new HubClient({ endpoint, token });
     const reopening = this.#work.then(async () => {
-      await closeHub(this.#hub);
-      this.#hub = await openHub(this.#folder, settings, this.#onDownload);
+      const before = this.#client;
+      this.#client = client;
+      await this.downloads.moveTo(client);
+      await before.close();
     });
     this.#work = reopening.catch(() => undefined);
     return reopening;
@@ -59,23 +50,7 @@ export class Hub {
 
   async close(): Promise<void> {
     await this.#work;
-    await closeHub(this.#hub);
+    await this.downloads.close();
+    await this.#client.close();
   }
-}
-
-async function openHub(
-  folder: string,
-  settings: HubSettings,
-  onDownload: (job: DownloadJob) => void,
-): Promise<OpenHub> {
-  const { endpoint, token, cacheFolder } = settings;
-  const client = new HubClient({ endpoint, token });
-  const downloads = await Downloads.open({ client, cacheFolder, folder });
-  downloads.on(onDownload);
-  return { client, downloads };
-}
-
-async function closeHub({ client, downloads }: OpenHub): Promise<void> {
-  await downloads.close();
-  await client.close();
 }

@@ -26,6 +26,13 @@ interface Instance {
   failure: string | null;
 }
 
+/** A load that is under way, or that waits for another of its name. */
+interface Load {
+  file: string;
+  options: LoadOptions;
+  loaded: Promise<ModelEntry>;
+}
+
 export interface InstancesSettings {
   engine: EngineSettings;
   /** Where conversations are kept on disk, for models whose options ask for that and name no folder. */
@@ -45,7 +52,8 @@ export class Instances {
   readonly pool: ManagedPool;
   readonly #settings: InstancesSettings;
   readonly #instances = new Map<string, Instance>();
-  readonly #loads = new Map<string, Promise<ModelEntry>>();
+  /** The last one that was asked for, of each name. */
+  readonly #loads = new Map<string, Load>();
   #models: readonly LocalModel[] = [];
 
   constructor(settings: InstancesSettings) {
@@ -100,8 +108,8 @@ export class Instances {
 
   /**
    * Loads a model with these options, or leaves it loaded with them; without options, with whatever it has. Other options
-   * have it loaded anew, when the requests that use it are done. Rejects with `invalid_options`, and with
-   * `engine_failed` and why it could not be loaded.
+   * have it loaded anew, when a load that is under way and the requests that use it are done. Rejects with
+   * `invalid_options`, and with `engine_failed` and why it could not be loaded.
    */
   load(name: string, config?: LoadConfig, { id, ttlMs }: { id?: string; ttlMs?: number } = {}): Promise<ModelEntry> {
     const model = this.find(name);
@@ -112,11 +120,18 @@ export class Instances {
     const isLoaded = this.#entry(instance)?.status === 'loaded';
     const kept = isLoaded && config === undefined ? this.#instances.get(instance)?.options : undefined;
     const options = kept ?? this.#optionsFor(model, config);
-    const loading = this.#loads.get(instance);
-    if (loading !== undefined) return loading;
-    const load = this.#load(instance, model, options, ttlMs).finally(() => this.#loads.delete(instance));
+    const before = this.#loads.get(instance);
+    const isSame = config === undefined || isDeepStrictEqual(before?.options, options);
+    if (before !== undefined && before.file === model.path && isSame) return before.loaded;
+    const begin = () => this.#load(instance, model, options, ttlMs);
+    const loading =
+      before === undefined ? begin() : before.loaded.then(begin, (error) => unlessCancelled(error, begin));
+    const loaded = loading.finally(() => {
+      if (this.#loads.get(instance) === load) this.#loads.delete(instance);
+    });
+    const load: Load = { file: model.path, options, loaded };
     this.#loads.set(instance, load);
-    return load;
+    return loaded;
   }
 
   configOf(id: string): LoadConfig {
@@ -153,7 +168,7 @@ export class Instances {
     return this.#optionsFor(this.find(model));
   }
 
-  /** Ends the load of a model, if there is one. @throws {ChasquiError} `model_not_found` */
+  /** Ends the load of a model, if there is one, and those that wait for it. @throws {ChasquiError} `model_not_found` */
   cancel(id: string): void {
     const instance = this.#instances.get(id);
     if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'model');
@@ -247,6 +262,12 @@ export class Instances {
       config: this.configOf(id),
     };
   }
+}
+
+/** Whoever cancels a load wants none that waits for it, either. */
+function unlessCancelled<Result>(error: unknown, task: () => Promise<Result>): Promise<Result> {
+  if (error instanceof ChasquiError && error.code === 'request_cancelled') throw error;
+  return task();
 }
 
 /** llama.cpp and the drivers have many words for it. */

@@ -63,12 +63,19 @@ export class LocalModels {
     return this.#next;
   }
 
-  /** Resolves when the model is unloaded and its files are deleted. Rejects with what is against it. */
+  /**
+   * Resolves when the model is unloaded and its files are deleted. Rejects with what is against it. A model that was named
+   * stays: the library deletes by id, and what it has by this id may be another file.
+   */
   async remove(name: string): Promise<{ freedBytes: number }> {
     const { instances } = this.#settings;
     const model = instances.find(name);
-    if (!model.canDelete && model.source === 'builtin') {
+    if (model.source === 'builtin') {
       throw new ChasquiError('not_deletable', `${model.id} came with chasqui and stays.`, 'model');
+    }
+    if (this.#named.some(({ path }) => path === model.path)) {
+      const message = `${model.id} was given to chasqui by its file's name and stays: delete ${model.path} yourself.`;
+      throw new ChasquiError('not_deletable', message, 'model');
     }
     if (model.canDelete) await instances.unloadAll(model.id);
     const freed = await this.#library.remove(model.id);

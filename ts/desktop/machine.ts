@@ -14,6 +14,7 @@ export class MachineWatch {
       .map(({ name, haveBytes }) => ({ name, freeBytes: haveBytes, totalBytes: haveBytes }));
   }
 
+  /** GPUs as they were when they were asked: to ask again takes memory on them, which a model that runs may need. */
   get now(): Machine {
     return { ...machineWithoutGpus(), gpus: this.#gpus };
   }

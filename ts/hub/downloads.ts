@@ -49,11 +49,11 @@ const DEFAULTS: DownloadSettings = {
 const MAX_ACTIVE = 2;
 /** How often listeners hear of bytes. */
 const PROGRESS_MS = 250;
-/** Why a download is stopped without having failed. */
-type Interruption = 'paused' | 'cancelled' | 'closed';
+/** Why a download is stopped without having failed; `queued`: to go on at once in another way. */
+type Interruption = 'paused' | 'cancelled' | 'closed' | 'queued';
 
 export class Downloads {
-  readonly #client: HubClient;
+  #client: HubClient;
   readonly #cache: HubCache;
   readonly #store: DownloadStore | null;
   readonly #settings: DownloadSettings;
@@ -97,10 +97,11 @@ export class Downloads {
     const plan = await planDownload(this.#client, name, { signal, anyArchitecture });
     await checkSpace(this.#cache, this.#missingBytes(plan), this.#freeBytes, plan.model);
     // Nothing is waited for from here on, or the same model could come into the list twice.
-    const same = this.#jobs.find(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
-    const state = same?.stored.state ?? 'completed';
-    if (same !== undefined && ['paused', 'failed'].includes(state)) return this.resume(same.stored.id);
-    if (same !== undefined && ['queued', 'downloading', 'verifying'].includes(state)) return toJob(same);
+    const same = this.#jobs.filter(({ stored }) => stored.model === plan.model && stored.commit === plan.commit);
+    const underWay = same.find(({ stored }) => ['queued', 'downloading', 'verifying'].includes(stored.state));
+    if (underWay !== undefined) return toJob(underWay);
+    const halted = same.find(({ stored }) => ['paused', 'failed'].includes(stored.state));
+    if (halted !== undefined) return this.resume(halted.stored.id);
     const job = this.#add({
       ...plan,
       id: newId('dl_'),
@@ -173,6 +174,13 @@ export class Downloads {
   on(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What is coming goes on through this client. Resolves when nothing comes through the one before any more. */
+  async moveTo(client: HubClient): Promise<void> {
+    this.#client = client;
+    const running = this.#jobs.filter((job) => job.running !== null);
+    await Promise.all(running.map((job) => this.#interrupt(job, 'queued')));
   }
 
   /** Stops what is coming; the next process that opens the list goes on with it. */
@@ -284,8 +292,11 @@ export class Downloads {
 
   async #interrupt(job: Job, why: Interruption): Promise<void> {
     if (job.running !== null) {
-      job.running.stop.abort(why);
-      await job.running.ended;
+      const { stop, ended } = job.running;
+      stop.abort(why);
+      await ended;
+      // Where it was already on its way to another client, it is coming again.
+      if (stop.signal.reason === 'queued' && why !== 'queued') await this.#interrupt(job, why);
     } else if (why !== 'closed' && ['queued', 'paused', 'failed'].includes(job.stored.state)) {
       if (why === 'paused' && job.stored.state !== 'queued') return;
       Object.assign(job.stored, { state: why, ...(why === 'cancelled' && { finishedAt: Date.now() }) });

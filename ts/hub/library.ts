@@ -38,10 +38,17 @@ export interface LibraryOptions extends LibraryPlaces {
   importFolder: string;
 }
 
+/** What a file of this size and time has, `null` where it is no model. */
+interface KnownHeader {
+  size: number;
+  mtimeMs: number;
+  header: GgufHeader | null;
+}
+
 export class Library {
   readonly #options: LibraryOptions;
-  /** By path, size and time of the file. */
-  readonly #headers = new Map<string, GgufHeader | null>();
+  /** By the path of each file that is there. */
+  readonly #headers = new Map<string, KnownHeader>();
 
   constructor(options: LibraryOptions) {
     this.#options = options;
@@ -50,10 +57,13 @@ export class Library {
   /** Files that are no models, or are not complete, are left out. In the order of their names. */
   async list(): Promise<LocalModel[]> {
     const models: LocalModel[] = [];
-    for (const found of this.#find()) {
+    const all = this.#find();
+    for (const found of all) {
       const model = await this.#describe(found);
       if (model !== null) models.push(model);
     }
+    const there = new Set(all.map(({ files }) => files[0]));
+    for (const file of this.#headers.keys()) if (!there.has(file)) this.#headers.delete(file);
     return models.sort((one, other) => one.id.localeCompare(other.id));
   }
 
@@ -130,11 +140,11 @@ export class Library {
   async #header(file: string): Promise<GgufHeader | null> {
     const stat = fs.statSync(file, { throwIfNoEntry: false });
     if (stat === undefined) return null;
-    const key = `${file}\0${stat.size}\0${stat.mtimeMs}`;
-    const known = this.#headers.get(key);
-    if (known !== undefined) return known;
+    const { size, mtimeMs } = stat;
+    const known = this.#headers.get(file);
+    if (known?.size === size && known.mtimeMs === mtimeMs) return known.header;
     const header = await readGgufFile(file).catch(() => null);
-    this.#headers.set(key, header);
+    this.#headers.set(file, { size, mtimeMs, header });
     return header;
   }
 }

@@ -36,16 +36,26 @@ test('what is needed grows with the context, up to the longest that the model ta
 });
 
 test('one is recommended and one is better, of those that fit', () => {
-  const files = ['Q2_K', 'Q3_K_M', 'Q4_K_M', 'Q6_K', 'F16'].map((label, at) => ({
-    path: `m-${label}.gguf`,
-    sizeBytes: at + 1,
-    sha256: null,
-  }));
-  const quantisations = groupQuantisations(files, null);
-  const [fits, not] = [quickFit(eight, machine(16 * GB)), quickFit(eight, machine(GB))];
-  assert.equal(recommend(quantisations, [fits, fits, fits, fits, fits]), [null, null, 'recommended', 'better', null]);
-  assert.equal(recommend(quantisations, [fits, fits, not, not, not]), [null, 'recommended', null, null, null]);
-  assert.equal(recommend(quantisations, [not, not, not, not, not]), [null, null, null, null, null]);
+  const advice = (freeBytes: number, sizes: Record<string, number>) => {
+    const files = Object.entries(sizes).map(([label, size]) => ({
+      path: `m-${label}.gguf`,
+      sizeBytes: size * GB,
+      sha256: null,
+    }));
+    const quantisations = groupQuantisations(files, eight.parameters);
+    return recommend({ ...eight, quantisations }, machine(freeBytes));
+  };
+  const usual = { Q2_K: 3.2, Q3_K_M: 4, Q4_K_M: 4.9, Q6_K: 6.6, F16: 16 };
+  assert.equal(advice(16 * GB, usual), [null, null, 'recommended', 'better', null]);
+  // It fits, too, but not with a long conversation.
+  assert.equal(advice(9 * GB, usual), [null, null, 'recommended', null, null]);
+  assert.equal(advice(5.5 * GB, usual), [null, 'recommended', null, null, null]);
+  assert.equal(advice(4.5 * GB, usual), ['recommended', null, null, null, null]);
+  assert.equal(advice(GB, usual), [null, null, null, null, null]);
+  const dynamic = { 'UD-Q3_K_XL': 4.2, 'UD-Q4_K_XL': 5, 'UD-Q6_K_XL': 7 };
+  assert.equal(advice(16 * GB, dynamic), [null, 'recommended', 'better']);
+  assert.equal(advice(16 * GB, { Q4_0: 4.7, Q4_1: 4.9, Q8_0: 8.5 }), ['recommended', null, 'better']);
+  assert.equal(advice(24 * GB, { Q8_0: 8.5, F16: 16 }), ['recommended', null]);
 });
 
 test('a header says what the model is', async () => {

@@ -95,6 +95,20 @@ test('models of LM Studio, of Ollama and of a folder, where they lie', async ({ 
   assert.is((await failure(library.remove('mine'))).code, 'local_model_not_found');
 });
 
+test('of a file that was gone meanwhile nothing is remembered', async ({ library, at }) => {
+  const file = at('own', 'mine.gguf');
+  const put = (bytes: Buffer) => {
+    fs.writeFileSync(file, bytes);
+    fs.utimesSync(file, 1000, 1000);
+  };
+  put(DEMO);
+  assert.is((await library.list()).length, 1);
+  fs.rmSync(file);
+  assert.is((await library.list()).length, 0);
+  put(Buffer.alloc(DEMO.length));
+  assert.is((await library.list()).length, 0);
+});
+
 test('one file is one model, whatever leads to it', async ({ library, at }) => {
   fs.writeFileSync(at('own', 'a.gguf'), DEMO);
   fs.symlinkSync(at('own', 'a.gguf'), at('imported', 'b.gguf'));

@@ -2,9 +2,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
+import { recommend } from '../../hub/recommend.js';
 import { findUpdate } from '../../hub/updates.js';
 import { number, objectOf, oneOf, orNull, string } from '../../schemas/json-schema.js';
-import { fitOf, fitOfListed, recommend } from '../advice.js';
+import { fitOf, fitOfListed } from '../advice.js';
 import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';
 import { modelName } from '../schemas/models.js';
@@ -46,10 +47,10 @@ export function hubRoutes(app: FastifyInstance, desktop: DesktopApp): void {
         ...model,
         page: hub.client.pageOf(repo),
         isSupported: model.architecture === null ? null : isKnownArchitecture(model.architecture),
-        quantisations: model.quantisations.map((each) => ({
+        quantisations: model.quantisations.map((each, at) => ({
           ...each,
           fit: fitOf(each, model, now),
-          recommended: advice.get(each) ?? null,
+          recommended: advice[at] ?? null,
           downloaded: has(each.label),
           tokensPerSecond: speeds.expect(each.sizeBytes),
         })),

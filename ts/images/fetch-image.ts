@@ -11,6 +11,8 @@ export interface FetchOptions {
   hosts: ImageHosts;
   /** Aborted when the image is no longer needed. */
   signal: AbortSignal;
+  /** Told when so many bytes more of the image have arrived. */
+  onBytes?: (bytes: number) => void;
   /** Default: as `hosts` needs it. */
   resolve?: Resolve;
   /** Default 10 s. */
@@ -45,7 +47,7 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
   const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
   const signal = AbortSignal.any([options.signal, timeout]);
   try {
-    return await readBody(await followRedirects(url, { ...options, signal }));
+    return await readBody(await followRedirects(url, { ...options, signal }), options.onBytes);
   } catch (error) {
     options.signal.throwIfAborted();
     throw error instanceof ImageError ? error : unreachable();
@@ -95,7 +97,7 @@ function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: Fetc
 }
 
 /** Reads no more than the largest image may have, whatever the headers say. */
-async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
+async function readBody(response: http.IncomingMessage, onBytes: FetchOptions['onBytes']): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -103,6 +105,7 @@ async function readBody(response: http.IncomingMessage): Promise<Uint8Array> {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > MAX_FILE_BYTES) throw tooLarge();
+      onBytes?.(chunk.length);
       chunks.push(chunk);
     }
   } finally {

@@ -18,5 +18,12 @@ export const MAX_TOTAL_PIXELS = 250_000_000;
 /** The time from the first request to an address until the last byte of the image, redirects included. */
 export const FETCH_TIMEOUT_MS = 10_000;
 export const MAX_REDIRECTS = 3;
-/** Images of one request that are downloaded at the same time. */
+/** Images of one request that are downloaded at the same time ... */
 export const MAX_DOWNLOADS = 4;
+/** ... and of all requests of this process: each takes a connection. */
+export const MAX_DOWNLOADS_TOGETHER = 64;
+
+/** Requests that download or convert images, or wait for that. */
+export const MAX_REQUESTS_LOADING = 512;
+/** Bytes of downloaded files of all requests, from their arrival until all images of their request are loaded. */
+export const MAX_BYTES_LOADING = 256 * MIB;

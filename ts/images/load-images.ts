@@ -6,6 +6,7 @@ import type { ImageType } from './formats/format.js';
 import { ImageError } from './image-error.js';
 import type { ImageSource } from './image-sources.js';
 import { MAX_DOWNLOADS, MAX_IMAGES, MAX_TOTAL_FILE_BYTES, MAX_TOTAL_PIXELS, MIB } from './limits.js';
+import { type Loading, LoadingRoom } from './loading-room.js';
 import type { ImageHosts } from './public-address.js';
 import type { Resolve } from './resolve-host.js';
 import { validateImage } from './validate-image.js';
@@ -19,6 +20,8 @@ export interface LoadImagesOptions {
   resolve?: Resolve;
   /** Default 10 s for each download. */
   timeoutMs?: number;
+  /** Which requests are limited together; default: all of this process. */
+  room?: LoadingRoom;
 }
 
 /** A file that the engine reads (PNG, JPEG, GIF or BMP). Its header is valid; it is not decoded yet. */
@@ -29,7 +32,8 @@ export interface LoadedImage {
 /**
  * Returns the images in the order of `sources`. Whatever is wrong without a download is found before the first begins.
  * Rejects with a `ChasquiError` that names the image (`invalid_image_url`, `invalid_image`,
- * `image_too_large`, `image_download_failed`, `too_many_images`), or with the signal's reason.
+ * `image_too_large`, `image_download_failed`, `too_many_images`), with `queue_full` or `server_busy`, or with the
+ * signal's reason.
  */
 export async function loadImages(sources: readonly ImageSource[], options: LoadImagesOptions): Promise<LoadedImage[]> {
   refuseTooMany(sources);
@@ -42,19 +46,27 @@ export async function loadImages(sources: readonly ImageSource[], options: LoadI
       else files[index] = total.add(typeof from === 'string' ? parseDataUri(from) : from);
     });
   }
-  await downloadAll(downloads, options.signal, (download, signal) =>
-    named(download.param, async () => {
-      const bytes = await fetchImage(download.url, { ...options, signal });
-      files[download.index] = total.add(bytes);
-    }),
-  );
-  const images: LoadedImage[] = [];
-  for (const [index, { param }] of sources.entries()) {
-    await named(param, async () => {
-      images.push({ bytes: await toReadable(files[index] as ValidFile, options.signal) });
-    });
+  if (downloads.length === 0 && files.every(({ type }) => type !== 'image/webp')) {
+    return files.map(({ bytes }) => ({ bytes }));
   }
-  return images;
+  const { room = LoadingRoom.ofAll } = options;
+  return room.enter(options.signal, async (loading) => {
+    const { signal } = loading;
+    const onBytes = (bytes: number) => room.hold(loading, bytes);
+    await downloadAll(downloads, loading, room, (download) =>
+      named(download.param, async () => {
+        const bytes = await fetchImage(download.url, { ...options, signal, onBytes });
+        files[download.index] = total.add(bytes);
+      }),
+    );
+    const images: LoadedImage[] = [];
+    for (const [index, { param }] of sources.entries()) {
+      await named(param, async () => {
+        images.push({ bytes: await toReadable(files[index] as ValidFile, signal) });
+      });
+    }
+    return images;
+  });
 }
 
 interface ValidFile {
@@ -62,7 +74,7 @@ interface ValidFile {
   type: ImageType;
 }
 
-async function toReadable({ bytes, type }: ValidFile, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function toReadable({ bytes, type }: ValidFile, signal: AbortSignal): Promise<Uint8Array> {
   return type === 'image/webp' ? webpToPng(bytes, signal) : bytes;
 }
 
@@ -75,23 +87,19 @@ interface Download {
 /** Downloads several at a time. The first failure aborts the others, and all have ended when the promise settles. */
 async function downloadAll(
   downloads: readonly Download[],
-  outer: AbortSignal | undefined,
-  load: (download: Download, signal: AbortSignal) => Promise<void>,
+  loading: Loading,
+  room: LoadingRoom,
+  load: (download: Download) => Promise<void>,
 ): Promise<void> {
-  const failure = new AbortController();
-  const signal = outer ? AbortSignal.any([outer, failure.signal]) : failure.signal;
   const rest = downloads.values();
   const loadRest = async (): Promise<void> => {
-    for (const download of rest) {
-      signal.throwIfAborted();
-      await load(download, signal);
-    }
+    for (const download of rest) await room.download(loading, () => load(download));
   };
   const workers = Array.from({ length: Math.min(MAX_DOWNLOADS, downloads.length) }, () =>
-    loadRest().catch((error) => failure.abort(error)),
+    loadRest().catch((error) => loading.end(error)),
   );
   await Promise.all(workers);
-  failure.signal.throwIfAborted();
+  loading.signal.throwIfAborted();
 }
 
 /** Adds up the images of one request and validates each. */

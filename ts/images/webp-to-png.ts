@@ -4,22 +4,22 @@
  */
 import { Worker } from 'node:worker_threads';
 import { ImageError } from './image-error.js';
+import { Turns } from './turns.js';
 
 /** An image of the largest size takes a few seconds. */
 const LIMIT_MS = 30_000;
 
 /**
- * Images are converted one at a time, in the order of the calls. Each gets a thread and a WebAssembly memory of its
- * own, which end with it, so that a broken file affects no other image and no memory is kept. Rejects with an
- * `ImageError` (`invalid_image`), or with the signal's reason.
+ * Images are converted one at a time, in the order of the calls: a request with many asks for the next when it has the
+ * one before, so requests take turns. Each gets a thread and a WebAssembly memory of its own, which end with it, so that
+ * a broken file affects no other image and no memory is kept. Rejects with an `ImageError` (`invalid_image`), or with
+ * the signal's reason.
  */
 export function webpToPng(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
-  const turn = last.then(() => convert(bytes, signal));
-  last = turn.catch(() => undefined);
-  return turn;
+  return turns.run({}, signal, () => convert(bytes, signal));
 }
 
-let last: Promise<unknown> = Promise.resolve();
+const turns = new Turns(1);
 
 function convert(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {

@@ -2,13 +2,18 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ChasquiError } from '../../../ts/errors.js';
 import type { ImageSource } from '../../../ts/images/image-sources.js';
+import { MIB } from '../../../ts/images/limits.js';
 import { type LoadImagesOptions, loadImages } from '../../../ts/images/load-images.js';
+import { LoadingRoom } from '../../../ts/images/loading-room.js';
 import { webpToPng } from '../../../ts/images/webp-to-png.js';
 import { dataUri, FORMATS, PNG_SIGNATURE, picture, pictureUri, pngHeader } from '../../support/image-files.js';
 import { type ImageServer, imageServer, silence } from '../../support/image-server.js';
 import { until } from '../../support/until.js';
 
 const test = suite<{ server: ImageServer }>('unit: pictures of a request loaded');
+
+/** What arrives of a file whose rest never comes. */
+const UNFINISHED_BYTES = MIB;
 
 test.before(async (context) => {
   const answers = Object.fromEntries(
@@ -22,6 +27,7 @@ test.before(async (context) => {
   context.server = await imageServer({
     ...answers,
     '/silence': silence,
+    '/unfinished': (_, response) => response.write(Buffer.alloc(UNFINISHED_BYTES)),
     '/page': (_, response) => response.setHeader('content-type', 'image/png').end('<!doctype html>'),
     '/text': async (_, response) => response.setHeader('content-type', 'text/html').end(await picture('png')),
   });
@@ -129,6 +135,49 @@ test('four at a time', async ({ server }) => {
   assert.is(await loading.catch((error) => error), reason);
   await until(async () => (await server.connections()) === 0, 'the connections are closed');
   assert.is(server.seen.length, before + 4);
+});
+
+test('sixty-four at a time for all requests together', async ({ server }) => {
+  const controller = new AbortController();
+  const before = server.seen.length;
+  const images = Array(4).fill(`${server.url}/silence`);
+  const all = Array.from({ length: 20 }, () => load(images, { signal: controller.signal }).catch((error) => error));
+  await until(() => server.seen.length === before + 64, 'sixty-four arrive');
+  const reason = new Error('gone');
+  controller.abort(reason);
+  assert.equal(await Promise.all(all), Array(20).fill(reason));
+  await until(async () => (await server.connections()) === 0, 'the connections are closed');
+  assert.is(server.seen.length, before + 64);
+});
+
+test('no more requests wait for their images than there is room for', async ({ server }) => {
+  const room = new LoadingRoom({ downloads: 1, requests: 2, bytes: MIB });
+  const controller = new AbortController();
+  const silent = [`${server.url}/silence`];
+  const waiting = [1, 2].map(() => load(silent, { signal: controller.signal, room }).catch((error) => error));
+  const refused = await errorOf(load([await pictureUri('webp')], { room }));
+  assert.equal([refused.code, refused.retryAfterSeconds], ['queue_full', 5]);
+  assert.is((await load([await pictureUri('png')], { room })).length, 1, 'it waits for nothing');
+  controller.abort(new Error('gone'));
+  await Promise.all(waiting);
+  assert.is((await load([`${server.url}/png`, await pictureUri('webp')], { room })).length, 2);
+});
+
+test('where the files of all have no room, whoever holds most makes way', async ({ server }) => {
+  const room = new LoadingRoom({ downloads: 64, requests: 64, bytes: 3 * UNFINISHED_BYTES });
+  const leaving = new AbortController();
+  const unfinished = (count: number) =>
+    load(Array(count).fill(`${server.url}/unfinished`), { signal: leaving.signal, room }).catch((error) => error);
+  const [large, small] = [unfinished(2), unfinished(1)];
+  await until(() => room.bytes === 3 * UNFINISHED_BYTES, 'it is full');
+  assert.is((await load([`${server.url}/png`], { room })).length, 1);
+  assert.is((await large).code, 'server_busy');
+  assert.is(room.bytes, UNFINISHED_BYTES);
+  assert.is((await unfinished(3)).code, 'server_busy', 'it would hold most itself');
+  const reason = new Error('gone');
+  leaving.abort(reason);
+  assert.is(await small, reason);
+  assert.is(room.bytes, 0);
 });
 
 test.run();

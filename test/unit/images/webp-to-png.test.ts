@@ -90,6 +90,17 @@ test('nobody waits for it any more', async () => {
   await assertRejects(decoding, (error) => error === reason);
 });
 
+test('whoever leaves does not wait for the images of others', async () => {
+  const file = await webp(DRAWING);
+  const leaving = new AbortController();
+  const ends: string[] = [];
+  const first = webpToPng(file).then(() => ends.push('converted'));
+  const second = webpToPng(file, leaving.signal).catch(() => ends.push('left'));
+  leaving.abort(new Error('gone'));
+  await Promise.all([first, second]);
+  assert.equal(ends, ['left', 'converted']);
+});
+
 test('the caller keeps its bytes', async () => {
   const file = Uint8Array.from(await webp(DRAWING));
   const copy = file.slice();

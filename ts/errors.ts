@@ -134,7 +134,10 @@ export const ERRORS = {
     meaning: 'The API key has used up one of its limits. `Retry-After` says when to try again.',
   },
   server_busy: {
-    ...serverError('The server holds as much of request bodies as it has room for.', 503),
+    ...serverError(
+      'The server holds as much of request bodies, or of images downloaded for them, as it has room for.',
+      503,
+    ),
     retryAfterSeconds: 5,
   },
   too_many_open_files: {

@@ -23,6 +23,7 @@ import {
   type UnloadRequest,
   unloadedByForce,
 } from './pool.js';
+import { isWaitedForWithoutRequest, refuseOneMore, type Waiter, WITHOUT_REQUEST } from './waiter.js';
 
 export interface ManagedPoolOptions {
   budget: MemoryBudget;
@@ -40,12 +41,6 @@ export interface ManagedPoolOptions {
   selected?(): string | null;
   /** Told why a model could not be loaded. */
   onFailure(id: string, error: unknown): void;
-}
-
-interface Waiter {
-  admit(lease: Lease): void;
-  refuse(error: unknown): void;
-  on: AcquireOptions;
 }
 
 /** A file that could not be loaded is not read again for every request. */
@@ -148,6 +143,7 @@ export class ManagedPool implements ModelPool {
     if (!this.#options.autoload && (slot.state === 'unloaded' || slot.state === 'failed')) {
       throw new ChasquiError('model_not_loaded', `The model \`${slot.source.id}\` is not loaded.`, 'model');
     }
+    refuseOneMore(this.#waiters.get(slot), slot.source);
     return this.#wait(slot, on);
   }
 
@@ -178,8 +174,8 @@ export class ManagedPool implements ModelPool {
     const slot = this.#named(id);
     if (!this.#isReady) throw modelLoading(this.#entryOf(slot));
     this.#pin(slot, pin);
-    if (slot.state === 'loaded') return;
-    this.#wait(slot, {}).then(
+    if (slot.state === 'loaded' || isWaitedForWithoutRequest(this.#waiters.get(slot))) return;
+    this.#wait(slot, WITHOUT_REQUEST).then(
       ({ release }) => release(),
       () => {},
     );

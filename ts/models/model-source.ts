@@ -15,6 +15,8 @@ export interface ManagedSource {
   ttlMs?: number;
   /** Whether it is pinned from the beginning; default false. */
   pin?: boolean;
+  /** How many requests may wait for it to be loaded; default: as many as an engine takes that is told nothing else. */
+  maxWaiting?: number;
   /** What it is loaded with; each is a model of its own for requests. Default none. */
   adapters?: readonly AdapterFile[];
   open(hooks: OpenHooks): Promise<OpenedModel>;

@@ -85,8 +85,8 @@ export interface ModelPool {
   list(): readonly ModelEntry[];
   /**
    * The engine of the model with this name, which may be absent where there is only one. Rejects with
-   * `model_not_found`, with `model_loading`, `model_not_loaded`, `no_room_for_model` and `engine_failed` when no engine can be had; or with
-   * the signal's reason.
+   * `model_not_found`, with `model_loading`, `model_not_loaded`, `no_room_for_model` and `engine_failed` when no engine can
+   * be had, and with `queue_full` when too many wait for it; or with the signal's reason.
    */
   acquire(name: string | undefined, on: AcquireOptions): Promise<Lease>;
   /** Calls `listener` with what becomes of the models from now on; the function that is returned ends that. */

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { readAdapterFiles } from '../engine/adapter-file.js';
 import { SupervisedEngine, type SupervisorHooks } from '../engine/child/supervised-engine.js';
 import type { Engine } from '../engine/engine.js';
+import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import { aliasesOf, type LoadHooks, type LoadOptions, modelIdOf } from '../engine/load-options.js';
 import { loadModel } from '../engine/model.js';
 import { sizeOfModel } from '../engine/model-files.js';
@@ -128,6 +129,7 @@ export function toSource(
     sizeBytes,
     estimatedBytes,
     adapters: readAdapterFiles(model.lora),
+    maxWaiting: (model.parallel ?? LOAD_OPTIONS.parallel.default) + (model.maxQueue ?? LOAD_OPTIONS.maxQueue.default),
     ...(ttlMs !== undefined && { ttlMs }),
     open: async (hooks) => {
       const engine = await openEngine(id, file, { ...settings, model: { ...model, alias: [id] } }, metrics, hooks);

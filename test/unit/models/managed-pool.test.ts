@@ -120,6 +120,45 @@ test('a request that leaves waits no longer, and one that waited too long is tol
   assert.is(b.engines.length, 0);
 });
 
+test('no more requests wait for a model than its engine would take', async () => {
+  const [a, b] = sources(true);
+  Object.assign(a, { maxWaiting: 2 });
+  const { pool } = await poolOf([a, b]);
+  const leaving = new AbortController();
+  const [left, first] = [pool.acquire('a', { signal: leaving.signal }), pool.acquire('a', {})];
+  const refused = await pool.acquire('a', {}).catch((error: ChasquiError) => error);
+  assert.instance(refused, ChasquiError);
+  assert.equal([(refused as ChasquiError).code, (refused as ChasquiError).retryAfterSeconds], ['queue_full', 5]);
+  leaving.abort(new ChasquiError('client_closed_request', 'gone'));
+  assert.is(await codeOf(left), 'client_closed_request');
+  const [second, full] = [pool.acquire('a', {}), pool.acquire('a', {})];
+  assert.is(await codeOf(full), 'queue_full');
+  const many = Array.from({ length: 261 }, () => codeOf(pool.acquire('b', {})));
+  assert.is(await many.at(-1), 'queue_full', 'as many as an engine takes that is told nothing');
+  a.load();
+  for (const lease of await Promise.all([first, second])) lease.release();
+  await pool.close();
+  assert.equal(await Promise.all(many.slice(0, -1)), Array(260).fill('engine_closed'));
+});
+
+test('a model that is to be loaded without a request waits once, and takes no place of a request', async () => {
+  const [a] = sources(true);
+  Object.assign(a, { maxWaiting: 1 });
+  const { pool, states } = await poolOf([a]);
+  for (let times = 0; times < 3; times += 1) pool.load('a');
+  assert.is(pool.list()[0]?.waiting, 1);
+  const waiting = pool.acquire('a', {});
+  assert.is(await codeOf(pool.acquire('a', {})), 'queue_full');
+  await until(() => a.engines.length === 1, 'the load');
+  a.load();
+  (await waiting).release();
+  pool.unload('a');
+  await until(() => states()[0] === 'unloaded', 'it is unloaded');
+  pool.load('a');
+  await until(() => a.engines.length === 2, 'the next load');
+  await pool.close();
+});
+
 test('one that cannot be loaded says so, and is not tried again for every request', async () => {
   const [a, b] = sources(true);
   const { pool, failures } = await poolOf([a, b]);

@@ -1,0 +1,33 @@
+/** Who waits for a model that is not loaded yet, and how many may. */
+import { LOAD_OPTIONS } from '../engine/load-option-table.js';
+import { ChasquiError } from '../errors.js';
+import type { ManagedSource } from './model-source.js';
+import type { AcquireOptions, Lease } from './pool.js';
+
+export interface Waiter {
+  admit(lease: Lease): void;
+  refuse(error: unknown): void;
+  on: AcquireOptions;
+}
+
+/** One waiter with these stands for all that have a model loaded for later. */
+export const WITHOUT_REQUEST: AcquireOptions = {};
+
+/** As many as an engine takes, running and waiting. */
+const MAX_WAITING = LOAD_OPTIONS.parallel.default + LOAD_OPTIONS.maxQueue.default;
+
+export function isWaitedForWithoutRequest(waiters: ReadonlySet<Waiter> | undefined): boolean {
+  return [...(waiters ?? [])].some(({ on }) => on === WITHOUT_REQUEST);
+}
+
+/** @throws {ChasquiError} `queue_full` */
+export function refuseOneMore(
+  waiters: ReadonlySet<Waiter> | undefined,
+  { id, maxWaiting = MAX_WAITING }: Pick<ManagedSource, 'id' | 'maxWaiting'>,
+): void {
+  const requests = (waiters?.size ?? 0) - (isWaitedForWithoutRequest(waiters) ? 1 : 0);
+  if (requests < maxWaiting) return;
+  const error = new ChasquiError('queue_full', `${requests} requests wait for the model \`${id}\`: try again later.`);
+  error.retryAfterSeconds = 5;
+  throw error;
+}

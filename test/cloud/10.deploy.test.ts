@@ -194,6 +194,24 @@ test('a rollback brings the revision before back, and a second deployment of the
   assert.equal([same.revision, same.unchanged], [1, true]);
 });
 
+test('however many revisions came later, one is compared with, gone back to, and followed until it fails', async () => {
+  await cloud.deployed('often', { slots: 1 });
+  const missing = path.join(cloud.home, 'missing.gguf');
+  // None of them needs a runner.
+  for (let number = 2; number <= 23; number++) {
+    await cloud.deploy('often', { model: `file:${missing}`, slots: number });
+    await cloud.untilRevision('often', number, 'failed');
+  }
+  const script = writeScript(`export const often = app({ model: 'demo', context: 512, auth: 'public', slots: 2 });`);
+  assert.is((await cloud.cli('deploy', script, '--check')).stdout, '  ~ slots: 1 -> 2\n');
+  assert.is((await cloud.cli('deploy', script)).code, 0);
+  const back = await cloud.cli('apps', 'rollback', 'often', '--to', '1');
+  assert.is(back.code, 0, back.stderr);
+  const failed = await cloud.cli('apps', 'rollback', 'often', '--to', '2');
+  assert.is(failed.code, 4);
+  assert.match(failed.stderr, /revision 2 is failed: There is no file .*missing\.gguf/);
+});
+
 test('a candidate that does not fit beside the old runners says to recreate', async () => {
   const total = '900Gi';
   const options = { scale: { min: 1 }, machine: { memory: total } };

@@ -97,6 +97,36 @@ test('what a killed cloud left of a model is removed by one that starts a while 
   assert.is(fs.existsSync(left), false);
 });
 
+/** As who has a key deploys, from wherever that is. */
+async function deployWithKey(app: string, options: object): Promise<number> {
+  const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
+  const reply = await fetch(`${cloud.url}/api/cloud/v1/apps/me/${app}/revisions`, {
+    method: 'POST',
+    headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ options: { ...HUB, auth: 'public', ...options } }),
+  });
+  assert.is(reply.status, 201);
+  return ((await reply.json()) as { revision: number }).revision;
+}
+
+test('who deploys from elsewhere has nothing fetched from private networks, unless the cloud allows it', async () => {
+  const model = `${hub.url}/${REPO}/resolve/main/${FILE}?elsewhere`;
+  const isAsked = () => hub.seen.some(({ path: asked }) => asked.endsWith('?elsewhere'));
+  const refused = await deployWithKey('elsewhere', { model, alias: 'demo' });
+  await cloud.untilRevision('elsewhere', refused, 'failed');
+  assert.match((await cloud.status('elsewhere')).revisions[0]?.reason ?? '', '`allowPrivateModelHosts`');
+  // To start it again from this machine changes nothing about whose it is.
+  const { revision } = await cloud.client.post<{ revision: number }>('/apps/me/elsewhere/restart');
+  await cloud.untilRevision('elsewhere', revision, 'failed');
+  assert.is(isAsked(), false);
+  await cloud.kill();
+  await cloud.begin(['--allow-private-model-hosts']);
+  await cloud.untilRevision('elsewhere', await deployWithKey('elsewhere', { model, alias: 'demo' }), 'active');
+  assert.is(isAsked(), true);
+  await cloud.kill();
+  await cloud.begin();
+});
+
 test('two apps that want the same file fetch it once', async () => {
   const url = `${hub.url}/${REPO}/resolve/main/${FILE}`;
   const options = { model: url, alias: 'demo', scale: { keepAlive: '100ms' } };

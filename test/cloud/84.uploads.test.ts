@@ -40,16 +40,27 @@ interface Sent {
 }
 
 /** Sends these bytes, without a length when they are `inChunks`. */
-async function send(bytes: Buffer, inChunks = false, type = 'application/octet-stream'): Promise<Sent> {
+async function send(
+  bytes: Buffer,
+  inChunks = false,
+  type = 'application/octet-stream',
+  key = deployKey,
+): Promise<Sent> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const { status, text } = await put(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, bytes, inChunks, type);
+  const { status, text } = await put(`${cloud.client.url}/api/cloud/v1/models/${sha256}`, bytes, inChunks, type, key);
   return { sha256, status, code: JSON.parse(text).error?.code };
 }
 
-function put(url: string, bytes: Buffer, inChunks: boolean, type: string): Promise<{ status: number; text: string }> {
+function put(
+  url: string,
+  bytes: Buffer,
+  inChunks: boolean,
+  type: string,
+  key: string,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = {
-      authorization: `Key ${deployKey}`,
+      authorization: `Key ${key}`,
       'content-type': type,
       ...(!inChunks && { 'content-length': bytes.length }),
     };
@@ -99,6 +110,33 @@ test('what was sent a moment ago is about to be deployed, and stays', async () =
   const refused = await send(someModel(FILE_BYTES));
   assert.equal([refused.status, refused.code], [409, 'no_space']);
   assert.equal(names(), sent.map(({ sha256 }) => `${sha256}.gguf`).sort());
+});
+
+/** What a key of another organisation gets for a model: where it is said to lie, and the status of deploying it. */
+async function toOthers(
+  key: string,
+  sha256: string,
+): Promise<[path: string | null, status: number, code: string | undefined]> {
+  const headers = { authorization: `Key ${key}`, 'content-type': 'application/json' };
+  const base = `${cloud.client.url}/api/cloud/v1`;
+  const known = (await (await fetch(`${base}/models/${sha256}`, { headers })).json()) as { path: string | null };
+  const body = JSON.stringify({ options: { model: `file:${fileOf(sha256)}`, auth: 'public' } });
+  const reply = await fetch(`${base}/apps/others/theirs/revisions`, { method: 'POST', headers, body });
+  const { error } = (await reply.json()) as { error?: { code: string } };
+  return [known.path, reply.status, error?.code];
+}
+
+test('to know the digest of a model gives no organisation what another one has sent', async () => {
+  const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'others', scopes: ['deploy', 'read'] });
+  const bytes = someModel(FILE_BYTES);
+  const { sha256 } = await send(bytes);
+  assert.equal(await toOthers(key, sha256), [null, 403, 'permission_denied']);
+  assert.is((await send(bytes, false, undefined, key)).status, 200);
+  assert.equal(await toOthers(key, sha256), [fileOf(sha256), 201, undefined]);
+  // The bytes are kept once, and who sent them first has them still.
+  assert.equal(names(), [`${sha256}.gguf`]);
+  assert.is((await toOthers(deployKey, sha256))[0], fileOf(sha256));
+  await cloud.client.delete('/apps/others/theirs');
 });
 
 test('a body whose length is not said is held to the limit as well, and leaves nothing behind', async () => {

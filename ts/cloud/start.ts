@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import { checkHostHeader } from '../http/connections.js';
 import { errorHandler } from '../http/error-handler.js';
+import { endConnections } from '../http/idle-connections.js';
 import type { HubSettings } from '../hub/hub-settings.js';
 import type { Certificate } from '../server/certificate.js';
 import { type Accounts, openAccounts } from './accounts/accounts.js';
@@ -26,7 +27,6 @@ import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import { createFrontServer } from './gateway/front-server.js';
 import { Gateway } from './gateway/gateway.js';
-import { endConnections } from '../http/idle-connections.js';
 import { refusePlainPublicListen } from './gateway/public-listen.js';
 import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics } from './metrics/cloud-metrics.js';
@@ -38,6 +38,7 @@ import { removeLeftContainers } from './runners/container.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
 import { type Database, openDatabase } from './store/database.js';
+import { ModelSenders } from './store/model-senders.js';
 import { SecretStore } from './store/secrets.js';
 
 export interface CloudSettings {
@@ -52,6 +53,8 @@ export interface CloudSettings {
   memoryBytes?: number | undefined;
   /** What models that are sent may take together; default: half of the disk that they are on. */
   uploadsLimitBytes?: number | undefined;
+  /** Whether models that are deployed from elsewhere may come from private networks; default false. */
+  allowsPrivateModelHosts?: boolean;
   command: RunnerCommand;
   /** Puts runners into containers of podman, made of this image, or of its default where it is null. */
   podman?: { image: string | null } | undefined;
@@ -153,6 +156,7 @@ function assemble(
     weights,
     makeRoom: () => removeOldWeights(store, { models, uploads: places.uploads }),
     secrets: (org, names) => secrets.read(org, names),
+    modelHosts: settings.allowsPrivateModelHosts ? 'any' : 'public',
     ...{ command, podman, isolation: settings.podman === undefined ? 'process' : 'podman' },
     runFolder: places.run,
     logFolder: places.logs,
@@ -160,6 +164,12 @@ function assemble(
     budgetBytes: settings.memoryBytes ?? DEFAULT_SHARE * (freeBytes() + bytesOfRunners(store)),
     endsWithParent,
     ...(onEvent && { onEvent }),
+  });
+  const uploads = new ModelUploads({
+    folder: places.uploads,
+    limitBytes: settings.uploadsLimitBytes ?? null,
+    senders: new ModelSenders(database),
+    removable: () => oldUploads(store, { models, uploads: places.uploads }),
   });
   // It is known when the server listens.
   const publicUrl = { value: '' };
@@ -169,7 +179,7 @@ function assemble(
     store,
     audit,
     logFolder: places.logs,
-    uploadFolder: places.uploads,
+    uploads,
     publicUrl: () => publicUrl.value,
   });
   const metrics = new CloudMetrics(() => measure(supervisor));
@@ -186,11 +196,6 @@ function assemble(
   const localToken = randomBytes(32).toString('base64url');
   const authorize = authorizer({ ring, localToken });
   const api = buildApi(settings);
-  const uploads = new ModelUploads({
-    folder: places.uploads,
-    limitBytes: settings.uploadsLimitBytes ?? null,
-    removable: () => oldUploads(store, { models, uploads: places.uploads }),
-  });
   metricsRoute(api, { metrics, authorize });
   setupLinkRoute(api, { accounts, authorize, publicUrl: () => publicUrl.value });
   apiRoutes(api, { control, secrets, uploads, audit, authorize, ownOrg: OWN_ORG, publicUrl: () => publicUrl.value });

@@ -142,7 +142,7 @@ async function keep(part: string, digest: string, { cache, repo }: FileDownload)
 }
 
 /** So that the name outlives a loss of power. Not all systems can; then it is as safe as any file's name. */
-async function flushFolder(folder: string): Promise<void> {
+export async function flushFolder(folder: string): Promise<void> {
   const opened = await fs.promises.open(folder, 'r').catch(() => null);
   await opened?.sync().catch(() => undefined);
   await opened?.close();

@@ -5,11 +5,15 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
+import type { ImageHosts } from '../images/public-address.js';
+import { flushFolder } from './download-file.js';
+import { getChecked } from './get-checked.js';
 import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
 /** Room is asked for once in so many bytes. */
 const ROOM_STEP = 64 * 2 ** 20;
+const PUBLIC_ONLY = 'addresses of private networks are refused unless `allowPrivateModelHosts` allows them';
 
 export interface FetchModelOptions {
   /**
@@ -19,6 +23,8 @@ export interface FetchModelOptions {
   onProgress?: (fraction: number, totalBytes: number) => void;
   /** Called with how many bytes are known to come, at the beginning and now and then; throws where they have no room. */
   checkRoom?: (bytes: number) => void;
+  /** Where it may come from, as with images; default: from anywhere. */
+  hosts?: ImageHosts;
   /** Aborts the download; no part of the file is left behind. */
   signal?: AbortSignal;
 }
@@ -35,6 +41,7 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
     fs.mkdirSync(path.dirname(file), { recursive: true });
     await save(url, part, options);
     fs.renameSync(part, file);
+    await flushFolder(path.dirname(file));
     return file;
   } catch (error) {
     options.signal?.throwIfAborted();
@@ -61,9 +68,7 @@ function fileName(url: string): string {
 
 async function save(url: string, part: string, options: FetchModelOptions): Promise<void> {
   const { onProgress, checkRoom, signal } = options;
-  const response = await fetch(url, { headers: { 'accept-encoding': 'identity' }, signal: signal ?? null });
-  if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
-  const expected = Number(response.headers.get('content-length') ?? 0);
+  let expected = 0;
   let size = 0;
   let roomAskedAt = Number.NEGATIVE_INFINITY;
   const checked = async function* (chunks: AsyncIterable<Uint8Array>) {
@@ -83,12 +88,39 @@ async function save(url: string, part: string, options: FetchModelOptions): Prom
   // A stream that opened the file by itself might create it only after a failure, when nobody removes it any more.
   const file = await fs.promises.open(part, 'wx');
   try {
-    const body = Readable.fromWeb(response.body);
-    await pipeline(body, checked, inBlocks, file.createWriteStream(), { ...(signal && { signal }) });
+    const reply = await open(url, options);
+    expected = reply.expected;
+    // Whoever finds a file by its name trusts it, also after a loss of power: its bytes have to be on the disk before.
+    const written = file.createWriteStream({ flush: true });
+    await pipeline(reply.body, checked, inBlocks, written, { ...(signal && { signal }) });
   } finally {
     await file.close();
   }
   if (size < Math.max(expected, GGUF.length)) throw failed(url, `it ended after ${size} bytes`);
+}
+
+interface Reply {
+  /** How many bytes the server announces; 0 where it does not. */
+  expected: number;
+  body: Readable;
+}
+
+async function open(
+  url: string,
+  { hosts = 'any', signal = new AbortController().signal }: FetchModelOptions,
+): Promise<Reply> {
+  const headers = { 'accept-encoding': 'identity' };
+  if (hosts === 'any') {
+    const response = await fetch(url, { headers, signal });
+    if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
+    return { expected: Number(response.headers.get('content-length') ?? 0), body: Readable.fromWeb(response.body) };
+  }
+  const reply = await getChecked(new URL(url), { hosts, headers, signal }).catch((error: Error) => {
+    throw failed(url, `${error.message}; ${PUBLIC_ONLY}`, error);
+  });
+  if (reply.statusCode === 200) return { expected: Number(reply.headers['content-length'] ?? 0), body: reply };
+  reply.destroy();
+  throw failed(url, `the server answered ${reply.statusCode}`);
 }
 
 /** The same bytes, in pieces that are each a block of the file. */

@@ -11,6 +11,8 @@ import { isUpload } from '../../../ts/cloud/api/routes.js';
 import { ModelUploads } from '../../../ts/cloud/api/uploads.js';
 import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
 import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
+import { openDatabase } from '../../../ts/cloud/store/database.js';
+import { ModelSenders } from '../../../ts/cloud/store/model-senders.js';
 import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
 
 test('an app may have as many files as a script can name', () => {
@@ -43,14 +45,36 @@ test('only a body that is received as a model may take any time', () => {
 
 test('nothing is left of a body that is refused at once', async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-uploads-'));
-  const uploads = new ModelUploads({ folder, limitBytes: 2 ** 40, removable: () => [] });
+  const database = openDatabase(path.join(folder, 'database'));
+  const settings = { folder: path.join(folder, 'models'), limitBytes: 2 ** 40, removable: () => [] };
+  const uploads = new ModelUploads({ ...settings, senders: new ModelSenders(database) });
   for (let round = 0; round < 50; round += 1) {
-    const refused = await uploads.receive('0f'.repeat(32), Readable.from([Buffer.from('a library')]), 9).catch(String);
+    const refused = await uploads
+      .receive('0f'.repeat(32), 'me', Readable.from([Buffer.from('a library')]), 9)
+      .catch(String);
     assert.match(refused, /no GGUF file/);
   }
   // A file that is opened late would come now.
   await sleep(100);
-  assert.equal(fs.readdirSync(folder), []);
+  assert.equal(fs.readdirSync(settings.folder), []);
+  database.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+test('who sent a model is remembered for as long as the model is there', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-senders-'));
+  const database = openDatabase(folder);
+  const senders = new ModelSenders(database);
+  senders.add('one', 'acme', () => true);
+  senders.add('one', 'acme', () => true);
+  senders.add('one', 'me', () => true);
+  assert.equal(
+    [senders.has('one', 'acme'), senders.has('one', 'me'), senders.has('one', 'others')],
+    [true, true, false],
+  );
+  senders.add('two', 'me', (digest) => digest === 'two');
+  assert.equal([senders.has('one', 'acme'), senders.has('one', 'me'), senders.has('two', 'me')], [false, false, true]);
+  database.close();
   fs.rmSync(folder, { recursive: true });
 });
 

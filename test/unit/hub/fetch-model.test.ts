@@ -43,7 +43,10 @@ test.after.each(({ folder, server }) => {
 });
 
 function answer(url: string, response: http.ServerResponse): void {
-  if (url.startsWith('/moved/')) response.writeHead(302, { location: '/a/model.gguf' }).end();
+  if (url.startsWith('/away/')) response.writeHead(302, { location: 'http://169.254.169.254/secret' }).end();
+  else if (url.startsWith('/loop/')) response.writeHead(302, { location: url }).end();
+  else if (url.startsWith('/file/')) response.writeHead(302, { location: 'file:///etc/passwd' }).end();
+  else if (url.startsWith('/moved/')) response.writeHead(302, { location: '/a/model.gguf' }).end();
   else if (url.startsWith('/page/')) response.end('<!doctype html>');
   else if (url.startsWith('/cut/')) {
     response.writeHead(200, { 'content-length': MODEL.length });
@@ -115,6 +118,31 @@ test('a file is written by blocks that huge pages hold', async ({ folder, base }
   assert.equal(lengths, [BLOCK_BYTES, BLOCK_BYTES, LARGE_MODEL.length - 2 * BLOCK_BYTES]);
 });
 
+test('a file has its name only when all its bytes are on the disk, and then the name is', async ({ folder, base }) => {
+  const flushed: { isFolder: boolean; size: number; names: string[] }[] = [];
+  const { open } = fs.promises;
+  fs.promises.open = async (...args) => {
+    const handle = await open(...args);
+    const sync = handle.sync.bind(handle);
+    handle.sync = async () => {
+      await sync();
+      const stat = await handle.stat();
+      const names = filesIn(folder).map((name) => path.extname(name));
+      flushed.push({ isFolder: stat.isDirectory(), size: stat.isDirectory() ? 0 : stat.size, names });
+    };
+    return handle;
+  };
+  try {
+    await fetchModel(`${base}/large/model.gguf`, folder);
+  } finally {
+    fs.promises.open = open;
+  }
+  assert.equal(flushed, [
+    { isFolder: false, size: LARGE_MODEL.length, names: ['.part'] },
+    { isFolder: true, size: 0, names: ['.gguf'] },
+  ]);
+});
+
 test('room is asked for, and nothing is kept without it', async ({ folder, base }) => {
   const asked: number[] = [];
   const checkRoom = (bytes: number): void => {
@@ -172,6 +200,45 @@ for (const url of ['model.gguf', 'file:///model.gguf', 'https://a.example/model.
     assert.match((await failure(fetchModel(url, folder))).message, /must begin with https/);
   });
 }
+
+for (const name of ['127.0.0.1', 'localhost']) {
+  test(`who may fetch from public addresses alone reaches no other, and does not ask it: ${name}`, async (context) => {
+    const url = `${context.base.replace('127.0.0.1', name)}/a/model.gguf`;
+    const { code, message } = await failure(fetchModel(url, context.folder, { hosts: 'public' }));
+    assert.is(code, 'model_fetch_failed');
+    assert.match(message, /no address that may be connected to; .*private networks .*`allowPrivateModelHosts`/);
+    assert.equal(context.asked, []);
+    assert.equal(filesIn(context.folder), []);
+  });
+}
+
+for (const [where, says] of [
+  ['/away/model.gguf', /no address that may be connected to/],
+  ['/loop/model.gguf', /redirects do not end/],
+  ['/file/model.gguf', /redirected to what is no http or https address/],
+  ['/none/model.gguf', /answered 404/],
+  ['/cut/model.gguf', /fetched from .*cut\/model\.gguf: /],
+] as const) {
+  test(`addresses are checked after redirects as well, and nothing is kept: ${where}`, async ({ folder, base }) => {
+    const { code, message } = await failure(fetchModel(base + where, folder, { hosts: 'loopback' }));
+    assert.is(code, 'model_fetch_failed');
+    assert.match(message, says);
+    assert.equal(filesIn(folder), []);
+  });
+}
+
+test('where addresses are checked, a model comes from one that is allowed', async ({ folder, base }) => {
+  const file = await fetchModel(`${base}/moved/small.gguf`, folder, { hosts: 'loopback' });
+  assert.ok(fs.readFileSync(file).equals(MODEL));
+});
+
+test('where addresses are checked, a fetch can be stopped as well', async ({ folder, base }) => {
+  const stop = new AbortController();
+  const checkRoom = () => stop.abort(new Error('enough'));
+  const fetching = fetchModel(`${base}/slow/model.gguf`, folder, { hosts: 'loopback', signal: stop.signal, checkRoom });
+  await fetching.then(assert.unreachable, (error) => assert.match(error.message, /enough/));
+  assert.equal(filesIn(folder), []);
+});
 
 test('a part of a model is refused, and what may be secret in its address is not said', async ({ folder }) => {
   const url = 'https://a.example/model-00001-of-00003.gguf?signature=secret';

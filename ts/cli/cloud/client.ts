@@ -75,8 +75,9 @@ export class CloudClient {
     return (await this.#request<{ path: string }>('PUT', `/models/${sha256}`, body)).path;
   }
 
-  app(org: string, name: string): Promise<AppState & { runners: RunnerView[] }> {
-    return this.get(appRoute(org, name));
+  /** With the revision of this number, however many came later. */
+  app(org: string, name: string, revision?: number): Promise<AppState & { runners: RunnerView[] }> {
+    return this.get(`${appRoute(org, name)}${revision === undefined ? '' : `?revision=${revision}`}`);
   }
 
   async isThere(): Promise<boolean> {

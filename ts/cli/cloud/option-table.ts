@@ -73,6 +73,13 @@ export const CLOUD_START_OPTIONS = {
     help: 'what models that are sent from elsewhere may take together; those used longest ago make way',
     otherwise: 'half of the disk',
   },
+  allowPrivateModelHosts: {
+    type: 'boolean',
+    default: false,
+    flag: '--allow-private-model-hosts',
+    group: GROUP,
+    help: 'fetch models of who deploys by a key from any address, those of private networks included',
+  },
   tlsCert: {
     type: 'path',
     flag: '--tls-cert',

@@ -30,6 +30,7 @@ export async function startFromOptions(parsed: Readonly<Record<string, unknown>>
     publicUrl: options.publicUrl,
     memoryBytes: runnersMemory === undefined ? undefined : runnersMemory * MIB,
     uploadsLimitBytes: uploadsLimit === undefined ? undefined : uploadsLimit * MIB,
+    allowsPrivateModelHosts: options.allowPrivateModelHosts ?? false,
     command: runnerCommand(),
     podman: podmanOf(options),
     demoModel: DEMO_MODEL,

@@ -13,7 +13,7 @@ export async function untilActive(
 ): Promise<string> {
   const steps = showSteps(process.stderr, quiet);
   for (;;) {
-    const { revisions, progress } = await cloud.app(org, app);
+    const { revisions, progress } = await cloud.app(org, app, revision);
     const found = revisions.find(({ number }) => number === revision);
     const state = found?.state ?? 'gone';
     if (['active', 'failed', 'retired', 'gone'].includes(state)) {

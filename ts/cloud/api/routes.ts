@@ -38,9 +38,9 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   secretRoutes(app, parts);
   app.register(async (scope) => uploadRoute(scope, parts));
   app.get(`${API_BASE}/models/:sha256`, async (request) => {
-    parts.authorize(request, 'deploy');
+    const { org } = parts.authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
-    const path = parts.uploads.find(sha256);
+    const path = parts.uploads.find(sha256, org);
     // Who is about to send it hears before that there is no room.
     if (path === null) parts.uploads.makeRoom(readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER));
     return { path };
@@ -68,9 +68,10 @@ function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): 
     if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
   };
   scope.put(`${API_BASE}/models/:sha256`, { onRequest }, async (request) => {
+    const { org } = authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
     const length = request.headers['content-length'];
-    return { path: await uploads.receive(sha256, request.raw, length === undefined ? null : Number(length)) };
+    return { path: await uploads.receive(sha256, org, request.raw, length === undefined ? null : Number(length)) };
   });
 }
 
@@ -82,7 +83,9 @@ function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): 
   });
   app.get(APP, async (request) => {
     const { org, name } = reading(request);
-    return { ...control.status(org, name), runners: await control.runnersOf(org, name) };
+    // There is no revision 0.
+    const revision = readCount(request.query, 'revision', 0, Number.MAX_SAFE_INTEGER);
+    return { ...control.status(org, name, revision), runners: await control.runnersOf(org, name) };
   });
   app.get(`${APP}/events`, async (request) => {
     const { org, name } = reading(request);

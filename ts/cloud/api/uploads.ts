@@ -10,11 +10,13 @@ import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../../errors.js';
 import { gib } from '../apps/decide.js';
 import { isFullDisk, usedAt } from '../apps/old-weights.js';
+import type { ModelSenders } from '../store/model-senders.js';
 
 export interface UploadSettings {
   folder: string;
   /** What all of them may take; null: half of the disk that they are on. */
   limitBytes: number | null;
+  senders: ModelSenders;
   /** The paths of files that may go, and that nobody has used for a while; asked when there is no room. */
   removable(): readonly string[];
 }
@@ -32,14 +34,21 @@ export class ModelUploads {
     this.#settings = settings;
   }
 
-  /** The path of a model that has been sent before, which counts as used now; null: it has not. */
-  find(sha256: string): string | null {
+  /** The path of a model that `org` has sent before, or anybody for null, which counts as used now; null: it has not. */
+  find(sha256: string, org: string | null): string | null {
     const file = this.#fileOf(sha256);
     const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined) return null;
+    if (stat === undefined || !this.isOf(file, org)) return null;
     // The time of its last change tells runners that it is still the file that they have checked.
     fs.utimesSync(file, new Date(), stat.mtime);
     return file;
+  }
+
+  /** Whether a path is that of a model which `org` has sent, or anybody for null. */
+  isOf(file: string, org: string | null): boolean {
+    const { folder, senders } = this.#settings;
+    if (path.dirname(path.normalize(file)) !== folder) return false;
+    return org === null || senders.has(path.basename(file, '.gguf'), org);
   }
 
   /** Makes room for so many bytes. @throws {ChasquiError} `no_space` */
@@ -59,10 +68,11 @@ export class ModelUploads {
 
   /**
    * Returns the path. Nothing else than a GGUF file with the digest is kept, because a program that is told where another
-   * kind of file lies might run it. `length` is null where it is not known.
+   * kind of file lies might run it. `length` is null where it is not known, and `org` where everything is open to the
+   * sender.
    * @throws {ChasquiError} `invalid_value`, `no_space`
    */
-  async receive(sha256: string, body: Readable, length: number | null): Promise<string> {
+  async receive(sha256: string, org: string | null, body: Readable, length: number | null): Promise<string> {
     const file = this.#fileOf(sha256);
     fs.mkdirSync(this.#settings.folder, { recursive: true, mode: 0o700 });
     const part = `${file}.${randomUUID()}.part`;
@@ -97,6 +107,7 @@ export class ModelUploads {
         throw new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
       }
       fs.renameSync(part, file);
+      if (org !== null) this.#settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
       return file;
     } catch (error) {
       if (!isFullDisk(error) || error instanceof ChasquiError) throw error;

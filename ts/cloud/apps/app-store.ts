@@ -47,6 +47,8 @@ export interface RevisionRow {
   state: RevisionState;
   reason: string | null;
   created_at: number;
+  /** 1: it was deployed on this machine, so that its models may come from any address. */
+  is_local: number;
   /** When it was last given the app's requests; null: never. */
   activated_at: number | null;
 }
@@ -130,6 +132,8 @@ const STEPS = [
   ) STRICT;
   CREATE INDEX events_by_app ON events (org, app, seq);`,
   `ALTER TABLE runners ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process'`,
+  `ALTER TABLE revisions ADD COLUMN is_local INTEGER NOT NULL DEFAULT 0;
+  UPDATE revisions SET is_local = 1 WHERE author NOT LIKE 'key %' AND author NOT LIKE 'user %';`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
@@ -199,7 +203,7 @@ export class AppStore {
 
   addRevision(
     app: AppRow,
-    row: Pick<RevisionRow, 'options' | 'files' | 'digest' | 'message' | 'author' | 'strategy'>,
+    row: Pick<RevisionRow, 'options' | 'files' | 'digest' | 'message' | 'author' | 'strategy' | 'is_local'>,
   ): number {
     return this.database.transaction(() => {
       const { last } = this.database.get<{ last: number | null }>(
@@ -208,9 +212,13 @@ export class AppStore {
       ) ?? { last: null };
       const number = (last ?? 0) + 1;
       this.database.run(
-        `INSERT INTO revisions (app, number, options, files, digest, message, author, strategy, state, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?)`,
-        [app.id, number, row.options, row.files, row.digest, row.message, row.author, row.strategy, Date.now()],
+        `INSERT INTO revisions
+           (app, number, options, files, digest, message, author, strategy, is_local, state, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?)`,
+        [
+          ...[app.id, number, row.options, row.files, row.digest, row.message, row.author, row.strategy, row.is_local],
+          Date.now(),
+        ],
       );
       this.#addEvent(app, number, null, 'CREATED', row.message ?? `deployed by ${row.author}`);
       return number;

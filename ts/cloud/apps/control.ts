@@ -1,7 +1,7 @@
 /** What people and programs do with apps: deploy, look at, scale, go back, restart, delete. */
-import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
+import type { ModelUploads } from '../api/uploads.js';
 import { RESERVED_ORGS } from '../gateway/app-address.js';
 import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
 import { filesIn, type Manifest, toManifest } from '../script/manifest.js';
@@ -44,8 +44,7 @@ export interface ControlParts {
   readonly store: AppStore;
   readonly audit: Pick<AuditLog, 'add'>;
   readonly logFolder: string;
-  /** Where models lie that were sent. */
-  readonly uploadFolder: string;
+  readonly uploads: Pick<ModelUploads, 'isOf'>;
   /** Where clients reach the cloud, without a slash at the end. */
   readonly publicUrl: () => string;
 }
@@ -61,7 +60,8 @@ export class AppControl {
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
-    if (actor.kind !== 'local') this.#refuseOtherFiles(manifest);
+    const isLocal = actor.kind === 'local';
+    if (!isLocal) this.#refuseOtherFiles(manifest, actor);
     const { supervisor, store } = this.parts;
     const app = supervisor.findOrAdd(org, name);
     const digest = digestOf({ options, files } as unknown as Json);
@@ -71,7 +71,7 @@ export class AppControl {
     }
     const author = authorOf(actor);
     const row = { options: canonicalJson(options), files: JSON.stringify(files), digest, message, author, strategy };
-    const number = store.addRevision(app.row, row);
+    const number = store.addRevision(app.row, { ...row, is_local: isLocal ? 1 : 0 });
     this.#audit(actor, 'app.deploy', app, { revision: number, digest });
     supervisor.rollouts.begin(app, number, strategy, message ?? `deployed by ${author}`);
     return this.#deployed(app, number, false);
@@ -151,8 +151,9 @@ export class AppControl {
     return this.#live().map((app) => this.#state(app));
   }
 
-  status(org: string, name: string): AppState {
-    return this.#state(this.#find(org, name));
+  /** With the revision of this number, however old it is. */
+  status(org: string, name: string, revision: number | null = null): AppState {
+    return this.#state(this.#find(org, name), revision);
   }
 
   async runners(): Promise<RunnerView[]> {
@@ -189,11 +190,12 @@ export class AppControl {
     return { lines, cursor: next };
   }
 
-  /** Who deploys from elsewhere names no file of this machine but those that were sent. */
-  #refuseOtherFiles(manifest: Manifest): void {
+  /** Who deploys from elsewhere names no file of this machine but those that the own organisation has sent. */
+  #refuseOtherFiles(manifest: Manifest, { org }: Actor): void {
     for (const file of filesIn(manifest)) {
-      if (file.kind !== 'file' || path.dirname(path.normalize(file.path)) === this.parts.uploadFolder) continue;
-      const message = `${file.path.slice(0, 100)} is no model that was sent to this cloud; those are named by their digests.`;
+      if (file.kind !== 'file' || this.parts.uploads.isOf(file.path, org)) continue;
+      const whose = org === null ? 'was sent to this cloud' : `${org} has sent to this cloud`;
+      const message = `${file.path.slice(0, 100)} is no model that ${whose}; those are named by their digests.`;
       throw new ChasquiError('permission_denied', message, 'options');
     }
   }
@@ -210,8 +212,8 @@ export class AppControl {
     throw new ChasquiError('app_not_found', `There is no app ${org.slice(0, 100)}/${name.slice(0, 100)}.`);
   }
 
-  #state(app: LiveApp): AppState {
-    return stateOf(app, this.parts.store, this.#url(app));
+  #state(app: LiveApp, revision: number | null = null): AppState {
+    return stateOf(app, this.parts.store, this.#url(app), revision);
   }
 
   #url({ org, name }: LiveApp): string {

@@ -13,9 +13,9 @@ import { isFullDisk } from './old-weights.js';
 import { estimateRunner } from './runner-models.js';
 import { storedManifest } from './stored-manifest.js';
 import type { SupervisorParts } from './supervisor-parts.js';
-import type { FileMarks } from './weights.js';
+import type { FetchWatcher, FileMarks } from './weights.js';
 
-type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' | 'onEvent'>;
+type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' | 'modelHosts' | 'onEvent'>;
 
 /** So many crashes of a new revision, within the time that crashes are remembered, and the app goes back. */
 const MAX_CRASHES = 3;
@@ -223,11 +223,12 @@ export class Rollouts {
     const token = (isToken ? this.parts.secrets(app.org, [HUB_TOKEN])[HUB_TOKEN] : undefined) ?? null;
     // One that took requests before has been loaded, whatever its files have.
     const isNew = row?.activated_at == null;
-    const fetch = () =>
-      this.parts.weights.fetch(manifest, marks, token, {
-        onProgress: (what, fraction) => onProgress(`${what} ${Math.floor(fraction * 100)} %`),
-        ...(isNew && { checkSize: (bytes: number) => refuseTooLittleMemory(manifest, bytes, app.name) }),
-      });
+    const watcher: FetchWatcher = {
+      onProgress: (what, fraction) => onProgress(`${what} ${Math.floor(fraction * 100)} %`),
+      ...(isNew && { checkSize: (bytes: number) => refuseTooLittleMemory(manifest, bytes, app.name) }),
+    };
+    const hosts = row?.is_local === 1 ? 'any' : (this.parts.modelHosts ?? 'public');
+    const fetch = () => this.parts.weights.fetch(manifest, marks, token, watcher, hosts);
     const weights = await fetch().catch((error: unknown) => {
       const freed = isFullDisk(error) ? this.parts.makeRoom() : 0;
       if (freed === 0) throw error;

@@ -1,4 +1,5 @@
 /** What the supervisor works with. */
+import type { ImageHosts } from '../../images/public-address.js';
 import type { Podman } from '../runners/podman.js';
 import type { IsolationName, RunnerCommand } from '../runners/runner-process.js';
 import type { AppStore } from './app-store.js';
@@ -11,6 +12,8 @@ export interface SupervisorParts {
   secrets(org: string, names: readonly string[]): Readonly<Record<string, string>>;
   /** Called when the disk is full. Returns how many bytes it made free. */
   makeRoom(): number;
+  /** Where models may come from that are deployed from elsewhere; default: from public addresses. */
+  readonly modelHosts?: ImageHosts;
   readonly command: RunnerCommand;
   /** Where new runners are started. Those that are found again stay where they are. */
   readonly isolation: IsolationName;

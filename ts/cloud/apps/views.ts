@@ -40,7 +40,7 @@ export interface AppState {
   ready: number;
   demand: { running: number; queued: number };
   scale: { min: number; max: number; is_overridden: boolean };
-  /** The newest last. */
+  /** The newest last; older ones only where they are active, on their way or asked for. */
   revisions: RevisionView[];
 }
 
@@ -63,9 +63,13 @@ export interface RunnerView {
 
 const SHOWN_REVISIONS = 20;
 
-export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
+/** `asked` is the number of a revision that is to be shown however old it is. */
+export function stateOf(app: LiveApp, store: AppStore, url: string, asked: number | null = null): AppState {
   const ready = app.runners().length;
   const models = app.manifest === null ? [] : modelNamesOf(app.manifest);
+  const revisions = store.revisions(app.id);
+  const firstShown = revisions.at(-SHOWN_REVISIONS)?.number ?? 0;
+  const older = [app.revision, app.rollout?.revision, asked];
   return {
     org: app.org,
     app: app.name,
@@ -79,7 +83,7 @@ export function stateOf(app: LiveApp, store: AppStore, url: string): AppState {
     ready,
     demand: app.demand,
     scale: { min: app.scale.min, max: app.scale.max, is_overridden: isOverridden(app.row) },
-    revisions: store.revisions(app.id).slice(-SHOWN_REVISIONS).map(revisionView),
+    revisions: revisions.filter(({ number }) => number >= firstShown || older.includes(number)).map(revisionView),
   };
 }
 

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import { sizeOfModel } from '../../engine/model-files.js';
 import { ChasquiError } from '../../errors.js';
 import { fetchModel } from '../../hub/fetch-model.js';
+import type { ImageHosts } from '../../images/public-address.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
 import { checkRoom } from './fetched-parts.js';
@@ -61,7 +62,7 @@ export class WeightStore {
   }
 
   /**
-   * `hubToken` is the app's own.
+   * `hubToken` is the app's own; `hosts` are those that addresses may lead to.
    * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`, and what the watcher throws
    */
   async fetch(
@@ -69,6 +70,7 @@ export class WeightStore {
     marks: FileMarks,
     hubToken: string | null,
     { onProgress, checkSize = () => {} }: FetchWatcher,
+    hosts: ImageHosts = 'any',
   ): Promise<Weights> {
     const total = filesIn(manifest).filter(isFetched).length;
     const sizes = new FileSizes(checkSize);
@@ -78,7 +80,7 @@ export class WeightStore {
     const one = async (reference: ModelReference): Promise<string> => {
       if (isFetched(reference)) number += 1;
       const which = total > 1 ? ` ${number} of ${total},` : '';
-      const file = this.#file(reference, marks, hubToken, (what, fraction, bytes = 0) => {
+      const file = this.#file(reference, marks, { hubToken, hosts }, (what, fraction, bytes = 0) => {
         onProgress(what + which, fraction);
         if (sizes.note(reference, bytes)) sizes.checkLater();
       });
@@ -106,7 +108,7 @@ export class WeightStore {
   #file(
     reference: ModelReference,
     marks: FileMarks,
-    hubToken: string | null,
+    { hubToken, hosts }: { hubToken: string | null; hosts: ImageHosts },
     onProgress: (what: string, fraction: number, totalBytes?: number) => void,
   ): Promise<string> {
     switch (reference.kind) {
@@ -124,9 +126,10 @@ export class WeightStore {
         const { url } = reference;
         const room = (bytes: number): void => checkRoom(this.folder, bytes);
         return this.#fetches.once(
-          url,
+          // Who may reach less has no part in a fetch of who may reach more.
+          `${hosts} ${url}`,
           watch,
-          (tell, signal) => fetchModel(url, this.folder, { onProgress: tell, checkRoom: room, signal }),
+          (tell, signal) => fetchModel(url, this.folder, { onProgress: tell, checkRoom: room, hosts, signal }),
           () => this.isWanted(url),
         );
       }

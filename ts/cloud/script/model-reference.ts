@@ -37,7 +37,17 @@ export function readModelReference(text: string): ModelReference | null {
 function readUrl(text: string): ModelReference | null {
   if (!URL.canParse(text)) return null;
   const { pathname, username } = new URL(text);
-  return pathname.endsWith('.gguf') && username === '' ? { kind: 'url', url: text } : null;
+  return pathname.endsWith('.gguf') && username === '' && isDecodable(pathname) ? { kind: 'url', url: text } : null;
+}
+
+/** The model gets its name from there. */
+function isDecodable(pathname: string): boolean {
+  try {
+    decodeURIComponent(pathname);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readHub(text: string): ModelReference | null {

@@ -28,7 +28,7 @@ test('changes of a scale, of a revision’s state, and new events are told, also
     ...{ runFolder: path.join(folder, 'run'), logFolder: folder, responsesFolder: folder },
     ...{ budgetBytes: 0, endsWithParent: true },
   });
-  const parts = { supervisor, store, logFolder: folder, uploadFolder: folder, publicUrl: () => 'http://x' };
+  const parts = { supervisor, store, logFolder: folder, uploads: { isOf: () => false }, publicUrl: () => 'http://x' };
   const control = new AppControl({ ...parts, audit: { add: () => {} } });
   const apps = new LiveApps({ supervisor, store, control, logFolder: folder, runningAt: () => 0 });
 
@@ -40,6 +40,7 @@ test('changes of a scale, of a revision’s state, and new events are told, also
     message: null,
     author: 'me',
     strategy: 'rolling',
+    is_local: 1,
   } as const;
   const number = store.addRevision(row, revision);
   let told = 0;

@@ -21,7 +21,7 @@ test.before.each(() => {
   app = store.addApp('me', 'chat');
   for (let revision = 0; revision < 2; revision++) {
     const row = { options: '{}', files: '{}', digest: '', message: null, author: 'me', strategy: 'rolling' } as const;
-    store.activate(app, store.addRevision(app, row), 'deployed');
+    store.activate(app, store.addRevision(app, { ...row, is_local: 1 }), 'deployed');
   }
 });
 test.after.each(() => {

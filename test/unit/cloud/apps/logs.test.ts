@@ -51,4 +51,38 @@ test('who has read more than there is now goes on with the last lines', () => {
   assert.equal(readLog(file, next, 200), { text: '', next: 990 });
 });
 
+test('what follows a log goes on behind what it has read, whatever the bytes are', () => {
+  const file = path.join(folder, 'bytes.log');
+  // Each of the three is shown as a character of three bytes.
+  fs.writeFileSync(file, Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0x61, 0x0a, 0x62]));
+  assert.equal(readLog(file, 0, 100), { text: '\ufffd\ufffd\ufffd\na\n', next: 6 });
+  fs.appendFileSync(file, '\n');
+  assert.equal(readLog(file, 6, 100), { text: 'b\n', next: 8 });
+});
+
+test('the last of a log begins with a whole line', () => {
+  const file = path.join(folder, 'tail.log');
+  fs.writeFileSync(file, 'first é\nlast é\n');
+  for (let bytes = 8; bytes < 17; bytes++) {
+    assert.equal(readLog(file, null, bytes), { text: 'last é\n', next: 17 }, `${bytes} bytes`);
+  }
+  assert.is(readLog(file, null, 17).text, 'first é\nlast é\n');
+});
+
+test('of a line that is longer than what is read, whole characters are', () => {
+  const file = path.join(folder, 'line.log');
+  fs.writeFileSync(file, 'aé€😀z');
+  const pieces: string[] = [];
+  for (let at = 0; at < 10; ) {
+    const { text, next } = readLog(file, at, 5);
+    pieces.push(text);
+    at = next;
+  }
+  assert.equal(pieces, ['aé', '€', '😀z']);
+  const tails = Array.from({ length: 5 }, (_, index) => readLog(file, null, 4 + index).text);
+  assert.equal(tails, ['z', '😀z', '😀z', '😀z', '€😀z']);
+  fs.appendFileSync(file, '\n');
+  assert.equal(readLog(file, null, 5), { text: 'z\n', next: 12 });
+});
+
 test.run();

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { AppStore } from '../../../../ts/cloud/apps/app-store.js';
 import { LiveApp } from '../../../../ts/cloud/apps/live-app.js';
 import { Rollouts } from '../../../../ts/cloud/apps/rollouts.js';
+import { stateOf as shownStateOf } from '../../../../ts/cloud/apps/views.js';
 import { type Database, openDatabase } from '../../../../ts/cloud/store/database.js';
 
 const test = suite('cloud: rollouts');
@@ -36,7 +37,7 @@ test.after.each(() => {
 function add(row = app.row): number {
   const options = JSON.stringify({ model: 'demo', auth: 'public' });
   return store.addRevision(row, {
-    ...{ options, files: '{}', digest: '', message: null, author: 'me', strategy: 'rolling' },
+    ...{ options, files: '{}', digest: '', message: null, author: 'me', strategy: 'rolling', is_local: 1 },
   });
 }
 
@@ -119,6 +120,20 @@ test('a deployment whose failure could not be written is not started again, and 
   rollouts.settle(app);
   assert.equal([stateOf(number), store.revision(app.id, number)?.reason], ['FAILED', 'it crashed']);
   assert.is(app.rollout, null);
+});
+
+test('of many revisions the last are shown, and whichever is active, on its way or asked for', () => {
+  for (let more = 0; more < 28; more++) add();
+  const shown = (asked: number | null) =>
+    shownStateOf(app, store, 'http://x', asked).revisions.map(({ number }) => number);
+  const last = Array.from({ length: 20 }, (_, index) => 11 + index);
+  assert.equal(shown(null), [2, ...last]);
+  rollouts.begin(app, 1, 'rolling', 'rollback');
+  assert.equal(shown(null), [1, 2, ...last]);
+  rollouts.fail(app, 'its weights are not there');
+  assert.equal(shown(null), [2, ...last]);
+  assert.equal(shown(1), [1, 2, ...last]);
+  assert.equal(shown(99), [2, ...last]);
 });
 
 test.run();

@@ -5,6 +5,7 @@ import { APP, type AppOptions, app } from '../../../../ts/cloud/script/app.ts';
 import { fileFieldsOf, nameOfField, withField } from '../../../../ts/cloud/script/file-fields.ts';
 import { filesIn, modelNamesOf, modelsIn, slotsOf, toManifest } from '../../../../ts/cloud/script/manifest.ts';
 import { toPlainData } from '../../../../ts/cloud/script/plain-data.ts';
+import type { ChasquiError } from '../../../../ts/errors.ts';
 
 const read = (options: unknown) => toManifest(toPlainData(app(options as AppOptions)[APP], 'a'), 'a');
 
@@ -39,6 +40,17 @@ test('models come from four places', () => {
       { kind: 'file', path: '/m.gguf' },
     ],
   );
+});
+
+test('an address whose path cannot be read is no model', () => {
+  const unreadable = 'https://host/100%.gguf';
+  for (const options of [{ model: unreadable }, { model: 'demo', adapters: { sql: unreadable } }]) {
+    assert.throws(
+      () => read(options),
+      (error: ChasquiError) => error.code === 'script_invalid',
+    );
+  }
+  assert.is(read({ model: 'https://host/100%25.gguf' }).options.alias, '100%');
 });
 
 test('adapters come from the same places, with a name and a scale', () => {

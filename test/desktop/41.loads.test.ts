@@ -73,6 +73,18 @@ loads('one that waits goes on when the one before it fails', async () => {
   assert.equal(await outcomes(asked), ['engine_failed', 512]);
 });
 
+loads('whoever unloads it meanwhile, and whoever does so twice, waits for an end that comes', async () => {
+  const asked = [instances.load(MODEL, { contextSize: 512 })];
+  await untilLoading();
+  asked.push(instances.load(MODEL, { contextSize: 768 }));
+  const unloaded = [instances.unload(MODEL), instances.unload(MODEL)];
+  assert.is((await outcomes(asked))[1], 768);
+  await Promise.all(unloaded);
+  assert.is(instances.configOf(MODEL).contextSize, 768);
+  await Promise.all([instances.unload(MODEL), instances.unload(MODEL)]);
+  assert.equal(instances.list(), []);
+});
+
 loads('a cancel ends those that wait, too, and leaves nothing behind', async () => {
   const asked = [instances.load(MODEL, { contextSize: 512 })];
   await untilLoading();

@@ -143,7 +143,8 @@ export class Instances {
     const instance = this.#instances.get(id);
     if (instance === undefined) throw modelNotFound(id, this.pool.list(), 'instance_id');
     await this.#emptied(id);
-    if (this.#models.includes(instance.model) && id === instance.model.id) {
+    // Whoever waited for the same may have been faster.
+    if (!this.#instances.has(id) && this.#models.includes(instance.model) && id === instance.model.id) {
       this.#place(id, instance.model, this.#optionsFor(instance.model));
     }
   }
@@ -182,7 +183,8 @@ export class Instances {
     const before = this.#instances.get(id);
     const isLoaded = this.#entry(id)?.status === 'loaded';
     if (!isLoaded || before?.model.path !== model.path || !isDeepStrictEqual(before.options, options)) {
-      await this.#emptied(id);
+      do await this.#emptied(id);
+      while (!this.#forget(id));
       this.#place(id, model, options, ttlMs);
     }
     const instance = this.#instances.get(id) as Instance;
@@ -200,10 +202,11 @@ export class Instances {
 
   /** Resolves when nothing of this name is loaded or being loaded. */
   async #emptied(id: string): Promise<void> {
-    while (!this.#forget(id)) {
-      this.pool.unload(id);
-      await this.pool.changed();
-    }
+    if (this.#forget(id)) return;
+    // It is asked for once: that is a change itself, and two that ask at every change would wake each other without end.
+    this.pool.unload(id);
+    do await this.pool.changed();
+    while (!this.#forget(id));
   }
 
   /** A load that was cancelled is none that failed. */

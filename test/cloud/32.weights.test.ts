@@ -111,18 +111,21 @@ async function deployWithKey(app: string, options: object): Promise<number> {
 
 test('who deploys from elsewhere has nothing fetched from private networks, unless the cloud allows it', async () => {
   const model = `${hub.url}/${REPO}/resolve/main/${FILE}?elsewhere`;
-  const isAsked = () => hub.seen.some(({ path: asked }) => asked.endsWith('?elsewhere'));
+  const timesAsked = () => hub.seen.filter(({ path: asked }) => asked.endsWith('?elsewhere')).length;
+  // What is here already for this machine's own apps is not for others.
+  const own = await cloud.deploy('near', { model, alias: 'demo', scale: { keepAlive: '100ms' } });
+  await cloud.untilRevision('near', own.revision, 'active');
+  assert.is(timesAsked(), 1);
   const refused = await deployWithKey('elsewhere', { model, alias: 'demo' });
   await cloud.untilRevision('elsewhere', refused, 'failed');
   assert.match((await cloud.status('elsewhere')).revisions[0]?.reason ?? '', '`allowPrivateModelHosts`');
   // To start it again from this machine changes nothing about whose it is.
   const { revision } = await cloud.client.post<{ revision: number }>('/apps/me/elsewhere/restart');
   await cloud.untilRevision('elsewhere', revision, 'failed');
-  assert.is(isAsked(), false);
+  assert.is(timesAsked(), 1);
   await cloud.kill();
   await cloud.begin(['--allow-private-model-hosts']);
   await cloud.untilRevision('elsewhere', await deployWithKey('elsewhere', { model, alias: 'demo' }), 'active');
-  assert.is(isAsked(), true);
   await cloud.kill();
   await cloud.begin();
 });

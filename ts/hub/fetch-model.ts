@@ -6,6 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
+import { NoAddress } from '../images/resolve-host.js';
+import { VERSION } from '../version.js';
 import { flushFolder } from './download-file.js';
 import { getChecked } from './get-checked.js';
 import { BLOCK_BYTES } from './part-file.js';
@@ -34,7 +36,7 @@ export interface FetchModelOptions {
  * @throws {ChasquiError} `model_fetch_failed`; or the signal's reason.
  */
 export async function fetchModel(url: string, folder: string, options: FetchModelOptions = {}): Promise<string> {
-  const file = fetchedFileOf(url, folder);
+  const file = fetchedFileOf(url, folder, options.hosts);
   if (fs.existsSync(file)) return file;
   const part = `${file}.${randomUUID()}.part`;
   try {
@@ -51,9 +53,13 @@ export async function fetchModel(url: string, folder: string, options: FetchMode
   }
 }
 
-/** Where the file lies once it has been fetched. @throws {ChasquiError} `model_fetch_failed` for what names no model */
-export function fetchedFileOf(url: string, folder: string): string {
-  return path.join(folder, createHash('sha256').update(url).digest('hex').slice(0, 16), fileName(url));
+/**
+ * Where the file lies once it has been fetched from these hosts: who may reach less is not given what lies there for who may
+ * reach more. @throws {ChasquiError} `model_fetch_failed` for what names no model
+ */
+export function fetchedFileOf(url: string, folder: string, hosts: ImageHosts = 'any'): string {
+  const key = hosts === 'any' ? url : `${hosts} ${url}`;
+  return path.join(folder, createHash('sha256').update(key).digest('hex').slice(0, 16), fileName(url));
 }
 
 function fileName(url: string): string {
@@ -109,14 +115,14 @@ async function open(
   url: string,
   { hosts = 'any', signal = new AbortController().signal }: FetchModelOptions,
 ): Promise<Reply> {
-  const headers = { 'accept-encoding': 'identity' };
+  const headers = { 'accept-encoding': 'identity', 'user-agent': `chasqui/${VERSION}` };
   if (hosts === 'any') {
     const response = await fetch(url, { headers, signal });
     if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
     return { expected: Number(response.headers.get('content-length') ?? 0), body: Readable.fromWeb(response.body) };
   }
   const reply = await getChecked(new URL(url), { hosts, headers, signal }).catch((error: Error) => {
-    throw failed(url, `${error.message}; ${PUBLIC_ONLY}`, error);
+    throw error instanceof NoAddress ? failed(url, `${error.message}; ${PUBLIC_ONLY}`, error) : error;
   });
   if (reply.statusCode === 200) return { expected: Number(reply.headers['content-length'] ?? 0), body: reply };
   reply.destroy();

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { hostsOnTheWay, type ImageHosts, mayConnect } from '../images/public-address.js';
-import { checkedLookup, resolverFor } from '../images/resolve-host.js';
+import { checkedLookup, NoAddress, resolverFor } from '../images/resolve-host.js';
 
 export interface CheckedRequest {
   hosts: ImageHosts;
@@ -40,7 +40,7 @@ function request(url: URL, { hosts, headers, signal }: CheckedRequest): Promise<
   const { get } = url.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw new Error('no address that may be connected to');
+    if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw new NoAddress();
     const lookup = checkedLookup(resolverFor(hosts), hosts, signal);
     const sent = get(url, { agent: false, headers, lookup, signal, timeout: IDLE_TIMEOUT_MS });
     sent.once('response', resolve).on('error', reject);

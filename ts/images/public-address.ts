@@ -1,4 +1,4 @@
-/** Which network addresses images may be fetched from. */
+/** Which network addresses images, and models of a cloud, may be fetched from. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 

@@ -1,7 +1,14 @@
-/** Host names → the addresses that an image may be fetched from. */
+/** Host names → the addresses that an image, or a model, may be fetched from. */
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { type ImageHosts, isLocalhost, mayConnect } from './public-address.js';
+
+/** A host has no address, or none that may be connected to. Which of them is not for who asked to know. */
+export class NoAddress extends Error {
+  constructor() {
+    super('no address that may be connected to');
+  }
+}
 
 /** All addresses of a host name. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly dns.LookupAddress[]>;
@@ -16,7 +23,7 @@ export function checkedLookup(resolve: Resolve, hosts: ImageHosts, signal: Abort
       (found) => {
         const allowed = found.filter(({ address }) => mayConnect(address, hosts));
         const [first] = allowed;
-        if (first === undefined) done(new Error('no address that may be connected to'), '', 0);
+        if (first === undefined) done(new NoAddress(), '', 0);
         else if (options.all) done(null, allowed);
         else done(null, first.address, first.family);
       },

@@ -79,7 +79,9 @@ function isInUse({ state }: RevisionRow): boolean {
 /** Those that the cloud may remove: no file that somebody deployed from where it lies. */
 function filesOf(row: RevisionRow, { models, uploads }: WeightFolders): string[] {
   return referencesIn(row).flatMap((reference) => {
-    if (reference.kind === 'url') return [fetchedFileOf(reference.url, models)];
+    if (reference.kind === 'url') {
+      return (['any', 'public'] as const).map((hosts) => fetchedFileOf(reference.url, models, hosts));
+    }
     return reference.kind === 'file' && path.dirname(reference.path) === uploads ? [reference.path] : [];
   });
 }

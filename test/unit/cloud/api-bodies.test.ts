@@ -1,4 +1,5 @@
 // What programs send to the management API of a cloud.
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -57,6 +58,29 @@ test('nothing is left of a body that is refused at once', async () => {
   // A file that is opened late would come now.
   await sleep(100);
   assert.equal(fs.readdirSync(settings.folder), []);
+  database.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+test('what another one has sent is sent once more to show that one has it, and nothing is written', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-uploads-'));
+  const database = openDatabase(folder);
+  const bytes = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(996)]);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const settings = { folder: path.join(folder, 'models'), limitBytes: 1500, removable: () => [] };
+  const uploads = new ModelUploads({ ...settings, senders: new ModelSenders(database) });
+  const send = (org: string, body: Buffer) => uploads.receive(sha256, org, Readable.from([body]), body.length);
+  const file = await send('one', bytes);
+  const before = fs.statSync(file);
+  for (const other of [Buffer.alloc(1000), bytes.subarray(1), bytes.subarray(0, 999), Buffer.alloc(5000, bytes)]) {
+    assert.match(await send('two', other).catch(String), /no GGUF file|does not have the digest/);
+  }
+  assert.is(uploads.find(sha256, 'two'), null);
+  assert.is(await send('two', bytes), file);
+  assert.is(uploads.find(sha256, 'two'), file);
+  const after = fs.statSync(file);
+  assert.equal([after.ino, Math.floor(after.mtimeMs)], [before.ino, Math.floor(before.mtimeMs)]);
+  assert.is(fs.readdirSync(settings.folder).length, 1);
   database.close();
   fs.rmSync(folder, { recursive: true });
 });

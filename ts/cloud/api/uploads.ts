@@ -25,6 +25,48 @@ const GGUF = Buffer.from('GGUF');
 /** Of a body whose length is not known, room is made for so much at a time. */
 const PART_BYTES = 64 * 2 ** 20;
 
+/** The bytes of a model as they come, which must be those of a GGUF file with this digest. */
+class ArrivingModel {
+  readonly #sha256: string;
+  readonly #hash = createHash('sha256');
+  #start = Buffer.alloc(0);
+  bytes = 0;
+
+  constructor(sha256: string) {
+    this.#sha256 = sha256;
+  }
+
+  /** @throws {ChasquiError} `invalid_value` */
+  add(chunk: Buffer): void {
+    const missing = GGUF.length - this.#start.length;
+    if (missing > 0) this.#start = Buffer.concat([this.#start, chunk.subarray(0, missing)]);
+    if (!GGUF.subarray(0, this.#start.length).equals(this.#start)) throw noGguf();
+    this.bytes += chunk.length;
+    this.#hash.update(chunk);
+  }
+
+  /** @throws {ChasquiError} `invalid_value` */
+  end(): void {
+    if (this.#start.length < GGUF.length) throw noGguf();
+    if (this.#hash.digest('hex') !== this.#sha256) throw otherDigest();
+  }
+}
+
+/**
+ * Who sends what is there already shows that it has it, and nothing is written: runners may have the file open, and would
+ * keep a second one on the disk.
+ */
+async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>): Promise<void> {
+  const size = sizeOf(file);
+  for await (const chunk of chunks) {
+    model.add(chunk);
+    if (model.bytes > size) throw otherDigest();
+  }
+  model.end();
+  if (fs.existsSync(file)) return;
+  throw new ChasquiError('no_space', 'The model made way for others while it was sent: send it once more.');
+}
+
 export class ModelUploads {
   readonly #settings: UploadSettings;
   /** Room for the files that are being received, by their paths. */
@@ -74,26 +116,27 @@ export class ModelUploads {
    */
   async receive(sha256: string, org: string | null, body: Readable, length: number | null): Promise<string> {
     const file = this.#fileOf(sha256);
+    // A body that is refused stays open, because its connection is where the reply goes.
+    const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    if (this.find(sha256, null) === null) await this.#keep(file, new ArrivingModel(sha256), chunks, length);
+    else await compare(file, new ArrivingModel(sha256), chunks);
+    if (org !== null) this.#settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
+    return file;
+  }
+
+  async #keep(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>, length: number | null): Promise<void> {
     fs.mkdirSync(this.#settings.folder, { recursive: true, mode: 0o700 });
     const part = `${file}.${randomUUID()}.part`;
-    const hash = createHash('sha256');
-    let received = 0;
+    let reserved = 0;
     const reserve = (bytes: number): void => {
       this.makeRoom(bytes);
-      this.#reserved.set(part, (this.#reserved.get(part) ?? 0) + bytes);
+      reserved += bytes;
+      this.#reserved.set(part, reserved);
     };
-    let start = Buffer.alloc(0);
     const checked = async function* () {
-      // A body that is refused stays open, because its connection is where the reply goes.
-      for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        if (start.length < GGUF.length) start = Buffer.concat([start, chunk.subarray(0, GGUF.length - start.length)]);
-        if (!GGUF.subarray(0, start.length).equals(start)) throw noGguf();
-        received += chunk.length;
-        if (length === null && received > PART_BYTES) {
-          reserve(PART_BYTES);
-          received -= PART_BYTES;
-        }
-        hash.update(chunk);
+      for await (const chunk of chunks) {
+        model.add(chunk);
+        while (length === null && model.bytes > reserved) reserve(PART_BYTES);
         yield chunk;
       }
     };
@@ -102,13 +145,8 @@ export class ModelUploads {
       // Opened before anything is refused: a stream opens its file later, perhaps after it was removed.
       const fd = fs.openSync(part, 'wx', 0o600);
       await pipeline(checked, fs.createWriteStream(part, { fd }));
-      if (start.length < GGUF.length) throw noGguf();
-      if (hash.digest('hex') !== sha256) {
-        throw new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
-      }
+      model.end();
       fs.renameSync(part, file);
-      if (org !== null) this.#settings.senders.add(sha256, org, (each) => fs.existsSync(this.#fileOf(each)));
-      return file;
     } catch (error) {
       if (!isFullDisk(error) || error instanceof ChasquiError) throw error;
       throw new ChasquiError('no_space', 'The disk of the cloud is full: the model could not be received.');
@@ -146,6 +184,10 @@ export class ModelUploads {
         '(`uploadsLimit`), and apps may still need those that are there.',
     );
   }
+}
+
+function otherDigest(): ChasquiError {
+  return new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
 }
 
 function noGguf(): ChasquiError {

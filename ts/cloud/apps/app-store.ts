@@ -132,8 +132,10 @@ const STEPS = [
   ) STRICT;
   CREATE INDEX events_by_app ON events (org, app, seq);`,
   `ALTER TABLE runners ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process'`,
+  // Whoever restarted a revision was noted as its author: only apps that nobody else ever touched are this machine's own.
   `ALTER TABLE revisions ADD COLUMN is_local INTEGER NOT NULL DEFAULT 0;
-  UPDATE revisions SET is_local = 1 WHERE author NOT LIKE 'key %' AND author NOT LIKE 'user %';`,
+  UPDATE revisions SET is_local = 1 WHERE app NOT IN
+    (SELECT app FROM revisions WHERE author LIKE 'key %' OR author LIKE 'user %');`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;

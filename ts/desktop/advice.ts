@@ -8,9 +8,8 @@ export function fitOf(
   { sizeBytes }: Pick<Quantisation, 'sizeBytes'>,
   { parameters, contextLength }: Pick<HubModel, 'parameters' | 'contextLength'>,
   machine: Machine,
-  context?: number,
 ): Fit {
-  return quickFit({ sizeBytes, parameters, contextLength, context }, machine);
+  return quickFit({ sizeBytes, parameters, contextLength }, machine);
 }
 
 /** Of the quantisation that its name alone would mean, by the usual size of that; `null` where too little is known. */

@@ -27,7 +27,7 @@ export class PipelinedRequests {
     }
     response.once('socket', () => {
       this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
-      handle();
+      if (!socket.destroyed) handle();
     });
   }
 }

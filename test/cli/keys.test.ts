@@ -3,10 +3,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { writeLogin } from '../../ts/cli/cloud/client.js';
 import { AuditLog } from '../../ts/cloud/accounts/audit.js';
 import { openDatabase } from '../../ts/cloud/store/database.js';
 import { KeyStore } from '../../ts/keys/key-store.js';
 import { runCli, startChild } from '../support/child.js';
+import { accountsApp, testAccounts } from '../support/cloud-accounts.js';
 
 const test = suite<{ folder: string }>('cli: keys');
 
@@ -103,6 +105,23 @@ test('where a cloud was, its audit tells what was done without it', async ({ fol
     ],
   );
   database.close();
+});
+
+test('in a cloud a key reaches as far as that of who makes it, unless something else is said', async ({ folder }) => {
+  const { accounts, remove } = testAccounts();
+  const cloud = accountsApp(accounts);
+  cloud.get('/api/cloud/v1/about', async () => ({ org: 'me' }));
+  const url = await cloud.listen({ host: '127.0.0.1', port: 0 });
+  const { id, key } = accounts.keys.create({ org: 'acme', scopes: ['admin', 'read'] });
+  writeLogin(folder, { url, key });
+  for (const args of [[], ['--app', 'chat'], ['--org', 'acme']]) await keys(folder, 'create', '--json', ...args);
+  const beyond = await runCli(['keys', 'create', '--org', 'globex', '--data-dir', folder]);
+  assert.equal([beyond.code, beyond.stdout], [1, '']);
+  assert.match(beyond.stderr, 'is for acme only');
+  const made = accounts.keys.list().filter((each) => each.id !== id);
+  assert.equal(made.map(({ org, app }) => `${org}/${app}`).sort(), ['acme/chat', 'acme/null', 'acme/null']);
+  await cloud.close();
+  remove();
 });
 
 test('create, list and revoke, for people', async ({ folder }) => {

@@ -28,8 +28,10 @@ export async function openKeys(home: string, { local }: { local: boolean }): Pro
 
 function keysOfCloud(cloud: CloudClient): KeysPlace {
   return {
-    create: async ({ expiresAt, limits, ...settings }) => {
-      const body = { ...settings, expires_at: expiresAt, limits: limitsToJson(limits) };
+    create: async ({ expiresAt, limits, org, app, ...settings }) => {
+      // Null would ask for everything; without the fields the key reaches as far as that of who makes it.
+      const reach = { org: org ?? undefined, app: app ?? undefined };
+      const body = { ...settings, ...reach, expires_at: expiresAt, limits: limitsToJson(limits) };
       const { id, key } = await cloud.post<{ id: string; key: string }>('/keys', body);
       return { id, key };
     },

@@ -69,6 +69,39 @@ test('whose key is for one organisation sees its apps alone, and not the process
   assert.not.match(text, /"other"|process_|event_loop|memory_limit/);
 });
 
+test('what the reader may not see is not looked at, and asked for once for each app', () => {
+  const hidden: MeasuredApp = Object.defineProperty({ ...measured('other', 'chat') }, 'running', {
+    get: () => assert.unreachable('it was counted'),
+  });
+  const apps = [hidden, ...Array.from({ length: 50 }, (_, i) => measured('acme', `app-${i}`))];
+  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096 }));
+  for (const { org, name } of apps) metrics.add({ ...use, org, app: name });
+  let asked = 0;
+  const text = metrics.text({ all: false, app: (org) => ++asked > 0 && org === 'acme' });
+  metrics.close();
+  assert.is(text.match(/^chasqui_app_failed\{/gm)?.length, 50);
+  assert.ok(asked <= 2 * apps.length, `asked ${asked} times`);
+});
+
+test('apps that are gone leave no series behind, and make room for others', () => {
+  const apps: MeasuredApp[] = [];
+  const metrics = new CloudMetrics(() => ({ apps, memoryLimitBytes: 4096 }));
+  for (let i = 0; i < 1200; i++) {
+    apps.splice(0, 1, measured('acme', `app-${i}`));
+    metrics.add({ ...use, app: `app-${i}` });
+  }
+  const counted = () => metrics.text(EVERYTHING).match(/^chasqui_app_requests_total\{.*/gm) ?? [];
+  // Those beyond a thousand between two looks are counted as others, and stay so: a counter never goes back.
+  const others = 'chasqui_app_requests_total{org="other",app="other",status="200"} 200';
+  assert.equal(counted(), [others]);
+  metrics.add({ ...use, app: 'app-1199' });
+  assert.equal(counted(), [others, 'chasqui_app_requests_total{org="acme",app="app-1199",status="200"} 1']);
+  // A request of an app that was deleted meanwhile.
+  metrics.add({ ...use, app: 'app-7' });
+  assert.is(counted().length, 2);
+  metrics.close();
+});
+
 test('the page has every metric, with its kind and labels', () => {
   const page = readFileSync('ts/cloud/README.md', 'utf8');
   const said = tableWith(page, 'metric', 'kind', 'labels').rows.map((row) => [row.metric, row.kind, row.labels]);

@@ -1,4 +1,7 @@
-/** How often a password may be tried: so often per address, and so often per person. */
+/**
+ * How often a password may be tried: so often per address, and so often per person. Where a person signed in lately, that
+ * person has tries apart from those, which nobody elsewhere can use up.
+ */
 
 interface Bucket {
   /** How many tries are left. */
@@ -67,30 +70,52 @@ export class TryCounter {
 
 const PER_ADDRESS: TryLimit = { burst: 10, perMinute: 2, maxEntries: 20_000 };
 const PER_PERSON: TryLimit = { burst: 20, perMinute: 4, maxEntries: 20_000 };
+/** Few, because each adds to how often the password may be tried in all. */
+const MAX_NETWORKS_PER_PERSON = 8;
+const MAX_PEOPLE = 1000;
 
 export class SignInLimits {
   readonly #addresses: TryCounter;
+  /** Of tries from where the person has not signed in lately. */
   readonly #people: TryCounter;
   /** Names that are nobody's are counted too, or the limit would tell which are somebody's. */
   readonly #strangers: TryCounter;
+  /** Of tries from where the person has signed in lately, for each network. */
+  readonly #familiar: TryCounter;
+  /** Where each person has signed in, the latest last. */
+  readonly #networks = new Map<string, string[]>();
 
   constructor(clock?: () => number) {
     this.#addresses = new TryCounter(PER_ADDRESS, clock);
     this.#people = new TryCounter(PER_PERSON, clock);
     this.#strangers = new TryCounter(PER_PERSON, clock);
+    this.#familiar = new TryCounter(PER_ADDRESS, clock);
   }
 
   /** Counts a try and returns 0, or returns after how many seconds the next one is allowed. */
   take(address: string, name: string, isKnown: boolean): number {
-    const wait = this.#addresses.take(networkOf(address));
+    const [network, person] = [networkOf(address), personOf(name)];
+    if (isKnown && this.#networks.get(person)?.includes(network)) return this.#familiar.take(`${network} ${person}`);
+    const wait = this.#addresses.take(network);
     if (wait > 0) return wait;
-    return (isKnown ? this.#people : this.#strangers).take(name.toLowerCase().slice(0, 100));
+    return (isKnown ? this.#people : this.#strangers).take(person);
   }
 
+  /** Tries for this person from elsewhere stay counted: they may have been somebody else's. */
   succeeded(address: string, name: string): void {
-    this.#addresses.forget(networkOf(address));
-    this.#people.forget(name.toLowerCase());
+    const [network, person] = [networkOf(address), personOf(name)];
+    this.#addresses.forget(network);
+    this.#familiar.forget(`${network} ${person}`);
+    const others = (this.#networks.get(person) ?? []).filter((each) => each !== network);
+    this.#networks.delete(person);
+    this.#networks.set(person, [...others, network].slice(-MAX_NETWORKS_PER_PERSON));
+    const [oldest = ''] = this.#networks.keys();
+    if (this.#networks.size > MAX_PEOPLE) this.#networks.delete(oldest);
   }
+}
+
+function personOf(name: string): string {
+  return name.toLowerCase().slice(0, 100);
 }
 
 /** One customer of a provider has all the IPv6 addresses that begin with the same 64 bits. */

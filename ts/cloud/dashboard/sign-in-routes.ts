@@ -77,6 +77,7 @@ function setupRoute(app: FastifyInstance, context: DashboardContext): void {
     if (problem) return show(request, reply.code(400), { kind: 'bad', text: problem });
     const user = await accounts.users.setPasswordByLink(secretOf(request), form.exact('password'));
     if (!user) return show(request, reply);
+    context.limits.succeeded(request.ip, user.name);
     guard.signIn(request, reply, user.id);
     const actor = { kind: 'user', name: user.name, org: null, app: null, address: request.ip } as const;
     accounts.audit.add({ actor, action: 'password.set', subject: user.name, detail: { by: 'link' } });

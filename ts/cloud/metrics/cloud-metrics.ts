@@ -43,6 +43,65 @@ export class CloudMetrics implements UsageSink {
   readonly #process = new ProcessSamples();
   readonly #lag = histogram(CATALOGUE.event_loop_lag_seconds);
   readonly #stop = watchEventLoop(this.#lag);
+  readonly #apps = new Map<string, AppSeries>();
+
+  /** `look` is called for each scrape. */
+  constructor(look: () => MeasuredCloud) {
+    this.#look = look;
+  }
+
+  add(use: TimedUsage): void {
+    this.#seriesOf(use.org, use.app).add(use);
+  }
+
+  text(sight: Sight): string {
+    const { apps, memoryLimitBytes } = this.#look();
+    this.#forgetAllBut(apps);
+    const samples: Samples = new Map();
+    for (const series of this.#apps.values()) if (sight.app(series.org, series.app)) series.addTo(samples);
+    for (const app of apps) if (sight.app(app.org, app.name)) addApp(samples, app);
+    if (sight.all) samples.set('runners_memory_limit_bytes', [{ labels: {}, value: memoryLimitBytes }]);
+    return toExposition([...familiesOf(samples), ...(sight.all ? this.#processFamilies() : [])]);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  /** After the first `MAX_APPS` all further apps share the series of one that is called `other`. */
+  #seriesOf(org: string, app: string): AppSeries {
+    const key = keyOf(org, app);
+    const known = this.#apps.get(key);
+    if (known) return known;
+    if (this.#apps.size >= MAX_APPS && key !== OTHERS) return this.#seriesOf(OTHER, OTHER);
+    const series = new AppSeries(org, app);
+    this.#apps.set(key, series);
+    return series;
+  }
+
+  /** The series of apps that were deleted make room; here, because requests may be counted after their app is gone. */
+  #forgetAllBut(apps: readonly MeasuredApp[]): void {
+    const there = new Set([OTHERS, ...apps.map(({ org, name }) => keyOf(org, name))]);
+    for (const key of this.#apps.keys()) if (!there.has(key)) this.#apps.delete(key);
+  }
+
+  #processFamilies(): Family[] {
+    const current: CurrentSamples = new Map([['event_loop_lag_seconds', this.#lag.samples({})]]);
+    this.#process.addTo(current);
+    return Array.from(current, ([name, samples]) => toFamily(fullName(name as MetricName), CATALOGUE[name], samples));
+  }
+}
+
+const MAX_APPS = 1000;
+const OTHER = 'other';
+const OTHERS = keyOf(OTHER, OTHER);
+
+function keyOf(org: string, app: string): string {
+  return `${org}/${app}`;
+}
+
+/** What the requests of one app were. */
+class AppSeries {
   readonly #requests = counters('app_requests_total');
   readonly #tokens = {
     app_prompt_tokens_total: counters('app_prompt_tokens_total'),
@@ -55,12 +114,13 @@ export class CloudMetrics implements UsageSink {
     app_request_seconds: histograms('app_request_seconds'),
   };
 
-  /** `look` is called for each scrape. */
-  constructor(look: () => MeasuredCloud) {
-    this.#look = look;
-  }
+  constructor(
+    readonly org: string,
+    readonly app: string,
+  ) {}
 
-  add({ org, app, status, ms, waitedMs, firstByteMs, ...tokens }: TimedUsage): void {
+  add({ status, ms, waitedMs, firstByteMs, ...tokens }: TimedUsage): void {
+    const { org, app } = this;
     this.#requests.with(org, app, String(status)).add();
     this.#tokens.app_prompt_tokens_total.with(org, app).add(tokens.promptTokens);
     this.#tokens.app_cached_tokens_total.with(org, app).add(tokens.cachedTokens);
@@ -70,38 +130,24 @@ export class CloudMetrics implements UsageSink {
     this.#times.app_request_seconds.with(org, app).observe(ms / 1000);
   }
 
-  text(sight: Sight): string {
-    const { apps, memoryLimitBytes } = this.#look();
-    const samples: Samples = new Map([['app_requests_total', this.#requests.samples()]]);
+  addTo(samples: Samples): void {
+    addSamples(samples, 'app_requests_total', this.#requests.samples());
     for (const [name, series] of Object.entries({ ...this.#tokens, ...this.#times })) {
-      samples.set(name as CloudMetricName, series.samples());
+      addSamples(samples, name as CloudMetricName, series.samples());
     }
-    for (const app of apps) addApp(samples, app);
-    for (const [name, all] of samples) {
-      samples.set(
-        name,
-        all.filter(({ labels }) => sight.app(labels.org ?? '', labels.app ?? '')),
-      );
-    }
-    if (sight.all) samples.set('runners_memory_limit_bytes', [{ labels: {}, value: memoryLimitBytes }]);
-    return toExposition([...familiesOf(samples), ...(sight.all ? this.#processFamilies() : [])]);
   }
+}
 
-  close(): void {
-    this.#stop();
-  }
-
-  #processFamilies(): Family[] {
-    const current: CurrentSamples = new Map([['event_loop_lag_seconds', this.#lag.samples({})]]);
-    this.#process.addTo(current);
-    return Array.from(current, ([name, samples]) => toFamily(fullName(name as MetricName), CATALOGUE[name], samples));
-  }
+function addSamples(samples: Samples, name: CloudMetricName, added: readonly Sample[]): void {
+  const known = samples.get(name);
+  if (known) known.push(...added);
+  else samples.set(name, [...added]);
 }
 
 function addApp(samples: Samples, app: MeasuredApp): void {
   const labels = { org: app.org, app: app.name };
   const add = (name: CloudMetricName, value: number, more: Record<string, string> = {}): void => {
-    samples.set(name, [...(samples.get(name) ?? []), { labels: { ...labels, ...more }, value }]);
+    addSamples(samples, name, [{ labels: { ...labels, ...more }, value }]);
   };
   add('app_requests_running', app.running);
   add('app_requests_waiting', app.waiting);

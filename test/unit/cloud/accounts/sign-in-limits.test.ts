@@ -46,6 +46,34 @@ test('from one address few people’s passwords can be tried', () => {
   assert.is(allowed.filter((wait) => wait === 0).length, 10);
 });
 
+test('where a person signed in lately, that person has tries that nobody elsewhere can use up', () => {
+  let now = 0;
+  const limits = new SignInLimits(() => now);
+  limits.succeeded('10.0.0.1', 'Owner');
+  now += 24 * 3_600_000;
+  // As many addresses as are counted, and with them all tries that there are for the person.
+  for (let i = 0; i < 20_000; i++) limits.take(`2001:db8:${i.toString(16)}::1`, 'owner', true);
+  assert.ok(limits.take('10.9.9.9', 'owner', true) > 0);
+  const tries = () => Array.from({ length: 30 }, () => limits.take('10.0.0.1', 'owner', true));
+  assert.is(tries().filter((wait) => wait === 0).length, 10);
+  limits.succeeded('10.0.0.1', 'owner');
+  assert.is(tries().filter((wait) => wait === 0).length, 10);
+  // That was the person: those who tried elsewhere have no more tries for it, nor others from there.
+  assert.ok(limits.take('2001:db8:1::1', 'owner', true) > 0);
+  assert.ok(limits.take('10.0.0.1', 'other', true) > 0);
+});
+
+test('the networks where a person signed in are few', () => {
+  const limits = new SignInLimits(() => 0);
+  for (let i = 0; i < 30; i++) limits.succeeded(`10.0.0.${i}`, 'owner');
+  for (let i = 0; i < 20; i++) limits.take(`10.1.0.${i}`, 'owner', true);
+  const allowed = Array.from({ length: 30 }, (_, i) => limits.take(`10.0.0.${i}`, 'owner', true) === 0);
+  assert.equal(
+    allowed.flatMap((is, i) => (is ? [i] : [])),
+    [22, 23, 24, 25, 26, 27, 28, 29],
+  );
+});
+
 test('addresses of one network count as one', () => {
   assert.is(networkOf('10.0.0.1'), '10.0.0.1');
   assert.is(networkOf('::ffff:10.0.0.1'), '10.0.0.1');

@@ -1,4 +1,5 @@
 // Formulas as models write them, in the MathML that browsers draw.
+import { runInThisContext } from 'node:vm';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { texToMathml } from '../../../ts/desktop/ui/math/tex.js';
@@ -83,6 +84,51 @@ test('a formula that is still being written is text until it ends', () => {
   for (let end = 1; end < tex.length; end += 1) blocks.update(tex.slice(0, end), false);
   const whole = blocks.update(tex, true).map((block) => (block.kind === 'html' ? block.html : ''));
   assert.match(whole.join(''), '<mfrac>');
+});
+
+test('formulas are found after each line of a paragraph, whatever stands before them', () => {
+  for (const before of [
+    'a',
+    'a\nb',
+    'a\n\nb',
+    '# Title',
+    'a\n# Title\nb',
+    'a\n***\nb',
+    '$$ a',
+    'a\n\\[ b',
+    'a\n$$ b\nc',
+  ]) {
+    for (const formula of ['$$x$$', '\\[\nx\n\\]', '   $$x\\\\[2pt] y$$']) {
+      const html = htmlOf(`${before}\n${formula}\nc`);
+      assert.is(html.split('<div>').length, 2, `${before}\n${formula}: ${html}`);
+    }
+  }
+  for (const before of [
+    'a ',
+    'a*b ',
+    'a `b` ',
+    'a ``b ',
+    'a\\\\',
+    'me@example.org ',
+    'www.example.org ',
+    '_',
+    '$5 and \\(',
+    '(',
+  ]) {
+    assert.match(htmlOf(`${before}\\(x\\) and $x$.`), /(<mi>x<\/mi>.*){2}/, before);
+  }
+  assert.match(htmlOf('\\[x\\] is\n\n\\[y\\]'), /^<p>\[x\] is<\/p>\n<div><math display="block"><mi>y/);
+});
+
+test('half a mebibyte of text is read in a time that grows with its length alone', () => {
+  const pieces = ['word\n\n', 'a\n***\n', '\\[a\n', '$$a b\n', 'a\n$$x$$\n', 'a < ', '\\(a ', '$1', '$'];
+  for (const piece of pieces) {
+    const text = piece.repeat(2 ** 19 / piece.length);
+    Object.assign(globalThis, { read: () => htmlOf(text).length });
+    // It takes a second or two; with the rest of the text read for each piece it would take minutes.
+    assert.not.throws(() => runInThisContext('read()', { timeout: 30_000 }), JSON.stringify(piece));
+  }
+  Reflect.deleteProperty(globalThis, 'read');
 });
 
 test.run();

@@ -26,6 +26,10 @@ export class ChatSession {
   readonly branch: ReadonlySignal<ChatMessage[]> = computed(() => branchTo(this.messages.value, this.current.value));
   readonly busy: ReadonlySignal<boolean> = computed(() => this.live.value !== null);
   #controller: AbortController | undefined;
+  /** What is being asked: once it has settled, what was written is kept in its chat. */
+  #asked: Promise<void> | undefined;
+  /** The chat that is shown. It learns its id when it is stored, even if another one is being opened by then. */
+  #chat: { id: string | null } = { id: null };
   /** How often a chat was opened. */
   #opened = 0;
   /** The messages that are stored as they are; a changed one is another object. */
@@ -37,6 +41,7 @@ export class ChatSession {
     if (id === this.id.value && id !== null) return;
     this.stop();
     const opened = this.#opened;
+    await this.#asked?.catch(() => undefined);
     const chat = id === null ? null : await get<Chat>(`/chats/${encodeURIComponent(id)}`);
     // Whoever has opened another one meanwhile does not want this one any more.
     if (opened === this.#opened) this.#show(chat);
@@ -44,7 +49,8 @@ export class ChatSession {
 
   #show(chat: Chat | null): void {
     batch(() => {
-      this.id.value = chat?.id ?? null;
+      this.#chat = { id: chat?.id ?? null };
+      this.id.value = this.#chat.id;
       this.title.value = chat?.title ?? '';
       this.messages.value = chat?.messages ?? [];
       this.current.value = chat?.current ?? null;
@@ -131,10 +137,14 @@ export class ChatSession {
     if (messages.length === 0) return;
     const current = this.#unwritten === this.current.value ? this.#find(this.#unwritten ?? '')?.parent : undefined;
     const content = { current: current ?? this.current.value };
-    if (this.id.value === null) {
-      this.id.value = (await post<Chat>('/chats', { ...this.#header(), messages, ...content })).id;
+    const chat = this.#chat;
+    if (chat.id === null) {
+      const opened = this.#opened;
+      chat.id = (await post<Chat>('/chats', { ...this.#header(), messages, ...content })).id;
+      // Whoever has opened another one meanwhile is not led back to this one.
+      if (opened === this.#opened) this.id.value = chat.id;
     } else {
-      const path = `/chats/${encodeURIComponent(this.id.value)}`;
+      const path = `/chats/${encodeURIComponent(chat.id)}`;
       await call('PUT', path, { ...this.#header(), ...content });
       // The others are stored already; with their images they may be large.
       const changed = messages.filter((message) => !this.#stored.has(message));
@@ -198,7 +208,9 @@ export class ChatSession {
     try {
       // Stored before it is asked: a question survives whatever becomes of its completion.
       await this.store();
-      await streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
+      controller.signal.throwIfAborted();
+      this.#asked = streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
+      await this.#asked;
     } catch (error) {
       if (!isAbort(error)) this.error.value = error instanceof ApiError ? error : new ApiError(wordsOf(error), null, 0);
     }
@@ -207,15 +219,18 @@ export class ChatSession {
   }
 
   async #finish(message: ChatMessage, completion: Completion | undefined): Promise<void> {
-    // Another chat is shown by now, and this one was stored before.
+    // Another chat is shown by now, and this one was stored before anything was written.
     if (this.#find(message.id) === undefined) return;
     batch(() => {
       this.live.value = null;
       if (completion) this.#replace(completed(message, completion, this.model.value));
       else if (!message.content) this.#remove(message);
     });
+    const chat = this.#chat;
     await this.store().catch((error: unknown) => {
-      this.error.value ??= new ApiError(`The chat could not be stored: ${wordsOf(error)}`, null, 0);
+      // It may have been removed since another one is shown.
+      if (chat === this.#chat)
+        this.error.value ??= new ApiError(`The chat could not be stored: ${wordsOf(error)}`, null, 0);
     });
   }
 

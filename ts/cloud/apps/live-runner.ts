@@ -168,7 +168,8 @@ export class LiveRunner {
     const failure = this.status?.failure ?? null;
     const isPermanent = failure !== null && PERMANENT.includes(failure.code);
     const reason = failure?.message ?? this.#endsBecause ?? withWords(how, this.hooks.lastWords(this));
-    return { state: 'CRASHED', reason, isPermanent };
+    // The runner's own words are shown in terminals, which they must not control.
+    return { state: 'CRASHED', reason: reason.replaceAll(/\p{Cc}+/gu, ' '), isPermanent };
   }
 
   #later(ms: number, action: () => void): void {

@@ -63,12 +63,16 @@ export function readLog(file: string, offset: number | null, maxBytes: number): 
   const before = isTail && from > 0 ? 1 : 0;
   const buffer = Buffer.alloc(Math.max(0, Math.min(maxBytes, size - from)) + before);
   const handle = fs.openSync(file, 'r');
-  const read = fs.readSync(handle, buffer, 0, buffer.length, from - before);
-  fs.closeSync(handle);
+  let read: number;
+  try {
+    read = fs.readSync(handle, buffer, 0, buffer.length, from - before);
+  } finally {
+    fs.closeSync(handle);
+  }
   const bytes = buffer.subarray(0, read);
   const lines = bytes.lastIndexOf(NEWLINE) + 1;
   // A line that does not end within the limit is cut.
-  const end = lines === 0 && read === maxBytes + before ? endOfCharacters(bytes) : lines;
+  const end = lines <= before && read === maxBytes + before ? endOfCharacters(bytes) : lines;
   const begin = before === 0 ? 0 : beginOfTail(bytes, end);
   return { text: bytes.toString('utf8', begin, end), next: from - before + end };
 }
@@ -95,7 +99,14 @@ function isInsideCharacter(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** The line of the last that says most; empty when there is none. */
+/**
+ * The line of the last that says most; empty when there is none. It is asked for when a runner has ended, and a log that
+ * cannot be opened then, because all files are in use, must end nothing else.
+ */
 export function lastLineOf(file: string): string {
-  return lastWords(readLog(file, null, TAIL_BYTES).text).slice(0, MAX_LINE);
+  try {
+    return lastWords(readLog(file, null, TAIL_BYTES).text).slice(0, MAX_LINE);
+  } catch {
+    return '';
+  }
 }

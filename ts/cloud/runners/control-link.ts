@@ -1,11 +1,14 @@
 /** The control plane's end of a runner's control socket: its state as it changes, and its end. */
 import net from 'node:net';
 import type { RunnerStatus } from './protocol.js';
+import { readStatus } from './read-status.js';
 
 export interface ControlListener {
   /** Before each attempt to connect. */
   prepare(): void;
   onStatus(status: RunnerStatus): void;
+  /** It has written what no runner does. Nothing more of it is read. */
+  onNonsense(): void;
   /** The socket was there and is not any more, or never came: the process has ended, or is as good as that. */
   onLost(): void;
 }
@@ -36,7 +39,7 @@ export class ControlLink {
 
   #connect(): void {
     this.listener.prepare();
-    const socket = net.createConnection(this.path);
+    const socket = net.createConnection(this.path).setEncoding('utf8');
     this.#socket = socket;
     let connected = false;
     let text = '';
@@ -48,7 +51,7 @@ export class ControlLink {
       const lines = text.split('\n');
       text = lines.pop() ?? '';
       for (const line of lines) this.#read(line);
-      if (text.length > MAX_LINE) socket.destroy();
+      if (text.length > MAX_LINE) this.#refuse();
     });
     socket.on('error', () => {});
     socket.on('close', () => {
@@ -59,12 +62,15 @@ export class ControlLink {
   }
 
   #read(line: string): void {
-    let status: RunnerStatus;
-    try {
-      status = JSON.parse(line) as RunnerStatus;
-    } catch {
-      return;
-    }
-    if (!this.#closed) this.listener.onStatus(status);
+    if (this.#closed) return;
+    const status = readStatus(line);
+    if (status === null) this.#refuse();
+    else this.listener.onStatus(status);
+  }
+
+  #refuse(): void {
+    if (this.#closed) return;
+    this.close();
+    this.listener.onNonsense();
   }
 }

@@ -207,8 +207,9 @@ export class RunnerProcess {
     const onLost = (): void => {
       setTimeout(() => this.#end(), this.#how === null ? EXIT_MS : 0);
     };
+    const onNonsense = () => this.#end('it said what no runner says');
     const prepare = () => this.container?.exposeSockets();
-    this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onLost }, isAlive);
+    this.#link = new ControlLink(this.#controlPath, { prepare, onStatus, onNonsense, onLost }, isAlive);
   }
 
   get #controlPath(): string {

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { boundLog, readLog } from '../../../../ts/cloud/apps/logs.js';
+import { boundLog, lastLineOf, readLog } from '../../../../ts/cloud/apps/logs.js';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-logs-'));
 const test = suite('cloud: logs');
@@ -83,6 +83,40 @@ test('of a line that is longer than what is read, whole characters are', () => {
   assert.equal(tails, ['z', '😀z', '😀z', '😀z', '€😀z']);
   fs.appendFileSync(file, '\n');
   assert.equal(readLog(file, null, 5), { text: 'z\n', next: 12 });
+  // The line that does not end begins exactly where the tail does.
+  fs.writeFileSync(file, `ok\n${'x'.repeat(10)}`);
+  assert.equal(readLog(file, null, 10), { text: 'x'.repeat(10), next: 13 });
+});
+
+test('without files to open, a runner has no last words, and a log that grew too large is kept', () => {
+  const { file, log } = write('full.log', Math.ceil((9 * MIB) / 99));
+  fs.closeSync(log);
+  const { openSync } = fs;
+  fs.openSync = () => {
+    throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  };
+  try {
+    assert.is(lastLineOf(file), '');
+    assert.throws(() => boundLog(file), /EMFILE/);
+  } finally {
+    fs.openSync = openSync;
+  }
+  assert.ok(fs.statSync(file).size > 8 * MIB);
+});
+
+test('a log that cannot be read says nothing, and does not stay open', () => {
+  const { closeSync } = fs;
+  let closed = 0;
+  fs.closeSync = (handle) => {
+    closed += 1;
+    closeSync(handle);
+  };
+  try {
+    assert.is(lastLineOf(folder), '');
+  } finally {
+    fs.closeSync = closeSync;
+  }
+  assert.is(closed, 1);
 });
 
 test.run();

@@ -1,9 +1,11 @@
-// What becomes of runners whose process cannot be started at all.
+// What becomes of runners whose process cannot be started at all, and of those that say what no runner says.
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RunnerStatus } from '../../../../ts/cloud/runners/protocol.js';
 import { RunnerProcess } from '../../../../ts/cloud/runners/runner-process.js';
 
 test('a log that cannot be opened is the end of its runner, and of nothing else', async () => {
@@ -18,6 +20,66 @@ test('a log that cannot be opened is the end of its runner, and of nothing else'
   });
   assert.match(how, /^it could not be started: E(EXIST|NOTDIR)/);
   fs.rmSync(folder, { recursive: true });
+});
+
+const STATUS: RunnerStatus = { bootId: 'b1', pid: 7, state: 'ready', fraction: 1, models: [], failure: null };
+
+/** What is told of a runner that writes this on its control socket: its states, and at last how it ended. */
+async function toldOf(written: string): Promise<unknown[]> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-run-'));
+  const server = net.createServer((socket) => socket.on('error', () => undefined).write(written));
+  await new Promise<void>((resolve) => server.listen(path.join(folder, 'r1.ctl'), resolve));
+  const told: unknown[] = [];
+  await new Promise<void>((resolve) => {
+    const onEnd = (how: string) => {
+      told.push(how);
+      resolve();
+    };
+    const onStatus = (status: RunnerStatus) => told.push(status);
+    RunnerProcess.adopt(folder, { id: 'r1', bootId: 'b1', pid: null }, { onStatus, onEnd });
+  });
+  await new Promise((resolve) => server.close(resolve));
+  fs.rmSync(folder, { recursive: true });
+  return told;
+}
+
+const line = (changes: object): string => JSON.stringify({ ...STATUS, ...changes });
+
+for (const said of [
+  'null',
+  '3',
+  '[]',
+  '{}',
+  'no JSON',
+  line({ bootId: 7 }),
+  line({ pid: 0 }),
+  line({ state: 'dancing' }),
+  line({ fraction: 'all' }),
+  line({ fraction: 0 }).replace('"fraction":0', '"fraction":1e999'),
+  line({ models: undefined }),
+  line({ models: [null] }),
+  line({ models: [{ id: 'm', generates: 'yes', pooling: 'none' }] }),
+  line({ failure: 'it failed' }),
+  line({ failure: { code: 'engine_failed', message: {} } }),
+]) {
+  test(`a runner that says ${said} is ended, and nothing else`, async () => {
+    assert.equal(await toldOf(`${said}\n`), ['it said what no runner says']);
+  });
+}
+
+test('a line that is longer than those of runners ends its runner before it is complete', async () => {
+  assert.equal(await toldOf('x'.repeat(65 * 1024)), ['it said what no runner says']);
+});
+
+test('states are told as they come, with what a later version adds to them, and those behind nonsense are not', async () => {
+  const models = [{ id: 'm', generates: true, pooling: 'none' }];
+  const failure = { code: 'model_file_missing', message: 'It is gone.' };
+  const lines = [line({ models }), line({ failure, more: 1 }), 'null', line({})];
+  assert.equal(await toldOf(`${lines.join('\n')}\n`), [
+    { ...STATUS, models },
+    { ...STATUS, failure, more: 1 },
+    'it said what no runner says',
+  ]);
 });
 
 test.run();

@@ -1,0 +1,20 @@
+// What is told of a runner that has ended.
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LiveRunner, type RunnerEnd } from '../../../../ts/cloud/apps/live-runner.js';
+import type { RunnerStatus } from '../../../../ts/cloud/runners/protocol.js';
+
+const FACTS = { id: 'r1', revision: 1, slots: 1, bytes: 1, startMs: 60_000, drainMs: 0 };
+
+test('why a runner failed is told in one line, and does not control the terminal of who reads it', () => {
+  const ends: RunnerEnd[] = [];
+  const nothing = () => undefined;
+  const hooks = { onChange: nothing, onProgress: nothing, lastWords: () => '' };
+  const { listener } = new LiveRunner(FACTS, { ...hooks, onEnd: (_runner, end) => ends.push(end) });
+  const failure: RunnerStatus['failure'] = { code: 'engine_failed', message: 'It\x1b]0;title\x07\u009b2J\r\nfailed.' };
+  listener.onStatus({ bootId: 'b1', pid: 7, state: 'failed', fraction: 0, models: [], failure });
+  listener.onEnd('it ended with exit code 1');
+  assert.equal(ends, [{ state: 'CRASHED', reason: 'It ]0;title 2J failed.', isPermanent: false }]);
+});
+
+test.run();

@@ -123,6 +123,23 @@ test('of a stream that is left, every event counts, however many come at once', 
   leaving.abort();
   await until(() => gateway.usage[0]?.status === 499, 'it is counted as left');
   assert.is(gateway.usage[0]?.completionTokens, count);
+  const bytes = Buffer.byteLength(
+    JSON.stringify({ model: 'fake', messages: [{ role: 'user', content: 'Hi' }], stream: true }),
+  );
+  assert.is(gateway.usage[0]?.promptTokens, Math.ceil(bytes / 4), 'the prompt counts as what its bytes are about');
+});
+
+test('of a request that is left before its reply begins, nothing counts', async () => {
+  const { socketPath, engine } = await startRunner({ manual: true });
+  const app = new TestDeployment('acme', 'chat').run(socketPath);
+  const gateway = await startGateway([app]);
+  const leaving = new AbortController();
+  const replying = postChat(gateway, { stream: true }, { signal: leaving.signal }).catch(() => null);
+  await until(() => engine.running.size === 1, 'the runner has it');
+  leaving.abort();
+  await replying;
+  await until(() => gateway.usage[0]?.status === 499, 'it is counted as left');
+  assert.equal([gateway.usage[0]?.promptTokens, gateway.usage[0]?.completionTokens], [0, 0]);
 });
 
 for (const stream of [true, false]) {
@@ -197,18 +214,38 @@ test('headers that are between runner and gateway stay there', async () => {
     'Transfer-Encoding: chunked',
     'Access-Control-Allow-Origin: http://elsewhere',
     'Set-Cookie: a=b',
-    'X-Kept: 1',
-    'X-Kept: 2',
+    'Clear-Site-Data: "*"',
+    'Service-Worker-Allowed: /',
+    'Content-Security-Policy: script-src *',
+    'X-Unknown: 1',
+    'X-Chasqui-Ignored: one',
+    'X-Chasqui-Ignored: two',
+    'Retry-After: 7',
     'X-Request-Id: runner',
   ];
   const runner = await startRawRunner((socket) => socket.end(`${lines.join('\r\n')}\r\n\r\n2\r\nok\r\n0\r\n\r\n`));
   const gateway = await startGateway([new TestDeployment('acme', 'chat').run(runner.socketPath)]);
   const reply = await fetch(`${gateway.url}/acme/chat/v1/x`, { headers: WITH_KEY });
   assert.is(await reply.text(), 'ok');
-  assert.is(reply.headers.get('x-kept'), '1, 2');
-  assert.is(reply.headers.get('set-cookie'), null);
+  assert.is(reply.headers.get('x-chasqui-ignored'), 'one, two');
+  assert.is(reply.headers.get('retry-after'), '7');
+  for (const name of ['set-cookie', 'clear-site-data', 'service-worker-allowed', 'x-unknown']) {
+    assert.is(reply.headers.get(name), null, name);
+  }
   assert.is(reply.headers.get('access-control-allow-origin'), '*');
   assert.match(reply.headers.get('x-request-id') ?? '', /^req_/);
+});
+
+test('no reply is a page of the origin that the dashboard has, whatever its runner says', async () => {
+  const page =
+    'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Security-Policy: script-src *\r\nContent-Length: 2\r\n\r\nok';
+  const runner = await startRawRunner((socket) => socket.end(page));
+  const gateway = await startGateway([new TestDeployment('acme', 'chat').run(runner.socketPath)]);
+  for (const path of ['/acme/chat/v1/x', '/acme/chat/nothing', '/acme/chat/status', '/acme/absent/v1/x']) {
+    const { headers } = await fetch(`${gateway.url}${path}`, { headers: WITH_KEY });
+    assert.is(headers.get('content-security-policy'), "sandbox; default-src 'none'", path);
+    assert.is(headers.get('x-content-type-options'), 'nosniff', path);
+  }
 });
 
 test('a preflight needs no key and says that a key may be sent, whether the app exists or not', async () => {

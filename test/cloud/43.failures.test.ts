@@ -12,6 +12,7 @@ import {
   startRawRunner,
   startRunner,
   TestDeployment,
+  WITH_KEY,
 } from '../support/gateway.js';
 import { until } from '../support/until.js';
 
@@ -40,6 +41,26 @@ test('an only runner that is gone: the request waits for the next one', async ()
   const { socketPath: good } = await startRunner();
   app.run({ id: 'r2', socketPath: good });
   assert.is((await replying).status, 200);
+});
+
+test("what the gateway itself refuses is told in the envelope of the path's protocol", async () => {
+  const app = new TestDeployment('acme', 'chat').run(socketPath(), socketPath());
+  const gateway = await startGateway([app]);
+  for (const [headers, code, type, status] of [
+    [{}, 'invalid_api_key', 'authentication_error', 401],
+    [WITH_KEY, 'runner_failed', 'api_error', 503],
+  ] as const) {
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens', '/v1/chat/completions', '/v1/responses']) {
+      const isAnthropics = path.startsWith('/v1/messages');
+      const reply = await postChat(gateway, {}, { path: `/acme/chat${path}`, headers });
+      assert.is(reply.status, status, path);
+      const told = (await reply.json()) as { type?: string; error: { type: string; code: string } };
+      assert.is(told.type, isAnthropics ? 'error' : undefined, path);
+      assert.is(told.error.code, code, path);
+      if (isAnthropics) assert.is(told.error.type, type, path);
+      assert.is(reply.headers.get('request-id'), isAnthropics ? reply.headers.get('x-request-id') : null, path);
+    }
+  }
 });
 
 test('a request is tried on two runners, not on three', async () => {

@@ -14,18 +14,18 @@ export interface Route {
 }
 
 export class AppRoutes {
-  /** By the app's id. */
-  readonly #routers = new Map<string, PrefixRouter>();
+  /** A router is large: it goes with its app. */
+  readonly #routers = new WeakMap<DeployedApp, PrefixRouter>();
 
   /** Returns null where there is nothing to choose. */
   routeFor(app: DeployedApp, body: Buffer): Route | null {
     const runners = app.runners();
     if (runners.length < 2) {
       // What is known of a runner that is alone is of no use by the time that there is another.
-      this.#routers.delete(app.id);
+      this.#routers.delete(app);
       return null;
     }
-    const router = this.#routerOf(app.id);
+    const router = this.#routerOf(app);
     router.keep(new Set(runners.map(({ id }) => id)));
     const blocks = promptBlocks(body);
     let decision: Decision | null = null;
@@ -43,11 +43,11 @@ export class AppRoutes {
     };
   }
 
-  #routerOf(id: string): PrefixRouter {
-    let router = this.#routers.get(id);
+  #routerOf(app: DeployedApp): PrefixRouter {
+    let router = this.#routers.get(app);
     if (router === undefined) {
       router = new PrefixRouter();
-      this.#routers.set(id, router);
+      this.#routers.set(app, router);
     }
     return router;
   }

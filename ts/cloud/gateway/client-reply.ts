@@ -7,15 +7,13 @@ import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import type { ErrorBody } from '../../schemas/error.js';
 import { unframed } from './chunks.js';
 import type { ReplyHead } from './reply-reader.js';
-import { LastEvent } from './stream-ends.js';
+import { isAnthropics, isLastEvent, LastEvent, toFailureBody, toFailureFrames } from './stream-ends.js';
 
 export interface ReplyOptions {
   /** A client that reads nothing for so long, while data waits for it, is disconnected; 0 is for ever. */
   stallMs: number;
-  /** The frames that tell of a failure in the middle of a stream. */
-  toFrames(body: ErrorBody): string;
-  /** Whether a stream may end with this event. */
-  isLastEvent(event: string): boolean;
+  /** What of the app was asked for, which says how a stream may end and how failures are told; empty where it is not known. */
+  path: string;
 }
 
 /** An event that is larger goes on in pieces, so that little of it is held. */
@@ -52,7 +50,7 @@ export class ClientReply {
 
   /** False for a stream whose last event is none that it may end with, or has not come in full. */
   get mayEnd(): boolean {
-    return !this.#isStream || (this.#held === '' && this.#options.isLastEvent(this.#last.text));
+    return !this.#isStream || (this.#held === '' && isLastEvent(this.#options.path, this.#last.text));
   }
 
   setHeader(name: string, value: string): void {
@@ -136,7 +134,7 @@ export class ClientReply {
     if (!this.begun) {
       this.#replyWith(error, body);
     } else if (this.#isStream) {
-      this.#write(Buffer.from(this.#options.toFrames(body)).toString('latin1'));
+      this.#write(Buffer.from(toFailureFrames(this.#options.path, body)).toString('latin1'));
       this.#endResponse();
     } else {
       response.destroy();
@@ -148,7 +146,10 @@ export class ClientReply {
     const row: CatalogueRow = ERRORS[error.code];
     const retryAfter = error.retryAfterSeconds ?? row.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
-    sendJson(response, row.status, body);
+    const { path } = this.#options;
+    const id = response.getHeader('x-request-id');
+    if (isAnthropics(path) && id !== undefined) response.setHeader('request-id', id);
+    sendJson(response, row.status, toFailureBody(path, body));
     this.#limitWait();
   }
 

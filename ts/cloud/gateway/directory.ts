@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../errors.js';
 
 /** Where the gateway looks up the app that a request is for. It is asked once for every request. */
 export interface AppDirectory {
-  /** Returns null for an app that does not exist. */
+  /** Returns the same object for an app as long as the app is there, and null for one that does not exist. */
   find(org: string, app: string): DeployedApp | null;
 }
 

@@ -11,7 +11,7 @@ import type { GatewayContext } from './context.js';
 import { toRunnerHeaders } from './headers.js';
 import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
-import { countEvents, isLastEvent, toFailureFrames } from './stream-ends.js';
+import { countEvents } from './stream-ends.js';
 import { NO_TOKENS, type TokenCounts } from './usage-report.js';
 import { commentWhileWaiting } from './waiting-comments.js';
 import type { Place, WaitingRoom } from './waiting-room.js';
@@ -52,12 +52,8 @@ export class Exchange {
     this.#context = context;
     this.#arrival = arrival;
     this.#app = app;
-    const { path } = arrival.address;
-    this.#reply = new ClientReply(arrival.response, {
-      stallMs: context.options.stallMs,
-      toFrames: (body) => toFailureFrames(path, body),
-      isLastEvent: (event) => isLastEvent(path, event),
-    });
+    const { stallMs } = context.options;
+    this.#reply = new ClientReply(arrival.response, { stallMs, path: arrival.address.path });
   }
 
   get grant(): Grant {
@@ -191,7 +187,7 @@ export class Exchange {
 
   #account(admission: Admission | null, status: number): void {
     const { grant } = this.#arrival;
-    const counts = this.#report ?? { ...NO_TOKENS, completionTokens: this.#reply.isStream ? this.#events : 0 };
+    const counts = this.#report ?? this.#countsOfBroken();
     admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
     this.#route?.learn(this.#report);
     this.#context.usage.add({
@@ -208,11 +204,25 @@ export class Exchange {
   }
 
   /**
+   * Of a stream that broke off when its completion had begun: its prompt was computed, which no report has told of, so that
+   * an estimate stands for it. Of all others it is not known whether a runner has computed anything.
+   */
+  #countsOfBroken(): TokenCounts {
+    if (!this.#reply.isStream || this.#events === 0) return NO_TOKENS;
+    return { ...NO_TOKENS, promptTokens: this.#estimateOfPrompt(), completionTokens: this.#events };
+  }
+
+  /**
    * A request that breaks off has no report, and still counts towards the key's tokens: leaving before the end must not
-   * save them. Four bytes of a text are about a token; a body that is larger than any prompt has images in it.
+   * save them.
    */
   #estimate(): number {
-    return this.#events + Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
+    return this.#events + this.#estimateOfPrompt();
+  }
+
+  /** Four bytes of a text are about a token; a body that is larger than any prompt has images in it. */
+  #estimateOfPrompt(): number {
+    return Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
   }
 }
 

@@ -12,7 +12,7 @@ import { ClientReply, toTold } from './client-reply.js';
 import { GATEWAY_DEFAULTS, type GatewayContext, type GatewayOptions, type GatewayParts } from './context.js';
 import type { DeployedApp } from './directory.js';
 import { type AppParts, Exchange } from './exchange.js';
-import { CORS_HEADERS, preflightHeaders } from './headers.js';
+import { CORS_HEADERS, DATA_HEADERS, preflightHeaders } from './headers.js';
 import { KeyLimits } from './key-limits.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -40,7 +40,7 @@ export class Gateway {
   handle(request: IncomingMessage, response: ServerResponse): void {
     const id = newId(REQUEST_ID_PREFIX);
     response.setHeader('x-request-id', id);
-    for (const [name, value] of CORS_HEADERS) response.setHeader(name, value);
+    for (const [name, value] of [...CORS_HEADERS, ...DATA_HEADERS]) response.setHeader(name, value);
     try {
       this.#admit(id, request, response);
     } catch (thrown) {
@@ -137,7 +137,7 @@ export class Gateway {
     if (!request.complete && hasBody(request)) response.setHeader('connection', 'close');
     if (error.code === 'invalid_api_key') response.setHeader('www-authenticate', 'Key');
     const { stallMs } = this.#context.options;
-    new ClientReply(response, { stallMs, toFrames: () => '', isLastEvent: () => true }).fail(error);
+    new ClientReply(response, { stallMs, path: pathOf(request) }).fail(error);
   }
 
   /** Ends requests whose key was revoked while they run. */
@@ -184,6 +184,15 @@ export class Gateway {
         resolve();
       };
     });
+  }
+}
+
+/** Empty where it is not an app's, or cannot be read. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  try {
+    return parseAppAddress(url).path;
+  } catch {
+    return '';
   }
 }
 

@@ -1,8 +1,9 @@
 /** Which headers pass between a client and a runner. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { OWNER_HEADER, ownerOfKey } from '../../http/owner-header.js';
+import { IGNORED_HEADER } from '../../http/read-fields.js';
 import type { ReplyHead } from './reply-reader.js';
-import { ASK_FOR_REPORT, USAGE_HEADER } from './usage-report.js';
+import { ASK_FOR_REPORT } from './usage-report.js';
 
 /**
  * What a runner reads of a request. All others stay here: the client's key, cookies, whatever is between this client and
@@ -35,13 +36,33 @@ export function toRunnerHeaders(
   return [...passed, ...owner, ['content-type', 'application/json'], ['x-request-id', requestId], [...ASK_FOR_REPORT]];
 }
 
-/** Headers of a reply that are between the runner and this gateway, or that the gateway sets itself. */
-const KEPT_FROM_CLIENT =
-  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|date|server|vary|set-cookie|x-request-id|access-control-.*|x-ratelimit-.*|x-chasqui-(runner|.*-ms))$/;
+/**
+ * What a runner says of its reply that is for clients. All others stay here: what is between the runner and this gateway,
+ * what the gateway sets itself, and what a runner that is in a stranger's hands would tell a browser about this origin.
+ */
+const PASSED_TO_CLIENT: readonly string[] = [
+  'allow',
+  'cache-control',
+  'content-length',
+  'content-type',
+  'request-id',
+  'retry-after',
+  'x-accel-buffering',
+  IGNORED_HEADER,
+];
 
 export function toClientHead({ status, headers }: ReplyHead): ReplyHead {
-  return { status, headers: headers.filter(([name]) => name !== USAGE_HEADER && !KEPT_FROM_CLIENT.test(name)) };
+  return { status, headers: headers.filter(([name]) => PASSED_TO_CLIENT.includes(name)) };
 }
+
+/**
+ * The dashboard is of the same origin, and a browser that opens a reply may be its owner's. A reply is data: whatever a
+ * runner says that it is, no script of it runs, and it is no page of this origin.
+ */
+export const DATA_HEADERS: readonly (readonly [string, string])[] = [
+  ['content-security-policy', "sandbox; default-src 'none'"],
+  ['x-content-type-options', 'nosniff'],
+];
 
 /** Pages of any origin may call an app: a key opens it, and no browser sends one by itself. */
 export const CORS_HEADERS: readonly (readonly [string, string])[] = [

@@ -1,4 +1,5 @@
 /** How streams of events end: as their protocol has it, or with a failure, as the clients of that protocol read it. */
+import { toAnthropicError } from '../../anthropic/error-body.js';
 import { messageFailure } from '../../anthropic/message-events.js';
 import { toFrames } from '../../http/framing.js';
 import { dataFailure } from '../../http/sse.js';
@@ -6,9 +7,19 @@ import { responseFailure } from '../../responses/response-events.js';
 import type { ErrorBody } from '../../schemas/error.js';
 import { unframed } from './chunks.js';
 
+/** Whether those who call a path are Anthropic's clients. */
+export function isAnthropics(path: string): boolean {
+  return /^\/v1\/messages(\/|$)/.test(path);
+}
+
+/** The body that tells of a failure before a reply has begun. */
+export function toFailureBody(path: string, body: ErrorBody): object {
+  return isAnthropics(path) ? toAnthropicError(body) : body;
+}
+
 /** The frames that tell of a failure in the middle of a stream. */
 export function toFailureFrames(path: string, body: ErrorBody): string {
-  if (path.startsWith('/v1/messages')) return toFrames(messageFailure(body));
+  if (isAnthropics(path)) return toFrames(messageFailure(body));
   return toFrames(path.startsWith('/v1/responses') ? responseFailure(body) : dataFailure(body));
 }
 

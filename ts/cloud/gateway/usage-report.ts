@@ -13,8 +13,6 @@ export const NO_TOKENS: TokenCounts = { promptTokens: 0, completionTokens: 0, ca
 /** Asks the runner for its report. */
 export const ASK_FOR_REPORT = [REPORT_HEADER, REPORT_USAGE] as const;
 
-export { USAGE_HEADER };
-
 /** Returns null where there is no report. */
 export function readReport(from: Pick<ReplyHead, 'headers'>): TokenCounts | null {
   const [, prompt, completion, cached] =

@@ -1,4 +1,6 @@
 // What runners write is in the terminal while they write it; how many runners there are is what the script says.
+import fs from 'node:fs';
+import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Child, startChild } from '../support/child.js';
@@ -56,6 +58,19 @@ test('apps logs --follow shows what runners write, those that come later include
     await child.exited;
     assert.is(child.output.stderr, '');
   }
+});
+
+test('what a runner writes does not control the terminal of who reads it', async () => {
+  const [runner] = (await cloud.status('chat')).runners;
+  const logs = path.join(cloud.home, 'cloud/logs');
+  const file = fs
+    .readdirSync(logs, { recursive: true, encoding: 'utf8' })
+    .find((name) => name.endsWith(`${runner?.id}.log`));
+  fs.appendFileSync(path.join(logs, file as string), '\x1b]52;c;ZXZpbA==\x07 \x1b]0;title\x07\u009b2J\r\n');
+  const { code, stdout } = await cloud.cli('apps', 'logs', 'chat');
+  assert.is(code, 0);
+  assert.match(stdout, `${runner?.id}  ?]52;c;ZXZpbA==? ?]0;title??2J?\n`);
+  assert.not.match(stdout.replaceAll('\n', ''), /\p{Cc}/u);
 });
 
 test('run shows in its terminal what its runner writes', async () => {

@@ -177,6 +177,13 @@ test('logs say which pod a line is from', async () => {
   );
 });
 
+test('what a pod writes does not control the terminal of who reads it', async () => {
+  addPod(`${NAME}-1`, '\x1b]52;c;ZXZpbA==\x07 \x1b]0;title\x07\u009b2J\n');
+  const { code, stdout, stderr } = await apps('logs', 'chat', '--to', 'kubernetes');
+  assert.is(code, 0, stderr);
+  assert.is(stdout, `${NAME}-1  ?]52;c;ZXZpbA==? ?]0;title??2J\n`);
+});
+
 test('scaling changes the number of pods, and nothing else of the deployment', async () => {
   const before = structuredClone(deployment().spec);
   assert.equal(await json('scale', 'chat', '--min', '3'), { app: 'chat', org: 'acme', wanted: 3 });

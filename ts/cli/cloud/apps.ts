@@ -5,6 +5,7 @@ import type { Deployed, LogCursor } from '../../cloud/apps/control.js';
 import type { AppState, RunnerView } from '../../cloud/apps/views.js';
 import type { OptionRows } from '../../engine/option-row.js';
 import { ChasquiError } from '../../errors.js';
+import { printable } from '../log-output.js';
 import { addTableOptions, givenOptions } from '../table-options.js';
 import { appRoute, CloudClient } from './client.js';
 import { CLUSTER_OPTIONS, TARGET_OPTIONS, WEIGHTS_OPTION } from './kubernetes-option-table.js';
@@ -227,7 +228,7 @@ async function logs({ cloud, org, json }: Target, name: string, parsed: Parsed):
     const reply: Reply = await cloud.get<Reply>(`${appRoute(org, name)}/logs${query}`);
     for (const line of reply.lines) {
       if (json) printJson(line);
-      else console.log(`${line.runner}  ${line.text}`);
+      else console.log(`${line.runner}  ${printable(line.text)}`);
     }
     cursor = reply.cursor;
     if (!goesOn) return;

@@ -24,6 +24,7 @@ import {
   readStatus,
 } from '../../cloud/kubernetes/status.js';
 import { ChasquiError } from '../../errors.js';
+import { printable } from '../log-output.js';
 import { givenOptions } from '../table-options.js';
 import { textTable } from '../text-table.js';
 import { changeLines, keysOf, untilReady } from './kubernetes.js';
@@ -127,7 +128,7 @@ export async function logsInCluster(place: Place, app: string, parsed: Parsed): 
   await find(place, app);
   const show = ({ pod, container, text }: PodLine) => {
     if (place.json) printJson({ runner: pod, container, text });
-    else console.log(`${pod}  ${text}`);
+    else console.log(`${pod}  ${printable(text)}`);
   };
   const cursor: LogCursor = new Map();
   for (;;) {

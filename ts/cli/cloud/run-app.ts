@@ -10,6 +10,7 @@ import { hubSettings } from '../../hub/hub-settings.js';
 import { stopOnSignals } from '../../server/stop-on-signals.js';
 import { curlLine } from '../curl-line.js';
 import { dataDir } from '../data-dir.js';
+import { printable } from '../log-output.js';
 import { givenOptions } from '../table-options.js';
 import { withAuth } from './deploy-app.js';
 import { marksOf } from './file-marks.js';
@@ -113,7 +114,7 @@ async function follow({ control, org }: Cloud, name: string, json: boolean): Pro
     wasReady = ready > 0;
     const read = control.logs(org, name, cursor ?? {});
     cursor = read.cursor;
-    for (const { text } of read.lines) console.error(text);
+    for (const { text } of read.lines) console.error(printable(text));
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

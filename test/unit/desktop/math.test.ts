@@ -121,7 +121,19 @@ test('formulas are found after each line of a paragraph, whatever stands before 
 });
 
 test('half a mebibyte of text is read in a time that grows with its length alone', () => {
-  const pieces = ['word\n\n', 'a\n***\n', '\\[a\n', '$$a b\n', 'a\n$$x$$\n', 'a < ', '\\(a ', '$1', '$'];
+  const pieces = [
+    'word\n\n',
+    'a\n***\n',
+    '\\[a\n',
+    '$$a b\n',
+    'a\n$$x$$\n',
+    'a < ',
+    '\\(a ',
+    '$1',
+    '$',
+    'a\n===\n',
+    'a\n$$b\n===\n',
+  ];
   for (const piece of pieces) {
     const text = piece.repeat(2 ** 19 / piece.length);
     Object.assign(globalThis, { read: () => htmlOf(text).length });

@@ -13,11 +13,16 @@ const BLOCK = /^ {0,3}(?:\\\[((?:[^\\]|\\[^[\]])+?)\\\]|\$\$((?:[^\\$]|\\.|\$(?!
 const BEGINNING = / {0,3}(?:\\\[|\$\$)/;
 const LINE_OF_BLOCK = new RegExp(`^${BEGINNING.source}`);
 
-/** The lines of a paragraph before one that a block may begin: the lexer's rule for paragraphs, with one end more. */
+const UNDERLINE = / {0,3}=+ *(?:\n|$)/;
+
+/**
+ * The lines of a paragraph before one that a block may begin: the lexer's rule for paragraphs, with two ends more. What
+ * follows the underline of a heading is none of its paragraph.
+ */
 const LINES = new RegExp(
   Lexer.rules.block.gfm.paragraph.source
     .replace('[^\\n]+', () => '[^\\n]*')
-    .replace('(?!', () => `(?!${BEGINNING.source}|`),
+    .replace('(?!', () => `(?!${BEGINNING.source}|${UNDERLINE.source}|`),
 );
 /** The lexer's rule for text, which ends at each backslash, and here at each dollar sign too, also one in an address. */
 const PIECE = new RegExp(

@@ -205,6 +205,7 @@ export class ChatSession {
       settings: this.settings.value,
       branch,
     };
+    const chat = this.#chat;
     try {
       // Stored before it is asked: a question survives whatever becomes of its completion.
       await this.store();
@@ -212,7 +213,8 @@ export class ChatSession {
       this.#asked = streamCompletion(request, controller.signal, (completion) => frame.set({ ...completion }));
       await this.#asked;
     } catch (error) {
-      if (!isAbort(error)) this.error.value = error instanceof ApiError ? error : new ApiError(wordsOf(error), null, 0);
+      if (!isAbort(error) && chat === this.#chat)
+        this.error.value = error instanceof ApiError ? error : new ApiError(wordsOf(error), null, 0);
     }
     frame.end();
     await this.#finish(message, frame.last);

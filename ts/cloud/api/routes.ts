@@ -41,9 +41,9 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
     const { org } = parts.authorize(request, 'deploy');
     const { sha256 } = request.params as { sha256: string };
     const path = parts.uploads.find(sha256, org);
+    const bytes = readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER);
     // Who is about to send it hears before that there is no room. What another one has sent takes none.
-    if (path === null && parts.uploads.find(sha256, null) === null)
-      parts.uploads.makeRoom(readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER));
+    if (path === null && !parts.uploads.isThere(sha256, bytes)) parts.uploads.makeRoom(bytes);
     return { path };
   });
 }

@@ -52,18 +52,31 @@ class ArrivingModel {
   }
 }
 
+/** Has a file count as used now. Returns false when it is not there. */
+function use(file: string): boolean {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  // The time of its last change tells runners that it is still the file that they have checked.
+  if (stat !== undefined) fs.utimesSync(file, new Date(), stat.mtime);
+  return stat !== undefined;
+}
+
 /**
  * Who sends what is there already shows that it has it, and nothing is written: runners may have the file open, and would
  * keep a second one on the disk.
  */
 async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>): Promise<void> {
   const size = sizeOf(file);
+  let usedAt = 0;
   for await (const chunk of chunks) {
     model.add(chunk);
     if (model.bytes > size) throw otherDigest();
+    // Sending may take longer than a model is kept that nobody uses.
+    if (model.bytes - usedAt < PART_BYTES) continue;
+    use(file);
+    usedAt = model.bytes;
   }
   model.end();
-  if (fs.existsSync(file)) return;
+  if (use(file)) return;
   throw new ChasquiError('no_space', 'The model made way for others while it was sent: send it once more.');
 }
 
@@ -79,11 +92,12 @@ export class ModelUploads {
   /** The path of a model that `org` has sent before, or anybody for null, which counts as used now; null: it has not. */
   find(sha256: string, org: string | null): string | null {
     const file = this.#fileOf(sha256);
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined || !this.isOf(file, org)) return null;
-    // The time of its last change tells runners that it is still the file that they have checked.
-    fs.utimesSync(file, new Date(), stat.mtime);
-    return file;
+    return this.isOf(file, org) && use(file) ? file : null;
+  }
+
+  /** Whether a model of so many bytes is there, whoever has sent it. */
+  isThere(sha256: string, bytes: number): boolean {
+    return fs.statSync(this.#fileOf(sha256), { throwIfNoEntry: false })?.size === bytes;
   }
 
   /** Whether a path is that of a model which `org` has sent, or anybody for null. */
@@ -146,6 +160,8 @@ export class ModelUploads {
       const fd = fs.openSync(part, 'wx', 0o600);
       await pipeline(checked, fs.createWriteStream(part, { fd }));
       model.end();
+      // Its time becomes a whole number of milliseconds, which later uses can set again as it is.
+      use(part);
       fs.renameSync(part, file);
     } catch (error) {
       if (!isFullDisk(error) || error instanceof ChasquiError) throw error;

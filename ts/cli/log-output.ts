@@ -73,8 +73,8 @@ function seconds(ms: number): string {
   return ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Replaces control characters: what others wrote must not move the terminal's cursor or change its title. */
+/** Replaces control characters but tabs: what others wrote must not move the terminal's cursor or change its title. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+  return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, '?');
 }

@@ -32,7 +32,9 @@ export async function ended(action: () => Promise<void>): Promise<void> {
 }
 
 export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value));
+  // JSON leaves these as they are, and some terminals obey them.
+  const escaped = (character: string) => `\\u00${character.charCodeAt(0).toString(16)}`;
+  console.log(JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, escaped));
 }
 
 /** Columns under their headings; the last is as wide as it likes. */

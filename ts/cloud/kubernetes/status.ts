@@ -114,10 +114,16 @@ export async function readStatus(cluster: Cluster, app: string): Promise<AppStat
   return status;
 }
 
+/** What a pod says is shown in terminals, which it must not control. */
+const CONTROL = /\p{Cc}+/gu;
+
 /** What it said last. Those who may look at pods need not be allowed to read their logs. */
 async function readProgress(cluster: Cluster, pod: string): Promise<string | null> {
   try {
-    return (await kubectl(cluster, ['logs', pod, `--container=${FETCHER}`, '--tail=1'])).trim() || null;
+    return (
+      (await kubectl(cluster, ['logs', pod, `--container=${FETCHER}`, '--tail=1'])).replaceAll(CONTROL, ' ').trim() ||
+      null
+    );
   } catch {
     return null;
   }
@@ -239,5 +245,5 @@ function reasonOf(container: ContainerStatus | undefined, state: PodState): stri
   const said = lines.filter((line) => /^(chasqui: |\w*Error\b)/.test(line)).at(-1) ?? lines.at(-1);
   const how = ended && (ended.reason === 'Error' ? `it ended with exit code ${ended.exitCode}` : ended.reason);
   const initializing = waiting?.reason === 'PodInitializing' ? null : waiting;
-  return said || how || (initializing?.message ?? initializing?.reason ?? null);
+  return said?.replaceAll(CONTROL, ' ') || how || (initializing?.message ?? initializing?.reason ?? null);
 }

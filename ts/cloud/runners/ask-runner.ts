@@ -44,9 +44,13 @@ export async function lookAt(socketPath: string): Promise<RunnerHealth | null> {
     return null;
   });
   if (reply === null) return null;
-  const body = reply.body as { active?: number; queued?: number; error?: { code?: string } } | null;
+  const body = reply.body as { active?: unknown; queued?: unknown; error?: { code?: string } } | null;
   if (body?.error?.code === 'engine_failed') throw new Error(messageOf(reply));
-  return { active: body?.active ?? 0, queued: body?.queued ?? 0 };
+  return { active: countOf(body?.active), queued: countOf(body?.queued) };
+}
+
+function countOf(said: unknown): number {
+  return typeof said === 'number' && Number.isSafeInteger(said) ? said : 0;
 }
 
 function messageOf({ status, body }: Reply): string {

@@ -113,8 +113,8 @@ test('a connection has one request at a time, and is closed when many more wait'
   socket.on('error', () => undefined);
   let received = 0;
   app.server.on('request', () => (received += 1));
-  socket.write(chatText({}).repeat(33));
-  await until(() => received === 33, 'all requests are there');
+  socket.write(chatText({}).repeat(65));
+  await until(() => received === 65, 'all requests are there');
   await until(() => engine.running.size > 0, 'the first one is computed');
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal([engine.running.size, socket.destroyed], [1, false]);

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** How many of a connection may wait for their turn. */
-const MAX_WAITING = 32;
+const MAX_WAITING = 64;
 
 /**
  * They are served one after another, so that one connection has no more than one at a time: limits that are by request or
- * by connection would mean little otherwise. A connection with more than 32 that wait is closed.
+ * by connection would mean little otherwise. A connection with more than 64 that wait is closed.
  */
 export class PipelinedRequests {
   readonly #waiting = new WeakMap<Socket, number>();

@@ -5,16 +5,18 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../errors.js';
+import { getChecked } from '../images/get-checked.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { NoAddress } from '../images/resolve-host.js';
 import { VERSION } from '../version.js';
 import { flushFolder } from './download-file.js';
-import { getChecked } from './get-checked.js';
 import { BLOCK_BYTES } from './part-file.js';
 
 const GGUF = Buffer.from('GGUF');
 /** Room is asked for once in so many bytes. */
 const ROOM_STEP = 64 * 2 ** 20;
+/** As many as `fetch` follows. */
+const MAX_REDIRECTS = 20;
 const PUBLIC_ONLY = 'addresses of private networks are refused unless `allowPrivateModelHosts` allows them';
 
 export interface FetchModelOptions {
@@ -121,9 +123,11 @@ async function open(
     if (!response.ok || response.body === null) throw failed(url, `the server answered ${response.status}`);
     return { expected: Number(response.headers.get('content-length') ?? 0), body: Readable.fromWeb(response.body) };
   }
-  const reply = await getChecked(new URL(url), { hosts, headers, signal }).catch((error: Error) => {
-    throw error instanceof NoAddress ? failed(url, `${error.message}; ${PUBLIC_ONLY}`, error) : error;
-  });
+  const reply = await getChecked(new URL(url), { hosts, headers, signal, maxRedirects: MAX_REDIRECTS }).catch(
+    (error: Error) => {
+      throw error instanceof NoAddress ? failed(url, `${error.message}; ${PUBLIC_ONLY}`, error) : error;
+    },
+  );
   if (reply.statusCode === 200) return { expected: Number(reply.headers['content-length'] ?? 0), body: reply };
   reply.destroy();
   throw failed(url, `the server answered ${reply.statusCode}`);

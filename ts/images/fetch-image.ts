@@ -1,11 +1,10 @@
 /** Fetches images by http and https; the address of every connection is checked before it is made. */
-import http from 'node:http';
-import https from 'node:https';
-import net from 'node:net';
+import type http from 'node:http';
+import { BadRedirect, getChecked, readAddress } from './get-checked.js';
 import { ImageError } from './image-error.js';
 import { FETCH_TIMEOUT_MS, MAX_FILE_BYTES, MAX_REDIRECTS, MIB } from './limits.js';
-import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
-import { checkedLookup, type Resolve, resolverFor } from './resolve-host.js';
+import type { ImageHosts } from './public-address.js';
+import type { Resolve } from './resolve-host.js';
 
 export interface FetchOptions {
   hosts: ImageHosts;
@@ -19,14 +18,10 @@ export interface FetchOptions {
   timeoutMs?: number;
 }
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const MAX_URL_LENGTH = 8192;
-const MAX_HEADER_BYTES = 16 * 1024;
-
 /** @throws {ImageError} `invalid_image_url` */
-export function parseAddress(text: string, base?: string): URL {
-  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base) ? new URL(text, base) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+export function parseAddress(text: string): URL {
+  const url = readAddress(text);
+  if (url === null) {
     throw new ImageError('invalid_image_url', 'must be an http or https address, or a base64 data URI.');
   }
   if (url.username !== '' || url.password !== '') {
@@ -47,53 +42,21 @@ export async function fetchImage(url: URL, options: FetchOptions): Promise<Uint8
   const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
   const signal = AbortSignal.any([options.signal, timeout]);
   try {
-    return await readBody(await followRedirects(url, { ...options, signal }), options.onBytes);
+    return await readBody(await open(url, { ...options, signal }), options.onBytes);
   } catch (error) {
     options.signal.throwIfAborted();
+    if (error instanceof BadRedirect) throw failed(error.message);
     throw error instanceof ImageError ? error : unreachable();
   }
 }
 
-async function followRedirects(first: URL, options: FetchOptions): Promise<http.IncomingMessage> {
-  let url = first;
-  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const hosts = hostsOnTheWay(first.hostname, url.hostname, options.hosts);
-    const response = await request(url, { ...options, hosts });
-    const { statusCode = 0 } = response;
-    if (statusCode === 200) return response;
-    response.destroy();
-    if (!REDIRECTS.has(statusCode) || response.headers.location === undefined) {
-      throw failed(`its server answered with status ${statusCode}`);
-    }
-    url = redirected(response.headers.location, url);
-  }
-  throw failed(`it was redirected more than ${MAX_REDIRECTS} times`);
-}
-
-function redirected(location: string, from: URL): URL {
-  try {
-    return parseAddress(location, from.href);
-  } catch {
-    throw failed('it was redirected to what is no open http or https address');
-  }
-}
-
-/** Each request gets a connection of its own, so that no connection is used again unchecked. Compression stays off. */
-function request(url: URL, { hosts, signal, resolve = resolverFor(hosts) }: FetchOptions) {
-  const { get } = url.protocol === 'https:' ? https : http;
-  return new Promise<http.IncomingMessage>((resolveResponse, reject) => {
-    const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw unreachable();
-    get(url, {
-      agent: false,
-      headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' },
-      lookup: checkedLookup(resolve, hosts, signal),
-      maxHeaderSize: MAX_HEADER_BYTES,
-      signal,
-    })
-      .once('response', resolveResponse)
-      .on('error', reject);
-  });
+async function open(url: URL, { hosts, signal, resolve }: FetchOptions): Promise<http.IncomingMessage> {
+  // Compression stays off.
+  const headers = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'chasqui' };
+  const response = await getChecked(url, { hosts, signal, resolve, headers, maxRedirects: MAX_REDIRECTS });
+  if (response.statusCode === 200) return response;
+  response.destroy();
+  throw failed(`its server answered with status ${response.statusCode}`);
 }
 
 /** Reads no more than the largest image may have, whatever the headers say. */

@@ -214,8 +214,8 @@ for (const name of ['127.0.0.1', 'localhost']) {
 
 for (const [where, says] of [
   ['/away/model.gguf', /no address that may be connected to/],
-  ['/loop/model.gguf', /redirects do not end/],
-  ['/file/model.gguf', /redirected to what is no http or https address/],
+  ['/loop/model.gguf', /redirected more than 20 times/],
+  ['/file/model.gguf', /redirected to what is no open http or https address/],
   ['/none/model.gguf', /answered 404/],
   ['/cut/model.gguf', /fetched from .*cut\/model\.gguf: /],
 ] as const) {

@@ -1,0 +1,65 @@
+/** Fetches from addresses that others name: that of every connection, after redirects too, is checked before it is made. */
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { hostsOnTheWay, type ImageHosts, mayConnect } from './public-address.js';
+import { checkedLookup, NoAddress, type Resolve, resolverFor } from './resolve-host.js';
+
+export interface CheckedRequest {
+  hosts: ImageHosts;
+  headers: http.OutgoingHttpHeaders;
+  maxRedirects: number;
+  signal: AbortSignal;
+  /** Default: as `hosts` needs it. */
+  resolve?: Resolve | undefined;
+}
+
+/** A redirect that is not followed; the message says why. */
+export class BadRedirect extends Error {}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const MAX_URL_LENGTH = 8192;
+const MAX_HEADER_BYTES = 16 * 1024;
+const IDLE_TIMEOUT_MS = 300_000;
+
+/** Returns the reply, whatever its status is. Rejects with `BadRedirect`, `NoAddress` or Node's own error. */
+export async function getChecked(first: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
+  let url = first;
+  for (let redirects = 0; redirects <= options.maxRedirects; redirects += 1) {
+    const reply = await request(url, { ...options, hosts: hostsOnTheWay(first.hostname, url.hostname, options.hosts) });
+    const { location } = reply.headers;
+    if (!REDIRECTS.has(reply.statusCode ?? 0) || location === undefined) return reply;
+    reply.destroy();
+    const next = openAddress(location, url.href);
+    if (next === null) throw new BadRedirect('it was redirected to what is no open http or https address');
+    url = next;
+  }
+  throw new BadRedirect(`it was redirected more than ${options.maxRedirects} times`);
+}
+
+/** Null also for an address with a name or password in it. */
+function openAddress(text: string, base?: string): URL | null {
+  const url = readAddress(text, base);
+  return url === null || url.username !== '' || url.password !== '' ? null : url;
+}
+
+/** Null for what is no address of http or https. */
+export function readAddress(text: string, base?: string): URL | null {
+  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base) ? new URL(text, base) : null;
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : null;
+}
+
+/** Each request gets a connection of its own, so that no connection is used again unchecked. */
+function request(url: URL, options: CheckedRequest): Promise<http.IncomingMessage> {
+  const { hosts, headers, signal, resolve = resolverFor(hosts) } = options;
+  const { get } = url.protocol === 'https:' ? https : http;
+  return new Promise((resolveReply, reject) => {
+    const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    if (net.isIP(literal) !== 0 && !mayConnect(literal, hosts)) throw new NoAddress();
+    const lookup = checkedLookup(resolve, hosts, signal);
+    const limits = { maxHeaderSize: MAX_HEADER_BYTES, timeout: IDLE_TIMEOUT_MS };
+    const sent = get(url, { agent: false, headers, lookup, signal, ...limits });
+    sent.once('response', resolveReply).on('error', reject);
+    sent.once('timeout', () => sent.destroy(new Error('its server has said nothing for five minutes')));
+  });
+}

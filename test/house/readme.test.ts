@@ -56,7 +56,7 @@ test('what README.md leads to is in the package as well', () => {
 });
 
 test('README.md stays short', () => {
-  assert.ok(read('README.md').length < 7000);
+  assert.ok(read('README.md').length <= 6000);
 });
 
 /** `Class::method` must stand so in a .cpp file; a header or TypeScript names class and method apart. */

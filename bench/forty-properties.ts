@@ -1,4 +1,4 @@
-/** A JSON Schema of forty properties on three levels, all of which a grammar can enforce. */
+/** A JSON schema with forty properties on three levels. A grammar can enforce all of them. */
 const LEAVES = [
   { type: 'integer', minimum: 0, maximum: 99 },
   { enum: ['red', 'green', 'blue'] },

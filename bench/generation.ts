@@ -8,8 +8,8 @@ export interface Row {
 }
 
 /**
- * Runs the subjects in alternation (A B C A B C ...), after one round that does not count, so that a machine whose
- * speed drifts is as kind to one as to the other. The first subject is what the others are divided by.
+ * Runs the subjects alternately (A B C A B C ...) after one warm-up round, so a drift of the machine's speed affects all of
+ * them. The first subject is the baseline of the ratios.
  */
 export async function measureRow(row: Row, subjects: readonly Subject[], rounds: number): Promise<string[]> {
   const figures = new Map<Subject, Figures[]>(subjects.map((subject) => [subject, []]));

@@ -1,12 +1,12 @@
 /**
- * Products of weights and tokens by the kernels alone, without a model around them: how much of what this machine can read
- * and multiply they reach, for each format of weights.
+ * Measures the matrix-product kernels without a model: the share of this machine's memory bandwidth and arithmetic peak
+ * that each weight format reaches.
  *
  *     node --import tsx bench/kernels.ts [--rounds 7] [--threads N] [--types q4_K,q8_0] [--other FOLDER]
  *
- * `--other` names a folder with modules of another build, build/Release of another clone say, which takes turns with this
- * one. `npm run build -- --bench` builds the programs. Figures are those of the fastest round: others may slow a round down,
- * and nothing makes it faster than the machine.
+ * `--other` names the module folder of another build, such as build/Release of another clone, and alternates with it.
+ * `npm run build -- --bench` builds the programs. Figures are those of the fastest round, because other processes can only
+ * slow a round down.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 interface Work {
   name: string;
   tokens: number;
-  /** Of weights: more than caches hold where few tokens read them, so that memory is what counts. */
+  /** Size of the weights. With few tokens it exceeds the caches, so memory bandwidth is measured. */
   bytes: number;
 }
 

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 
 const children = new Set<ChildProcess>();
 
-/** No child outlives the bench, however that ends; SIGKILL of the bench itself excepted. */
+/** Kills the child when the benchmark ends for any reason other than SIGKILL. */
 export function killAtExit(child: ChildProcess): void {
   if (children.size === 0) watchForTheEnd();
   children.add(child);

@@ -1,13 +1,13 @@
 /**
- * What drafts from the text so far are worth, and what they cost where nothing repeats: the same completions by two
- * engines in alternation, one that drafts nothing and one as it is by default, or with `--draft-max`. The model counts:
- * after each token comes the next one of the vocabulary, so that the completion is known beforehand, and the prompt decides
- * how much of it is a quotation. Requests draw nothing, which by default are drafted where the model rounds alike; with
- * `--temperature 0.5` they draw, all but certainly, so that the completions are the same.
+ * Measures prompt-lookup drafts: their gain for completions that quote the prompt, and their cost for new text. Two engines
+ * compute the same completions alternately, one without drafts and one with the default settings or `--draft-max`. The model
+ * counts: the most probable token is always the next one of the vocabulary. So the completion is known in advance, and the
+ * prompt determines how much of it is a quotation. Requests are greedy by default; with `--temperature 0.5` they sample, with
+ * probabilities so close to 1 that the completions stay the same.
  *
  *     node --import tsx bench/lookup.ts [--rounds 5] [--tokens 400] [--threads 2] [--draft-max N] [--only quote,new]
  *
- * `--model FILE` takes a model that was written before, which spares building llama-quantize.
+ * `--model FILE` reuses a model of an earlier run, so llama-quantize need not be built.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -30,15 +30,15 @@ const { values } = parseArgs({
 const nTokens = Number(values.tokens);
 const rounds = Number(values.rounds);
 const temperature = Number(values.temperature);
-/** Tokens from here on are ordinary ones. */
+/** The first token that is certainly no control token. */
 const firstToken = 1000;
 
 interface Text {
   name: string;
-  /** What the prompt has of the completion, which counts on from `start`; random tokens go before and after it. */
+  /** The part of the prompt that the completion, which counts upward from `start`, may quote. Random tokens surround it. */
   prompt(start: number, random: () => number): number[];
   temperature: number;
-  /** Of the speed without drafts. */
+  /** Minimum speed relative to no drafts. */
   goal: number;
 }
 
@@ -71,25 +71,25 @@ function anyToken(random: () => number): number {
 }
 
 interface Measured {
-  /** Of all streams together, after the first token of each, in tokens a second. */
+  /** Tokens per second of all streams together, after the first token of each. */
   rate: number;
-  /** Of the processors, in milliseconds. What other programs do shows less in it than in the rate. */
+  /** CPU time in milliseconds. Other processes affect it less than the rate. */
   cpuMsPerToken: number;
   accepted: number;
   drafted: number;
 }
 
-/** `seed`: of the prompts. */
+/** @param seed generates the prompts */
 async function measure(model: Model, text: Text, streams: number, seed: number): Promise<Measured> {
   const random = seededRandom(seed);
   const others = Array.from({ length: 60 }, () => anyToken(random));
   const requests = counted(0, streams).map(() => {
     const start = firstToken + Math.floor(random() * 80_000);
-    // The last token of the prompt says where the completion goes on.
+    // The completion counts upward from the last token of the prompt.
     const prompt = [...others, ...text.prompt(start, random), ...others, anyToken(random), start - 1];
     return { prompt, maxTokens: nTokens, ignoreEos: true, temperature: text.temperature };
   });
-  // Prompts are computed first, so that what is measured is decoding alone.
+  // Compute the prompts first, so only decoding is measured.
   for (const { prompt } of requests) for await (const _ of model.generate({ prompt, maxTokens: 1 }));
   const cpuBefore = process.cpuUsage();
   const began = performance.now();

@@ -12,7 +12,7 @@ const TOOL = {
   },
 };
 
-/** What JavaScript and the template cost per request, in microseconds. */
+/** Cost of JavaScript and of the chat template per request, in microseconds. */
 export async function microTable(modelPath: string): Promise<string> {
   const model = await loadModel(modelPath, { contextSize: 256, parallel: 1, threads: 1 });
   const messages = [

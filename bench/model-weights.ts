@@ -1,19 +1,19 @@
-/** What a token costs at least, from the tensors of a model's file. */
+/** The minimum cost of a token, from the tensors of a model file. */
 import { readTensors, type StoredTensor } from '../test/support/gguf.js';
 
 export interface ModelWeights {
-  /** Bytes of weights that a token of a completion takes: all, but for embeddings of other tokens. */
+  /** Weight bytes read per decoded token: all except the embeddings of other tokens. */
   bytesRead: number;
-  /** Products of a weight and an activation for a token of a prompt, whose logits nobody wants. */
+  /** Multiplications per prompt token without logits. */
   products: number;
 }
 
-/** Of a model without experts, where each token takes every weight. */
+/** For dense models, which use every weight for each token. */
 export function modelWeights(file: string): ModelWeights {
   const tensors = readTensors(file);
   const embeds = ({ name }: StoredTensor) => name === 'token_embd.weight';
   const isOutput = ({ name }: StoredTensor) => name === 'output.weight';
-  // Without a matrix for the output the embeddings are it.
+  // Models without an output matrix use the embeddings instead.
   const read = tensors.some(isOutput) ? tensors.filter((tensor) => !embeds(tensor)) : tensors;
   const multiplied = tensors.filter((tensor) => tensor.shape.length > 1 && !embeds(tensor) && !isOutput(tensor));
   return {

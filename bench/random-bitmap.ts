@@ -1,4 +1,4 @@
-/** 320 × 240 pixels in blocks of random colours, as a BMP file in a data URI. */
+/** A data URI of a BMP image with 320 × 240 pixels in blocks of random colors. */
 export function randomBitmap(random: () => number): string {
   const [width, height, block] = [320, 240, 40];
   const file = Buffer.alloc(54 + 3 * width * height);

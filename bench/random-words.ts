@@ -1,4 +1,4 @@
-/** Each is one token of most vocabularies, with a space before it and without. */
+/** Words that are one token in most vocabularies, with and without a leading space. */
 const words = 'time year people way day man thing woman life child world school state family student group'.split(' ');
 
 export function randomWords(random: () => number, count: number): string {

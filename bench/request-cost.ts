@@ -1,11 +1,11 @@
 /**
- * What one request costs: the processor time that each process of the server takes for it, the thread that runs JavaScript
- * there apart from the others. The requests are those of the row `200-clients` of bench:peers, with its model and settings.
+ * Measures the CPU time of one request in each process of the server, separately for the JavaScript thread and the other
+ * threads. Requests, model and settings are those of the row `200-clients` of bench:peers.
  *
  *     node --import tsx bench/request-cost.ts [--cli dist/cli.js] [--rounds 5] [--clients 200]
  *
- * Linux only. Where others want the same cores, compute threads wait for each other and part of that counts as well; so
- * two builds are compared in alternation, the one of another clone by `--cli`.
+ * Linux only. On a busy machine the waiting of compute threads counts partly as CPU time, so compare two builds alternately;
+ * `--cli` names the build of another clone.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const clients = Number(values.clients);
 const settings = ['--parallel', '8', '--ctx-size', '1024', '--threads', '2', '--alias', 'bench'];
 
-/** Milliseconds so far, by the script that a process runs and by whether the thread is its first. */
+/** CPU milliseconds so far, by the script of the process and by main thread or other threads. */
 function processorTimes(server: number): Map<string, number> {
   const times = new Map<string, number>();
   for (const pid of processTree(server)) {
@@ -44,7 +44,7 @@ function processorTimes(server: number): Map<string, number> {
 }
 
 fs.mkdirSync(logsFolder, { recursive: true });
-// The tiny model is not quantised, so that nothing has to be built for it.
+// The tiny model is not quantized, so llama-quantize is not needed.
 const args = [values.cli, 'serve', '--model', syntheticModel('tiny', ''), ...settings];
 const log = path.join(logsFolder, 'request-cost.log');
 const server = await startServer({ name: 'chasqui', command: process.execPath, args, log });

@@ -1,6 +1,6 @@
 /**
- * What a conversation on disk is worth: a prompt is computed, the process ends, and another one is asked the same. Each
- * process says what the first token took, by the clock and of the processors.
+ * Measures the conversation cache on disk: one process computes a prompt and ends; a second process gets the same prompt.
+ * Each process prints its wall time and CPU time to the first token.
  *
  *     node --import tsx bench/restart.ts --model FILE.gguf --tokens 4000 [--threads 2]
  */
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     model: { type: 'string' },
     tokens: { type: 'string', default: '4000' },
     threads: { type: 'string', default: '2' },
-    /** In the processes that are measured. */
+    /** Set in the measured child processes. */
     folder: { type: 'string' },
   },
 });

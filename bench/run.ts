@@ -1,5 +1,5 @@
 /**
- * Measures chasqui on the demo model, beside a bare llama_decode loop: `npm run bench`.
+ * Compares chasqui with a bare llama_decode loop on the demo model: `npm run bench`.
  * Options: --rounds N (default 5), --threads N (default: all cores), --model PATH.
  */
 import { execFileSync } from 'node:child_process';
@@ -38,7 +38,7 @@ const rows: Row[] = [
 
 function server(row: Row): Promise<Subject> {
   const { promptTokens, predictTokens, streams } = row.work;
-  // The chat template and words of more than one token need room as well.
+  // Leave space for the chat template and for words with several tokens.
   const contextSize = 2 * promptTokens + predictTokens + 128;
   const common = { parallel: streams, threads, alias: 'bench', model: values.model };
   const options = { ...common, 'ctx-size': contextSize, 'draft-max': 0 };

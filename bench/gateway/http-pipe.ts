@@ -1,6 +1,6 @@
 /**
- * A proxy as one writes it first: Node's server, Node's client, and `pipe()` between them. Takes the runner's socket, prints
- * its own port.
+ * A minimal HTTP proxy: Node's server, Node's client, and `pipe()` between them. Takes the runner's socket and prints its
+ * own port.
  */
 import http from 'node:http';
 import type net from 'node:net';

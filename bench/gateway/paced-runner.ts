@@ -1,6 +1,6 @@
 /**
- * A runner that computes nothing: every stream gets a token at a fixed pace, all of them at the same moment, as those of
- * an engine do. It listens on the socket that is its argument.
+ * A runner without an engine: it sends one token to every stream at a fixed interval, to all streams at the same time, as
+ * an engine does. Its argument is the socket to listen on.
  */
 import http, { type ServerResponse } from 'node:http';
 import process from 'node:process';

@@ -1,8 +1,7 @@
 /**
- * What the gateway costs: processor time for each token that passes through and for each request, and time to the first token.
- * Beside it the runner alone, the least that Node can do (`plain-pipe.ts`), Node's own server and client (`http-pipe.ts`), Caddy
- * as a plain proxy where it is installed, and the gateway of another checkout. They take turns, so that what else the machine
- * does falls on all of them.
+ * Measures the gateway: CPU time per token and per request, and time to first token. Other subjects: the runner alone, a
+ * plain pipe (`plain-pipe.ts`), Node's server and client (`http-pipe.ts`), Caddy as a plain proxy if it is installed, and the
+ * gateway of another checkout. The subjects run alternately, so other load on the machine affects all of them.
  *
  *   node --import tsx bench/gateway/run.ts [--streams 32] [--tokens 200] [--rounds 5] [--caddy /path/to/caddy] \
  *     [--other /path/to/another/checkout]
@@ -38,16 +37,15 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'gateway-'));
 const runnerSocket = path.join(folder, 'runner');
 const children: ChildProcess[] = [];
 
-/** Of /proc, on every architecture. */
 const TICKS_PER_SECOND = 100;
-/** Of requests whose cost is hardly that of their tokens. */
+/** Short requests, to measure the cost per request. */
 const SHORT = { tokens: 2, repeats: 4 };
 const FIRSTS = 9;
 
 interface Subject {
   name: string;
   target: http.RequestOptions;
-  /** Null for the runner, which has work of its own. */
+  /** Null for the runner, whose CPU time is not measured. */
   pid: number | null;
 }
 
@@ -125,7 +123,7 @@ interface Cost {
   kernel: number;
 }
 
-/** Microseconds of processor time, and those of it that the kernel took, which it counts by the hundredth of a second. */
+/** CPU time and kernel time in microseconds, with a resolution of 10 ms. */
 function cpuOf(pid: number): Cost {
   const tasks = readdirSync(`/proc/${pid}/task`).map((task) => `/proc/${pid}/task/${task}/schedstat`);
   const nanoseconds = tasks.map((file) => Number(readFileSync(file, 'utf8').split(' ')[0]));
@@ -133,7 +131,7 @@ function cpuOf(pid: number): Cost {
   return { all: nanoseconds.reduce((sum, each) => sum + each, 0) / 1e3, kernel };
 }
 
-/** What so many requests of so many tokens at a time cost a proxy. Zeros for the runner, which has work of its own. */
+/** CPU time of a proxy for the given number of concurrent requests and tokens. Zero for the runner. */
 async function costOf(
   { name, target, pid }: Subject,
   agent: http.Agent,
@@ -180,7 +178,7 @@ try {
       const firsts: number[] = [];
       for (let number = 0; number < FIRSTS; number++) firsts.push(await ask(subject.target, agent, SHORT.tokens));
       agent.destroy();
-      // The first round is for compilers and caches.
+      // Warm-up round.
       if (round < 0) continue;
       const result = results[at] as (typeof results)[number];
       const perRequest = short.all / (streams * SHORT.repeats);

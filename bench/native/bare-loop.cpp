@@ -1,12 +1,12 @@
-// llama_decode and an argmax with nothing around them: the limit that everything else is measured against.
+// A loop of llama_decode and argmax: the baseline of all other measurements.
 //
 //   bare-loop <modules> <model.gguf> <n_prompt> <n_predict> <n_streams> <n_threads> [<module of a GPU>]
 //
-// With the module of a GPU all layers are on it, and on the CPU without one.
+// All layers run on the GPU if a GPU module is given, otherwise on the CPU.
 //
-// Runs a round for every line of standard input and prints one JSON line for it: seconds of the prompt phase and of the
-// decode phase, and tokens of each. All streams start together, each with its own random prompt, in KV streams of their
-// own, as chasqui and llama-server set it up.
+// Each line of standard input runs one round and prints one JSON line: seconds and tokens of the prompt phase and of the
+// decode phase. All streams start together, each with its own random prompt and its own KV stream, as in chasqui and
+// llama-server.
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
 #include <llama.h>
@@ -55,7 +55,7 @@ void decode(llama_context* context, llama_batch& batch) {
     llama_synchronize(context);
 }
 
-// Fills the batch up to n_batch, decodes, and goes on until all prompts are in. Returns each stream's first token.
+// Decodes all prompts in batches of up to n_batch tokens. Returns each stream's first token.
 std::vector<llama_token> prefill(llama_context* context, llama_batch& batch, const Shape& shape, uint32_t seed) {
     const int32_t n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(llama_get_model(context)));
     std::mt19937  random(seed);

@@ -1,13 +1,12 @@
-// What this machine can do at most: bytes that it reads from memory in a second, and products of bytes that it adds up.
+// Measures the limits of this machine: memory bandwidth, and multiply-accumulate operations on bytes per second.
 //
 //   machine-limits <n_threads>
 //
-// Runs a round for every line of standard input and prints one JSON line for it, of the best of several passes: others may
-// slow a pass down, and nothing makes it faster than the machine. Memory is read from one end to the other by each thread,
-// asked for some pages ahead, into the nearest cache and into the second in turns, in huge pages where there are such, and
-// more of it than caches hold. Products are those of the
-// widest instruction for dot products of bytes that this CPU has, or else for pairs of products, which another one adds up:
-// on registers alone, in as many sums as it takes to keep it busy.
+// Each line of standard input runs one round and prints one JSON line with the best of several passes, because other
+// processes can only slow a pass down. Each thread reads its memory sequentially, with prefetching into the first and the
+// second cache alternately, in huge pages if available, and more memory than the caches hold. Multiplications use the widest
+// dot-product instruction of this CPU, or multiply-add of pairs if it has none, on registers only, with enough independent
+// sums to hide the latency.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -36,13 +35,13 @@ constexpr size_t kLine      = 64 / sizeof(uint64_t);
 constexpr size_t kAhead     = 65536 / sizeof(uint64_t);
 constexpr int    kReadTimes = 2;
 constexpr int    kPasses    = 7;
-constexpr int    kSums      = 12;  // of products: more than an instruction takes in cycles, for two of them a cycle
+constexpr int    kSums      = 12;  // independent sums: more than the latency in cycles times two issues per cycle
 constexpr int    kRepeats   = 20'000'000;
 
-// What is computed goes here, so that it is computed.
+// Keeps the compiler from removing the computation.
 volatile uint64_t sink;
 
-// Seconds that it takes all threads together. `part` is called with the number of its thread.
+// Seconds until all threads have finished. `part` receives the index of its thread.
 template <class Part> double seconds_of(int n_threads, const Part& part) {
     const auto               start = Clock::now();
     std::vector<std::thread> threads;
@@ -57,7 +56,7 @@ struct Free {
 };
 using Memory = std::unique_ptr<uint64_t, Free>;
 
-// Written to, or all of it would be one page of zeros.
+// Written once, because untouched memory maps to a single page of zeros.
 Memory memory_to_read() {
     Memory memory(static_cast<uint64_t*>(std::aligned_alloc(kHugePage, kReadBytes)));
     if (!memory) return memory;
@@ -68,7 +67,7 @@ Memory memory_to_read() {
     return memory;
 }
 
-// Asks for what lies ahead into the nearest cache (3) or the second (2).
+// Prefetches into the first cache (locality 3) or the second cache (2).
 template <int Locality> double bytes_read_per_second(const uint64_t* memory, int n_threads) {
     const size_t n      = kReadBytes / sizeof(uint64_t);
     const double needed = seconds_of(n_threads, [&](int thread) {
@@ -109,12 +108,12 @@ __attribute__((target("avx2,avxvnni"))) void multiply_256() {
     for (auto& sum : sums) sink = static_cast<uint64_t>(_mm256_extract_epi32(sum, 0));
 }
 
-// Without dot products of bytes. These CPUs have 16 registers.
+// For CPUs without byte dot products, which have 16 registers.
 __attribute__((target("avx2"))) void multiply_pairs() {
     const __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
     __m256i       s0 = a, s1 = a, s2 = a, s3 = a, s4 = a, s5 = a, product;
     for (int i = 0; i < 2 * kRepeats; i++) {
-        // A compiler would compute this product once.
+        // Keeps the compiler from hoisting the product out of the loop.
         for (__m256i* const sum : {&s0, &s1, &s2, &s3, &s4, &s5}) {
             asm volatile("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(*sum), "=&x"(product) : "x"(a), "x"(b));
         }
@@ -122,7 +121,7 @@ __attribute__((target("avx2"))) void multiply_pairs() {
     for (const __m256i sum : {s0, s1, s2, s3, s4, s5}) sink = static_cast<uint64_t>(_mm256_extract_epi32(sum, 0));
 }
 
-// Products of an instruction, and the function that does kSums * kRepeats of it.
+// Multiplications per instruction, and the function that executes kSums * kRepeats of them.
 struct Multiply {
     int products;
     void (*run)();

@@ -1,10 +1,10 @@
-// Products of weights and the activations of some tokens, by ggml's CPU backend: what a kernel takes without a model around it.
+// Measures matrix products of weights and activations by ggml's CPU backend, without a model.
 //
 //   products <modules> <n_threads>
 //
-// Every line of standard input is a round: "<type> <rows> <row length> <tokens> <bytes of weights>", such as
-// "q4_K 4864 896 1 300000000". As many matrices of that shape as come nearest to that size, each with memory of its own, are
-// multiplied one after the other. Prints one JSON line for each round: the seconds, bytes of weights, and products.
+// Each line of standard input runs one round: "<type> <rows> <row length> <tokens> <bytes of weights>", for example
+// "q4_K 4864 896 1 300000000". The round multiplies as many separate matrices of that shape as fill the given size, one after
+// the other, and prints one JSON line: seconds, bytes of weights and multiplications.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
@@ -68,7 +68,7 @@ std::vector<float> random_values(int64_t n) {
     return values;
 }
 
-// The matrices of a shape with their graph, which can be computed again and again.
+// The matrices of one shape and their compute graph, which can be computed repeatedly.
 class Products {
   public:
     Products(const Shape& shape, ggml_backend_t backend) : backend_(backend) {

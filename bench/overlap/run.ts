@@ -1,14 +1,14 @@
 /**
- * How much of the host's work a device has to wait for: `node --import tsx bench/overlap/run.ts`.
+ * Measures how long a device waits for the host between two steps: `node --import tsx bench/overlap/run.ts`.
  *
- *   --ms N        how long the device takes for a step (default 5)
- *   --streams A,B completions at a time (default 1,16,64)
- *   --tokens N    of each completion (default 64)
+ *   --ms N        duration of a step on the device (default 5)
+ *   --streams A,B concurrent completions (default 1,16,64)
+ *   --tokens N    tokens per completion (default 64)
  *   --model PATH  default the demo model
  *
- * The device is slow-device.cpp, which does what the CPU does and counts as busy for some milliseconds more. It writes down
- * when it was given a step and when that was done. What lies between one's end and the next one's beginning is work of the
- * host that nothing hides: sampling, handing over, planning.
+ * The device is slow-device.cpp. It computes on the CPU, stays busy for a few more milliseconds, and records when each step
+ * was submitted and completed. The time from a completion to the next submission is host work that no device work hides:
+ * sampling, IPC, planning.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -1,10 +1,10 @@
-// A module of ggml's with a device that is slow and asynchronous, as a GPU behind a queue is: it computes what the CPU
-// does, and what it was given counts as computed some milliseconds later. Whoever waits for it in between waits; whoever
-// does something else has that time for nothing. It writes down when it was given work, and when that was done.
+// A ggml module with a slow asynchronous device, like a GPU behind a queue: it computes on the CPU, and a graph counts as
+// complete a few milliseconds after its submission. The host can do other work during that time. The device records when
+// each graph was submitted and completed.
 //
-//   SLOW_DEVICE_MS        how long the device takes for a graph; default 5
-//   SLOW_DEVICE_CPU       the file of the CPU's module
-//   SLOW_DEVICE_TIMELINE  a file: a line for each graph, with the microseconds at which it was given, and was done
+//   SLOW_DEVICE_MS        duration of a graph; default 5
+//   SLOW_DEVICE_CPU       path of the CPU module
+//   SLOW_DEVICE_TIMELINE  output file: one line per graph with the submission and completion times in microseconds
 #include <ggml-backend-impl.h>
 #include <ggml-backend.h>
 
@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 struct Device {
     Clock::duration   takes;
     std::FILE*        timeline = nullptr;
-    Clock::time_point done;  // when the last graph is
+    Clock::time_point done;  // completion time of the last graph
 };
 
 struct Stream {
@@ -48,7 +48,7 @@ long long microseconds(Clock::time_point time) {
 ggml_backend_buffer_type_t memory();
 ggml_backend_dev_t         the_device();
 
-// Where modules are tried one by one, nobody has loaded the CPU's.
+// The CPU module is not loaded yet while modules are being probed.
 ggml_backend_dev_t cpu_device() {
     ggml_backend_dev_t found = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     const char*        file  = std::getenv("SLOW_DEVICE_CPU");
@@ -57,7 +57,7 @@ ggml_backend_dev_t cpu_device() {
     return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
 }
 
-// Its memory is main memory that nobody else may touch.
+// Device memory is main memory that the host must not access.
 
 const char* memory_name(ggml_backend_buffer_type_t) { return "Slow"; }
 

@@ -1,4 +1,4 @@
-/** What a device's own record says: when it was busy, and when it waited for work. */
+/** Reads a device's timeline: when it was busy and when it waited for work. */
 
 export interface Step {
   /** Microseconds on the machine's clock. */
@@ -8,15 +8,15 @@ export interface Step {
 
 export interface Shares {
   steps: number;
-  /** Medians of a step, in milliseconds. */
+  /** Median per step, in milliseconds. */
   busyMs: number;
-  /** From a step's end until the next one was given; 0 where that was given before. */
+  /** Median time from a step's end to the next submission; 0 if the next step was already submitted. */
   waitingMs: number;
-  /** Of all the time from the first step to the last. */
+  /** Share of the time from the first step to the last. */
   waitingShare: number;
 }
 
-/** From lines of two numbers. Those of several processes would be mixed up: only the device that computes writes any. */
+/** Parses lines of two numbers. Only one process may write the file, because lines of several would interleave. */
 export function stepsOf(text: string): Step[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** What everybody in a comparison computes with: the CPU, or a GPU through one of ggml's modules. */
+/** The backend of all subjects in a comparison: the CPU, or a GPU through one of ggml's modules. */
 import fs from 'node:fs';
 import path from 'node:path';
 // @ts-expect-error: plain JavaScript, because it runs before anything is installed.
@@ -10,9 +10,9 @@ export type BackendName = (typeof backends)[number];
 
 export interface ChosenBackend {
   name: BackendName;
-  /** The file of the GPU's module. */
+  /** Path of the GPU module. */
   module?: string;
-  /** What llama.cpp's build is told beside what it is told for the CPU. */
+  /** CMake definitions of llama.cpp's build in addition to those for the CPU. */
   definitions: Record<string, string>;
 }
 
@@ -21,8 +21,8 @@ export function isBackend(name: string): name is BackendName {
 }
 
 /**
- * Builds the module where it is missing or out of date; `CHASQUI_MODULES` may name a folder that has it. Afterwards that
- * variable tells chasqui, here and in processes that are started from here, where it is.
+ * Builds the module if it is missing or out of date, unless `CHASQUI_MODULES` names a folder that contains it. Sets that
+ * variable for this process and its children.
  */
 export async function chooseBackend(name: BackendName): Promise<ChosenBackend> {
   if (name === 'cpu') return { name, definitions: {} };
@@ -32,7 +32,7 @@ export async function chooseBackend(name: BackendName): Promise<ChosenBackend> {
 }
 
 async function buildModule(name: Exclude<BackendName, 'cpu'>): Promise<string> {
-  // Metal's is built with the addon.
+  // The Metal module is built with the addon.
   const own = moduleFile(path.join(root, 'build', 'Release'), name);
   if (own !== undefined) return own;
   if (!(gpuBackends as string[]).includes(name)) throw new Error(`there is no module for ${name} on this system`);

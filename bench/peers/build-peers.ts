@@ -1,9 +1,9 @@
 /**
- * Builds the programs that chasqui is compared with, from the llama.cpp commit that it contains: llama-server,
- * llama-bench, llama-batched-bench, and llama-quantize for the models. None of them is ever shipped.
+ * Builds the peers from the llama.cpp commit that chasqui contains: llama-server, llama-bench, llama-batched-bench, and
+ * llama-quantize for the models. They are never shipped.
  *
- * They are built as their users get them: of our patches only the one without which quantised weights crash is
- * applied. Compiler options and CPU instructions are those of chasqui's own module for this machine.
+ * The only patch applied to them is the one that prevents a crash with quantized weights. Compiler options and CPU
+ * instructions equal those of chasqui's module for this machine.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,12 +23,12 @@ const neededPatch = path.join(root, 'vendor', 'patches', '0001-amx-tile-configur
 const sourceFolder = path.join(peersFolder, 'llama.cpp');
 
 export interface Peers {
-  /** How they were built, in words for the footer of a table. */
+  /** Build settings for the footer of the table. */
   description: string;
   pathOf(program: (typeof targets)[number]): string;
 }
 
-/** Builds what is missing or out of date. The first time takes minutes, at a low priority. */
+/** Builds the peers that are missing or out of date, at low priority. The first build takes minutes. */
 export async function buildPeers(backend: ChosenBackend): Promise<Peers> {
   const vendored = ensureLlamaSource().dir as string;
   const instructions = instructionSet(vendored);
@@ -50,7 +50,7 @@ export async function buildPeers(backend: ChosenBackend): Promise<Peers> {
   return { description, pathOf };
 }
 
-/** The CPU features of the module that chasqui chooses here; undefined where it cannot ask the CPU. */
+/** CPU features of the module that chasqui selects on this machine; `undefined` if they cannot be detected. */
 function instructionSet(llamaDir: string): string[] | undefined {
   if (process.arch !== 'x64') return undefined;
   const best = (chooseVariants(llamaDir) as string).split(',')[0];
@@ -81,7 +81,7 @@ function stampOf(definitions: string[]): string {
   return hash.update(fs.readFileSync(neededPatch)).digest('hex');
 }
 
-/** Unpacks the same package again, because chasqui's copy is patched and lacks the server's page. */
+/** Unpacks a second copy of the package, because chasqui's copy is patched and lacks the server's web page. */
 function materialiseSource(): void {
   const archive = path.join(root, 'vendor', '.cache', `${manifest.package}-${manifest.version}.tgz`);
   if (!fs.existsSync(archive)) {

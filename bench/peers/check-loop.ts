@@ -10,7 +10,7 @@ const timeout = 240_000;
 const promptTokens = 80;
 const predictTokens = 128;
 
-/** The bare loop's decode rates beside those of llama.cpp's own tools, which choose no tokens: a Markdown table. */
+/** A Markdown table of decode rates: the bare loop beside llama.cpp's own tools, which do not sample. */
 export async function checkLoop(peers: Peers, threads: number, backend: ChosenBackend): Promise<string> {
   const rows: string[][] = [];
   for (const [name, streams] of [
@@ -52,7 +52,7 @@ function llamaBench(peers: Peers, model: string, threads: number): string {
   return (result?.avg_ts ?? Number.NaN).toFixed(1);
 }
 
-/** Its rates count the prompts as well; ours count new tokens alone. */
+/** Rates of llama-batched-bench include the prompts; ours count only new tokens. */
 function batchedBench(peers: Peers, model: string, threads: number, streams: number) {
   const shape = ['-npp', String(promptTokens), '-ntg', String(predictTokens), '-npl', String(streams)];
   const context = ['-c', String(256 * streams), '-t', String(threads), '--output-format', 'jsonl'];

@@ -1,4 +1,4 @@
-/** Answers about pictures beside llama-server's, on the same weights at temperature 0: they are the same texts. */
+/** Compares completions about images with those of llama-server, for equal weights and temperature 0. The texts must be equal. */
 import path from 'node:path';
 import { seededRandom } from '../../test/support/seeded-random.js';
 import { syntheticModel, widthOf } from '../../test/support/synthetic-model.js';
@@ -27,7 +27,7 @@ const conversations: Record<string, unknown[]> = {
   'pictures in both turns': [...earlier, user(two, text('And this?'))],
 };
 
-/** A line for each conversation, and whether all are equal. */
+/** Prints one line per conversation. Returns whether all are equal. */
 export async function checkPictures(
   { pathOf }: Peers,
   threads: number,

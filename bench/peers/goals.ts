@@ -1,6 +1,6 @@
-/** A line's figures: medians over the rounds; a ratio is the median of each round's own. */
+/** The figures of a row: medians over the rounds. A ratio is the median of the ratios of the rounds. */
 export interface Measured {
-  /** What the machine could do at most. */
+  /** The limit of the machine. */
   machine?: number;
   oursToMachine?: number;
   loop?: number;
@@ -27,7 +27,7 @@ export function atLeastOfServer(ratio: number): Goal {
   return { text: `≥ ${ratio} × llama-server`, isReached: ({ oursToServer }) => oursToServer >= ratio };
 }
 
-/** `unit` is empty for shares. */
+/** @param unit empty for shares */
 export function atMost(limit: number, unit: 's' | 'µs' | '' = 's'): Goal {
   return { text: `≤ ${limit} ${unit}`.trim(), isReached: ({ ours }) => ours <= limit };
 }

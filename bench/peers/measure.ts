@@ -7,7 +7,7 @@ import { cpuSeconds, cpuSecondsOfEnded, residentMegabytes, systemBusySeconds } f
 import { type Line, runTimeoutMs, type Scenario, type SubjectName } from './scenario.js';
 import { type Contestant, type Setting, startContestant, subjectsOf } from './subjects.js';
 
-/** What a server took for one round, and the most memory it ever held. */
+/** CPU time of a server in one round, and its peak memory. */
 export interface Usage {
   cpuSeconds: number;
   peakMegabytes: number;
@@ -17,9 +17,9 @@ export interface Outcome {
   scenario: Scenario;
   lines: { line: Line; measured: Measured }[];
   usage: Map<SubjectName, Usage>;
-  /** The part of all CPU time that went to processes other than those measured and the bench; 0 to 1. */
+  /** Share of the CPU time used by processes other than the subjects and the benchmark, 0 to 1. */
   takenByOthers: number;
-  /** How long all of it took, the rounds that do not count included. */
+  /** Total duration, warm-up rounds included. */
   seconds: number;
 }
 
@@ -30,12 +30,12 @@ interface Sample {
 
 type Samples = Map<SubjectName, Sample[]>;
 
-/** ggml's threads go on looking for work after the last answer, at the cost of whoever comes next. */
+/** ggml's threads keep polling after the last completion, which would slow down the next subject. */
 const settleMs = 1000;
 
 /**
- * Runs the subjects in alternation (A B C A B C ...), after rounds that do not count, so that a machine whose
- * speed drifts is as kind to one as to the other.
+ * Runs the subjects alternately (A B C A B C ...) after the warm-up rounds, so a drift of the machine's speed affects all of
+ * them.
  */
 export async function measure(scenario: Scenario, setting: Setting, rounds: number): Promise<Outcome> {
   const contestants: Contestant[] = [];
@@ -60,7 +60,7 @@ export async function measure(scenario: Scenario, setting: Setting, rounds: numb
   }
 }
 
-/** What Node compiles while it runs is faster after some rounds; the others are compiled, and warm after one. */
+/** Subjects in Node need several warm-up rounds because V8 keeps optimizing; compiled programs need one. */
 function runsInNode({ name }: Contestant): boolean {
   return name === 'chasqui' || name === 'in-process';
 }
@@ -88,7 +88,7 @@ function usedCpu({ pid }: Contestant): number {
   return cpuSeconds(pid ?? process.pid);
 }
 
-/** @returns a function that says which part of the machine's CPU time others have taken since */
+/** @returns a function that returns the share of CPU time that other processes have used since */
 function watchOthers(contestants: readonly Contestant[]): () => number {
   const pids = new Set([process.pid, ...contestants.flatMap(({ pid }) => pid ?? [])]);
   const now = () => {

@@ -1,4 +1,4 @@
-/** Where the comparison keeps what it builds; all of it is ignored by git and may be deleted. */
+/** Folders for the build results of the comparison. Git ignores them, and they can be deleted. */
 import path from 'node:path';
 import { root } from '../../test/support/places.js';
 

@@ -1,4 +1,4 @@
-/** What a server has used, read from Linux's /proc: its process and those that it has started, such as its engine's. */
+/** CPU time and memory of a server and its child processes, read from Linux's /proc. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { statFields, statusMiB, sumOverTree } from '../../test/support/process-tree.js';
@@ -13,31 +13,31 @@ export function cpuSeconds(pid: number): number {
   });
 }
 
-/** The same of the processes that this one has started and that have ended, and of those that these had started. */
+/** User and system time of all ended descendants, in seconds. */
 export function cpuSecondsOfEnded(pid: number): number {
   const fields = statFields(pid);
   return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
 }
 
-/** The same of the threads that the processes began with, which in Node are those that run JavaScript. */
+/** User and system time of the main threads, which run JavaScript in Node, in seconds. */
 export function mainThreadSeconds(pid: number): number {
   return sumOf(pid, (each) => {
     return Number(fs.readFileSync(`/proc/${each}/task/${each}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
   });
 }
 
-/** Resident memory in MB (10^6 bytes): now, and the most so far. A mapped file counts once for each process. */
+/** Current and peak resident memory in MB (10^6 bytes). A mapped file counts once for each process. */
 export function residentMegabytes(pid: number): { now: number; peak: number } {
   const megabytes = (name: 'VmRSS' | 'VmHWM') => (sumOf(pid, (each) => statusMiB(each, name)) * 2 ** 20) / 1e6;
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
 
-/** What this process has started are the servers that it compares. */
+/** Sums over a process and its descendants. */
 function sumOf(pid: number, measure: (pid: number) => number): number {
   return pid === process.pid ? measure(pid) : sumOverTree(pid, measure);
 }
 
-/** What all CPUs together have spent on anything since the machine started, in seconds. */
+/** Busy time of all CPUs since the machine started, in seconds. */
 export function systemBusySeconds(): number {
   const line = fs.readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '';
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line.trim().split(/\s+/).slice(1).map(Number);

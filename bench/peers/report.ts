@@ -3,7 +3,7 @@ import type { Measured } from './goals.js';
 import type { Outcome } from './measure.js';
 import type { Line } from './scenario.js';
 
-/** Every line's figures beside what they have to reach. */
+/** All rows with their figures and targets. */
 export function figuresTable(outcomes: readonly Outcome[]): string {
   const compared = ['the machine', 'the loop', 'llama-server'];
   const head = ['', 'unit', ...compared, 'chasqui', '÷ machine', '÷ loop', '÷ llama-server', 'target', ''];
@@ -22,17 +22,16 @@ function row({ name, unit, goal }: Line, measured: Measured): string[] {
   return [name, unit, ...figures, ...ratios, goal?.text ?? '', verdict];
 }
 
-/** Not of every figure do others have one. */
 function isNumber(value?: number): value is number {
   return value !== undefined && !Number.isNaN(value);
 }
 
-/** Three significant digits, or all before the point. */
+/** Three significant digits, or all integer digits. */
 function digits(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 }
 
-/** What a round took: the servers' processor time and the most memory they held; and how long all of its rounds did. */
+/** CPU time per round and peak memory of each server, and the duration of all rounds. */
 export function usageTable(outcomes: readonly Outcome[]): string {
   const head = [
     '',

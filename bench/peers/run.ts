@@ -1,12 +1,12 @@
 /**
- * chasqui beside llama-server and a bare llama_decode loop, on models of random weights: `npm run bench:peers`.
+ * Compares chasqui with llama-server and a bare llama_decode loop, on models with random weights: `npm run bench:peers`.
  *
- *   --rounds N      rounds that count, after those that warm up (default 3)
- *   --threads N     threads of each of them (default: all cores)
- *   --rows A,B      only these: the names in the second table
- *   --backend NAME  cpu (default), cuda, vulkan or metal, for all of them
- *   --check-pictures  only compare answers about pictures with llama-server's
- *   --check-loop    only compare the loop with llama-bench and llama-batched-bench
+ *   --rounds N        measured rounds after the warm-up (default 3)
+ *   --threads N       threads of each subject (default: all cores)
+ *   --rows A,B        run only these rows, named as in the second table
+ *   --backend NAME    backend of all subjects: cpu (default), cuda, vulkan or metal
+ *   --check-pictures  only compare completions about images with those of llama-server
+ *   --check-loop      only compare the loop with llama-bench and llama-batched-bench
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -71,7 +71,7 @@ async function comparePeers(selected: readonly Scenario[]): Promise<void> {
       outcomes.push(outcome);
       console.error(figuresTable([outcome]));
     } catch (error) {
-      // The other rows are worth having all the same.
+      // Continue with the other rows.
       console.error(`${scenario.id} failed:`, error);
       process.exitCode = 1;
     }

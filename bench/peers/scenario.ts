@@ -1,25 +1,25 @@
-/** What a scenario is: a model, a number of sequences, what is done with them, and the lines of the table that it fills. */
+/** A scenario: a model, a number of sequences, the work, and the rows of the table that it produces. */
 
 import type { ModelName } from '../../test/support/synthetic-model.js';
 import type { RunningServer } from '../subjects/running-server.js';
 import type { Work } from '../work.js';
 import type { Goal } from './goals.js';
 
-/** A group of requests, or a run of several groups, that takes longer has failed. Busy machines take minutes. */
+/** Timeout of a run. Busy machines need minutes. */
 export const runTimeoutMs = 600_000;
 
 /**
- * Uses a server and returns figures by name. The rounds of a run must not profit from each other. `startedAt` is when the
- * server's process was started, by `performance.now()`.
+ * Uses a server and returns figures by name. A round must not profit from the cache entries of another one.
+ * @param startedAt start time of the server process, by `performance.now()`
  */
 export type ServedRun = (server: RunningServer, round: number, startedAt: number) => Promise<Record<string, number>>;
 
-/** `machine` is what this CPU could do if it did nothing but read, or multiply, each weight once; GPUs have none. */
+/** `machine`: the limit of this CPU if it only read, or multiplied, each weight once. Not available for GPUs. */
 export type SubjectName = 'machine' | 'loop' | 'llama-server' | 'in-process' | 'chasqui';
 
 export interface Line {
   name: string;
-  /** The name that the run gives to the figure. */
+  /** Name of the figure in the result of the run. */
   figure: string;
   unit: 'tokens/s' | 's' | 'µs' | 'MB' | '';
   ours: 'in-process' | 'chasqui';
@@ -32,36 +32,35 @@ interface Shape {
   /** Tokens per sequence. */
   contextSize: number;
   parallel: number;
-  /** With this one to guess, as many tokens at a time on both sides. */
+  /** Draft model, with equal draft lengths for both servers. */
   draft?: ModelName;
-  /** With a vision encoder and projector in the shape of ViT-B/16 beside it. */
+  /** Adds a vision encoder and projector in the shape of ViT-B/16. */
   hasEyes?: boolean;
-  /** Instead of the number asked for on the command line, where that would say little: short runs, close goals. */
+  /** Overrides `--rounds` for short runs and close targets. */
   rounds?: number;
   /**
-   * Rounds before those that count (default 1), of what runs in Node; of the others one. Node compiles the code of a server
-   * and of its clients further while they run, on the cores that compute; where a step is short, that is seen for the first
-   * thousands of tokens.
+   * Warm-up rounds (default 1) of subjects in Node; other subjects have one. V8 optimizes the code of server and clients on
+   * the cores that compute, which is measurable for the first thousands of tokens if steps are short.
    */
   warmUp?: number;
   lines: Line[];
 }
 
-/** Independent streams, which the bare loop can do as well. */
+/** Independent streams, which the bare loop supports too. */
 export interface StreamsScenario extends Shape {
   work: Work;
   subjects: SubjectName[];
 }
 
-/** Something that only servers do: ours and llama-server, where nothing else is said. */
+/** Work for servers only. Default subjects: chasqui and llama-server. */
 export interface ServedScenario extends Shape {
   run: ServedRun;
   subjects?: SubjectName[];
-  /** Every round has a server of its own, because its start is measured. */
+  /** Starts a new server for each round, to measure its start. */
   startsEachRound?: boolean;
-  /** Added to llama-server's. */
+  /** Additional flags for llama-server. */
   peerFlags?: string[];
-  /** Added to chasqui's. */
+  /** Additional flags for chasqui. */
   ourFlags?: string[];
 }
 

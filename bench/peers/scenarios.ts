@@ -1,4 +1,4 @@
-/** What is measured, line by line of the table, and what has to be reached. */
+/** All rows of the table and their targets. */
 import {
   atLeastOfLoop,
   atLeastOfMachine,
@@ -148,7 +148,7 @@ export const scenarios: Scenario[] = [
     contextSize: 1024,
     parallel: 8,
     run: grammarCost({ streams: 8 }),
-    // Random weights have llama-server ask its grammar about all tokens nearly each time, one stream after the other.
+    // With random weights, llama-server checks all tokens against the grammar in nearly every step, one stream at a time.
     subjects: ['chasqui'],
     lines: grammarLines('0.5B, 8 streams'),
   },
@@ -286,7 +286,7 @@ export const scenarios: Scenario[] = [
     parallel: 8,
     rounds: 1,
     warmUp: 0,
-    // Every client waits: the default refuses those for whom 256 others wait already, and llama-server nobody.
+    // By default chasqui refuses requests when 256 are waiting; llama-server has no limit.
     ourFlags: ['--max-queue', '1000'],
     run: manyClients({ clients: 1000, systems: 4 }),
     lines: [
@@ -319,7 +319,7 @@ export const scenarios: Scenario[] = [
     contextSize: 2048,
     parallel: 8,
     rounds: 1,
-    // What it keeps of earlier prompts in memory is a choice, and not what serving takes.
+    // The prompt cache in main memory is optional, so it does not count as memory for serving.
     peerFlags: ['--cache-ram', '0'],
     run: residentSize,
     lines: [
@@ -342,7 +342,6 @@ function seconds(name: string, figure: string, goal?: Goal): Line {
   return { name, figure, unit: 's', ours: 'chasqui', ...(goal && { goal }) };
 }
 
-/** The schema has forty properties. */
 function grammarLines(name: string, goal?: Goal): Line[] {
   return [
     {

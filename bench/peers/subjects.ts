@@ -1,4 +1,4 @@
-/** Starts what is compared, each with the same model, threads, context per sequence and number of sequences. */
+/** Starts the subjects with the same model, threads, context per sequence and number of sequences. */
 import path from 'node:path';
 import { root } from '../../test/support/places.js';
 import { bareLoop } from '../subjects/bare-loop.js';
@@ -12,12 +12,12 @@ import { mainThreadSeconds } from './process-usage.js';
 import type { Scenario, ServedRun, SubjectName } from './scenario.js';
 import { userTemplateTokens } from './scenarios/prompts.js';
 
-/** Tokens that a draft model guesses at a time. */
+/** Tokens per draft of the draft model. */
 const draftMax = 8;
 
 export interface Contestant {
   name: SubjectName;
-  /** Whose CPU time and memory it takes; none when it is this process. */
+  /** Process to measure; `undefined` for this process. */
   pid?: number;
   run(round: number): Promise<Record<string, number>>;
   close(): Promise<void>;
@@ -25,13 +25,12 @@ export interface Contestant {
 
 export interface Setting {
   modelPath: string;
-  /** Of the draft model, where the scenario has one. */
+  /** Path of the draft model, if the scenario has one. */
   draftPath?: string;
-  /** Of the vision projector, where the scenario has one. */
+  /** Path of the vision projector, if the scenario has one. */
   projectorPath?: string;
   threads: number;
   backend: ChosenBackend;
-  /** The path of llama-server. */
   llamaServer: string;
 }
 
@@ -84,7 +83,7 @@ async function startLocal(name: 'loop' | 'in-process', scenario: Scenario, setti
   return { name, ...pid, run: streamsRun(subject, scenario.work), close: () => subject.close() };
 }
 
-/** Besides the rates: microseconds of CPU that the thread of JavaScript takes for a token, requests included. */
+/** Adds the CPU microseconds of the JavaScript thread per token, requests included. */
 function withScriptCost(subject: HttpServer, work: Work): Contestant['run'] {
   const run = streamsRun(subject, work);
   const { pid } = subject.server;
@@ -105,7 +104,7 @@ function streamsRun(subject: Subject | HttpServer, work: Work): Contestant['run'
 
 export function ourArguments(scenario: Scenario, setting: Setting): string[] {
   const { draftPath, backend } = setting;
-  // llama-server drafts nothing unless it is told to.
+  // llama-server does not draft by default.
   const draft = draftPath === undefined ? { 'draft-max': 0 } : { 'draft-model': draftPath, 'draft-max': draftMax };
   const options = {
     ...commonOptions(scenario, setting),
@@ -117,7 +116,7 @@ export function ourArguments(scenario: Scenario, setting: Setting): string[] {
   return [path.join(root, 'dist', 'cli.js'), 'serve', ...flags(options), ...more];
 }
 
-/** llama-server counts the context of all sequences together, and divides it when their number is given. */
+/** llama-server's context size is the total of all sequences. */
 export function peerArguments(scenario: Scenario, setting: Setting): string[] {
   const { draftPath } = setting;
   const draft =

@@ -1,4 +1,4 @@
-/** What a reply says, whole or streamed. */
+/** Parses replies, streamed or not. */
 import type { Reply } from './exchange.js';
 
 export interface Answer {
@@ -6,19 +6,19 @@ export interface Answer {
   finishReason: string;
   promptTokens: number;
   completionTokens: number;
-  /** With `top_logprobs`: each token of the text. */
+  /** Each token of the text, if the request had `top_logprobs`. */
   tokens: Choice[];
-  /** By how much the end of the text was ahead of whatever would have gone on; undefined where nobody asked. */
+  /** Margin of the end-of-text token over the best other token; `undefined` if it was not requested. */
   endMargin?: number;
 }
 
-/** One token's bytes, of which each is a character, and its log-probability. */
+/** A token's bytes (one character per byte) and its log-probability. */
 interface Candidate {
   bytes: string;
   logprob: number;
 }
 
-/** The token that was chosen. */
+/** The sampled token. */
 export interface Choice extends Candidate {
   /** The most probable ones, most probable first. */
   top: Candidate[];
@@ -89,27 +89,27 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
   );
 }
 
-/** What was more probable than the token that was chosen: at temperature 0, only what the request forbids. */
+/** Tokens that were more probable than the sampled one. At temperature 0 these can only be tokens that the request forbids. */
 export function moreProbable({ bytes, logprob, top }: Choice): Candidate[] {
   return top.filter((other) => other.bytes !== bytes && other.logprob > logprob);
 }
 
-/** By how much it was ahead of the best token that might have been chosen instead; NaN where nobody reported that one. */
+/** Margin of the sampled token over the best alternative; NaN if the alternative was not reported. */
 export function marginOf({ bytes, logprob, top }: Choice): number {
   const next = top.find((other) => other.bytes !== bytes && other.logprob <= logprob);
   return next === undefined ? Number.NaN : logprob - next.logprob;
 }
 
 export interface Parting {
-  /** The token of the known answer; its number of tokens if that one ended there. */
+  /** Index of the token in the known answer; its length if it ended there. */
   index: number;
-  /** By how much the known answer's choice there was ahead of the other's; NaN where nobody knows. */
+  /** Margin of the known answer's token over the other answer's token; NaN if unknown. */
   margin: number;
 }
 
 /**
- * Where two answers part, and how clear the choice was there. The tokens of the first are known. Where those of the other
- * are not, their texts are compared, and the other is taken to have chosen the next best token.
+ * Returns the first difference between two answers and the margin of the choice there. The tokens of `known` must be present.
+ * If those of `other` are missing, the texts are compared, and `other` is assumed to have the second most probable token.
  */
 export function partingOf(known: Answer, other: Answer): Parting {
   const index =
@@ -121,13 +121,13 @@ export function partingOf(known: Answer, other: Answer): Parting {
   return { index, margin: chosen === undefined ? marginOf(choice) : leadOver(choice, chosen.bytes) };
 }
 
-/** The least that the lead may have been, if the other token is not among the most probable ones. */
+/** Lower bound of the margin if the other token is not among the reported ones. */
 function leadOver({ logprob, top }: Choice, bytes: string): number {
   const other = top.find((each) => each.bytes === bytes) ?? top.at(-1);
   return other === undefined ? Number.NaN : logprob - other.logprob;
 }
 
-/** The first token that differs, the number of common ones if one goes on and the other does not; undefined for equal ones. */
+/** Index of the first different token, or the length of the shorter list; `undefined` if both are equal. */
 function firstDifference(a: readonly Choice[], b: readonly Choice[]): number | undefined {
   const index = a.findIndex((token, i) => token.bytes !== b[i]?.bytes);
   if (index >= 0) return index;
@@ -147,7 +147,7 @@ function indexOfParting({ text, tokens }: Answer, other: string): number | undef
   return index < 0 ? tokens.length : index;
 }
 
-/** The largest difference between log-probabilities of the same tokens, up to where the answers part. */
+/** The largest difference between log-probabilities of the common prefix of two answers. */
 export function rounding(known: Answer, other: Answer): number {
   let largest = 0;
   for (const [index, { bytes, logprob }] of other.tokens.entries()) {

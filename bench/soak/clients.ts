@@ -1,4 +1,4 @@
-/** What clients do, one thing after another, until time is up. */
+/** Clients that send random requests until the time is up. */
 
 import { randomBitmap } from '../random-bitmap.js';
 import { type Answer, moreProbable, partingOf, readAnswer, rounding, sameAnswer } from './answers.js';
@@ -10,22 +10,21 @@ export interface Client {
   port: number;
   random: () => number;
   tally: Tally;
-  /** The server promises the same answer to the last bit. */
+  /** The server runs with `--deterministic`, so answers must be equal. */
   deterministic: boolean;
-  /** Requests and what the idle server answered. */
+  /** Requests and the answers of the idle server. */
   known: readonly { request: ChatRequest; answer: Answer }[];
 }
 
 /**
- * How far rounding moves log-probabilities, and which leads of one token over another it can turn round. The demo
- * model's move by up to 0.11 when its prompt is merely cut into other slices, alone and without a cache; a wrong cell
- * moves them by far more.
+ * Bound for the effect of rounding on log-probabilities. Those of the demo model differ by up to 0.11 when its prompt is only
+ * split differently, alone and without a cache. A wrong KV cell has a far larger effect.
  */
 const ROUNDING = 0.25;
 
 type Deed = (client: Client) => Promise<void>;
 
-/** What the clients do, and how often in proportion. */
+/** Actions and their relative frequencies. */
 const mixed: readonly [number, Deed][] = [
   [30, askAndCompare],
   [6, readSlowly],
@@ -78,7 +77,7 @@ function oneOf<Item>(client: Client, items: readonly Item[]): Item {
   return items[below(client, items.length)] as Item;
 }
 
-/** Sends it and looks at the status. What must be refused says with which. */
+/** Sends a request and checks the status. */
 async function send(client: Client, call: Call, expected = 200): Promise<Reply> {
   const reply = await exchange(client.port, call);
   if (reply.dropped) client.tally.count('dropped');
@@ -107,14 +106,14 @@ function judgeRounding({ tally, deterministic }: Client, difference: number): vo
   if (difference > (deterministic ? 0 : ROUNDING)) tally.violation(`a log-probability is off by ${difference}`);
 }
 
-/** At temperature 0 nothing is more probable than what is chosen, but for the end where that is forbidden. */
+/** At temperature 0 the sampled token must be the most probable one, except for a forbidden end-of-text token. */
 function judgeChoices({ tally }: Client, request: ChatRequest, given: Answer): void {
   if (request.ignore_eos) return;
   const wrong = given.tokens.find((token) => moreProbable(token).length > 0);
   if (wrong !== undefined) tally.violation(`chosen at temperature 0, with others ahead: ${JSON.stringify(wrong)}`);
 }
 
-/** Kernels round differently for different batches: where two tokens were equally good, that decides. */
+/** Kernels round differently for different batches, which decides between tokens of nearly equal probability. */
 function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, idle: Answer, given: Answer): void {
   const { index, margin } = partingOf(idle, given);
   const lead = Number.isNaN(margin)
@@ -127,7 +126,7 @@ function judgeMismatch({ tally, deterministic }: Client, request: ChatRequest, i
     `\n      idle: ${JSON.stringify(idle.text)}, ${idle.finishReason}, ${idle.promptTokens}+${idle.completionTokens}`,
     `\n      now:  ${JSON.stringify(given.text)}, ${given.finishReason}, ${given.promptTokens}+${given.completionTokens}`,
   ].join(' ');
-  // What is behind, or unknown, is no tie either.
+  // A negative or unknown margin is not a tie.
   if (!deterministic && margin >= 0 && margin < ROUNDING) tally.tie(description);
   else tally.violation(`another answer ${description}`);
 }
@@ -154,7 +153,7 @@ function dropBeforeTheFirstToken(client: Client): Promise<void> {
   return dropped(client, { dropAfterMs: 15 + below(client, 400) });
 }
 
-/** The first piece is the headers' or the first token's. */
+/** The first chunk contains the headers or the first token. */
 async function dropMidStream(client: Client): Promise<void> {
   const { request } = oneOf(client, client.known);
   await send(client, { body: body(request, true), dropAfterPieces: 1 + below(client, 20) });
@@ -164,7 +163,7 @@ function dropWhileSending(client: Client): Promise<void> {
   return dropped(client, { halfBody: true, dropAfterMs: 5 + below(client, 50) });
 }
 
-/** Answers of another length every time, too short to be worth keeping: what is kept in memory stays the same. */
+/** Replies of random lengths, too short to be cached, so cached memory stays constant. */
 async function askAtRandom(client: Client): Promise<void> {
   const { request } = oneOf(client, client.known);
   const other = { ...request, temperature: 1, seed: below(client, 1e9), max_tokens: 1 + below(client, 24) };
@@ -174,7 +173,7 @@ async function askAtRandom(client: Client): Promise<void> {
   client.tally.count('answers at temperature 1');
 }
 
-/** Pictures that nobody has shown before; half of those who show them do not wait for the answer. */
+/** New images; half of these clients disconnect before the reply. */
 async function showAtRandom(client: Client): Promise<void> {
   const pictures = Array.from({ length: 1 + below(client, 3) }, () => randomBitmap(client.random));
   const leaves = client.random() < 0.5 ? { dropAfterMs: below(client, 400) } : {};

@@ -1,4 +1,4 @@
-/** One HTTP exchange with the server, which may be broken off, or read slowly, at a chosen point. */
+/** One HTTP exchange that can be dropped or paused at a chosen point. */
 import { request } from 'node:http';
 
 export interface Call {
@@ -6,12 +6,12 @@ export interface Call {
   method?: string;
   body: string;
   contentType?: string;
-  /** Breaks the connection: after so many milliseconds, or when so many pieces of the reply have arrived. */
+  /** Drops the connection after this many milliseconds, or after this many chunks of the reply. */
   dropAfterMs?: number;
   dropAfterPieces?: number;
-  /** Sends only the first half of the body; goes with `dropAfterMs`. */
+  /** Sends only the first half of the body; used with `dropAfterMs`. */
   halfBody?: boolean;
-  /** Stops reading for so long after the first piece. */
+  /** Pauses reading for this many milliseconds after the first chunk. */
   pauseMs?: number;
 }
 
@@ -22,15 +22,15 @@ export interface Reply {
   dropped: boolean;
 }
 
-/** Longer than any answer takes, however many wait: whoever is still waiting then was forgotten. */
+/** Longer than any reply takes. A request that still waits after this time has been lost. */
 let patienceMs = 180_000;
 
-/** For servers that are slow because of what watches them. */
+/** For servers that run under a sanitizer or a debugger. */
 export function haveMorePatience(factor: number): void {
   patienceMs *= factor;
 }
 
-/** Resolves with the reply, or with what had arrived of it when we dropped it. Rejects when the server broke it off. */
+/** Resolves with the reply, or with its received part if the client dropped it. Rejects if the server dropped it. */
 export function exchange(port: number, call: Call): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const reply: Reply = { status: 0, contentType: '', text: '', dropped: false };
@@ -42,7 +42,7 @@ export function exchange(port: number, call: Call): Promise<Reply> {
     };
     const headers = { 'content-type': call.contentType ?? 'application/json' };
     const { path = '/v1/chat/completions', method = 'POST' } = call;
-    // A connection each: one that is kept may be closed by the server just when it is used again.
+    // No keep-alive: the server may close an idle connection at the moment of its reuse.
     const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false });
     const drop = (): void => {
       reply.dropped = true;

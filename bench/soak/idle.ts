@@ -1,8 +1,8 @@
-/** What the idle server answers: the measure of all other answers, and how clear each choice was. */
+/** Reference answers of the idle server, and the margin of each token. */
 import { type Answer, marginOf, moreProbable } from './answers.js';
 import type { ChatRequest } from './requests.js';
 
-/** `ask` has the tokens and their alternatives reported. */
+/** @param ask requests the tokens and their alternatives */
 export async function askIdle(ask: (request: ChatRequest) => Promise<Answer>, request: ChatRequest): Promise<Answer> {
   const answer = await ask(request);
   expectTokens(answer);
@@ -10,14 +10,14 @@ export async function askIdle(ask: (request: ChatRequest) => Promise<Answer>, re
   return answer;
 }
 
-/** The tokens must make up the text, or nobody could say which of them decided where texts part. */
+/** The tokens must add up to the text, otherwise a difference between texts cannot be attributed to a token. */
 function expectTokens({ text, tokens }: Answer): void {
   const spelled = Buffer.from(tokens.map(({ bytes }) => bytes).join(''), 'latin1').toString('utf8');
   if (spelled.startsWith(text)) return;
   throw new Error(`the tokens ${JSON.stringify(spelled)} do not make up the text ${JSON.stringify(text)}`);
 }
 
-/** An answer does not report its end, so the question is asked again, and may not end there. */
+/** A reply does not report its end-of-text token, so the request is repeated with a higher limit. */
 async function endMargin(
   ask: (request: ChatRequest) => Promise<Answer>,
   { stop: _, ...request }: ChatRequest,
@@ -29,6 +29,6 @@ async function endMargin(
   const isSame = answer.tokens.every(({ bytes }, index) => bytes === longer.tokens[index]?.bytes);
   if (next === undefined || !isSame) return Number.NaN;
   const [end] = moreProbable(next);
-  // Without one, a stop string begins there.
+  // Without an end-of-text candidate, a stop string starts there.
   return end === undefined ? marginOf(next) : end.logprob - next.logprob;
 }

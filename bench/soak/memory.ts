@@ -1,21 +1,21 @@
-/** Whether memory was flat after the warm-up. */
+/** Checks that memory was constant after the warm-up. */
 import { median } from '../work.js';
 
-/** What a fifth's median may lie above an earlier one's: the garbage collector's ups and downs. */
+/** Allowed growth between the medians of two fifths, caused by garbage collection. */
 const MARGIN_MIB = 24;
-/** JavaScript's heap grows for the first minutes. In a shorter run only a torrent counts as growth. */
+/** The JavaScript heap grows during the first minutes, so short runs allow more growth. */
 const SHORT_RUN_MARGIN_MIB = 80;
 const SHORT_RUN_SAMPLES = 130;
-/** With fewer samples a fifth is too short for a median to mean anything. */
+/** Minimum number of samples for a meaningful median of a fifth. */
 const FEWEST_SAMPLES = 15;
 
 export interface MemoryVerdict {
-  /** One line, for people. */
+  /** One line for the output. */
   text: string;
   grew: boolean;
 }
 
-/** Compares the last fifth of the samples with the second; the first is the warm-up. */
+/** Compares the last fifth of the samples with the second one. The first fifth is the warm-up. */
 export function judgeMemory(samples: readonly number[]): MemoryVerdict {
   if (samples.length < FEWEST_SAMPLES) return { text: `memory: ${samples.length} samples, too few`, grew: false };
   const fifth = (index: number) =>
@@ -30,7 +30,7 @@ export function judgeMemory(samples: readonly number[]): MemoryVerdict {
   return { text, grew };
 }
 
-/** The curve as a line of numbers, thinned out to at most `most`. */
+/** The samples as a line of numbers, reduced to at most `most`. */
 export function curve(samples: readonly number[], most = 60): string {
   const every = Math.max(1, Math.ceil(samples.length / most));
   const shown = samples.filter((_, index) => index % every === 0).map((sample) => sample.toFixed(0));

@@ -1,4 +1,4 @@
-/** What is asked: a fixed set of requests at temperature 0, and requests that are wrong. */
+/** A fixed set of requests at temperature 0, and invalid requests. */
 
 import { seededRandom } from '../../test/support/seeded-random.js';
 import { randomBitmap } from '../random-bitmap.js';
@@ -52,7 +52,7 @@ function ask(content: string, max_tokens: number, system?: string): ChatRequest 
   return { messages, max_tokens, temperature: 0 };
 }
 
-/** A question about pictures that stand before it, between two texts. */
+/** A question about images, with text before and after them. */
 export function askAboutPictures(pictures: readonly string[], max_tokens: number): ChatRequest {
   const text = (words: string): Part => ({ type: 'text', text: words });
   const parts = pictures.map((url): Part => ({ type: 'image_url', image_url: { url } }));
@@ -60,7 +60,7 @@ export function askAboutPictures(pictures: readonly string[], max_tokens: number
   return { messages: [{ role: 'user', content }], max_tokens, temperature: 0 };
 }
 
-/** The same for the same seed: short ones, shared system messages, long prompts, long answers, pictures, every kind of field. */
+/** Deterministic for a seed: short and long prompts, shared system messages, long replies, images, every kind of field. */
 export function fixedRequests(seed: number): ChatRequest[] {
   const random = seededRandom(seed);
   const systems = [80, 160, 240].map((length) => `You are careful. ${prose(random, length)}`);
@@ -77,7 +77,7 @@ export function fixedRequests(seed: number): ChatRequest[] {
   ];
 }
 
-/** Conversations go on from the answers that they were given; each turn is one more fixed request. */
+/** Multi-turn conversations that include the received answers. Each turn is one more fixed request. */
 export async function conversations(answer: (request: ChatRequest) => Promise<Answer>): Promise<ChatRequest[]> {
   const turns: ChatRequest[] = [];
   for (let start = 0; start < 4; ++start) {
@@ -97,12 +97,12 @@ export function body(request: ChatRequest, stream: boolean): string {
   return JSON.stringify({ model: 'soak', ...request, ...streaming });
 }
 
-/** So asked, the answer says how clear the choice of each token was, even where all tokens that end a text are ahead of it. */
+/** Requests enough alternatives to compute the margin of each token, even if all end-of-text tokens are more probable. */
 export function withMargins(request: ChatRequest): ChatRequest {
   return { ...request, logprobs: true, top_logprobs: 6 };
 }
 
-/** Requests that must be refused, and with which status. */
+/** Invalid requests and their expected status. */
 export const badRequests: readonly { call: Call; status: number }[] = [
   { call: { body: '{"model":"soak","messages":[' }, status: 400 },
   { call: { body: '{"model":"soak"}' }, status: 400 },

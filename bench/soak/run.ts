@@ -1,13 +1,12 @@
 /**
- * Many clients at once, for a long time, who do everything that clients do: `npm run bench:soak`.
- * Options: --minutes N (default 5), --clients N (16), --parallel N (6), --seed N (1), --drops (only connections that
- * come and go), and after a second `--` any options of `chasqui serve`.
- * Answers to fixed requests at temperature 0 are compared with those that the idle server gave before, token by token
- * where an answer reports its tokens. Where the idle server's choice was hardly ahead of the other one, rounding decides,
- * which differs with the batch; such answers are listed with the lead, and are no violations unless the server is started
- * with `--deterministic`. A choice of which nobody knows how clear it was is a violation.
- * Ends with code 1 and a list when an answer was not the one that the idle server gave, when a request failed that
- * should not have, or when the server is not as it was before.
+ * Runs many clients with mixed requests for a long time: `npm run bench:soak`.
+ * Options: --minutes N (default 5), --clients N (16), --parallel N (6), --seed N (1), --drops (only connections that open
+ * and drop), and after a second `--` any options of `chasqui serve`.
+ * Answers to fixed requests at temperature 0 are compared with those of the idle server, token by token if the reply reports
+ * tokens. Rounding depends on the batch, so an answer may differ where the margin was small. Such answers are listed with
+ * their margin; with `--deterministic` they are violations. A difference with an unknown margin is a violation.
+ * Exits with code 1 and a list of violations if an answer was wrong, a valid request failed, or the server did not return to
+ * its initial state.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -22,12 +21,12 @@ import { ServerProcess } from './server.js';
 import { Tally } from './tally.js';
 
 const SAMPLE_MS = 2000;
-/** A step or two, on a busy machine. */
+/** One or two steps on a busy machine. */
 const AT_REST_MS = 2000;
 const STOP_MS = 20_000;
-/** Enough memory for the conversations of one run to be evicted from it again and again. */
+/** Small enough to evict conversations repeatedly during a run. */
 const CACHE_RAM_MIB = 16;
-/** Full before the memory is judged. */
+/** Small enough to be full before memory is compared. */
 const IMAGE_CACHE_MIB = 4;
 
 const { values, positionals } = parseArgs({
@@ -118,7 +117,7 @@ function takeSample(): void {
   if (memory !== undefined) samples.push(memory);
 }
 
-/** Nobody asks any more: whatever still runs, or is held for somebody who runs, was forgotten. */
+/** After the last request, the server must have no running sequences and no reserved resources. */
 async function expectRest(): Promise<void> {
   const deadline = Date.now() + AT_REST_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** The server under test, in a process of its own, and what can be seen of it from outside. */
+/** The server under test, in a separate process, and its observable state. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statusMiB, sumOverTree } from '../../test/support/process-tree.js';
 import type { Health } from '../../ts/schemas/health.js';
@@ -26,12 +26,12 @@ export class ServerProcess {
     });
   }
 
-  /** How it ended, null while it runs. */
+  /** Exit code or signal; null while it runs. */
   get end(): string | null {
     return this.#end;
   }
 
-  /** The end of what it has written. */
+  /** The last part of its output. */
   get log(): string {
     return this.#log;
   }
@@ -50,14 +50,14 @@ export class ServerProcess {
     return (await response.json()) as Health;
   }
 
-  /** Resident memory in MiB, the process of the engine included; undefined where there is no /proc. */
+  /** Resident memory in MiB, including the engine process; `undefined` without /proc. */
   memoryMiB(): number | undefined {
     const { pid } = this.#child;
     if (process.platform !== 'linux' || this.#end !== null || pid === undefined) return undefined;
     return sumOverTree(pid, (each) => statusMiB(each, 'VmRSS'));
   }
 
-  /** Asks it to stop, and tells how it ended; kills it when it does not. */
+  /** Stops the server, with SIGKILL after a timeout. Returns its exit code or signal. */
   async stop(patienceMs: number): Promise<string> {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMs);
     this.#child.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** What happened, by kind, and what must not have happened. */
+/** Counts events by kind and collects violations. */
 
 const MAX_LISTED = 50;
 
@@ -18,18 +18,18 @@ export class Tally {
     else this.#unlisted += 1;
   }
 
-  /** An answer that differs because two tokens were as good as equal. */
+  /** Records an answer that differs because two tokens had nearly equal probability. */
   tie(description: string): void {
     this.count('ties decided otherwise');
     this.ties.add(description);
   }
 
-  /** By how much the log-probabilities of one answer differed from those on the idle server, at most. */
+  /** Records the largest difference between the log-probabilities of an answer and those of the idle server. */
   rounding(difference: number): void {
     this.#roundings.push(difference);
   }
 
-  /** Median, 90th and 99th percentile, largest. */
+  /** Median, p90, p99 and maximum. */
   get roundings(): number[] {
     const sorted = [...this.#roundings].sort((a, b) => a - b);
     return [0.5, 0.9, 0.99, 1].map(
@@ -37,7 +37,7 @@ export class Tally {
     );
   }
 
-  /** So much goes wrong that going on would teach nothing more. */
+  /** True after so many violations that continuing is useless. */
   get hopeless(): boolean {
     return this.#unlisted > 0;
   }

@@ -9,8 +9,8 @@ interface Line {
 }
 
 /**
- * llama_decode and argmax with nothing around them, in a process of its own that does this work and no other.
- * @param gpuModule the file of ggml's module for the GPU that computes it
+ * A loop of llama_decode and argmax in a separate process.
+ * @param gpuModule path of ggml's GPU module
  */
 export function bareLoop(modelPath: string, threads: number, work: Work, gpuModule?: string): Subject {
   const shape = [work.promptTokens, work.predictTokens, work.streams, threads].map(String);

@@ -6,13 +6,13 @@ import type { RunningServer } from './running-server.js';
 /** One streamed chat completion. */
 export interface Chat {
   system?: string;
-  /** Stands before the image. */
+  /** Text before the image. */
   before?: string;
   /** A data URI. */
   image?: string;
   user: string;
   predictTokens: number;
-  /** More fields of the request's body, and others than the usual ones. */
+  /** Additional or overriding fields of the request body. */
   fields?: object;
 }
 
@@ -21,15 +21,15 @@ export interface ChatResult extends StreamTimes {
 }
 
 export interface ChatOptions {
-  /** The moment that times are counted from, by `performance.now()`. */
+  /** Origin of the reported times, by `performance.now()`. */
   start: number;
-  /** Ends the request, and with it the promise: it is rejected. */
+  /** Aborts the request and rejects the promise. */
   signal: AbortSignal;
-  /** Called for every piece that arrives after the first token, and for that one, with the milliseconds since start. */
+  /** Called for each chunk from the first token on, with the milliseconds since `start`. */
   onText?(atMs: number): void;
 }
 
-/** A signal for any number of chats, which all fail when the time is over. */
+/** A timeout signal that any number of chats can share. */
 export function timeLimit(milliseconds: number): AbortSignal {
   const signal = AbortSignal.timeout(milliseconds);
   setMaxListeners(0, signal);
@@ -37,8 +37,8 @@ export function timeLimit(milliseconds: number): AbortSignal {
 }
 
 /**
- * Sends a chat and reads the answer, no closer than it must: the reader shares the machine with the server, so it has a
- * socket, a buffer and a clock. What came is looked at when all is there.
+ * Sends a chat request and reads the stream. The client shares the machine with the server, so it only records bytes and
+ * times, and parses them after the stream has ended.
  */
 export function streamChat(server: RunningServer, chat: Chat, options: ChatOptions): Promise<ChatResult> {
   const answer = new Answer(options);
@@ -65,7 +65,7 @@ export function streamChat(server: RunningServer, chat: Chat, options: ChatOptio
   });
 }
 
-/** The server closes the connection behind its answer. */
+/** The server closes the connection after its reply. */
 function requestOf(chat: Chat): string {
   const body = bodyOf(chat);
   return [
@@ -113,7 +113,7 @@ class Answer {
     this.#lastTokenMs = performance.now() - this.#options.start;
     this.#pieces.push(piece);
     if (this.#firstTokenMs === 0) {
-      // The first chunk has the role and no text.
+      // The first chunk has a role but no text.
       if (!/"content":"[^"]/.test(piece.toString())) return;
       this.#firstTokenMs = this.#lastTokenMs;
     }

@@ -2,7 +2,7 @@ import { seededRandom } from '../../test/support/seeded-random.js';
 import { type LoadOptions, loadModel, type Model } from '../../ts/index.js';
 import { type Figures, figuresOf, type StreamTimes, type Subject, type Work } from '../work.js';
 
-/** chasqui in this process, read token by token as a user would. */
+/** chasqui in this process, read token by token. */
 export async function engine(
   modelPath: string,
   threads: number,
@@ -14,7 +14,7 @@ export async function engine(
     backend,
     parallel: work.streams,
     contextSize: work.promptTokens + work.predictTokens,
-    // The bare loop has none.
+    // The bare loop has no drafts.
     draftMax: 0,
   });
   return {

@@ -11,9 +11,9 @@ export interface HttpServer extends Subject {
 }
 
 /**
- * Starts a server with an OpenAI-compatible interface and reads streamed chat completions from it.
- * @param templateTokens what the chat template adds to a user's words; with it prompts are as long as the work says,
- * which is checked. Without it the template's tokens come on top.
+ * Starts a server with an OpenAI-compatible API and reads streamed chat completions from it.
+ * @param templateTokens tokens that the chat template adds to a user message. If given, prompts have exactly the length of
+ * the work, which is checked. Otherwise the template's tokens are added to it.
  */
 export async function httpServer(command: ServerCommand, templateTokens?: number): Promise<HttpServer> {
   const server = await startServer(command);

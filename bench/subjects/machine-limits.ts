@@ -1,23 +1,22 @@
 import { modelWeights } from '../model-weights.js';
 import { startRounds } from './rounds-program.js';
 
-/** In a second, by all threads together. */
+/** Totals per second over all threads. */
 interface Line {
-  /** Bytes read from memory. */
   bytesRead: number;
-  /** Products of bytes that are added up; 0 where the CPU has no instruction for it that is known here. */
+  /** Multiply-accumulate operations on bytes; 0 if this CPU has no supported instruction. */
   products: number;
 }
 
-/** What a machine could do with a model if it did nothing but what cannot be left out, in tokens a second. */
+/** Upper limits of this machine for a model, in tokens per second. */
 export interface MachineLimits {
-  /** One stream: each token reads every weight once. */
+  /** One stream, where each token reads every weight once. */
   decodeRate: number;
-  /** Each token of a prompt multiplies every weight of the layers once. NaN where that cannot be measured. */
+  /** Prompts, where each token multiplies every weight of the layers once. NaN if it cannot be measured. */
   promptRate: number;
 }
 
-/** The program machine-limits, in a process of its own. */
+/** Runs the program machine-limits. */
 export function machineLimits(modelPath: string, threads: number) {
   const { bytesRead, products } = modelWeights(modelPath);
   const program = startRounds<Line>('machine-limits', [String(threads)]);

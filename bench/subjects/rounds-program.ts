@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { killAtExit } from '../kill-at-exit.js';
 
-/** Where the addon and the programs of the bench are built. */
+/** Build folder of the addon and of the benchmark programs. */
 export const modules = fileURLToPath(new URL('../../build/Release/', import.meta.url));
 
-/** A program of the bench that does a round for each line that it reads, and prints a line of JSON for it. */
+/** A benchmark program that runs one round per input line and prints one JSON line for it. */
 export interface RoundsProgram<Line> {
   pid: number;
-  /** @param task the line that it reads; some programs do not look at it */
+  /** @param task the input line; some programs ignore it */
   round(task?: string): Promise<Line>;
   close(): Promise<void>;
 }

@@ -4,20 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.js';
 import { killAtExit } from '../kill-at-exit.js';
 
-/** GPU drivers compile shaders the first time, and a driver on a CPU takes minutes for some. */
+/** GPU drivers compile shaders at the first start, which takes minutes with a software driver. */
 const startTimeoutMs = 1_800_000;
 const stopTimeoutMs = 10_000;
 
 export interface ServerCommand {
   name: string;
   command: string;
-  /** Without the port. */
+  /** Arguments without the port. */
   args: string[];
-  /** Where to write what the server says. */
+  /** Log file of the server. */
   log: string;
 }
 
-/** A server of its own process with an OpenAI-compatible interface. */
+/** A server process with an OpenAI-compatible API. */
 export interface RunningServer {
   name: string;
   pid: number;
@@ -25,7 +25,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Starts a server at a free port and waits until it is ready. */
+/** Starts a server on a free port and waits until it is ready. */
 export async function startServer(server: ServerCommand): Promise<RunningServer> {
   const port = await freePort();
   const log = fs.openSync(server.log, 'w');

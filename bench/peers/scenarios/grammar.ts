@@ -8,14 +8,14 @@ import { Prompts } from './prompts.js';
 
 const predictTokens = 128;
 const pauseMs = 200;
-/** Said to both servers, whose own settings differ. */
+/** Explicit for both servers, because their defaults differ. */
 const sampling = { temperature: 1, top_k: 40, top_p: 0.95, min_p: 0.05 };
 const response_format = {
   type: 'json_schema',
   json_schema: { name: 'forty', schema: fortyProperties, strict: true },
 };
 
-/** The part of the tokens per second that a grammar takes: of streams that decode with and without one, in turn. */
+/** Relative slowdown by a grammar. Streams decode with and without it alternately. */
 export function grammarCost({ streams }: { streams: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('grammar', round);
@@ -33,7 +33,7 @@ async function decodeRate(server: RunningServer, prompts: Prompts, streams: numb
     fields: { ...fields, seed },
   }));
   const streamed = await Promise.all(chats.map((chat) => streamChat(server, chat, options)));
-  // What a server does after an answer belongs to that answer.
+  // Work that a server does after a reply counts for that reply.
   await sleep(pauseMs);
   return figuresOf(streamed).decodeRate;
 }

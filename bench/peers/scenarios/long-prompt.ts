@@ -5,14 +5,14 @@ import { Prompts } from './prompts.js';
 import { Reader } from './reader.js';
 
 const runningPromptTokens = 80;
-/** More than can be generated before the newcomer has its first token; the streams are then ended. */
+/** Enough tokens to keep the streams running until the long prompt has its first token. They are aborted then. */
 const predictTokens = 1900;
 const newcomerPredictTokens = 4;
 const piecesBefore = 8;
 const piecesAfter = 2;
 const pauseMs = 500;
 
-/** A long prompt arrives while others read. Seconds: their longest gap from then on, and the newcomer's first token. */
+/** A long prompt arrives while streams run. Figures in seconds: their longest gap afterwards, and its time to first token. */
 export function longPromptArrives(work: { streams: number; promptTokens: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('long-prompt', round);

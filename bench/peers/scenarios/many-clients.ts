@@ -6,7 +6,7 @@ const systemTokens = 300;
 const userTokens = 40;
 const predictTokens = 32;
 
-/** More clients at once than there are slots, each with one of a few system prompts: requests a second, slow first tokens. */
+/** More clients than slots, each with one of a few system prompts. Figures: requests per second, p99 time to first token. */
 export function manyClients({ clients, systems }: Record<'clients' | 'systems', number>): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('many-clients', round);

@@ -7,8 +7,8 @@ import { Prompts } from './prompts.js';
 const pauseMs = 200;
 
 /**
- * As many prompts at once as there are lengths, and then as many with the same sum that are all equally long: seconds until
- * the last of them has its first token.
+ * Simultaneous prompts of the given lengths, then as many of equal length with the same total. Figures: seconds until the
+ * last one has its first token.
  */
 export function mixedPrompts(lengths: readonly number[]): ServedRun {
   const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
@@ -30,7 +30,7 @@ export function mixedPrompts(lengths: readonly number[]): ServedRun {
 async function lastFirstToken(server: RunningServer, users: readonly string[]): Promise<number> {
   const options = { start: performance.now(), signal: timeLimit(runTimeoutMs) };
   const results = await Promise.all(users.map((user) => streamChat(server, { user, predictTokens: 1 }, options)));
-  // What a server does after an answer belongs to that answer.
+  // Work that a server does after a reply counts for that reply.
   await sleep(pauseMs);
   return Math.max(...results.map(({ firstTokenMs }) => firstTokenMs)) / 1000;
 }

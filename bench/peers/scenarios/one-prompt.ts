@@ -2,7 +2,7 @@ import { streamChat, timeLimit } from '../../subjects/chat-stream.js';
 import { runTimeoutMs, type ServedRun } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
-/** One prompt on an idle server: seconds to its first token, and tokens a second of the prompt and behind it. */
+/** One prompt on an idle server. Figures: seconds to first token, prompt and decode tokens per second. */
 export function onePrompt({
   promptTokens,
   predictTokens,

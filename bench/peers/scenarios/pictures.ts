@@ -13,13 +13,13 @@ const pieces = 32;
 const pauseMs = 500;
 
 /**
- * Pictures arrive all at once while others read. Seconds: the readers' longest gap until all are answered, and by how
- * much it exceeds twice their median gap; and the last picture's first token.
+ * Images arrive simultaneously while streams run. Figures in seconds: the longest gap of the streams until all images are
+ * answered, that gap minus two median gaps, and the time to first token of the last image.
  */
 export function picturesArrive(work: { streams: number; pictures: number; predictTokens: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('pictures', round);
-    // Drawn before anybody reads: whoever draws sees nothing come.
+    // Generate the images first: generating blocks the event loop that reads the streams.
     const chats = Array.from({ length: work.pictures }, (_, i) => showing(`pictures ${round} ${i}`, '', 4));
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, timeLimit(runTimeoutMs)]);
@@ -44,7 +44,7 @@ export function picturesArrive(work: { streams: number; pictures: number; predic
   };
 }
 
-/** The same picture is asked about twice, alike up to its end. Seconds to the first token, and the second's share. */
+/** Two requests with an equal prefix that ends with an image. Figures: seconds to first token of each, and their ratio. */
 export async function sameAgain(server: RunningServer, round: number): Promise<Record<string, number>> {
   const before = new Prompts('same-again', round).user(40);
   const first = await firstTokenMs(server, showing(`again ${round}`, before, 4));
@@ -59,7 +59,7 @@ async function firstTokenMs(server: RunningServer, chat: Chat): Promise<number> 
   return answer.firstTokenMs;
 }
 
-/** A question about a picture that no other seed has. */
+/** A question about an image that is unique for this seed. */
 function showing(seed: string, before: string, predictTokens: number): Chat {
   return { before, image: randomBitmap(seededRandom(seedOf(seed))), user: 'What is in this picture?', predictTokens };
 }

@@ -1,11 +1,11 @@
 import { seededRandom, seedOf } from '../../../test/support/seeded-random.js';
 import { randomWords } from '../../random-words.js';
 
-/** What the models' chat template adds to a user's message, the beginning of the answer included, in tokens. */
+/** Tokens that the chat template adds to a user message, including the start of the reply. */
 export const userTemplateTokens = 8;
 const systemTemplateTokens = 5;
 
-/** Makes texts that differ from their first words on, so that no prompt helps with another; every run has the same. */
+/** Generates texts that differ from the first word on, so prompts share no prefix. Every run generates the same texts. */
 export class Prompts {
   readonly #random: () => number;
 
@@ -13,12 +13,12 @@ export class Prompts {
     this.#random = seededRandom(seedOf(`${scenario} ${round}`));
   }
 
-  /** @param tokens of the prompt that consists of this message alone */
+  /** @param tokens length of a prompt with only this message */
   user(tokens: number): string {
     return randomWords(this.#random, tokens - userTemplateTokens);
   }
 
-  /** @param tokens of the prompt's beginning that consists of this message */
+  /** @param tokens length of the prompt prefix that consists of this message */
   system(tokens: number): string {
     return randomWords(this.#random, tokens - systemTemplateTokens);
   }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chat, streamChat } from '../../subjects/chat-stream.js';
 import type { RunningServer } from '../../subjects/running-server.js';
 
-/** Reads one answer and notes when its pieces come. */
+/** Reads one stream and records the arrival times of its chunks. */
 export class Reader {
-  /** Settles when the answer ends, for whatever reason. */
+  /** Settles when the stream ends for any reason. */
   readonly ended: Promise<void>;
   readonly #times: number[] = [];
   #end: unknown;
@@ -34,12 +34,12 @@ export class Reader {
     }
   }
 
-  /** @param moment by `performance.now()`; the gap that it falls into counts */
+  /** @param moment by `performance.now()`; the gap around it counts */
   longestGapSince(moment: number): number {
     return Math.max(...this.gaps(moment));
   }
 
-  /** The times between pieces that came after `moment`. */
+  /** Gaps between the chunks that arrived after `moment`. */
   gaps(moment = 0): number[] {
     const gaps = this.#times.map((time, i) => ({ time, gap: time - (this.#times[i - 1] ?? time) }));
     return gaps.slice(1).flatMap(({ time, gap }) => (time >= moment ? [gap] : []));

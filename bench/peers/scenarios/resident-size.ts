@@ -4,7 +4,7 @@ import { residentMegabytes } from '../process-usage.js';
 import { runTimeoutMs } from '../scenario.js';
 import { Prompts } from './prompts.js';
 
-/** What a server holds in memory when it has answered as many as it can at a time. */
+/** Resident memory of a server after as many replies as it has slots. */
 export async function residentSize(server: RunningServer, round: number): Promise<{ resident: number }> {
   const prompts = new Prompts('resident-size', round);
   const options = { start: performance.now(), signal: timeLimit(runTimeoutMs) };

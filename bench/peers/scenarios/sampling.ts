@@ -9,9 +9,9 @@ const tokensOfEach = 128;
 const pauseMs = 200;
 
 /**
- * What choosing at temperature 1 takes, with the filters that are the default, beside the most probable token: the part of
- * the tokens per second of streams that decode the one way and then the other. Which comes first alternates. Their prompts
- * are in the cache, because it is chance how many of them share a batch, and that time would count.
+ * Relative slowdown by sampling at temperature 1 with the default filters, compared with greedy decoding. Streams decode
+ * both ways in alternating order. The prompts are cached, because the number of prompts per batch varies at random and would
+ * affect the time.
  */
 export function samplingCost({ streams }: { streams: number }): ServedRun {
   return async (server, round) => {
@@ -38,7 +38,7 @@ async function decodeRate(
   const options = { start: performance.now(), signal: timeLimit(runTimeoutMs) };
   const chats = users.map((user, seed) => ({ user, predictTokens, fields: { temperature, seed } }));
   const streamed = await Promise.all(chats.map((chat) => streamChat(server, chat, options)));
-  // What a server does after an answer belongs to that answer.
+  // Work that a server does after a reply counts for that reply.
   await sleep(pauseMs);
   return figuresOf(streamed).decodeRate;
 }

@@ -5,7 +5,7 @@ import { Prompts } from './prompts.js';
 const promptTokens = 80;
 const predictTokens = 64;
 
-/** Seconds from the start of the process until it says that it is ready, and until its first answer is complete. */
+/** Seconds from the process start until the server is ready, and until its first reply is complete. */
 export const firstAnswer: ServedRun = async (server, round, startedAt) => {
   const ready = performance.now() - startedAt;
   const user = new Prompts('start', round).user(promptTokens);

@@ -9,7 +9,7 @@ const userTokens = 40;
 const predictTokens = 32;
 const pauseMs = 200;
 
-/** Many ask at once, all with the same system prompt. Median seconds to the first token. */
+/** Simultaneous requests with the same system prompt. Figure: median seconds to first token. */
 export function sharedSystemPrompt({ users, systemTokens }: { users: number; systemTokens: number }): ServedRun {
   return async (server, round) => {
     const prompts = new Prompts('system-prompt', round);
@@ -38,7 +38,7 @@ async function firstTokenSeconds(
   );
   const odd = results.find(({ promptTokens }) => promptTokens !== promptLength);
   if (odd) throw new Error(`${server.name} counts ${odd.promptTokens} tokens in a prompt of ${promptLength}`);
-  // What a server does after an answer belongs to that answer.
+  // Work that a server does after a reply counts for that reply.
   await sleep(pauseMs);
   return median(results.map(({ firstTokenMs }) => firstTokenMs)) / 1000;
 }

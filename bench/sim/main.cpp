@@ -1,4 +1,4 @@
-// The engine's scheduler and prefix cache under made-up traffic, on a clock of their own: scheduler-sim --help
+// Runs the engine's scheduler and prefix cache under synthetic traffic in simulated time: scheduler-sim --help
 #include "report.h"
 
 #include <algorithm>
@@ -34,7 +34,6 @@ Each option takes one value or several; every combination becomes a line of the 
 
 using Values = std::vector<std::string>;
 
-// In the order of the table's columns.
 std::vector<std::pair<std::string, Values>> defaults() {
     return {{"machine", {"cpu-0.5b"}},
             {"shape", {"chat", "documents", "agents", "bursts", "mixed"}},
@@ -108,7 +107,7 @@ Result run(std::map<std::string, std::string> chosen, const Arguments& arguments
     return simulate(make_traffic(traffic, cost), options, cost, chosen["cache"] == "on");
 }
 
-// Runs every combination of values, the last option varying fastest. Columns: the shape, and what has several values.
+// Runs every combination of values; the last option varies fastest. Columns: the shape, and options with several values.
 void run_all(const Arguments& arguments) {
     size_t n_runs = 1;
     for (const auto& [name, values] : arguments.options) n_runs *= values.size();

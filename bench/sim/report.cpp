@@ -14,7 +14,7 @@ std::string number(double value) {
     return text;
 }
 
-// Median, 90th and 99th percentile, largest: in seconds.
+// Median, p90, p99 and maximum, in seconds.
 std::string distribution(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const auto part = [&](double fraction) {

@@ -10,11 +10,11 @@
 
 namespace chasqui::sim {
 
-// What distinguishes one run from the others of its table: a column and its value.
+// A column and the value of a run in it.
 using Setting = std::pair<std::string, std::string>;
 
 void print_head(std::ostream& out, const std::vector<Setting>& settings);
-// One line for all requests; for mixed traffic, one more for each kind.
+// One row for all requests; for mixed traffic, one more for each kind.
 void print_lines(std::ostream& out, const std::vector<Setting>& settings, const Result& result);
 
 }  // namespace chasqui::sim

@@ -1,11 +1,11 @@
 /**
- * Builds scheduler-sim, which needs neither llama.cpp nor the addon, and runs it: `npm run bench:sim -- --help`. With
- * `routing` as its first word, plays requests to several runners instead.
+ * Builds and runs scheduler-sim, which needs neither llama.cpp nor the addon: `npm run bench:sim -- --help`. With `routing`
+ * as the first argument, it simulates routing to several runners instead.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-// The routing has no native part.
+// The routing simulator has no native part.
 if (process.argv[2] === 'routing') {
   await import('./routing/run.js');
   process.exit();

@@ -11,7 +11,7 @@ namespace chasqui::sim {
 
 namespace {
 
-// A session's next request, due at a time.
+// The next request of a session and its arrival time.
 struct Due {
     double ms;
     size_t session;
@@ -22,7 +22,7 @@ struct Due {
 
 struct Conversation {
     size_t               n_turns = 0;
-    std::vector<TokenId> tokens;  // said so far
+    std::vector<TokenId> tokens;  // conversation so far
 };
 
 struct Running {
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    // As the engine does: the first step after idleness waits for the batching delay.
+    // As in the engine, the first step after an idle period waits for the batching delay.
     void wake() {
         now_ = std::max(now_, due_.top().ms);
         receive();
@@ -118,7 +118,7 @@ private:
         finish_step(plan, step_ms);
     }
 
-    // A copy from slot to slot goes by way of main memory; what was saved serves everybody who copies from that slot.
+    // Copies between slots go through main memory. One saved state serves all copies from that slot.
     double placements_ms(const Plan& plan) {
         std::set<int32_t> saved;
         size_t            n_moved = 0;
@@ -185,7 +185,7 @@ private:
         const auto started = Clock::now();
         scheduler_.remove(&sequence);
         result_.scheduler_us += since(started);
-        // Whoever was placed more often than once had to give way in between.
+        // Each additional placement of a request follows a preemption.
         result_.n_preempted = n_placements_ - std::min(n_placements_, result_.requests.size() + scheduler_.n_running());
     }
 

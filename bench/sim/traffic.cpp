@@ -8,7 +8,7 @@ namespace chasqui::sim {
 
 namespace {
 
-// Distributions of our own: those of the standard library differ between its implementations.
+// Own distributions, because those of the standard library differ between implementations.
 class Random {
 public:
     explicit Random(uint64_t seed) : engine_(seed) {}
@@ -16,7 +16,7 @@ public:
     double between(double low, double high) { return low + (high - low) * uniform(); }
     double log_between(double low, double high) { return std::exp(between(std::log(low), std::log(high))); }
     double exponential(double mean) { return -mean * std::log(1 - uniform()); }
-    // Half of the values lie within a factor of two of the median.
+    // Half of the values are within a factor of two of the median.
     double around(double median) {
         const double normal = std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform());
         return median * std::exp(normal);
@@ -30,7 +30,7 @@ private:
     std::mt19937_64 engine_;
 };
 
-// The lengths of the beginnings that are shared, the same in all conversations.
+// Lengths of the shared prefixes, equal in all conversations.
 size_t shared_length(Shape kind, uint32_t which) {
     if (kind == Shape::agents) return 8000;
     if (kind == Shape::documents) return 100;
@@ -61,7 +61,7 @@ Session conversation(Shape kind, Random& random) {
             break;
         }
         default: {
-            // A few of the system prompts are much more popular than the others.
+            // A few system prompts are much more popular than the others.
             session.shared     = static_cast<uint32_t>(std::min(random.exponential(2.5), 11.0));
             const size_t turns = 1 + static_cast<size_t>(std::min(random.exponential(3), 15.0));
             for (size_t i = 0; i < turns; ++i) {
@@ -74,7 +74,7 @@ Session conversation(Shape kind, Random& random) {
     return session;
 }
 
-// People who come at once and want the same: one question each, after a beginning that only they share.
+// Simultaneous requests: one question each, after a prefix that only this burst shares.
 std::vector<Session> burst(uint32_t which, Random& random) {
     std::vector<Session> sessions(24 + random.below(17));
     for (Session& session : sessions) {
@@ -95,7 +95,7 @@ Shape choose_kind(Shape shape, Random& random) {
     return drawn < 0.98 ? Shape::documents : Shape::bursts;
 }
 
-// What the machine has to do at least: every token that nobody else has brought, once.
+// Minimum work: every token that is not shared, computed once.
 double ideal_ms(const Session& session, const CostModel& cost) {
     double total  = 0;
     size_t before = session.n_shared;

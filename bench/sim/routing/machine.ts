@@ -1,10 +1,10 @@
 /**
- * A runner on a clock of its own: slots, steps that decode all of them and compute some of a prompt, and a cache of what was
- * used last. The costs are those of `gpu-7b` in cost-model.cpp; the scheduler is simpler than the real one.
+ * A simulated runner: slots, steps that decode all slots and compute part of a prompt, and an LRU prefix cache. The costs are
+ * those of `gpu-7b` in cost-model.cpp. The scheduler is simpler than the real one.
  */
 import type { Conversation, Segment } from './traffic.js';
 
-/** Tokens in a pass, milliseconds. Between two points, and beyond the last, a straight line. */
+/** Cost of a pass: (tokens, milliseconds), interpolated and extrapolated linearly. */
 const PASS_MS: readonly (readonly [number, number])[] = [
   [1, 6],
   [8, 6.5],
@@ -15,9 +15,9 @@ const MS_PER_STEP = 0.5;
 const MS_PER_1K_DECODE = 0.13;
 const MS_PER_1K_PROMPT = 0.015;
 export const SLOTS = 32;
-/** Tokens of prompts in a step. */
+/** Prompt tokens per step. */
 const SLICE = 448;
-/** What the slots and the snapshots in main memory hold: 64 GiB at 128 KiB a token. */
+/** Capacity of slots and snapshots: 64 GiB at 128 KiB per token. */
 const CACHE_TOKENS = 500_000;
 
 function passMs(tokens: number): number {
@@ -31,7 +31,7 @@ function passMs(tokens: number): number {
 export const MS_PER_PROMPT_TOKEN = passMs(512) / 512;
 export const MS_PER_DECODED_TOKEN = passMs(SLOTS) / SLOTS;
 
-/** What has to be done at least: every token that nobody else has brought, once. */
+/** Minimum work of a conversation: every token that is not shared, computed once. */
 export function idealMs({ turns }: Conversation): number {
   let total = 0;
   for (const { prompt, completion } of turns) {
@@ -45,7 +45,7 @@ export interface Work {
   prompt: readonly Segment[];
   promptTokens: number;
   completion: Segment;
-  /** Set when the runner begins with it. */
+  /** Set when the runner starts the request. */
   cachedTokens: number;
   onFirst(now: number): void;
   onDone(now: number): void;
@@ -59,13 +59,13 @@ interface Prefill {
 export class Machine {
   readonly waiting: Work[] = [];
   readonly #prefills: Prefill[] = [];
-  /** Those that decode, by the step at which they are done. */
+  /** Decoding requests by the step in which they finish. */
   readonly #doneAt = new Map<number, Work[]>();
   readonly #cache = new Map<number, number>();
   #cachedTokens = 0;
   #decoding = 0;
   #context = 0;
-  /** Tokens to be decoded for those that have a slot. */
+  /** Tokens left to decode for requests with a slot. */
   #owed = 0;
   #step = 0;
   #busyMs = 0;
@@ -80,8 +80,8 @@ export class Machine {
   }
 
   /**
-   * What it will have to compute of prompts until it has computed this one, too: what it does not have in its cache, and
-   * what those that wait before it do not bring there either.
+   * Prompt tokens to compute until this prompt is complete: those that are neither in the cache nor computed by the requests
+   * that wait before it.
    */
   tokensAhead(prompt: readonly Segment[]): { others: number; own: number } {
     const coming = new Set<number>();
@@ -99,7 +99,7 @@ export class Machine {
     return { others, own: add(prompt) };
   }
 
-  /** Tokens that it will have to decode for all that it has. */
+  /** Tokens left to decode for all its requests. */
   get decodesAhead(): number {
     return this.#owed + this.waiting.reduce((sum, { completion }) => sum + completion.tokens, 0);
   }
@@ -113,7 +113,7 @@ export class Machine {
     return tokens;
   }
 
-  /** Computes a step, if there is something to do. Returns how long it takes. */
+  /** Starts a step. Returns its duration in milliseconds, or null if there is no work. */
   step(): number | null {
     this.#begin();
     if (this.#decoding + this.#prefills.length === 0) return null;
@@ -136,7 +136,7 @@ export class Machine {
     return ms;
   }
 
-  /** To be called when the step is over. */
+  /** Must be called at the end of the step. */
   finish(now: number): void {
     for (const work of this.#doneAt.get(this.#step) ?? []) {
       this.#decoding -= 1;
@@ -158,7 +158,7 @@ export class Machine {
   #begin(): void {
     while (this.waiting.length > 0 && this.#prefills.length + this.#decoding < SLOTS) {
       const work = this.waiting.shift() as Work;
-      // The last token of a prompt is always computed.
+      // The last token of a prompt is never cached.
       work.cachedTokens = Math.min(this.#cachedOf(work.prompt), work.promptTokens - 1);
       this.#keep(work.prompt);
       this.#owed += work.completion.tokens;
@@ -166,7 +166,7 @@ export class Machine {
     }
   }
 
-  /** What others begin with is kept longest, so the end is used first. */
+  /** Touches the last segments first, so shared prefixes are evicted last. */
   #keep(segments: readonly Segment[]): void {
     for (const { id, tokens } of [...segments].reverse()) {
       if (!this.#cache.delete(id)) this.#cachedTokens += tokens;

@@ -1,4 +1,4 @@
-/** Ways to choose a runner. All see how many requests each has; the oracle sees the rest, too. */
+/** Routing policies. All of them see the number of requests per runner; the oracle sees the full state. */
 
 import { seededRandom } from '../../../test/support/seeded-random.js';
 import { PrefixRouter } from '../../../ts/cloud/routing/prefix-router.js';
@@ -7,16 +7,16 @@ import { type Machine, MS_PER_DECODED_TOKEN, MS_PER_PROMPT_TOKEN, SLOTS, type Wo
 export interface Chosen {
   at: number;
   prefilled?(): void;
-  /** Null when another runner has taken the request away. */
+  /** @param work null if another runner has taken over the request */
   finished?(work: Work | null): void;
 }
 
 export interface Policy {
-  /** `free` has the numbers of those among which it may choose. */
+  /** @param free indices of the eligible runners */
   choose(work: Work, machines: readonly Machine[], free: readonly number[]): Chosen;
 }
 
-/** As the gateway cuts prompts: blocks of some 128 tokens. */
+/** The gateway splits prompts into blocks of about 128 tokens. */
 const BLOCK_TOKENS = 128;
 
 export function blocksOf({ prompt, promptTokens }: Work): number[] {
@@ -27,7 +27,7 @@ export function blocksOf({ prompt, promptTokens }: Work): number[] {
     const until = Math.min(promptTokens, (block + 1) * BLOCK_TOKENS);
     while (end < until) end += (prompt[++at] as { tokens: number }).tokens;
     const id = (prompt[at] as { id: number }).id * 65_536 + block;
-    // The last block is not the one that it becomes when more text follows.
+    // An incomplete last block differs from the complete one.
     blocks.push(until === (block + 1) * BLOCK_TOKENS ? id : -id - 1);
   }
   return blocks;
@@ -65,7 +65,7 @@ const leastActive = (): Policy => {
   return { choose: (_work, machines, free) => ({ at: best(free, turn++, (at) => (machines[at] as Machine).running) }) };
 };
 
-/** Consistent hashing of the first 2 KiB with bounded loads: 256 replicas, a bound of 1.25 of the mean. */
+/** Consistent hashing of the first 2 KiB with bounded loads: 256 replicas, a bound of 1.25 times the mean. */
 const chwbl = (): Policy => {
   const hash = (value: number): number => {
     let mixed = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
@@ -120,10 +120,10 @@ const prefix = (): Policy => {
   };
 };
 
-/** What is computed twice is lost to everybody, not only to the request that waits for it. */
+/** Recomputing tokens delays all requests of a runner, not only the one that needs them. */
 const OWN_PROMPT_WEIGHT = 3;
 
-/** Knows every cache, how far everything is, and how long completions will be. */
+/** Knows the caches, the progress and the lengths of all completions. */
 const oracle = (): Policy => {
   let turn = 0;
   return {

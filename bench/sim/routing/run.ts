@@ -1,4 +1,4 @@
-/** The routing of requests to several runners, on a clock of its own: `npm run bench:sim -- routing --help`. */
+/** Simulates the routing of requests to several runners: `npm run bench:sim -- routing --help`. */
 import { parseArgs } from 'node:util';
 import { POLICIES, type PolicyName } from './policies.js';
 import { type Outcome, simulate } from './simulate.js';

@@ -1,4 +1,4 @@
-/** Plays traffic to several runners behind a policy. */
+/** Simulates traffic to several runners with a routing policy. */
 import { idealMs, Machine, SLOTS, type Work } from './machine.js';
 import type { Chosen, Policy } from './policies.js';
 import { type Conversation, makeTraffic, type Shape } from './traffic.js';
@@ -12,18 +12,18 @@ export interface Setting {
 }
 
 export interface Outcome {
-  /** Completion tokens a second, over all. */
+  /** Completion tokens per second of all runners. */
   tokensPerSecond: number;
-  /** Seconds to the first token, sorted. */
+  /** Seconds to first token, sorted. */
   firstToken: number[];
-  /** Tokens of prompts that were computed, and that would have been had everything been computed once. */
+  /** Prompt tokens computed, and the minimum if every token were computed once. */
   computed: number;
   unique: number;
-  /** The busiest runner's work beside the mean. */
+  /** Work of the busiest runner ÷ mean. */
   imbalance: number;
 }
 
-/** Events by their time. Equal ones in the order in which they were added. */
+/** A stable priority queue of events by time. */
 class Agenda {
   readonly #heap: { at: number; number: number; run(): void }[] = [];
   #count = 0;
@@ -81,7 +81,7 @@ export function simulate(setting: Setting, policy: Policy): Outcome {
   let completionTokens = 0;
   let end = 0;
 
-  /** As the gateway does it: a runner with free slots that nobody waits for takes who waits for another. */
+  /** Work stealing as in the gateway: a runner with free slots and no queue takes a request that waits for another runner. */
   const take = (at: number): void => {
     const machine = machines[at] as Machine;
     while (machine.running < SLOTS) {

@@ -1,7 +1,7 @@
-/** Made-up conversations of many people, as the segments of their prompts. */
+/** Synthetic conversations, as segments of their prompts. */
 import { seededRandom } from '../../../test/support/seeded-random.js';
 
-/** A piece of prompt that comes in one piece or not at all. What stands before it is always the same. */
+/** An indivisible part of a prompt. A segment always follows the same prefix. */
 export interface Segment {
   id: number;
   tokens: number;
@@ -10,7 +10,7 @@ export interface Segment {
 export interface Turn {
   prompt: Segment[];
   completion: Segment;
-  /** Seconds from the end of the turn before it. */
+  /** Seconds since the end of the previous turn. */
   afterSeconds: number;
 }
 
@@ -22,7 +22,7 @@ export interface Conversation {
 export const SHAPES = ['chat', 'agents', 'documents', 'bursts', 'pool', 'hot', 'none'] as const;
 export type Shape = (typeof SHAPES)[number];
 
-/** What each shape stands for, for the page of results. */
+/** Descriptions of the shapes for the output. */
 export const SHAPE_NOTES: Record<Shape, string> = {
   chat: 'conversations of 1 to 16 turns, one of 12 system prompts',
   agents: 'one of three beginnings of 8,000 tokens, 3 to 14 turns with 2 s between',
@@ -53,7 +53,7 @@ class Maker {
     return -mean * Math.log(1 - this.#random());
   }
 
-  /** Half of the values lie within a factor of two of the median. */
+  /** Half of the values are within a factor of two of the median. */
   around(median: number, least: number, most: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.#random())) * Math.cos(2 * Math.PI * this.#random());
     return Math.round(Math.min(most, Math.max(least, median * Math.exp(normal))));
@@ -106,7 +106,7 @@ function group(shape: Shape, make: Maker, number: number): Conversation[] {
   }
 }
 
-/** `workMs` says what a machine has to do for a conversation; `load` is what is asked of all, as a share of what they can. */
+/** @param workMs work of a machine for a conversation; @param load arrival rate as a share of the capacity */
 export function makeTraffic(
   {
     shape,

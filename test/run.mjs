@@ -1,65 +1,75 @@
-// Runs the tests: node test/run.mjs [tier ...]. CHASQUI_TEST_JOBS says how many tiers run at a time (1). Each tier is a process of its own, because uvu runs all files of one
-// command in one process, and a crash of the native code must cost one tier, not the whole run.
+// Runs the tests: node test/run.mjs [tier ...]. Tiers run at the same time as far as the cores suffice: CHASQUI_TEST_JOBS is
+// the number of cores (default: all), 1 runs one tier after another. Each tier is a process, because uvu runs all files of a
+// command in one process and a crash of native code must not end the whole run.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { FileTimes } from './support/file-times.mjs';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
+import { register, usesDist } from './support/node-arguments.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(here);
 const minute = 60_000;
 const vulkanModules = path.join(root, 'prebuilds', `${process.platform}-${process.arch}-vulkan`);
 const vulkanVariables = path.join(root, 'build', 'vulkan-tools', 'env');
-/** What the servers of this run answer. */
+/** Replies of all servers of this run (record-replies.mjs). */
 const replies = path.join(root, 'build', 'test-replies');
 
-/** Whether the tiers `onRequest` are part of the run; where one cannot run then, that is a failure. */
+/** CPU time of each tier (measure-cpu.mjs). */
+const times = path.join(root, 'build', 'test-times');
+const SLOWEST_FILES = 10;
+const measure = pathToFileURL(path.join(here, 'support', 'measure-cpu.mjs')).href;
+
+/** Runs the tiers `onRequest` too, and counts one that cannot run as a failure. */
 const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
-// In this order: what fails fastest comes first. A tier that only some machines can run gets a `when`; a single test
-// that skips itself fails the run. Limits are for what hangs: several times what a tier takes on two busy cores. No
-// other runs beside one that is `alone`. One that is `onRequest` downloads so much that it has to be named.
+/**
+ * `seconds` and `cores` are the duration on two idle cores and the CPU seconds per second; longest first. The sum of `cores`
+ * of the tiers that run at the same time does not exceed the machine's. A tier that is `alone` runs beside no other.
+ * `limit` ends a tier that hangs: several times its duration on a busy machine. `when` returns why this machine cannot run
+ * the tier; a single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
+ */
 const tiers = [
-  { name: 'house', limit: 5 * minute },
-  { name: 'unit', limit: 15 * minute },
-  { name: 'setup', limit: 10 * minute },
-  { name: 'http', limit: 20 * minute },
-  { name: 'native', limit: 10 * minute },
-  { name: 'llama', limit: 20 * minute },
-  { name: 'cli', limit: 20 * minute },
-  { name: 'addon', limit: 20 * minute },
-  { name: 'model', limit: 20 * minute },
-  { name: 'model-cli', limit: 20 * minute },
-  { name: 'desktop', limit: 20 * minute },
-  { name: 'browser', limit: 20 * minute, when: noBrowser },
-  { name: 'packages', limit: 20 * minute, when: noPackages },
-  { name: 'vulkan', limit: 30 * minute, when: noVulkan, env: vulkanEnvironment },
-  { name: 'kubernetes', limit: 20 * minute, when: noKubectl },
-  { name: 'cluster', limit: 20 * minute, when: noCluster },
-  { name: 'containers', limit: 20 * minute, when: noContainers },
-  { name: 'spec', limit: 20 * minute },
-  { name: 'clients', limit: 20 * minute },
-  { name: 'agents', limit: 20 * minute, when: noAgents, onRequest: true },
-  { name: 'cloud', limit: 30 * minute, when: noBrowser },
-  { name: 'property', limit: 20 * minute },
-  // It measures how long others are held up.
-  { name: 'hostile', limit: 20 * minute, alone: true },
-  {
-    name: 'faults',
-    limit: 20 * minute,
-    alone: true,
-    when: process.platform === 'linux' ? undefined : () => 'it needs /proc',
-  },
-  // Last, because it reads what servers answered in all the others.
-  { name: 'conformance', limit: 15 * minute, alone: true },
+  { name: 'house', seconds: 10, cores: 1, limit: 5 * minute },
+  { name: 'unit', seconds: 60, cores: 0.7, limit: 15 * minute },
+  { name: 'setup', seconds: 10, cores: 1, limit: 10 * minute },
+  { name: 'http', seconds: 60, cores: 0.7, limit: 20 * minute },
+  { name: 'native', seconds: 40, cores: 2, limit: 10 * minute },
+  { name: 'llama', seconds: 120, cores: 2, limit: 20 * minute },
+  { name: 'cli', seconds: 120, cores: 1, limit: 20 * minute },
+  { name: 'model', seconds: 300, cores: 1, limit: 20 * minute },
+  { name: 'model-cli', seconds: 60, cores: 1, limit: 20 * minute },
+  { name: 'desktop', seconds: 120, cores: 1, limit: 20 * minute },
+  { name: 'browser', seconds: 120, cores: 1, limit: 20 * minute, when: noBrowser },
+  { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages },
+  { name: 'vulkan', seconds: 120, cores: 2, limit: 30 * minute, when: noVulkan, env: vulkanEnvironment },
+  { name: 'kubernetes', seconds: 60, cores: 1, limit: 20 * minute, when: noKubectl },
+  { name: 'cluster', seconds: 120, cores: 1, limit: 20 * minute, when: noCluster },
+  { name: 'containers', seconds: 180, cores: 1, limit: 20 * minute, when: noContainers },
+  { name: 'spec', seconds: 60, cores: 1, limit: 20 * minute },
+  { name: 'clients', seconds: 60, cores: 1, limit: 20 * minute },
+  { name: 'agents', seconds: 120, cores: 1, limit: 20 * minute, when: noAgents, onRequest: true },
+  { name: 'cloud', seconds: 300, cores: 1, limit: 30 * minute, when: noBrowser },
+  { name: 'property', seconds: 15, cores: 1, limit: 20 * minute },
+  // Compares durations beside an attack with durations without one.
+  { name: 'hostile', seconds: 120, cores: 2, limit: 20 * minute, alone: true },
+  { name: 'faults', seconds: 180, cores: 2, limit: 20 * minute, alone: true, when: noProcesses },
+  // Last: it reads the replies of all other tiers.
+  { name: 'conformance', seconds: 15, cores: 1, limit: 15 * minute, alone: true },
 ];
 
 const running = new Set();
+
+function noProcesses() {
+  return process.platform === 'linux' ? undefined : 'it needs /proc';
+}
 
 /** Packages are installed as their users install them: with their dependencies, from a registry. */
 function noPackages() {
@@ -113,24 +123,42 @@ async function main(wanted) {
   const absent = wanted.filter((name) => !present.includes(name));
   if (absent.length > 0) return complain(`there is no tier ${absent[0]}; there are ${present.join(', ')}`);
 
-  fs.rmSync(replies, { recursive: true, force: true });
-  fs.mkdirSync(replies, { recursive: true });
-  const jobs = Number(process.env.CHASQUI_TEST_JOBS ?? 1);
+  for (const folder of [replies, times]) {
+    fs.rmSync(folder, { recursive: true, force: true });
+    fs.mkdirSync(folder, { recursive: true });
+  }
+  const jobs = Number(process.env.CHASQUI_TEST_JOBS ?? os.availableParallelism());
   if (!(Number.isInteger(jobs) && jobs >= 1)) return complain('CHASQUI_TEST_JOBS must be a whole number from 1');
+  if (!usesDist())
+    console.error('dist/ is out of date: the tests compile ts/ in each process. `npm run build` avoids this.');
   const isChosen = ({ name, onRequest }) => (wanted.length === 0 ? everything || !onRequest : wanted.includes(name));
   const chosen = tiers.filter((tier) => present.includes(tier.name) && isChosen(tier));
   return summarise(await runTiers(chosen, jobs));
 }
 
-/** `jobs` of them at a time, in order; those that are `alone` one after another at the end. */
+/** Starts the longest tier that fits beside the running ones, until all have run; then those that are `alone`. */
 async function runTiers(chosen, jobs) {
   const results = new Map();
-  const run = async (tier) => results.set(tier, await runTier(tier, jobs > 1));
+  const atOnce = jobs > 1 && chosen.length > 1;
+  const run = async (tier) => results.set(tier, await runTier(tier, atOnce));
   const waiting = chosen.filter(({ alone }) => !alone);
-  const lane = async () => {
-    for (let tier = waiting.shift(); tier; tier = waiting.shift()) await run(tier);
-  };
-  await Promise.all(Array.from({ length: jobs }, lane));
+  if (atOnce) waiting.sort((a, b) => b.seconds - a.seconds);
+  const started = new Map();
+  let free = jobs;
+  while (waiting.length + started.size > 0) {
+    const next = waiting.findIndex(({ cores }) => started.size === 0 || (atOnce && cores <= free));
+    if (next < 0) {
+      await Promise.race(started.values());
+      continue;
+    }
+    const [tier] = waiting.splice(next, 1);
+    free -= tier.cores;
+    const ended = run(tier).then(() => {
+      free += tier.cores;
+      started.delete(tier);
+    });
+    started.set(tier, ended);
+  }
   for (const tier of chosen.filter(({ alone }) => alone)) await run(tier);
   return chosen.map((tier) => results.get(tier));
 }
@@ -146,29 +174,45 @@ function complain(message) {
   return 2;
 }
 
-/** With `atOnce` what it prints comes when it has ended. */
+/** With `atOnce`, its output is printed when it has ended. */
 async function runTier(tier, atOnce) {
   const reason = tier.when?.();
   if (reason) {
     const failed = everything && tier.onRequest ? 1 : 0;
-    return { name: tier.name, passed: 0, failed, problem: '', note: `not on this machine: ${reason}` };
+    return { name: tier.name, passed: 0, failed, problem: '', note: `not on this machine: ${reason}`, files: [] };
   }
   if (!atOnce) console.log(`\n${tier.name}`);
   const started = Date.now();
-  const { output, end } = await runUvu(tier, atOnce);
+  const files = new FileTimes(tier.name);
+  const { output, end } = await runUvu(tier, atOnce, files);
   if (atOnce) console.log(`\n${tier.name}\n${output}`);
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  return { name: tier.name, note: `${seconds} s`, ...judge(output, end) };
+  const note = `${seconds} s, ${cpuSeconds(tier.name)} s of CPU time`;
+  return { name: tier.name, note, files: files.end(), ...judge(output, end) };
 }
 
-function runUvu({ name, limit, env }, atOnce) {
+function cpuSeconds(name) {
+  const file = path.join(times, name);
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '?';
+}
+
+function runUvu({ name, limit, env }, atOnce, files) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const color = process.stdout.isTTY ? '--color' : '--no-color';
-  const args = ['--import', 'tsx', uvu, path.join('test', name), String.raw`\.test\.ts$`, color];
+  const args = [
+    '--import',
+    register,
+    '--import',
+    measure,
+    uvu,
+    path.join('test', name),
+    String.raw`\.test\.ts$`,
+    color,
+  ];
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: root,
-      env: { ...recording(), ...env?.() },
+      env: { ...recording(), CHASQUI_TEST_CPU_TIME: path.join(times, name), ...env?.() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);
@@ -180,6 +224,7 @@ function runUvu({ name, limit, env }, atOnce) {
     }, limit);
     child.stdout.on('data', (data) => {
       output += data;
+      files.read(String(data));
       if (!atOnce) process.stdout.write(data);
     });
     child.stderr.pipe(process.stderr, { end: false });
@@ -192,7 +237,7 @@ function runUvu({ name, limit, env }, atOnce) {
       child.stderr.destroy();
       resolve({ output, end: { code, signal, timedOut, limit } });
     };
-    // "close" waits for everyone who holds the pipes: a child that a test forgot would hold up the run.
+    // "close" waits for all processes that hold the pipes, and a test may have left a child process.
     child.once('exit', (code, signal) => {
       grace = setTimeout(finish, 2000, code, signal);
     });
@@ -200,14 +245,14 @@ function runUvu({ name, limit, env }, atOnce) {
   });
 }
 
-/** An environment in which all Node processes write down what they answer as servers. */
+/** An environment in which all Node processes record their HTTP replies. */
 function recording() {
   const recorder = pathToFileURL(path.join(here, 'support', 'record-replies.mjs')).href;
   const options = [process.env.NODE_OPTIONS, `--import=${recorder}`].filter(Boolean).join(' ');
   return { ...process.env, NODE_OPTIONS: options, CHASQUI_RECORD_REPLIES: replies };
 }
 
-/** uvu prints its totals at the very end: a process that printed none did not come that far. */
+/** uvu prints its totals last: without them, the process ended early. */
 function judge(output, { code, signal, timedOut, limit }) {
   const plain = stripVTControlCharacters(output);
   const [, total, passed, skipped] = (
@@ -236,6 +281,10 @@ function summarise(results) {
     const counts = `${passed} passed, ${failed} failed`.padEnd(24);
     console.log(`  ${name.padEnd(width)}  ${counts}  ${[note, problem].filter(Boolean).join('; ')}`);
   }
+  console.log('\nSlowest files');
+  const files = results.flatMap((result) => result.files).sort((a, b) => b.seconds - a.seconds);
+  for (const { file, seconds } of files.slice(0, SLOWEST_FILES))
+    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${file}`);
   const sum = (key) => results.reduce((total, result) => total + result[key], 0);
   const failed = sum('failed');
   console.log(`\n${sum('passed')} passed, ${failed} failed`);

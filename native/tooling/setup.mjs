@@ -4,7 +4,6 @@
 //
 //   node native/tooling/setup.mjs [build options] [--then <script> [arguments]]
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -12,11 +11,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { withSetupLock } from '../../vendor/lock.mjs';
 import { runScript, SetupError, say } from '../../vendor/progress.mjs';
 import { copyDashboard } from './copy-dashboard.mjs';
+import { isDistCurrent, writeDistStamp } from './dist-stamp.mjs';
 
 const root = path.resolve(fileURLToPath(import.meta.url), '..', '..', '..');
 const oldestNode = [20, 19];
-/** What the pages of the desktop app are bundled with. */
-const uiPackages = ['preact', '@preact/signals', 'marked', 'dompurify', 'uplot', 'highlight.js'];
 
 const at = process.argv.indexOf('--then');
 const buildArguments = process.argv.slice(2, at < 0 ? undefined : at);
@@ -99,9 +97,7 @@ function readPackages(name) {
 }
 
 async function compileTypeScript() {
-  const stampFile = path.join(root, 'dist', '.stamp');
-  const stamp = typeScriptStamp();
-  if (fs.existsSync(stampFile) && fs.readFileSync(stampFile, 'utf8') === stamp) return;
+  if (isDistCurrent()) return;
   say('Compiling TypeScript ...');
   // What a removed source left behind would still be importable.
   fs.rmSync(path.join(root, 'dist'), { recursive: true, force: true });
@@ -112,18 +108,5 @@ async function compileTypeScript() {
   // Imported late: the bundler is one of npm's packages.
   const { bundleUi } = await import('./bundle-ui.mjs');
   await bundleUi(path.join(root, 'dist'));
-  fs.writeFileSync(stampFile, stamp);
-}
-
-function typeScriptStamp() {
-  const hash = createHash('sha256');
-  const names = fs.readdirSync(path.join(root, 'ts'), { recursive: true }).sort();
-  for (const name of names.filter((entry) => /\.(tsx?|js|mjs|json|css|html|svg|webmanifest)$/.test(entry))) {
-    hash.update(`${name}\0`).update(fs.readFileSync(path.join(root, 'ts', name)));
-  }
-  hash.update(fs.readFileSync(path.join(root, 'native', 'tooling', 'bundle-ui.mjs')));
-  const packages = readPackages('package-lock.json');
-  for (const name of ['typescript', 'esbuild', ...uiPackages])
-    hash.update(JSON.stringify(packages[`node_modules/${name}`]));
-  return hash.digest('hex');
+  writeDistStamp();
 }

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { UNSHARE } from '../support/find-agents.mjs';
+import { nodeArguments } from '../support/node-arguments.mjs';
 
 const test = suite('cloud: offline');
 
@@ -11,7 +12,7 @@ const test = suite('cloud: offline');
 const canUnshare = spawnSync('unshare', [...UNSHARE, 'ip', 'link', 'set', 'lo', 'up']).status === 0;
 
 test('apps with the model of the package and with a file are deployed, called, asleep and awake', async () => {
-  const program = [process.execPath, '--import', 'tsx', 'test/support/use-cloud-offline.ts'];
+  const program = [process.execPath, ...nodeArguments('test/support/use-cloud-offline.ts')];
   const inside = ['unshare', ...UNSHARE, 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', ...program];
   const [command = '', ...args] = canUnshare ? inside : program;
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });

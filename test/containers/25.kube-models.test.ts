@@ -10,6 +10,7 @@ import { buildImage, inspect } from '../support/container-image.js';
 import type { SeenRequest } from '../support/fake-hub.js';
 import type { HubRepos } from '../support/kubernetes/hub-main.js';
 import { objectsOf, PlayedPod } from '../support/kubernetes/played-pod.js';
+import { nodeArguments } from '../support/node-arguments.mjs';
 import { Exposition } from '../support/read-metrics.js';
 import { tinyAdapter } from '../support/tiny-adapter.js';
 import { tinyModel } from '../support/tiny-model.js';
@@ -34,7 +35,7 @@ async function nextLine(): Promise<string> {
 
 test.before(async () => {
   buildImage();
-  const main = ['--import', 'tsx', 'test/support/kubernetes/hub-main.ts', JSON.stringify(REPOS)];
+  const main = [...nodeArguments('test/support/kubernetes/hub-main.ts'), JSON.stringify(REPOS)];
   const inside = ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', process.execPath, ...main];
   hub = spawn('unshare', inside, { stdio: ['pipe', 'pipe', 'inherit'] });
   lines = createInterface({ input: hub.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();

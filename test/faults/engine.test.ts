@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { untilWritten } from '../support/child.js';
+import { startCliInShell, untilWritten } from '../support/child.js';
 import {
   enginesOf,
   Holdings,
@@ -15,7 +15,6 @@ import {
   untilEngineOf,
   untilPreparationOf,
 } from '../support/engine-process.js';
-import { spawnInShell } from '../support/spawn-in-shell.js';
 import { until } from '../support/until.js';
 import { ask, type Context, type Outcome, pidOf, question, serve } from './ask-server.js';
 
@@ -176,8 +175,8 @@ test('one whose engine ended twice is told when to come again, which the client 
 
 for (const args of [[], ['--core-dumps']]) {
   test(`core files ${args.length === 0 ? 'are not left' : 'may be asked for'}`, async () => {
-    const command = `ulimit -S -c "$(ulimit -H -c)" && exec "$0" --import tsx ts/cli.ts serve --port 0 ${args}`;
-    const server = spawnInShell(command);
+    const script = 'ulimit -S -c "$(ulimit -H -c)" && exec "$@"';
+    const server = startCliInShell(script, ['serve', '--port', '0', ...args]);
     try {
       await untilWritten(server, /^Serving /m);
       const pid = pidOf({ server });

@@ -9,11 +9,10 @@ import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { memoryGroup } from '../support/cgroup.js';
-import { type Child, runCli, startChild, untilWritten } from '../support/child.js';
+import { type Child, runCli, startChild, startCliInShell, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { isAlive, untilEngineOf } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';
-import { spawnInShell } from '../support/spawn-in-shell.js';
 import { until } from '../support/until.js';
 
 const test = suite<{ folder: string; servers: Child[] }>('faults: resources');
@@ -57,7 +56,7 @@ async function stop(server: Child): Promise<void> {
 }
 
 test('a log that cannot be written any more is given up; requests are not', async ({ servers }) => {
-  const server = spawnInShell(`exec "$0" --import tsx ts/cli.ts ${ARGS.join(' ')} 2>/dev/full`);
+  const server = startCliInShell('exec "$@" 2>/dev/full', ARGS);
   servers.push(server);
   const url = await urlOf(server);
   for (let each = 0; each < 5; each += 1) assert.is((await post(url, {})).status, 200);

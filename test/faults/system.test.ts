@@ -5,10 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Child, startChild, untilWritten } from '../support/child.js';
+import { type Child, startChild, startCliInShell, untilWritten } from '../support/child.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { untilEngineOf } from '../support/engine-process.js';
-import { spawnInShell } from '../support/spawn-in-shell.js';
 import { until } from '../support/until.js';
 
 const test = suite<{ folder: string; model: string; servers: Child[] }>('faults: the system');
@@ -94,7 +93,7 @@ test('an engine that ends while there are no free descriptors is started again w
 });
 
 function spawnLimited(descriptors: number): Child {
-  return spawnInShell(`ulimit -n ${descriptors}; exec "$0" --import tsx ts/cli.ts serve --port 0 --alias m`);
+  return startCliInShell(`ulimit -n ${descriptors}; exec "$@"`, ['serve', '--port', '0', '--alias', 'm']);
 }
 
 test('a stop under load fails no request that had arrived', async ({ servers }) => {

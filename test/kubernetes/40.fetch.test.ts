@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FakeHub, fakeHub } from '../support/fake-hub.js';
+import { nodeArguments } from '../support/node-arguments.mjs';
 import { tinyAdapter } from '../support/tiny-adapter.js';
 import { tinyModel } from '../support/tiny-model.js';
 import { until } from '../support/until.js';
 
 const test = suite('kubernetes: what a pod fetches');
-const MAIN = fileURLToPath(new URL('../../ts/cli/cloud/fetch-main.ts', import.meta.url));
+const MAIN = 'ts/cli/cloud/fetch-main.ts';
 const REPO = 'ada/tiny-GGUF';
 const MODEL = fs.readFileSync(tinyModel('llama'));
 const OTHER = fs.readFileSync(tinyModel('llama', 2));
@@ -43,7 +43,7 @@ function begin(options: object) {
   const folder = fs.mkdtempSync(path.join(tmpdir(), 'chasqui-pod-'));
   const file = path.join(folder, 'models.json');
   const { HF_TOKEN: _, HF_HUB_CACHE: __, LLAMA_CACHE: ___, CHASQUI_HOME: ____, ...rest } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, JSON.stringify(options), 'tiny', file], {
+  const child = spawn(process.execPath, [...nodeArguments(MAIN), JSON.stringify(options), 'tiny', file], {
     env: { ...rest, HOME: volume, XDG_CACHE_HOME: path.join(volume, '.cache'), HF_ENDPOINT: hub.url },
     stdio: ['ignore', 'inherit', 'pipe'],
   });

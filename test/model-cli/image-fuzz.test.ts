@@ -7,6 +7,7 @@ import { ServerProcess } from '../../bench/soak/server.js';
 import { dataUri } from '../support/image-files.js';
 import { type FuzzCase, fuzzCases } from '../support/image-fuzz.js';
 import { type ImageServer, imageServer } from '../support/image-server.js';
+import { nodeArguments } from '../support/node-arguments.mjs';
 
 const COUNT = Number(process.env.CHASQUI_FUZZ_COUNT ?? 400);
 const SEED = Number(process.env.CHASQUI_FUZZ_SEED ?? 1);
@@ -35,7 +36,7 @@ test.before(async (context) => {
   });
   // Caches of this size are full long before the memory is compared.
   const args = ['serve', '--port', '0', '--image-cache-mb', '1', '--cache-ram', '1'];
-  context.server = new ServerProcess(process.execPath, ['--import', 'tsx', 'ts/cli.ts', ...args]);
+  context.server = new ServerProcess(process.execPath, [...nodeArguments('ts/cli.ts'), ...args]);
   await context.server.untilItListens();
 });
 

@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { type AgentPackage, folderOf, UNSHARE } from './find-agents.mjs';
+import { nodeArguments } from './node-arguments.mjs';
 import { root } from './places.js';
 import { type Script, writeScriptedModel } from './scripted-model.js';
 import { until } from './until.js';
@@ -86,7 +87,7 @@ export class Sandbox {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-agent-'));
     for (const each of ['home', 'work']) fs.mkdirSync(path.join(folder, each));
     const model = writeScriptedModel(path.join(folder, `${name}.gguf`), scriptFor(path.join(folder, 'work')));
-    const serve = ['--import', 'tsx', 'ts/cli.ts', 'serve', '--model', model, '--port', String(PORT)];
+    const serve = [...nodeArguments('ts/cli.ts'), 'serve', '--model', model, '--port', String(PORT)];
     const sized = ['--ctx-size', '65536', '--parallel', '2', '--threads', '2', '--log-format', 'json', ...args];
     const command = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh', process.execPath, ...serve, ...sized];
     const sandbox = new Sandbox(folder, spawn('unshare', [...UNSHARE, ...command], { cwd: root }));

@@ -1,9 +1,8 @@
-/** Runs parts of this project in processes of their own. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+/** Runs parts of this project in child processes. */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { nodeArguments } from './node-arguments.mjs';
+import { root } from './places.js';
 import { until } from './until.js';
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Exit {
   code: number | null;
@@ -17,10 +16,19 @@ export interface Child {
   exited: Promise<Exit>;
 }
 
-/** Starts a TypeScript file, `ts/cli.ts` for one. `variables` are set beside those of this process. */
+/** Starts a TypeScript file, such as `ts/cli.ts`. `variables` are added to the environment of this process. */
 export function startChild(file: string, args: readonly string[] = [], variables: NodeJS.ProcessEnv = {}): Child {
   const env = { ...process.env, ...variables };
-  const process_ = spawn(process.execPath, ['--import', 'tsx', file, ...args], { cwd: ROOT, env });
+  return watch(spawn(process.execPath, [...nodeArguments(file), ...args], { cwd: root, env }));
+}
+
+/** Starts the command line in a shell: `script` must `exec "$@"`. */
+export function startCliInShell(script: string, args: readonly string[]): Child {
+  const command = [process.execPath, ...nodeArguments('ts/cli.ts'), ...args];
+  return watch(spawn('sh', ['-c', script, 'sh', ...command], { cwd: root }));
+}
+
+function watch(process_: ChildProcessWithoutNullStreams): Child {
   const output = { stdout: '', stderr: '' };
   process_.stdout.on('data', (data) => {
     output.stdout += data;

@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadAddon } from '../../ts/native/load-addon.js';
 import { runProbe } from '../../ts/native/run-probe.js';
+import { nodeArguments } from '../support/node-arguments.mjs';
 
 const test = suite('vulkan: probe');
 const module = join(process.env.CHASQUI_MODULES as string, 'libggml-vulkan.so');
@@ -18,7 +19,7 @@ test('the module computes rightly', async () => {
 });
 
 test('doctor tries it within the limits, and chooses it', () => {
-  const args = ['--import', 'tsx', 'ts/cli.ts', 'doctor', '--json'];
+  const args = [...nodeArguments('ts/cli.ts'), 'doctor', '--json'];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   const report = JSON.parse(stdout || stderr);
   const [first] = report.modules;

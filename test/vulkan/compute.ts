@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments } from '../support/node-arguments.mjs';
 
 /** A token that was generated, and the likeliest in its place: id, logprob. */
 export interface Next {
@@ -22,13 +23,13 @@ export function compute(backend: 'cpu' | 'vulkan'): { answers: Answers; log: str
 }
 
 /** Runs a script of this repository, to its end. */
-export function runWith(backend: 'cpu' | 'vulkan', ...args: string[]) {
+export function runWith(backend: 'cpu' | 'vulkan', script: string, ...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'chasqui-vulkan-'));
   // A pipe that Node shares with llama.cpp does not wait when it is full, and what llama.cpp writes then is lost.
   const log = openSync(join(folder, 'log'), 'w+');
   try {
     const env = { ...process.env, CHASQUI_BACKEND: backend };
-    const result = spawnSync(process.execPath, ['--import', 'tsx', ...args], {
+    const result = spawnSync(process.execPath, [...nodeArguments(script), ...args], {
       encoding: 'utf8',
       env,
       stdio: ['ignore', 'pipe', log],

@@ -7,6 +7,7 @@ import { Metrics } from '../../../ts/metrics/metrics.js';
 import { RequestRecord } from '../../../ts/metrics/request-record.js';
 import { openSpans, type Spans } from '../../../ts/metrics/spans.js';
 import { FakeEngine, finishOf } from '../../support/fake-engine.js';
+import { register } from '../../support/node-arguments.mjs';
 
 const test = suite('unit: requests as spans');
 
@@ -116,8 +117,11 @@ test('without the package there are none', () => {
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}));
     const { openSpans } = await import('./ts/metrics/spans.ts');
     console.log(await openSpans());`;
-  const args = ['--import', 'tsx', '--input-type=module', '-e', program];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const args = ['--import', register, '--input-type=module', '-e', program];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { ...process.env, FORCE_COLOR: '0' },
+  });
   assert.equal([status, stdout], [0, 'null\n'], stderr);
 });
 

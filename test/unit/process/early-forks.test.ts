@@ -1,19 +1,28 @@
 // Processes that are started early are taken once, while they live, with what they have said; others are ended.
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { endEarlyForks, forkEarly, takeOrFork } from '../../../ts/process/early-forks.js';
+import { writeForkedScript } from '../../support/forked-script.js';
+import { until } from '../../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'chasqui-early-'));
 const test = suite('unit: processes that are started early');
 test.after(() => rmSync(folder, { recursive: true }));
 
-writeFileSync(join(folder, 'waits.ts'), "process.send?.('here'); process.on('message', () => {});");
-const script = pathToFileURL(join(folder, 'waits'));
+const script = writeForkedScript(folder, 'waits', "process.send?.('here'); process.on('message', () => {});");
+
+/** Its parent has been told of its end. An empty pid is that of a file still to be written. */
+function isReaped(pid: number): boolean {
+  try {
+    return process.kill(pid, 0) && false;
+  } catch {
+    return true;
+  }
+}
 
 test('it is taken once, and what it said before is not lost', async () => {
   forkEarly(script, {});
@@ -28,10 +37,11 @@ test('it is taken once, and what it said before is not lost', async () => {
 });
 
 test('one that has ended is not taken', async () => {
-  writeFileSync(join(folder, 'ends.ts'), '');
-  const ends = pathToFileURL(join(folder, 'ends'));
+  const file = join(folder, 'pid');
+  const body = `import fs from 'node:fs'; fs.writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
+  const ends = writeForkedScript(folder, 'ends', body);
   forkEarly(ends, {});
-  await new Promise((resolve) => setTimeout(resolve, 3000));
+  await until(() => existsSync(file) && isReaped(Number(readFileSync(file, 'utf8'))), 'the end of the process');
   const { child } = takeOrFork(ends, {});
   assert.is(child.exitCode, null);
   assert.equal(await once(child, 'close'), [0, null]);

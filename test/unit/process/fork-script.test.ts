@@ -1,12 +1,13 @@
 // Processes that cannot be started are told to whoever starts them, and end nobody.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { forkScript } from '../../../ts/process/fork-script.js';
+import { writeForkedScript } from '../../support/forked-script.js';
 
 const test = suite<{ folder: string }>('unit: scripts in processes of their own');
 
@@ -16,9 +17,7 @@ test.before((context) => {
 test.after(({ folder }) => rmSync(folder, { recursive: true }));
 
 function script({ folder }: { folder: string }, body: string): URL {
-  const file = join(folder, `${body.replace(/\W+/g, '-').slice(0, 40)}`);
-  writeFileSync(`${file}.ts`, body);
-  return pathToFileURL(file);
+  return writeForkedScript(folder, `script${body.replace(/\W+/g, '-').slice(0, 40)}`, body);
 }
 
 async function lastWordsOf(context: { folder: string }, body: string): Promise<string> {

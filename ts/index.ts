@@ -1,4 +1,4 @@
-/** chasqui as a library: `import { loadModel } from 'chasqui'`. */
+/** Public API of the library: `import { loadModel } from 'chasqui'`. */
 
 export { SupervisedEngine } from './engine/child/supervised-engine.js';
 export type {

@@ -1,6 +1,6 @@
 /**
- * SQLite, which is loaded when a database is first opened: its native part is an optional package of npm, and most
- * commands do without it.
+ * Opens SQLite databases. The native package is loaded on first use, because it is optional and most commands do not need
+ * it.
  */
 import { createRequire } from 'node:module';
 import type Libsql from 'libsql';

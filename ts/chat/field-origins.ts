@@ -46,7 +46,7 @@ export class FieldOrigins {
     const origin = param && this.#originOf(param);
     if (!param || !origin) return thrown;
     const message = thrown.message.replaceAll(`\`${param}\``, `\`${origin}\``);
-    return thrown.retold(message, origin);
+    return thrown.withMessage(message, origin);
   }
 
   /** The name that a field of the chat body, or a part of one, has in the request. */

@@ -18,7 +18,7 @@ export function nameFailedImage(thrown: unknown, messages: readonly Message[]): 
   if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
   const param = sourcesIn(messages)[thrown.imageIndex]?.param;
   if (param === undefined) return thrown;
-  return thrown.retold(`\`${param}\`: ${thrown.message}`, param);
+  return thrown.withMessage(`\`${param}\`: ${thrown.message}`, param);
 }
 
 function sourcesIn(messages: readonly Message[]): ImageSource[] {

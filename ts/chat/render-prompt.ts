@@ -32,7 +32,7 @@ export async function renderPrompt(
     return await engine.render(chatMessages, options, on);
   } catch (error) {
     if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
-    throw error.retold(error.message, options.jsonSchema ? 'response_format' : 'tools');
+    throw error.withMessage(error.message, options.jsonSchema ? 'response_format' : 'tools');
   }
 }
 

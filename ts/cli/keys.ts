@@ -68,7 +68,7 @@ function withFlags(error: unknown): unknown {
     (text, [name, flag]) => text.replaceAll(`\`${name}\``, flag),
     error.message,
   );
-  return error.retold(message, error.param);
+  return error.withMessage(message, error.param);
 }
 
 async function create(keys: KeysPlace, parsed: Parsed, json: boolean): Promise<string> {

@@ -1,18 +1,18 @@
-/** `loadModel` as the users of the library call it. */
+/** Public `loadModel`. */
 import { SupervisedEngine } from '../engine/child/supervised-engine.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from '../engine/load-options.js';
 import { loadModel as loadHere, type Model } from '../engine/model.js';
 
 export interface ProcessOptions {
   /**
-   * Computes in a process of its own, which is started again when it ends: an error of the native code or of a driver
-   * then costs the jobs that it was computing, and not this process. Default false.
+   * Runs the model in a child process that is restarted when it ends. A crash in native code or in a driver then fails only
+   * the running jobs. Default false.
    */
   process?: boolean;
 }
 
 /**
- * Loads a GGUF file and starts its engine.
+ * Loads a GGUF file and starts an engine.
  * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_load_failed`, `invalid_options`,
  * `out_of_memory`, `addon_missing`, `backend_unavailable`; or the signal's reason.
  */

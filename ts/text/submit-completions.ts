@@ -80,8 +80,8 @@ const ABOUT_PROMPT: readonly ErrorCode[] = ['context_length_exceeded', 'invalid_
 /** Names the field that an error is about; `json_schema` is that of the request. */
 export function aboutPrompt(thrown: unknown, { json_schema }: Pick<CompletionRequest, 'json_schema'> = {}): unknown {
   if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
-  if (thrown.code === 'invalid_grammar' && json_schema) return thrown.retold(thrown.message, 'json_schema');
-  return ABOUT_PROMPT.includes(thrown.code) ? thrown.retold(thrown.message, 'prompt') : thrown;
+  if (thrown.code === 'invalid_grammar' && json_schema) return thrown.withMessage(thrown.message, 'json_schema');
+  return ABOUT_PROMPT.includes(thrown.code) ? thrown.withMessage(thrown.message, 'prompt') : thrown;
 }
 
 function refuseUnsupported(body: CompletionRequest): void {

@@ -45,7 +45,7 @@ async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string):
   } catch (error) {
     if (!(error instanceof ChasquiError) || nameOf(0) !== 'input' || !error.param?.startsWith('input[0]')) throw error;
     const rename = (text: string): string => text.replaceAll('input[0]', 'input');
-    throw error.retold(rename(error.message), rename(error.param));
+    throw error.withMessage(rename(error.message), rename(error.param));
   }
 }
 

@@ -58,7 +58,7 @@ async function renamingTexts<Result>(named: boolean, work: () => Promise<Result>
   } catch (error) {
     if (!named || !(error instanceof ChasquiError) || !error.param?.startsWith('documents')) throw error;
     const rename = (text: string): string => text.replaceAll('documents[', 'texts[');
-    throw error.retold(rename(error.message), rename(error.param));
+    throw error.withMessage(rename(error.message), rename(error.param));
   }
 }
 

@@ -212,7 +212,7 @@ export const ERRORS = {
   download_in_use: badRequest('Another chasqui process uses the download list.', 409),
   local_model_not_found: notFound('No local model has this name.'),
   not_deletable: badRequest(
-    'chasqui cannot delete this model: it is built in, was passed at startup, or belongs to another program.',
+    'The model cannot be deleted: it is built in, was passed at startup, or belongs to another program.',
     409,
   ),
   fit_unknown: badRequest('The memory requirement of the model is unknown.', 409),

@@ -169,7 +169,7 @@ export const ERRORS = {
   model_file_missing: notFound('The model file does not exist.'),
   model_fetch_failed: serverError('The model file could not be downloaded from its URL.'),
   model_file_invalid: badRequest('The file is not a complete GGUF model.'),
-  model_load_failed: serverError('llama.cpp could not load the GGUF model.'),
+  model_load_failed: serverError('The GGUF model could not be loaded.'),
   addon_missing: serverError('The native addon could not be loaded.'),
   backend_unavailable: serverError('The selected backend is not available on this machine.'),
   cluster_failed: serverError('The Kubernetes cluster rejected the request or could not be reached.'),

@@ -1,7 +1,7 @@
 /** The server under test, in a separate process, and its observable state. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statusMiB, sumOverTree } from '../../test/support/process-tree.js';
-import type { Health } from '../../ts/schemas/health.js';
+import type { Health } from '../../ts/api/server/health/schema.js';
 
 export class ServerProcess {
   readonly #child: ChildProcess;

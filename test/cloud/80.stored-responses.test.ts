@@ -5,8 +5,8 @@ import path from 'node:path';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { SqliteStore } from '../../ts/api/openai/responses/store/sqlite-store.js';
 import { OWNER_HEADER, ownerOfKey } from '../../ts/http/owner-header.js';
-import { SqliteStore } from '../../ts/responses/store/sqlite-store.js';
 import { startChild } from '../support/child.js';
 import { ORG, TestCloud } from '../support/cloud.js';
 

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LIVENESS_URL } from '../../ts/http/routes/health.js';
+import { LIVENESS_URL } from '../../ts/api/server/health/handler.js';
 import { DEPLOYMENT, MODES } from '../support/modes.js';
 import { documentOf, documentOfDesktopApp, documentOfDesktopServer } from './documents.js';
 import { type RecordedReply, ReplyCheck } from './reply-check.js';

@@ -74,7 +74,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    // The limit of ts/chat/json-depth.ts, and the few levels around the values that it checks.
+    // The limit of ts/api/shared/json-schema/json-depth.ts, and the few levels around the values that it checks.
     constexpr size_t kMaxDepth = 72;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     if (size <= kHead || !is_object(input.substr(kHead), kMaxDepth)) return -1;

@@ -17,7 +17,7 @@ using namespace chasqui;
 
 namespace {
 
-// The limit of ts/chat/json-depth.ts.
+// The limit of ts/api/shared/json-schema/json-depth.ts.
 constexpr size_t kMaxDepth = 64;
 
 const std::vector<std::string_view> kParts = {

@@ -3,7 +3,7 @@
  * the fields that its schema knows beside that, and one of all these hostile.
  */
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
-import type { JsonSchema } from '../../ts/schemas/json-schema.js';
+import type { JsonSchema } from '../../ts/http/schema/json-schema.js';
 import { pick, type Random, randomValue } from '../property/random-values.js';
 import { HOSTILE_TEXTS } from './hostile-texts.js';
 

@@ -3,10 +3,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { defaultOf } from '../../ts/http/openapi/request-body.ts';
+import { CHAT_PARAMETERS, type ChatParameter, chatCompletionSchema } from '../../ts/api/shared/chat/chat-schema.ts';
+import { defaultOf } from '../../ts/api/shared/chat/field-defaults.ts';
 import { desktop } from '../../ts/profiles/desktop.ts';
 import { runtime } from '../../ts/profiles/runtime.ts';
-import { CHAT_PARAMETERS, type ChatParameter, chatCompletionSchema } from '../../ts/schemas/chat-completion.ts';
 import { read, root } from './source-tree.ts';
 
 export const FIELDS_PAGE = 'ts/http/README.md';
@@ -36,8 +36,8 @@ function defaultText(field: ChatParameter): string {
 
 /** The serverless mode has the fields of the runtime mode. */
 function modesText(field: ChatParameter): string {
-  if (!desktop.parameters.includes(field)) return ' Not in desktop mode.';
-  return runtime.parameters.includes(field) ? '' : ' In desktop mode only.';
+  if (desktop.unsupportedParameters.includes(field)) return ' Not in desktop mode.';
+  return runtime.unsupportedParameters.includes(field) ? ' In desktop mode only.' : '';
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -2,6 +2,7 @@
 // dependencies, endpoints, request fields, hosting modes and errors are those of the code.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { parametersOf } from '../../ts/api/shared/chat/chat-schema.ts';
 import { ERRORS } from '../../ts/errors.ts';
 import { desktop } from '../../ts/profiles/desktop.ts';
 import type { Profile } from '../../ts/profiles/profile.ts';
@@ -113,7 +114,8 @@ test('the table of hosting modes is that of the profiles', () => {
     return row[column] ?? '';
   };
   for (const [mode, profile] of Object.entries(profiles)) {
-    const { port, basePath, authentication, checksModelName, sampling, parameters, bodyLimit } = profile;
+    const { port, basePath, authentication, checksModelName, sampling, bodyLimit } = profile;
+    const parameters: readonly string[] = parametersOf(profile);
     const yes = (is: boolean) => (is ? 'yes' : 'no');
     assert.is(cell('default port', mode), String(port), mode);
     assert.match(cell('base URL', mode), basePath || `:${port}/v1`);
@@ -121,7 +123,7 @@ test('the table of hosting modes is that of the profiles', () => {
     assert.is(cell('`model`', mode) === 'any string', !checksModelName, mode);
     assert.is(cell('`top_k`', mode), String(sampling.topK), mode);
     const penalty = terms(cell('penalty', mode))[0];
-    assert.ok((parameters as readonly (string | undefined)[]).includes(penalty), `${mode}: ${penalty}`);
+    assert.ok(parameters.includes(penalty ?? ''), `${mode}: ${penalty}`);
     assert.is(cell('`min_p`', mode), yes(parameters.includes('min_p')), mode);
     assert.is(cell('`Content-Type', mode).startsWith('demanded'), profile.demandsJsonContentType, mode);
     assert.is(cell('largest body', mode), `${bodyLimit / 2 ** 20} MiB`, mode);

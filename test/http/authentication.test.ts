@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AppOptions } from '../../ts/http/context.js';
+import type { AppOptions } from '../../ts/api/context.js';
 import { SharedKeys } from '../../ts/keys/shared-keys.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';

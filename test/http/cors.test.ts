@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AppOptions } from '../../ts/http/context.js';
+import type { AppOptions } from '../../ts/api/context.js';
 import { desktop } from '../../ts/profiles/desktop.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';

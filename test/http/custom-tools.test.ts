@@ -1,9 +1,9 @@
 // Custom tools in chat completions: they take free text, to which a grammar may hold the model.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ChatCompletionChunk, ToolCallDelta } from '../../ts/api/openai/chat/schema.js';
 import type { RenderOptions } from '../../ts/engine/engine.js';
 import { grammarOf } from '../../ts/engine/job.js';
-import type { ChatCompletionChunk, ToolCallDelta } from '../../ts/schemas/chat-chunk.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';

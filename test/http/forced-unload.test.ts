@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AppOptions } from '../../ts/http/context.js';
+import type { AppOptions } from '../../ts/api/context.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { buildApp } from '../../ts/api/app.js';
 import type { Engine, OnBehalf } from '../../ts/engine/engine.js';
 import { ChasquiError } from '../../ts/errors.js';
-import { buildApp } from '../../ts/http/app.js';
 import type { AcquireOptions, Lease, ModelPool } from '../../ts/models/pool.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/api/app.js';
 import { ManagedPool } from '../../ts/models/managed-pool.js';
 import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import { ModelEvents } from '../../ts/models/model-events.js';

@@ -1,7 +1,7 @@
 // The names of a model: whatever a completion may call it, the other endpoints know it by as well.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/api/app.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { CHAT_PATH } from '../support/build-app.js';

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { MemoryStore } from '../../ts/api/openai/responses/store/memory-store.js';
 import { ChasquiError } from '../../ts/errors.js';
-import { MemoryStore } from '../../ts/responses/store/memory-store.js';
 import { closeApps, listeningApp, testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import type { FakeScript } from '../support/fake-engine.js';

@@ -202,7 +202,7 @@ test('the differences between modes are data', async () => {
   const other: Profile = {
     ...runtime,
     sampling: { ...runtime.sampling, topK: 40 },
-    parameters: [...runtime.parameters.filter((name) => name !== 'min_p'), 'repeat_penalty'],
+    unsupportedParameters: ['min_p'],
     checksModelName: false,
     demandsJsonContentType: false,
   };

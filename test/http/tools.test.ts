@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ChatCompletionChunk } from '../../ts/api/openai/chat/schema.js';
 import type { Token } from '../../ts/engine/engine.js';
-import type { ChatCompletionChunk } from '../../ts/schemas/chat-chunk.js';
 import { testApp } from '../support/build-app.js';
 import { expectError } from '../support/expect-error.js';
 import { finishOf } from '../support/fake-engine.js';

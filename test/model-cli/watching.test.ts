@@ -1,7 +1,7 @@
 // What people who run a server see of it: its metrics, its log, and how it ends.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Usage } from '../../ts/schemas/chat-response.js';
+import type { Usage } from '../../ts/api/shared/completion/chat-reply-schema.js';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { untilEngineOf } from '../support/engine-process.js';
 import { readJson } from '../support/read-json.js';

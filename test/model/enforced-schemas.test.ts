@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fortyProperties as schema } from '../../bench/forty-properties.js';
-import { buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/api/app.js';
 import { loadModel, type Model } from '../../ts/index.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';

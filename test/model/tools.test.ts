@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CompletionReader } from '../../ts/chat/completion-reader.js';
+import { CompletionReader } from '../../ts/api/shared/completion/completion-reader.js';
 import type { RenderOptions } from '../../ts/engine/engine.js';
 import { type GenerateOptions, grammarOf } from '../../ts/engine/job.js';
 import { ChasquiError, loadModel, type Model } from '../../ts/index.js';

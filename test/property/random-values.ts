@@ -1,5 +1,5 @@
 /** JSON values drawn from a JSON Schema. Most are valid; where a schema does not tell, whatever comes. */
-import type { JsonSchema } from '../../ts/schemas/json-schema.js';
+import type { JsonSchema } from '../../ts/http/schema/json-schema.js';
 
 /** Numbers from 0 to 1. */
 export type Random = () => number;

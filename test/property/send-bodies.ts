@@ -1,10 +1,10 @@
 /** Sends random bodies, valid and spoilt ones, to the endpoints of all modes, and says what of the answers is wrong. */
 import type { FastifyInstance } from 'fastify';
-import { buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/api/app.js';
 import type { OpenApiDocument } from '../../ts/http/openapi/document.js';
+import type { JsonSchema } from '../../ts/http/schema/json-schema.js';
 import { loadModel } from '../../ts/index.js';
 import { SingleModel } from '../../ts/models/single-model.js';
-import type { JsonSchema } from '../../ts/schemas/json-schema.js';
 import { ReplyCheck } from '../conformance/reply-check.js';
 import { namingOf } from '../support/build-app.js';
 import { demoModelPath } from '../support/demo-model.js';

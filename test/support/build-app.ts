@@ -1,7 +1,7 @@
 /** The application around a fake engine, and the requests that tests send to it. */
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import { buildApp } from '../../ts/http/app.js';
-import type { AppOptions } from '../../ts/http/context.js';
+import { buildApp } from '../../ts/api/app.js';
+import type { AppOptions } from '../../ts/api/context.js';
 import { type Naming, SingleModel } from '../../ts/models/single-model.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';

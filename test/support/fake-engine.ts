@@ -1,4 +1,6 @@
 /** An engine without a model: it obeys the interface and answers by a script. */
+
+import { NO_COUNTS } from '../../ts/api/server/health/handler.js';
 import type { AdapterUse } from '../../ts/engine/adapter-file.js';
 import type {
   ChatMessage,
@@ -19,7 +21,6 @@ import type {
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/join-parts.js';
 import { ChasquiError } from '../../ts/errors.js';
-import { NO_COUNTS } from '../../ts/http/routes/health.js';
 import type { NativeReplyParser } from '../../ts/native/addon.js';
 import { FakeParser, parseBatches } from './fake-parser.js';
 import { FakeStream } from './fake-stream.js';

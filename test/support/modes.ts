@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { Health } from '../../ts/api/server/health/schema.js';
 import type { Job } from '../../ts/engine/job.js';
 import { desktop } from '../../ts/profiles/desktop.js';
 import type { Profile } from '../../ts/profiles/profile.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { serverless } from '../../ts/profiles/serverless.js';
-import type { Health } from '../../ts/schemas/health.js';
 import { testApp } from './build-app.js';
 import { runCli } from './child.js';
 import { readSse } from './read-sse.js';

@@ -1,5 +1,5 @@
 /** A program for tests of how a server stops: a fake engine that answers when told so by a line on standard input. */
-import { buildApp } from '../../ts/http/app.js';
+import { buildApp } from '../../ts/api/app.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { closeServer } from '../../ts/server/close-server.js';

@@ -1,7 +1,7 @@
 /** A program: the demo model in an engine's process of its own, behind a server on the socket that is its argument. */
 import process from 'node:process';
+import { buildApp } from '../../ts/api/app.js';
 import { SupervisedEngine } from '../../ts/engine/child/supervised-engine.js';
-import { buildApp } from '../../ts/http/app.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from './demo-model.js';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Health } from '../../ts/schemas/health.js';
+import type { Health } from '../../ts/api/server/health/schema.js';
 import { startChild, untilWritten } from './child.js';
 
 export interface RunningServer {

@@ -1,6 +1,6 @@
 /** A program: stores so many responses of one owner in a folder, beside others that do so at the same time. */
 import process from 'node:process';
-import { SqliteStore } from '../../ts/responses/store/sqlite-store.js';
+import { SqliteStore } from '../../ts/api/openai/responses/store/sqlite-store.js';
 
 const [, , folder = '', owner = '', count = '0'] = process.argv;
 const store = SqliteStore.open(folder);

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { Argument, Command } from 'commander';
+import type { ModelList } from '../api/openai/models/schema.js';
 import type { AppState } from '../desktop/api-types.js';
 import { runtime } from '../profiles/runtime.js';
-import type { ModelList } from '../schemas/models.js';
 import { type AgentRecipe, type AgentServer, CODING_AGENTS, type CodingAgent } from './coding-agents.js';
 import { dataFolder } from './data-dir.js';
 import { DesktopClient } from './desktop-client.js';

@@ -1,8 +1,8 @@
 /** `chasqui ps|ls|load|unload`: the models of a server that runs; `ls` without one: those on this computer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import type { ListedModel, ModelList } from '../api/openai/models/schema.js';
 import { runtime } from '../profiles/runtime.js';
-import type { ListedModel, ModelList } from '../schemas/models.js';
 import { dataFolder } from './data-dir.js';
 import { DesktopClient } from './desktop-client.js';
 import { libraryCommand, withHub } from './hub-command.js';

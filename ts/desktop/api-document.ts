@@ -1,7 +1,7 @@
 /** The management API as an OpenAPI document, made of the schemas that its routes check requests with. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ERRORS, type ErrorCode } from '../errors.js';
-import { errorBodySchema } from '../schemas/error.js';
+import { errorBodySchema } from '../http/error-body.js';
 import { VERSION } from '../version.js';
 
 declare module 'fastify' {

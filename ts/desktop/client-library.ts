@@ -1,8 +1,9 @@
 /** What programs may do with the models of this computer at the server's port, beside using them. */
+
+import type { ModelLibrary, PullWatch } from '../api/ollama/library/model-library.js';
+import { toModelId } from '../api/ollama/ollama-names.js';
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { parseModelName } from '../hub/model-name.js';
-import type { ModelLibrary, PullWatch } from '../ollama/model-library.js';
-import { toModelId } from '../ollama/model-names.js';
 import type { DownloadJob } from './api-types.js';
 import type { EventBus } from './event-bus.js';
 import type { Hub } from './hub.js';

@@ -1,13 +1,11 @@
 /**
- * The HTTP application: one pool of models, one profile, every route. It neither listens nor reads the environment;
+ * The HTTP server without its endpoints: hooks, guards, limits and errors. It neither listens nor reads the environment;
  * its callers do, so tests and all hosting modes get the same behaviour.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance } from 'fastify';
-import type { ModelPool } from '../models/pool.js';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../new-id.js';
-import type { Profile } from '../profiles/profile.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
 import { readBodies } from './body/read-bodies.js';
 import {
@@ -21,102 +19,54 @@ import {
   replyToBrokenHttp,
   replyToOddRequests,
 } from './connections.js';
-import { type AppContext, type AppOptions, createContext } from './context.js';
-import { errorHandler } from './error-handler.js';
+import type { HttpContext, HttpOptions } from './context.js';
 import { guardRequests } from './guards/guard-requests.js';
 import { observeRequests } from './observe-requests.js';
 import { PipelinedRequests } from './pipelining.js';
 import { reportUsage } from './report-usage.js';
 import { logSettings } from './request-log.js';
-import { chatCompletionsRoute } from './routes/chat-completions.js';
-import { completionsRoute } from './routes/completions.js';
-import { documentationRoutes } from './routes/documentation.js';
-import { embeddingsRoute } from './routes/embeddings.js';
-import { healthRoute, LIVENESS_URL, livenessRoute } from './routes/health.js';
-import { nativeCompletionRoutes } from './routes/llamaserver-completions.js';
-import { nativeStateRoutes } from './routes/llamaserver-state.js';
-import { nativeTextRoutes } from './routes/llamaserver-texts.js';
-import { lmStudioRoutes } from './routes/lmstudio.js';
-import { messagesRoutes } from './routes/messages.js';
-import { METRICS_URL, metricsRoute } from './routes/metrics.js';
-import { modelEventsRoute } from './routes/model-events.js';
-import { modelsRoutes } from './routes/models.js';
-import { ollamaCompletionRoutes } from './routes/ollama-completions.js';
-import { ollamaEmbeddingRoutes } from './routes/ollama-embeddings.js';
-import { ollamaLibraryRoutes } from './routes/ollama-library.js';
-import { ollamaModelRoutes } from './routes/ollama-models.js';
-import { errorsByPath } from './routes/ollama-settings.js';
-import { LIVE_URL, probeRoutes, READY_URL } from './routes/probes.js';
-import { rerankRoute } from './routes/rerank.js';
-import { responsesRoutes } from './routes/responses.js';
-import { rootRoute } from './routes/root.js';
-import { tokenizeRoutes } from './routes/tokenize.js';
 import { limitUnread } from './unread-replies.js';
 import { validateBodies } from './validate-bodies.js';
 
-/** The routes below the base path. */
-const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
-  documentationRoutes,
-  rootRoute,
-  modelsRoutes,
-  modelEventsRoute,
-  chatCompletionsRoute,
-  responsesRoutes,
-  messagesRoutes,
-  completionsRoute,
-  embeddingsRoute,
-  rerankRoute,
-  tokenizeRoutes,
-  healthRoute,
-  probeRoutes,
-  metricsRoute,
-];
+/** What the API adds to the server: its routes, and how their errors are sent. */
+export interface Endpoints {
+  /** Routes below the base path. */
+  routes: readonly RegisterRoutes[];
+  /** Routes that also exist outside the base path, for load balancers and scrapers. */
+  probes: readonly RegisterRoutes[];
+  /** URLs that never need an API key. */
+  openUrls: readonly string[];
+  onError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply;
+}
 
-/** In modes that have the endpoints of other programs for a person's own machine. */
-const LOCAL_ROUTES: typeof ROUTES = [
-  ollamaCompletionRoutes,
-  ollamaEmbeddingRoutes,
-  ollamaModelRoutes,
-  lmStudioRoutes,
-  nativeCompletionRoutes,
-  nativeStateRoutes,
-  nativeTextRoutes,
-];
-
-/** Load balancers, orchestrators and scrapers have no key. */
-const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];
+type RegisterRoutes = (app: FastifyInstance) => void;
 
 /**
- * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error; the pool
- * stays open. Throws `invalid_options` where the mode needs a deployment or to know who has access, and is not told.
+ * `close()` of the result lets running replies finish for `drainMs`, then ends them with an error. The pool stays open.
+ * Throws `invalid_options` if the mode needs `access` and it is missing.
  */
-export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions = {}): FastifyInstance {
-  const context = createContext(pool, profile, {
-    onServerError: (error, requestId) => app.log.error({ id: requestId, err: error }, 'request failed'),
-    ...options,
-  });
-  const { basePath, running } = context;
-  const onError = profile.hasLocalEndpoints ? errorsByPath(context) : errorHandler(context.options);
+export function createHttpApp(context: HttpContext, options: HttpOptions, endpoints: Endpoints): FastifyInstance {
+  const { basePath, running, profile } = context;
   const exchanges = new OpenExchanges();
   const app: FastifyInstance = Fastify({
     ...transportOf(options),
     ...logSettings(context.log),
-    // This is the limit of routes that do not set their own.
+    // The default of routes that do not set their own limit.
     bodyLimit: Math.min(MAX_TEXT_BYTES, context.options.bodyLimit),
     genReqId: requestIdOf,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: (error, socket) => replyToBrokenHttp(error, socket as Socket, exchanges),
-    frameworkErrors: onError,
-    // After `drain` every reply is over. Connections that are still open are idle, or their request is incomplete.
+    frameworkErrors: endpoints.onError,
+    // All replies have ended after `drain`: the connections that are left are idle, or their request is incomplete.
     forceCloseConnections: true,
-    // It would hold for closing as well, and end it after ten seconds, whatever is still running.
+    // The timeout would also apply to closing, and end it after ten seconds.
     pluginTimeout: 0,
-    // Fastify's own reply would not have our envelope; a hook of the guards refuses requests instead.
+    // Fastify's own reply lacks our error envelope; a guard refuses these requests instead.
     return503OnClosing: false,
     // Clients join a base URL that ends in a slash with a path that begins with one.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
   });
-  app.setErrorHandler(onError);
+  app.setErrorHandler(endpoints.onError);
   const pipelined = new PipelinedRequests();
   app.addHook('onRequest', (request, reply, done) => pipelined.inTurn(request.raw, reply.raw, done));
   observeRequests(app, context);
@@ -129,24 +79,22 @@ export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions 
   cutOffUnreadReplies(app, context.options.stallTimeoutMs);
   readBodies(app, profile, { maxBytes: context.options.bodyLimit, maxSilenceMs: options.bodySilenceMs });
   validateBodies(app);
-  const endpoints = guardRequests(app, context, options, OPEN_URLS);
+  const known = guardRequests(app, context, options, endpoints.openUrls);
   app.addHook('preClose', () => running.drain(context.options.drainMs));
-  if (basePath !== '') for (const route of [livenessRoute, probeRoutes, metricsRoute]) route(app, context);
+  if (basePath !== '') for (const register of endpoints.probes) register(app);
   app.register(
     async (scope) => {
-      for (const route of ROUTES) route(scope, context);
-      if (profile.hasLocalEndpoints) for (const route of LOCAL_ROUTES) route(scope, context);
-      if (context.library !== undefined) ollamaLibraryRoutes(scope, context, context.library);
+      for (const register of endpoints.routes) register(scope);
     },
     { prefix: basePath },
   );
   options.routes?.(app, context);
-  app.register(async (scope) => endpoints.refuseOtherMethods(scope));
+  app.register(async (scope) => known.refuseOtherMethods(scope));
   return app;
 }
 
 /** What `https` makes differs in nothing that is used here from what `http` makes. */
-function transportOf({ tls }: AppOptions): { http: typeof HTTP_SETTINGS } {
+function transportOf({ tls }: HttpOptions): { http: typeof HTTP_SETTINGS } {
   if (tls === undefined) return { http: HTTP_SETTINGS };
   return { https: { ...HTTP_SETTINGS, ...tls } } as object as { http: typeof HTTP_SETTINGS };
 }

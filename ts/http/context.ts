@@ -1,21 +1,18 @@
-/** What an application is told when it is built, and what its routes are made of. */
+/** Options of the HTTP server, and the context that its hooks and routes share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ImageHosts } from '../images/public-address.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { RequestRecord } from '../metrics/request-record.js';
 import type { Spans } from '../metrics/spans.js';
 import type { ModelPool } from '../models/pool.js';
-import type { ModelLibrary } from '../ollama/model-library.js';
 import type { Profile } from '../profiles/profile.js';
-import { MemoryStore } from '../responses/store/memory-store.js';
-import type { ResponseStore } from '../responses/store/response-store.js';
 import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
 import { basePathOf, type Deployment } from './guards/base-path.js';
 import type { LogOptions } from './request-log.js';
 import { RunningReplies } from './running-replies.js';
 
-export interface AppOptions {
+export interface HttpOptions {
   /** Refuse unknown fields instead of ignoring them; default false. */
   strict?: boolean;
   /** The largest body in bytes, its images included; default the profile's. */
@@ -59,18 +56,9 @@ export interface AppOptions {
   /** Hooks that may refuse requests, added before those that read bodies; default none. */
   guard?(app: FastifyInstance): void;
   /** Routes beside this application's own, which do not lie below the base path; default none. */
-  routes?(app: FastifyInstance, context: AppContext): void;
+  routes?(app: FastifyInstance, context: HttpContext): void;
   /** Told of each request; default nobody. */
   requests?: RequestObserver | undefined;
-  /** Keeps the responses of `/v1/responses`, or `null` where none are kept; default: in memory. */
-  responses?: ResponseStore | null;
-  /** Lets clients download models and delete them; default: they may not. */
-  library?: ModelLibrary;
-  /**
-   * Whether only a gateway can reach the server, which says whose a request is (`owner-header.ts`), and which counts what
-   * runs: nothing goes on without a request then. Default false.
-   */
-  isBehindGateway?: boolean;
 }
 
 /** Somebody who watches requests while they run. */
@@ -80,7 +68,7 @@ export interface RequestObserver {
   ended(record: RequestRecord): void;
 }
 
-export interface AppContext {
+export interface HttpContext {
   pool: ModelPool;
   profile: Profile;
   options: RouteOptions;
@@ -89,9 +77,6 @@ export interface AppContext {
   spans: Spans | null;
   log: LogOptions | undefined;
   requests: RequestObserver | undefined;
-  responses: ResponseStore | null;
-  library: ModelLibrary | undefined;
-  isBehindGateway: boolean;
   /** Whether each request has the key of somebody who may use this server. */
   asksForKeys: boolean;
   /** What the paths of all routes begin with; empty in the local modes. */
@@ -108,7 +93,7 @@ type RouteOption =
   | 'onServerError'
   | 'optionNames';
 
-export type RouteOptions = Required<Pick<AppOptions, RouteOption>>;
+export type RouteOptions = Required<Pick<HttpOptions, RouteOption>>;
 
 const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit' | 'onServerError'> = {
   strict: false,
@@ -119,11 +104,11 @@ const DEFAULTS: Omit<RouteOptions, 'imageHosts' | 'bodyLimit' | 'onServerError'>
 };
 
 /** Throws `invalid_options` where the mode needs a deployment and is not told of one. */
-export function createContext(
+export function createHttpContext(
   pool: ModelPool,
   profile: Profile,
-  options: AppOptions & Required<Pick<AppOptions, 'onServerError'>>,
-): AppContext {
+  options: HttpOptions & Required<Pick<HttpOptions, 'onServerError'>>,
+): HttpContext {
   const imageHosts = profile.allowsLoopbackImageHosts ? 'loopback' : 'public';
   return {
     pool,
@@ -134,9 +119,6 @@ export function createContext(
     spans: options.spans ?? null,
     log: options.log,
     requests: options.requests,
-    responses: options.responses === undefined ? new MemoryStore() : options.responses,
-    library: options.library,
-    isBehindGateway: options.isBehindGateway ?? false,
     asksForKeys: profile.authentication !== 'none' && options.access !== 'public',
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };

@@ -1,9 +1,9 @@
 /** Any failure → OpenAI's envelope and a status. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { fieldOfError } from '../chat/field-of-error.js';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
-import type { ErrorBody } from '../schemas/error.js';
+import type { ErrorBody } from './error-body.js';
+import { fieldOfError } from './field-of-error.js';
 
 /** Called with what was thrown, for every failure that is the server's own error. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;

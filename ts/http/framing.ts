@@ -1,5 +1,7 @@
 /** How the events of a streamed reply are written. */
-import type { SseEvent } from '../chat/completion-event-encoder.js';
+
+/** One server-sent event: data alone, or data with a name. Neither contains a line break. */
+export type SseEvent = string | { name: string; data: string };
 
 export interface Framing {
   contentType: string;

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.js';
 import { type Arrival, RequestRecord } from '../metrics/request-record.js';
 import { readTraceParent } from '../metrics/trace-parent.js';
 import type { ModelPool } from '../models/pool.js';
-import type { AppContext } from './context.js';
+import type { HttpContext } from './context.js';
 import { logRequest } from './request-log.js';
 
 declare module 'fastify' {
@@ -17,7 +17,7 @@ declare module 'fastify' {
 const MAX_PATH_LENGTH = 200;
 
 /** To be called before any hook that may refuse requests. */
-export function observeRequests(app: FastifyInstance, context: AppContext): void {
+export function observeRequests(app: FastifyInstance, context: HttpContext): void {
   const { pool, metrics, spans, log, basePath, running, requests } = context;
   app.decorateRequest('record', null as never);
   app.addHook('onRequest', async (request, reply) => {

@@ -1,12 +1,11 @@
 /** Before validation: keeps the fields that the mode supports and names the others in a header, or refuses them. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { nearestParameter, pickSupported } from '../chat/supported-fields.js';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
-import { isParameter } from '../schemas/chat-completion.js';
-import type { JsonSchema } from '../schemas/json-schema.js';
-import { unknownParts } from '../schemas/unknown-parts.js';
 import { emptyBody } from './body/json-body.js';
+import type { JsonSchema } from './schema/json-schema.js';
+import { unknownParts } from './schema/unknown-parts.js';
+import { nearestParameter, pickSupported } from './supported-fields.js';
 
 /**
  * The names of the ignored fields, percent-encoded and separated by `, `. A name that no mode knows and that looks like
@@ -14,8 +13,13 @@ import { emptyBody } from './body/json-body.js';
  */
 export const IGNORED_HEADER = 'x-chasqui-ignored';
 
-/** `parameters` are those of the endpoint; default: those of chat completions. */
-export function readFields(profile: Profile, strict: boolean, parameters: readonly string[] = profile.parameters) {
+/** `parameters` are the fields of the endpoint, `elsewhere` the fields that it has in other modes. */
+export function readFields(
+  profile: Profile,
+  strict: boolean,
+  parameters: readonly string[],
+  elsewhere: readonly string[] = [],
+) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (request.body === undefined) throw emptyBody();
     if (!isObject(request.body)) return;
@@ -23,7 +27,7 @@ export function readFields(profile: Profile, strict: boolean, parameters: readon
     request.body = body;
     if (ignored[0] === undefined) return;
     if (strict) throw unknownParameter(ignored[0], profile, parameters);
-    reply.header(IGNORED_HEADER, toHeader(ignored, profile, parameters));
+    reply.header(IGNORED_HEADER, toHeader(ignored, parameters, elsewhere));
   };
 }
 
@@ -86,11 +90,10 @@ const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 const MAX_HEADER_LENGTH = 4000;
 
-function toHeader(names: readonly string[], profile: Profile, parameters: readonly string[]): string {
-  const isChat = parameters === profile.parameters;
+function toHeader(names: readonly string[], parameters: readonly string[], elsewhere: readonly string[]): string {
   let header = '';
   for (const [index, name] of names.entries()) {
-    const meant = isChat && isParameter(name) ? null : nearestParameter(name, parameters);
+    const meant = elsewhere.includes(name) ? null : nearestParameter(name, parameters);
     const encoded = encodeURIComponent(wellFormed(name.slice(0, MAX_NAME_LENGTH)));
     const shown = meant ? `${encoded};did-you-mean=${meant}` : encoded;
     if (index === MAX_NAMES || header.length + shown.length > MAX_HEADER_LENGTH) return `${header}, ...`;

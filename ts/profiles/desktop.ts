@@ -1,6 +1,6 @@
 /** The server of a person's own computer, for whatever client they use. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
-import { type Profile, parametersWithout } from './profile.js';
+import type { Profile } from './profile.js';
 
 export const desktop: Profile = {
   mode: 'desktop',
@@ -13,7 +13,7 @@ export const desktop: Profile = {
   checksModelName: false,
 
   // Table 2.1
-  parameters: parametersWithout('repetition_penalty', 'min_p'),
+  unsupportedParameters: ['repetition_penalty', 'min_p'],
   sampling: {
     ...NEUTRAL_SAMPLING,
     temperature: 1.0,

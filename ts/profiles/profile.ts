@@ -1,6 +1,5 @@
 /** What makes one hosting mode differ from another. Data only: the same app, routes and schemas serve all of them. */
 import type { SamplingSettings } from '../engine/job.js';
-import { CHAT_PARAMETERS, type ChatParameter } from '../schemas/chat-completion.js';
 
 export interface Profile {
   mode: 'runtime' | 'desktop' | 'serverless';
@@ -18,11 +17,8 @@ export interface Profile {
   checksModelName: boolean;
   /** Whether a body must come as `application/json`; if not, any body is read as JSON. */
   demandsJsonContentType: boolean;
-  /**
-   * The request fields that this mode obeys. Others are ignored and named in a header, or refused where that is asked
-   * for.
-   */
-  parameters: readonly ChatParameter[];
+  /** Chat fields that only other modes have: ignored and named in a header, or refused in strict mode. */
+  unsupportedParameters: readonly string[];
   /** Defaults for what a request does not say. */
   sampling: Readonly<SamplingSettings>;
   /**
@@ -42,9 +38,4 @@ export interface Profile {
   hasLocalEndpoints: boolean;
   /** Whether images may be fetched from servers of this machine. */
   allowsLoopbackImageHosts: boolean;
-}
-
-/** All request fields but those that only other modes have. */
-export function parametersWithout(...names: readonly ChatParameter[]): readonly ChatParameter[] {
-  return CHAT_PARAMETERS.filter((name) => !names.includes(name));
 }

@@ -1,6 +1,6 @@
 /** A developer's or an operator's own server, of one model or several; it asks for keys only where it is given some. */
 import { NEUTRAL_SAMPLING } from '../engine/job.js';
-import { type Profile, parametersWithout } from './profile.js';
+import type { Profile } from './profile.js';
 
 export const runtime: Profile = {
   mode: 'runtime',
@@ -13,7 +13,7 @@ export const runtime: Profile = {
   checksModelName: true,
 
   // Table 2.1; `stop` is the desktop's, and an extension here
-  parameters: parametersWithout('repeat_penalty'),
+  unsupportedParameters: ['repeat_penalty'],
   sampling: {
     ...NEUTRAL_SAMPLING,
     temperature: 1.0,

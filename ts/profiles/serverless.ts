@@ -13,7 +13,7 @@ export const serverless: Profile = {
   checksModelName: true,
 
   // Table 2.1 has no column for this mode: it runs the runtime's
-  parameters: runtime.parameters,
+  unsupportedParameters: runtime.unsupportedParameters,
   sampling: runtime.sampling,
 
   // Section 4, rule 1 is for the local modes

@@ -1,8 +1,8 @@
 /** Listens on a Unix socket, which is a file: it may be left over from a server that was killed, and it has an owner. */
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import net from 'node:net';
+import type { buildApp } from '../api/app.js';
 import { ChasquiError } from '../errors.js';
-import type { buildApp } from '../http/app.js';
 
 /** The system's `sockaddr_un` has room for 108 bytes, on macOS for 104, and a zero ends them. */
 const MAX_PATH_BYTES = 103;

@@ -1,6 +1,6 @@
 /** Listens at an address of this machine, for applications that bring up and down more than one port. */
 import net from 'node:net';
-import type { buildApp } from '../http/app.js';
+import type { buildApp } from '../api/app.js';
 
 type App = ReturnType<typeof buildApp>;
 

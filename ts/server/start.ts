@@ -2,9 +2,10 @@
 import type https from 'node:https';
 import type net from 'node:net';
 import os from 'node:os';
+import type { buildApp } from '../api/app.js';
+import type { AppOptions } from '../api/context.js';
+import type { ResponseStore } from '../api/openai/responses/store/response-store.js';
 import type { LoadHooks, LoadOptions } from '../engine/load-options.js';
-import type { buildApp } from '../http/app.js';
-import type { AppOptions } from '../http/context.js';
 import type { KeyCheck } from '../http/guards/authentication.js';
 import { basePathOf, type Deployment } from '../http/guards/base-path.js';
 import { ANY_HOST } from '../http/guards/host-header.js';
@@ -15,7 +16,6 @@ import type { OtherNames } from '../metrics/other-names.js';
 import { openSpans } from '../metrics/spans.js';
 import type { ModelEntry } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
-import type { ResponseStore } from '../responses/store/response-store.js';
 import type { Certificate } from './certificate.js';
 import { closeServer } from './close-server.js';
 import { listenOnSocket } from './listen-on-socket.js';
@@ -112,7 +112,7 @@ export async function start(profile: Profile, settings: StartSettings): Promise<
     return closeServer({ app, pool: { list: () => models.pool.list(), close: () => models.close() }, keys: { close } });
   };
   try {
-    const { buildApp } = await import('../http/app.js');
+    const { buildApp } = await import('../api/app.js');
     app = buildApp(models.pool, profile, {
       drainMs,
       metrics,
@@ -171,7 +171,7 @@ async function openKeys({ dataDir, keysFile }: DeploymentSettings): Promise<KeyS
 /** Where keys come as a file, the folder is nobody's: responses are kept in memory then. */
 async function openResponses({ dataDir, keysFile }: DeploymentSettings): Promise<ResponseStore | null> {
   if (keysFile !== undefined) return null;
-  const { SqliteStore } = await import('../responses/store/sqlite-store.js');
+  const { SqliteStore } = await import('../api/openai/responses/store/sqlite-store.js');
   return SqliteStore.open(dataDir);
 }
 

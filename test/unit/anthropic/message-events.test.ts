@@ -2,8 +2,8 @@
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { MessageEvents } from '../../../ts/anthropic/message-events.js';
-import type { CompletionDelta } from '../../../ts/chat/completion-reader.js';
+import { MessageEvents } from '../../../ts/api/anthropic/messages/stream.js';
+import type { CompletionDelta } from '../../../ts/api/shared/completion/completion-reader.js';
 import { dataOf, FULL_COMPLETION, toReadable } from '../../support/completion-deltas.js';
 import { finishOf } from '../../support/fake-engine.js';
 

@@ -1,9 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toChat } from '../../../ts/anthropic/to-chat.js';
+import type {
+  AnthropicMessage,
+  ToolResultBlock,
+  UserBlock,
+} from '../../../ts/api/anthropic/messages/content-schema.js';
+import type { MessagesRequest } from '../../../ts/api/anthropic/messages/schema.js';
+import { toChat } from '../../../ts/api/anthropic/messages/to-chat.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { AnthropicMessage, ToolResultBlock, UserBlock } from '../../../ts/schemas/anthropic-content.js';
-import type { MessagesRequest } from '../../../ts/schemas/anthropic-request.js';
 
 const test = suite('unit: messages request → chat body');
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CompletionDelta, CompletionReader } from '../../../ts/chat/completion-reader.js';
+import { type CompletionDelta, CompletionReader } from '../../../ts/api/shared/completion/completion-reader.js';
 import type { Finish, Token } from '../../../ts/engine/engine.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { parseBatches } from '../../support/fake-parser.js';

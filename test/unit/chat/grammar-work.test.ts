@@ -1,10 +1,10 @@
 // What the grammars of custom tools cost: large ones are enforced, and none takes more work than a request may have.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConversionBudget } from '../../../ts/chat/custom/grammars/conversion-budget.js';
-import { readDefinition, type Syntax } from '../../../ts/chat/custom/grammars/enforced-text.js';
-import { DefinitionError } from '../../../ts/chat/custom/grammars/grammar-tree.js';
-import { InputGrammars } from '../../../ts/chat/custom/input-grammars.js';
+import { ConversionBudget } from '../../../ts/api/shared/tools/grammars/conversion-budget.js';
+import { readDefinition, type Syntax } from '../../../ts/api/shared/tools/grammars/enforced-text.js';
+import { DefinitionError } from '../../../ts/api/shared/tools/grammars/grammar-tree.js';
+import { InputGrammars } from '../../../ts/api/shared/tools/input-grammars.js';
 
 const test = suite('unit: the work of grammars of custom tools');
 

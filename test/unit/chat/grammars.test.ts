@@ -1,9 +1,9 @@
 // The grammars of custom tools: what is read of a definition, and which texts its GBNF lets through as JSON.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConversionBudget } from '../../../ts/chat/custom/grammars/conversion-budget.js';
-import { readDefinition, type Syntax } from '../../../ts/chat/custom/grammars/enforced-text.js';
-import { DefinitionError } from '../../../ts/chat/custom/grammars/grammar-tree.js';
+import { ConversionBudget } from '../../../ts/api/shared/tools/grammars/conversion-budget.js';
+import { readDefinition, type Syntax } from '../../../ts/api/shared/tools/grammars/enforced-text.js';
+import { DefinitionError } from '../../../ts/api/shared/tools/grammars/grammar-tree.js';
 import { faultOfPatch, PATCH_GRAMMAR } from '../../support/codex-patch.js';
 import { GbnfTexts } from '../../support/gbnf-texts.js';
 import { seededRandom } from '../../support/seeded-random.js';

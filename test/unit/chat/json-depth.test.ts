@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isTextTooDeep, limitDepth, limitTextDepth } from '../../../ts/chat/json-depth.js';
+import { isTextTooDeep, limitDepth, limitTextDepth } from '../../../ts/api/shared/json-schema/json-depth.js';
 
 const test = suite('unit: the depth of JSON');
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toLogprobEntry } from '../../../ts/chat/logprobs.js';
+import { toLogprobEntry } from '../../../ts/api/shared/completion/logprobs.js';
 import type { Finish, Token } from '../../../ts/engine/engine.js';
 import { finishOf } from '../../support/fake-engine.js';
 

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toRenderOptions } from '../../../ts/chat/render-options.js';
+import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
+import { toRenderOptions } from '../../../ts/api/shared/chat/render-options.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const test = suite('unit: tools, schemas and reasoning of a request');

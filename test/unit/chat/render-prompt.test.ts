@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { refuseImages, renderPrompt } from '../../../ts/chat/render-prompt.js';
+import type { Message } from '../../../ts/api/shared/chat/message-schema.js';
+import { refuseImages, renderPrompt } from '../../../ts/api/shared/chat/render-prompt.js';
 import type { ChasquiError } from '../../../ts/errors.js';
-import type { Message } from '../../../ts/schemas/message.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const test = suite('unit: messages → prompt');

@@ -1,18 +1,22 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nearestParameter, pickSupported } from '../../../ts/chat/supported-fields.js';
+import { parametersOf } from '../../../ts/api/shared/chat/chat-schema.js';
+import { nearestParameter, pickSupported } from '../../../ts/http/supported-fields.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 
 const test = suite('unit: supported fields');
 
 test('keeps what is supported, drops nulls, names the rest in order', () => {
   const sent = { zeta: 1, model: 'm', temperature: null, alpha: false, seed: 0, beta: null };
-  assert.equal(pickSupported(sent, runtime.parameters), { body: { model: 'm', seed: 0 }, ignored: ['zeta', 'alpha'] });
+  assert.equal(pickSupported(sent, parametersOf(runtime)), {
+    body: { model: 'm', seed: 0 },
+    ignored: ['zeta', 'alpha'],
+  });
 });
 
 test('names that every object has are not taken for parameters', () => {
   const sent = { constructor: 1, toString: 2, hasOwnProperty: 3 };
-  assert.equal(pickSupported(sent, runtime.parameters).ignored, ['constructor', 'toString', 'hasOwnProperty']);
+  assert.equal(pickSupported(sent, parametersOf(runtime)).ignored, ['constructor', 'toString', 'hasOwnProperty']);
 });
 
 const NEAR: [name: string, nearest: string | null][] = [
@@ -34,7 +38,7 @@ const NEAR: [name: string, nearest: string | null][] = [
 
 for (const [name, nearest] of NEAR) {
   test(`${name.slice(0, 20)} is near ${nearest}`, () => {
-    assert.is(nearestParameter(name, runtime.parameters), nearest);
+    assert.is(nearestParameter(name, parametersOf(runtime)), nearest);
   });
 }
 

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ChunkEncoder } from '../../../ts/chat/to-chunks.js';
+import type { ChatCompletionChunk } from '../../../ts/api/openai/chat/schema.js';
+import { ChunkEncoder } from '../../../ts/api/openai/chat/stream.js';
 import type { ReplyDelta, Token } from '../../../ts/engine/engine.js';
-import type { ChatCompletionChunk } from '../../../ts/schemas/chat-chunk.js';
 import { finishOf } from '../../support/fake-engine.js';
 import { LOGPROB_BATCHES, LOGPROB_ENTRIES } from '../../support/logprob-tokens.js';
 

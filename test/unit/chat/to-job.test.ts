@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toJob } from '../../../ts/chat/to-job.js';
+import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
+import { toJob } from '../../../ts/api/shared/chat/to-job.js';
 import { SAMPLERS } from '../../../ts/engine/job.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
-import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
 import { FAKE_TAGS, plainPrompt } from '../../support/fake-engine.js';
 
 const test = suite('unit: request → job');

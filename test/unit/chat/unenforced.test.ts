@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { unenforced } from '../../../ts/chat/unenforced.js';
-import { unenforcedParts } from '../../../ts/chat/unenforced-parts.js';
-import type { ChatCompletionRequest } from '../../../ts/schemas/chat-completion.js';
+import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
+import { unenforcedParts } from '../../../ts/api/shared/chat/unenforced-parts.js';
+import { unenforced } from '../../../ts/api/shared/json-schema/unenforced.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 
 const test = suite('unit: what of a schema is not enforced');

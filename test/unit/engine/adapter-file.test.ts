@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as requests from '../../../ts/api/shared/chat/chat-schema.js';
 import * as files from '../../../ts/engine/adapter-file.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import * as requests from '../../../ts/schemas/chat-completion.js';
 
 const test = suite('unit: the files of adapters');
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { submitChoices } from '../../../ts/chat/choices.js';
+import { submitChoices } from '../../../ts/api/shared/completion/choices.js';
 import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
 import type { EngineCore } from '../../../ts/engine/core.js';
 import type { ModelInfo } from '../../../ts/engine/engine.js';

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { BackgroundResponses } from '../../../ts/api/openai/responses/background-responses.js';
+import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { BackgroundResponses } from '../../../ts/http/background-responses.js';
-import { newResponse } from '../../../ts/responses/new-response.js';
 
 const test = suite('unit: responses in the background');
 const MIB = 2 ** 20;

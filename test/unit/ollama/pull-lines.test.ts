@@ -1,7 +1,7 @@
 // The progress of a download in the lines of Ollama's API.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PullLines } from '../../../ts/ollama/pull-lines.js';
+import { PullLines } from '../../../ts/api/ollama/library/stream.js';
 
 const digests = ['a'.repeat(64), 'b'.repeat(64)];
 const files = (...completed: number[]) =>

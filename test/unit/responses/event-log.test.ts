@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type EventLog, EventLogs } from '../../../ts/api/openai/responses/event-log.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { type EventLog, EventLogs } from '../../../ts/responses/event-log.js';
 
 const test = suite('unit: kept events');
 

@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
+import { resolveInput } from '../../../ts/api/openai/responses/resolve-input.js';
+import type { ResponsesRequest } from '../../../ts/api/openai/responses/schema.js';
+import { MemoryStore } from '../../../ts/api/openai/responses/store/memory-store.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { newResponse } from '../../../ts/responses/new-response.js';
-import { resolveInput } from '../../../ts/responses/resolve-input.js';
-import { MemoryStore } from '../../../ts/responses/store/memory-store.js';
-import type { ResponsesRequest } from '../../../ts/schemas/responses.js';
 
 const test = suite('unit: stored items of a request');
 

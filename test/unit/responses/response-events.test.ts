@@ -2,10 +2,10 @@
 import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { CompletionDelta } from '../../../ts/chat/completion-reader.js';
+import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
+import { ResponseEvents } from '../../../ts/api/openai/responses/response-events.js';
+import type { CompletionDelta } from '../../../ts/api/shared/completion/completion-reader.js';
 import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
-import { newResponse } from '../../../ts/responses/new-response.js';
-import { ResponseEvents } from '../../../ts/responses/response-events.js';
 import { dataOf, FULL_COMPLETION, toReadable } from '../../support/completion-deltas.js';
 import { finishOf } from '../../support/fake-engine.js';
 

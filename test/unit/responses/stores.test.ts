@@ -3,16 +3,16 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
-import { newResponse } from '../../../ts/responses/new-response.js';
-import { MemoryStore } from '../../../ts/responses/store/memory-store.js';
+import { newResponse } from '../../../ts/api/openai/responses/new-response.js';
+import { MemoryStore } from '../../../ts/api/openai/responses/store/memory-store.js';
 import type {
   ResponseStore,
   StoredConversation,
   StoredResponse,
   StoreLimits,
-} from '../../../ts/responses/store/response-store.js';
-import { SqliteStore } from '../../../ts/responses/store/sqlite-store.js';
+} from '../../../ts/api/openai/responses/store/response-store.js';
+import { SqliteStore } from '../../../ts/api/openai/responses/store/sqlite-store.js';
+import { NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import { openSqlite } from '../../../ts/sqlite.js';
 
 const LIMITS: StoreLimits = { maxResponses: 100, maxBytes: 1_000_000, maxAgeMs: 1000 };

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { InputItem } from '../../../ts/api/openai/responses/input-schema.js';
+import { toChat } from '../../../ts/api/openai/responses/response-to-chat.js';
+import type { ResponsesRequest } from '../../../ts/api/openai/responses/schema.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { toChat } from '../../../ts/responses/to-chat.js';
-import type { InputItem } from '../../../ts/schemas/response-input.js';
-import type { ResponsesRequest } from '../../../ts/schemas/responses.js';
 
 const test = suite('unit: responses request → chat body');
 

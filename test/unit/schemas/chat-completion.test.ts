@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { chatCompletionSchema, MAX_LOGIT_BIASES, parametersOf } from '../../../ts/api/shared/chat/chat-schema.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
-import { chatCompletionSchema, MAX_LOGIT_BIASES } from '../../../ts/schemas/chat-completion.js';
 
 const test = suite('unit: the chat request’s schema');
 
@@ -16,16 +16,16 @@ test('it has what the mode supports, and nothing else', () => {
 });
 
 test('every parameter of the runtime mode has a schema', () => {
-  const { properties } = chatCompletionSchema(runtime.parameters) as Schema;
-  for (const name of runtime.parameters) assert.type(properties[name], 'object', name);
+  const { properties } = chatCompletionSchema(parametersOf(runtime)) as Schema;
+  for (const name of parametersOf(runtime)) assert.type(properties[name], 'object', name);
 });
 
 test('the runtime mode supports the fields of the specification that are its own', () => {
   const specified = ['model', 'messages', 'stream', 'temperature', 'top_p', 'top_k', 'max_tokens'];
   for (const name of [...specified, 'repetition_penalty', 'min_p', 'stop', 'seed']) {
-    assert.ok((runtime.parameters as readonly string[]).includes(name), name);
+    assert.ok((parametersOf(runtime) as readonly string[]).includes(name), name);
   }
-  assert.not.ok(runtime.parameters.includes('repeat_penalty'));
+  assert.not.ok(parametersOf(runtime).includes('repeat_penalty'));
 });
 
 test('a token has one name in logit_bias, and there is a limit to them', () => {

@@ -15,8 +15,8 @@ import {
   pickFields,
   type Static,
   string,
-} from '../../../ts/schemas/json-schema.js';
-import { textOrParts, variantsBy, withFields } from '../../../ts/schemas/variants.js';
+} from '../../../ts/http/schema/json-schema.js';
+import { textOrParts, variantsBy, withFields } from '../../../ts/http/schema/variants.js';
 
 const test = suite('unit: builders of JSON schemas');
 

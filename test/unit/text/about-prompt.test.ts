@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { aboutPrompt } from '../../../ts/api/shared/text/submit-completions.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import { aboutPrompt } from '../../../ts/text/submit-completions.js';
 
 const test = suite('unit: errors about the prompt of a completion');
 

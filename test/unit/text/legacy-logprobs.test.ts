@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { LogprobColumns } from '../../../ts/api/openai/completions/legacy-logprobs.js';
 import type { Token } from '../../../ts/engine/engine.js';
-import { LogprobColumns } from '../../../ts/text/legacy-logprobs.js';
 
 const test = suite('text: log-probabilities as columns');
 

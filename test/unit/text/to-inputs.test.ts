@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { TextInputs } from '../../../ts/api/shared/text/text-input-schema.js';
+import { toInputs } from '../../../ts/api/shared/text/to-inputs.js';
 import { ChasquiError } from '../../../ts/errors.js';
-import type { TextInputs } from '../../../ts/schemas/text-input.js';
-import { toInputs } from '../../../ts/text/to-inputs.js';
 
 const test = suite('text: to-inputs');
 

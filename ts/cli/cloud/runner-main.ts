@@ -5,14 +5,14 @@
 import { chmodSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import process from 'node:process';
+import type { ResponseStore } from '../../api/openai/responses/store/response-store.js';
+import { SqliteStore } from '../../api/openai/responses/store/sqlite-store.js';
 import type { RunnerConfig, RunnerModel, RunnerStatus } from '../../cloud/runners/protocol.js';
 import { servedModels } from '../../cloud/runners/served-models.js';
 import { ChasquiError } from '../../errors.js';
 import type { ModelEntry } from '../../models/pool.js';
 import type { Profile } from '../../profiles/profile.js';
 import { serverless } from '../../profiles/serverless.js';
-import type { ResponseStore } from '../../responses/store/response-store.js';
-import { SqliteStore } from '../../responses/store/sqlite-store.js';
 import { type Server, start } from '../../server/start.js';
 import { watchingSettings } from '../watching-settings.js';
 

@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
+import type { ErrorBody } from '../../http/error-body.js';
 import { toErrorBody } from '../../http/error-handler.js';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
-import type { ErrorBody } from '../../schemas/error.js';
 import { unframed } from './chunks.js';
 import type { ReplyHead } from './reply-reader.js';
 import { isAnthropics, isLastEvent, LastEvent, toFailureBody, toFailureFrames } from './stream-ends.js';

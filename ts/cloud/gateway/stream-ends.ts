@@ -1,10 +1,11 @@
 /** How streams of events end: as their protocol has it, or with a failure, as the clients of that protocol read it. */
-import { toAnthropicError } from '../../anthropic/error-body.js';
-import { messageFailure } from '../../anthropic/message-events.js';
+
+import { messageFailure } from '../../api/anthropic/messages/stream.js';
+import { responseFailure } from '../../api/openai/responses/response-events.js';
+import { toAnthropicError } from '../../api/shared/anthropic-error-body.js';
+import { dataFailure } from '../../api/shared/completion/event-stream.js';
+import type { ErrorBody } from '../../http/error-body.js';
 import { toFrames } from '../../http/framing.js';
-import { dataFailure } from '../../http/sse.js';
-import { responseFailure } from '../../responses/response-events.js';
-import type { ErrorBody } from '../../schemas/error.js';
 import { unframed } from './chunks.js';
 
 /** Whether those who call a path are Anthropic's clients. */

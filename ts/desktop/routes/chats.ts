@@ -1,6 +1,6 @@
 /** The history of chats. */
 import type { FastifyInstance } from 'fastify';
-import { limited, objectOf, oneOf, string } from '../../schemas/json-schema.js';
+import { limited, objectOf, oneOf, string } from '../../http/schema/json-schema.js';
 import type { Chat, ChatChange, ChatMessages } from '../api-types.js';
 import { fileName, toMarkdown } from '../chat-export.js';
 import { chat, chatChange, chatList, chatMessages } from '../schemas/chats.js';

@@ -1,7 +1,7 @@
 /** Downloads from the hub. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import { arrayOf, limited, objectOf, string } from '../../schemas/json-schema.js';
+import { arrayOf, limited, objectOf, string } from '../../http/schema/json-schema.js';
 import type { DownloadBody, DownloadJob, DownloadReply, DownloadStatus } from '../api-types.js';
 import { downloadBody, downloadJob, downloadReply, downloadStatus } from '../schemas/downloads.js';
 import type { DesktopApp } from './context.js';

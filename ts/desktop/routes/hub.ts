@@ -1,10 +1,10 @@
 /** The hub: search, the page of a model, and whether a model fits. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ChasquiError } from '../../errors.js';
+import { number, objectOf, oneOf, orNull, string } from '../../http/schema/json-schema.js';
 import { isKnownArchitecture } from '../../hub/architectures.js';
 import { recommend } from '../../hub/recommend.js';
 import { findUpdate } from '../../hub/updates.js';
-import { number, objectOf, oneOf, orNull, string } from '../../schemas/json-schema.js';
 import { fitOf, fitOfListed } from '../advice.js';
 import type { ExactFit, FitQuery, HubModelPage, HubSearchPage, HubSearchQuery } from '../api-types.js';
 import { exactFit, fitQuery, hubModel, hubModelQuery, hubPage, hubSearchQuery } from '../schemas/hub.js';

@@ -1,7 +1,7 @@
 /** The server of the Developer view, and the state of the whole app. */
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { exactly, objectOf } from '../../schemas/json-schema.js';
+import { exactly, objectOf } from '../../http/schema/json-schema.js';
 import { VERSION } from '../../version.js';
 import type { AppState, OpeningCode, ServerStart, ServerState } from '../api-types.js';
 import { appState, openingCode, serverStart, serverState } from '../schemas/server.js';

@@ -1,6 +1,6 @@
 /** What the Developer view watches, as lists: requests, points of the plots, lines of the log. */
 import type { FastifyInstance } from 'fastify';
-import { arrayOf, boolean, integer, limited, objectOf, type Static, string } from '../../schemas/json-schema.js';
+import { arrayOf, boolean, integer, limited, objectOf, type Static, string } from '../../http/schema/json-schema.js';
 import { logLine, metricsPoint, requestRow } from '../schemas/requests.js';
 import { toCsv } from '../store/metrics-history.js';
 import { openPlace } from '../window.js';

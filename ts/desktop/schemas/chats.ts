@@ -12,7 +12,7 @@ import {
   recordOf,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 
 const MIB = 2 ** 20;
 const id = limited(string, { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });

@@ -12,7 +12,7 @@ import {
   orNull,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 import { modelName } from './models.js';
 
 const capability = oneOf('chat', 'tools', 'vision', 'embeddings');

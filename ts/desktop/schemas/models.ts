@@ -14,7 +14,7 @@ import {
   recordOf,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 
 /** No model's name is longer, nor is a path on most systems. */
 const MAX_NAME_LENGTH = 4096;

@@ -9,7 +9,7 @@ import {
   orNull,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 
 export const optionRow = objectOf({
   name: string,

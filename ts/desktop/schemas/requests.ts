@@ -9,7 +9,7 @@ import {
   recordOf,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 
 export const requestRow = objectOf({
   id: string,

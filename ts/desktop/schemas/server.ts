@@ -10,7 +10,7 @@ import {
   orNull,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 import { downloadJob } from './downloads.js';
 import { loadConfig, loadedModel, modelName } from './models.js';
 import { settings } from './settings.js';

@@ -14,7 +14,7 @@ import {
   type Schema,
   type Static,
   string,
-} from '../../schemas/json-schema.js';
+} from '../../http/schema/json-schema.js';
 import { loadConfig } from './models.js';
 
 const folder = limited(string, { minLength: 1, maxLength: 4096 });

@@ -10,7 +10,7 @@ const MIB = 2 ** 20;
 export const MAX_TEXT_BYTES = 4 * MIB;
 
 /**
- * Levels of nesting. A schema, or the arguments of a tool call, may have 64 of them (`chat/json-depth.ts`) and stands
+ * Levels of nesting. A schema, or the arguments of a tool call, may have 64 of them (`json-depth.ts`) and stands
  * some ten levels deep in a body. `JSON.parse` itself has no limit but memory.
  */
 export const MAX_BODY_DEPTH = 128;

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../errors.js';
-import type { AppContext, AppOptions } from '../context.js';
+import type { HttpContext, HttpOptions } from '../context.js';
 import { shuttingDown } from '../running-replies.js';
 import { type KeyRule, requireApiKey } from './authentication.js';
 import { allowOrigins } from './cors.js';
@@ -24,8 +24,8 @@ declare module 'fastify' {
  */
 export function guardRequests(
   app: FastifyInstance,
-  { profile, running, basePath }: AppContext,
-  options: AppOptions,
+  { profile, running, basePath }: HttpContext,
+  options: HttpOptions,
   openUrls: readonly string[],
 ): Endpoints {
   const endpoints = new Endpoints(app, basePath);
@@ -53,7 +53,7 @@ export function guardRequests(
 function guardAccess(
   app: FastifyInstance,
   scheme: KeyRule['scheme'],
-  access: AppOptions['access'],
+  access: HttpOptions['access'],
   openUrls: readonly string[],
 ): void {
   if (access === undefined)

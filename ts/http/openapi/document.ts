@@ -1,11 +1,11 @@
 /** The routes of an application → its OpenAPI 3.1 document. */
 import type { Profile } from '../../profiles/profile.js';
-import type { JsonSchema } from '../../schemas/json-schema.js';
 import { IGNORED_HEADER } from '../read-fields.js';
+import type { JsonSchema } from '../schema/json-schema.js';
 import type { Endpoint } from './endpoints.js';
 import { failuresOf } from './failures.js';
 import { type Example, type NamedSchema, TAGS } from './operation.js';
-import { describeBody } from './request-body.js';
+import { type DefaultOf, describeBody } from './request-body.js';
 
 export interface DocumentSettings {
   profile: Profile;
@@ -13,6 +13,7 @@ export interface DocumentSettings {
   /** The model that examples name. */
   model: string;
   version: string;
+  defaultOf: DefaultOf;
 }
 
 export interface OpenApiDocument {
@@ -79,7 +80,7 @@ function securitySchemes({ authentication }: Profile): object {
 
 function toOperation(
   { path, body, operation }: Endpoint,
-  { profile, model }: DocumentSettings,
+  { profile, model, defaultOf }: DocumentSettings,
   schemas: Record<string, JsonSchema>,
 ): JsonSchema {
   const { id, tag, summary, description, parameters = {}, reply } = operation;
@@ -89,7 +90,7 @@ function toOperation(
     return { $ref: `#/components/schemas/${named.name}` };
   };
   const examples = operation.examples?.(model) ?? {};
-  const request = body && name({ name: requestName, schema: describeBody(body, profile) });
+  const request = body && name({ name: requestName, schema: describeBody(body, defaultOf) });
   const content = {
     ...(reply.json && { 'application/json': { schema: name(reply.json), ...replies(examples, false) } }),
     ...(reply.line && { 'application/x-ndjson': { schema: name(reply.line), ...replies(examples, true) } }),

@@ -1,6 +1,6 @@
 /** The endpoints of an application, collected while its routes are registered. */
 import type { FastifyInstance } from 'fastify';
-import type { JsonSchema } from '../../schemas/json-schema.js';
+import type { JsonSchema } from '../schema/json-schema.js';
 import type { Operation } from './operation.js';
 
 export interface Endpoint {

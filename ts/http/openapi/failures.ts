@@ -1,7 +1,7 @@
 /** The failures that an endpoint may reply with, from the catalogue: one response for each status. */
 import { type CatalogueRow, ERRORS, type ErrorCode } from '../../errors.js';
 import type { Profile } from '../../profiles/profile.js';
-import { errorBodySchema } from '../../schemas/error.js';
+import { errorBodySchema } from '../error-body.js';
 import type { Operation } from './operation.js';
 
 /** Errors that every endpoint has. */

@@ -1,6 +1,6 @@
 /** What a route says about itself beside the schema of its body, which the route checks bodies with. */
 import type { ErrorCode, ErrorType } from '../../errors.js';
-import type { JsonSchema } from '../../schemas/json-schema.js';
+import type { JsonSchema } from '../schema/json-schema.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

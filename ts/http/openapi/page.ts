@@ -1,5 +1,5 @@
 /** The OpenAPI document as one page that needs neither scripts nor anything from elsewhere. */
-import type { JsonSchema } from '../../schemas/json-schema.js';
+import type { JsonSchema } from '../schema/json-schema.js';
 import type { OpenApiDocument } from './document.js';
 import { type Html, html, prose } from './html.js';
 

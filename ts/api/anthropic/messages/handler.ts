@@ -1,0 +1,134 @@
+/**
+ * A messages request's way through the server: it becomes a chat body, and its completion or error an Anthropic
+ * message.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import { bodyRoute } from '../../../http/body-route.js';
+import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
+import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import type { AppContext } from '../../context.js';
+import { anthropicRoute } from '../../shared/anthropic-route.js';
+import { parametersOf } from '../../shared/chat/chat-schema.js';
+import { renderBody, startCompletion } from '../../shared/chat/start-completion.js';
+import { unenforcedParts } from '../../shared/chat/unenforced-parts.js';
+import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
+import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { withModel } from '../../shared/with-model.js';
+import {
+  anthropicErrorSchema,
+  messageEventSchema,
+  messageReplySchema,
+  type TokenCount,
+  tokenCountSchema,
+} from './reply-schema.js';
+import { countTokensSchema, type MessagesRequest, messagesSchema } from './schema.js';
+import { MessageEvents, messageFailure } from './stream.js';
+import { type MessagesTranslation, toChat } from './to-chat.js';
+import { refuseHosted } from './tools.js';
+
+const URL = '/v1/messages';
+const COUNT_URL = '/v1/messages/count_tokens';
+
+export function messagesRoutes(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
+  const { bodyLimit, imageHosts } = options;
+  const common = { bodyLimit, ...anthropicRoute(options) };
+  const parameters = parametersOf(profile);
+  const read = (body: MessagesRequest): MessagesTranslation => {
+    if (options.strict) refuseHosted(body);
+    return toChat(body);
+  };
+
+  const complete = withModel<MessagesRequest>(
+    context,
+    async (request, reply, { engine, signal }) => {
+      const { body } = request;
+      const { body: chat, origins, ignored } = read(body);
+      return origins.guard(chat, async () => {
+        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+        const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part));
+        nameIgnoredParts(reply, [...ignored, ...unenforced]);
+        // The first event of a stream says how long the prompt is.
+        const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
+        const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
+        const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+        const { max_tokens: maxTokens, stop_sequences: stopSequences = [] } = body;
+        const events = new MessageEvents({ model: engine.model.id, promptTokens, maxTokens, stopSequences });
+        const encoder = new CompletionEventEncoder(events, rendered.format !== null);
+        if (!body.stream) {
+          await encoder.collect(streams);
+          return events.message;
+        }
+        const translate = (thrown: unknown) => origins.translate(thrown, chat);
+        return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+      });
+    },
+    { fail: messageFailure },
+  );
+  const settings = { ...common, ...bodyRoute(context, messagesSchema(parameters), createMessage) };
+  app.post<{ Body: MessagesRequest }>(URL, settings, complete);
+
+  const count = withModel<MessagesRequest>(context, async (request, reply, { engine, signal }) => {
+    const { body: chat, origins, ignored } = read(request.body);
+    nameIgnoredParts(reply, ignored);
+    return origins.guard(chat, async () => {
+      const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+      return { input_tokens: await engine.countTokens(rendered, { signal }) } satisfies TokenCount;
+    });
+  });
+  const countSettings = { ...common, ...bodyRoute(context, countTokensSchema(parameters), countTokens) };
+  app.post<{ Body: MessagesRequest }>(COUNT_URL, countSettings, count);
+}
+
+const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
+
+const createMessage: Operation = {
+  id: 'createMessage',
+  tag: 'Chat',
+  summary: "The same in the words of Anthropic's Messages API.",
+  requestName: 'MessageRequest',
+  errorBody: anthropicErrorSchema,
+  errors: CONVERSATION_ERRORS,
+  reply: {
+    json: { name: 'Message', schema: messageReplySchema },
+    event: { name: 'MessageEvent', schema: messageEventSchema },
+  },
+  examples: (model) =>
+    completionExamples(
+      'A short completion',
+      { model, messages, max_tokens: 32, temperature: 0 },
+      {
+        reply: {
+          id: 'msg_4b1f6a52c7e94d0f8f3e6d9a7c5b2e10',
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [{ type: 'text', text: '3, 4, 5, 6' }],
+          stop_reason: 'end_turn',
+          stop_sequence: null,
+          usage: {
+            input_tokens: 20,
+            cache_read_input_tokens: 0,
+            cache_creation_input_tokens: 0,
+            output_tokens: 11,
+          },
+        },
+        event: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '3' } },
+      },
+    ),
+};
+
+const countTokens: Operation = {
+  id: 'countMessageTokens',
+  tag: 'Chat',
+  summary: 'How many tokens the prompt of such a request has.',
+  requestName: 'TokenCountRequest',
+  errorBody: anthropicErrorSchema,
+  errors: CONVERSATION_ERRORS,
+  reply: { json: { name: 'TokenCount', schema: tokenCountSchema } },
+  examples: (model) => ({
+    count: { summary: 'A short prompt', request: { model, messages }, reply: { input_tokens: 20 } },
+  }),
+};

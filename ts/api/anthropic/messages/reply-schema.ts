@@ -1,0 +1,94 @@
+/** The reply of `POST /v1/messages`: whole, and as the event that begins a stream has it. */
+import type { ErrorCode, ErrorType } from '../../../errors.js';
+import { lengthFields } from '../../../http/error-body.js';
+import {
+  anyOf,
+  anything,
+  arrayOf,
+  exactly,
+  integer,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+  typed,
+} from '../../../http/schema/json-schema.js';
+
+const block = anyOf(
+  objectOf({ type: exactly('text'), text: string }),
+  objectOf({
+    type: exactly('thinking'),
+    thinking: string,
+    /** Only Anthropic's own servers sign reasoning. */
+    signature: typed<''>(string),
+  }),
+  objectOf({
+    type: exactly('tool_use'),
+    id: string,
+    name: string,
+    input: anything,
+    caller: objectOf({ type: exactly('direct') }),
+  }),
+);
+
+const stopReason = oneOf('end_turn', 'max_tokens', 'model_context_window_exceeded', 'stop_sequence', 'tool_use');
+
+const stopping = { stop_reason: orNull(stopReason), stop_sequence: orNull(string) };
+
+const usage = objectOf(
+  {
+    /** The tokens of the prompt that were computed for this completion. */
+    input_tokens: integer,
+    /** The tokens of the prompt that were found in the cache. */
+    cache_read_input_tokens: integer,
+    /** Always 0, because writing to the cache costs nothing here. */
+    cache_creation_input_tokens: integer,
+    output_tokens: integer,
+  },
+  {
+    /** Present where the template tells reasoning apart, or there were tools. */
+    output_tokens_details: objectOf({ thinking_tokens: integer }),
+  },
+);
+
+export const messageReplySchema = objectOf({
+  id: string,
+  type: exactly('message'),
+  role: exactly('assistant'),
+  model: string,
+  content: arrayOf(block),
+  ...stopping,
+  usage,
+});
+
+const delta = anyOf(
+  objectOf({ type: exactly('text_delta'), text: string }),
+  objectOf({ type: exactly('thinking_delta'), thinking: string }),
+  objectOf({ type: exactly('signature_delta'), signature: string }),
+  objectOf({ type: exactly('input_json_delta'), partial_json: string }),
+);
+
+export const messageEventSchema = anyOf(
+  objectOf({ type: exactly('message_start'), message: messageReplySchema }),
+  objectOf({ type: exactly('ping') }),
+  objectOf({ type: exactly('content_block_start'), index: integer, content_block: block }),
+  objectOf({ type: exactly('content_block_delta'), index: integer, delta }),
+  objectOf({ type: exactly('content_block_stop'), index: integer }),
+  objectOf({ type: exactly('message_delta'), delta: objectOf(stopping), usage }),
+  objectOf({ type: exactly('message_stop') }),
+);
+
+/** The reply of `POST /v1/messages/count_tokens`. */
+export const tokenCountSchema = objectOf({ input_tokens: integer });
+
+/** The schema of failures that have one of these codes. */
+export function anthropicErrorSchema(_types: readonly ErrorType[], codes: readonly ErrorCode[]) {
+  const error = { message: string, type: string, param: orNull(string), code: oneOf(...codes) };
+  return objectOf({ type: exactly('error'), error: objectOf(error, lengthFields) });
+}
+
+export type CompletionBlock = Static<typeof block>;
+export type StopReason = Static<typeof stopReason>;
+export type MessageReply = Static<typeof messageReplySchema>;
+export type TokenCount = Static<typeof tokenCountSchema>;

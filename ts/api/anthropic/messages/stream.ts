@@ -1,0 +1,147 @@
+/** A completion as an Anthropic message: the events of its stream, and the whole message at its end. */
+
+import type { Finish } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/framing.js';
+import { newId } from '../../../new-id.js';
+import { toAnthropicError } from '../../shared/anthropic-error-body.js';
+import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
+import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
+import type { CompletionDelta } from '../../shared/completion/completion-reader.js';
+import { isTextTooDeep } from '../../shared/json-schema/json-depth.js';
+import type { CompletionBlock, MessageReply, StopReason } from './reply-schema.js';
+
+export interface MessageSettings {
+  model: string;
+  /** How many tokens the prompt has, as far as that is known before the completion begins. */
+  promptTokens: number;
+  maxTokens: number;
+  stopSequences: readonly string[];
+}
+
+/** The event of a failure; alone, where there is no message yet. */
+export function messageFailure(body: ErrorBody): SseEvent[] {
+  return [typedEvent({ ...toAnthropicError(body) })];
+}
+
+export class MessageEvents implements CompletionProtocol {
+  readonly #parts = new CompletionParts();
+  readonly #settings: MessageSettings;
+  #message: MessageReply;
+
+  constructor(settings: MessageSettings) {
+    this.#settings = settings;
+    this.#message = {
+      id: newId('msg_'),
+      type: 'message',
+      role: 'assistant',
+      model: settings.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: {
+        input_tokens: settings.promptTokens,
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        output_tokens: 0,
+      },
+    };
+  }
+
+  /** The message so far. */
+  get message(): MessageReply {
+    return this.#message;
+  }
+
+  begin(): SseEvent[] {
+    return [typedEvent({ type: 'message_start', message: this.#message }), typedEvent({ type: 'ping' })];
+  }
+
+  add(delta: CompletionDelta): SseEvent[] {
+    return this.#parts.add(delta).flatMap(toEvents);
+  }
+
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
+    const events = this.#parts.close().flatMap(toEvents);
+    const stopped = {
+      stop_reason: this.#stopReason(finish),
+      stop_sequence: this.#isAskedFor(finish.stopString) ? finish.stopString : null,
+    };
+    const usage = {
+      input_tokens: finish.promptTokens - finish.cachedTokens,
+      cache_read_input_tokens: finish.cachedTokens,
+      cache_creation_input_tokens: 0,
+      output_tokens: finish.completionTokens,
+      ...(reasoningTokens !== null && { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    };
+    this.#message = { ...this.#message, ...stopped, content: this.#parts.all.map(toBlock), usage };
+    events.push(typedEvent({ type: 'message_delta', delta: stopped, usage }), typedEvent({ type: 'message_stop' }));
+    return events;
+  }
+
+  fail(body: ErrorBody): SseEvent[] {
+    return [...this.#parts.close().flatMap(toEvents), ...messageFailure(body)];
+  }
+
+  #stopReason(finish: Finish): StopReason {
+    if (finish.reason === 'length') {
+      return finish.completionTokens < this.#settings.maxTokens ? 'model_context_window_exceeded' : 'max_tokens';
+    }
+    if (this.#parts.all.some(({ kind }) => kind === 'tool_call')) return 'tool_use';
+    return this.#isAskedFor(finish.stopString) ? 'stop_sequence' : 'end_turn';
+  }
+
+  /** A template may need stop strings of its own, which nobody asked for. */
+  #isAskedFor(stopString: string | null): boolean {
+    return stopString !== null && this.#settings.stopSequences.includes(stopString);
+  }
+}
+
+function toEvents(change: PartEvent): SseEvent[] {
+  const { index } = change.part;
+  switch (change.type) {
+    case 'opened':
+      return [typedEvent({ type: 'content_block_start', index, content_block: toBlock({ ...change.part, text: '' }) })];
+    case 'grown':
+      return [typedEvent({ type: 'content_block_delta', index, delta: toDelta(change.part, change.by) })];
+    case 'closed':
+      return [...sign(change.part), typedEvent({ type: 'content_block_stop', index })];
+  }
+}
+
+function toDelta({ kind }: CompletionPart, by: string): object {
+  switch (kind) {
+    case 'reasoning':
+      return { type: 'thinking_delta', thinking: by };
+    case 'text':
+      return { type: 'text_delta', text: by };
+    case 'tool_call':
+      return { type: 'input_json_delta', partial_json: by };
+  }
+}
+
+/** Clients wait for a signature before reasoning ends; here there is none to give. */
+function sign({ kind, index }: CompletionPart): SseEvent[] {
+  if (kind !== 'reasoning') return [];
+  return [typedEvent({ type: 'content_block_delta', index, delta: { type: 'signature_delta', signature: '' } })];
+}
+
+function toBlock({ kind, text, callId, name }: CompletionPart): CompletionBlock {
+  switch (kind) {
+    case 'reasoning':
+      return { type: 'thinking', thinking: text, signature: '' };
+    case 'text':
+      return { type: 'text', text };
+    case 'tool_call':
+      return { type: 'tool_use', id: callId, name, input: parseInput(text), caller: { type: 'direct' } };
+  }
+}
+
+/** Arguments that the token limit cut off are no object; what is nested too deeply cannot be told again as JSON. */
+function parseInput(json: string): unknown {
+  try {
+    return isTextTooDeep(json) ? {} : JSON.parse(json);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,77 @@
+/** Tools that the model may use, and which of them it must: from Anthropic's form to that of chat bodies. */
+
+import { ChasquiError } from '../../../errors.js';
+import type { FieldOrigins } from '../../shared/chat/field-origins.js';
+import type { AnthropicTool, AnthropicToolChoice, MessagesRequest } from './schema.js';
+
+/**
+ * The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. The
+ * paths of tools that only Anthropic's own servers can run are added to `ignored`.
+ */
+export function toChatTools(request: MessagesRequest, origins: FieldOrigins, ignored: string[]) {
+  const { tools = [], tool_choice: choice } = request;
+  const fields: Record<string, unknown> = {};
+  const own: object[] = [];
+  tools.forEach((tool, index) => {
+    const origin = `tools[${index}]`;
+    if (isHosted(tool)) {
+      if (choice?.type === 'tool' && choice.name === tool.name) throw hostedTool(tool, origin);
+      ignored.push(origin);
+      return;
+    }
+    origins.set(`tools[${own.length}].function`, origin);
+    origins.set(`tools[${own.length}].function.parameters`, `${origin}.input_schema`);
+    own.push(toChatTool(tool, origin));
+  });
+  origins.set('tools', 'tools');
+  if (own.length > 0) fields.tools = own;
+  if (choice) fields.tool_choice = toChatChoice(choice);
+  if (choice?.disable_parallel_tool_use != null) fields.parallel_tool_calls = !choice.disable_parallel_tool_use;
+  origins.set('tool_choice', 'tool_choice');
+  origins.set('tool_choice.function', 'tool_choice');
+  return fields;
+}
+
+/** Refuses tools that would be passed over, for servers that ignore nothing. */
+export function refuseHosted({ tools = [] }: MessagesRequest): void {
+  tools.forEach((tool, index) => {
+    if (isHosted(tool)) throw hostedTool(tool, `tools[${index}]`);
+  });
+}
+
+function isHosted({ type }: AnthropicTool): boolean {
+  return type != null && type !== 'custom';
+}
+
+function hostedTool({ type }: AnthropicTool, origin: string): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    `\`${origin}\` is a \`${String(type).slice(0, 40)}\` tool, which this server does not have: describe a tool of your own by \`input_schema\`.`,
+    origin,
+  );
+}
+
+function toChatTool({ name, description, input_schema: parameters, strict }: AnthropicTool, origin: string): object {
+  if (name === undefined) {
+    const param = `${origin}.name`;
+    throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${param}\`.`, param);
+  }
+  const definition = {
+    name,
+    ...(description != null && { description }),
+    ...(parameters !== undefined && { parameters }),
+    ...(strict != null && { strict }),
+  };
+  return { type: 'function', function: definition };
+}
+
+function toChatChoice(choice: AnthropicToolChoice): unknown {
+  switch (choice.type) {
+    case 'any':
+      return 'required';
+    case 'tool':
+      return { type: 'function', function: { name: choice.name } };
+    default:
+      return choice.type;
+  }
+}

@@ -1,0 +1,85 @@
+/** The application: one pool of models, one profile, and the endpoints of every dialect. */
+import type { FastifyInstance } from 'fastify';
+import { createHttpApp } from '../http/app.js';
+import { errorHandler } from '../http/error-handler.js';
+import type { ModelPool } from '../models/pool.js';
+import type { Profile } from '../profiles/profile.js';
+import { messagesRoutes } from './anthropic/messages/handler.js';
+import { type AppContext, type AppOptions, createContext } from './context.js';
+import { nativeCompletionRoutes } from './llama-server/completion/handler.js';
+import { nativeStateRoutes } from './llama-server/state/handler.js';
+import { nativeTextRoutes } from './llama-server/texts/handler.js';
+import { tokenizeRoutes } from './llama-server/tokenize/handler.js';
+import { lmStudioRoutes } from './lmstudio/handler.js';
+import { ollamaCompletionRoutes } from './ollama/chat/handler.js';
+import { ollamaEmbeddingRoutes } from './ollama/embed/handler.js';
+import { ollamaLibraryRoutes } from './ollama/library/handler.js';
+import { ollamaModelRoutes } from './ollama/models/handler.js';
+import { errorsByPath } from './ollama/ollama-settings.js';
+import { chatCompletionsRoute } from './openai/chat/handler.js';
+import { completionsRoute } from './openai/completions/handler.js';
+import { embeddingsRoute } from './openai/embeddings/handler.js';
+import { modelEventsRoute } from './openai/models/events.js';
+import { modelsRoutes } from './openai/models/handler.js';
+import { rerankRoute } from './openai/rerank/handler.js';
+import { responsesRoutes } from './openai/responses/handler.js';
+import { documentationRoutes } from './server/docs/handler.js';
+import { healthRoute, LIVENESS_URL, livenessRoute } from './server/health/handler.js';
+import { LIVE_URL, probeRoutes, READY_URL } from './server/health/probes.js';
+import { METRICS_URL, metricsRoute } from './server/metrics/handler.js';
+import { rootRoute } from './server/root/handler.js';
+
+/** The routes below the base path. */
+const ROUTES: readonly ((app: FastifyInstance, context: AppContext) => void)[] = [
+  documentationRoutes,
+  rootRoute,
+  modelsRoutes,
+  modelEventsRoute,
+  chatCompletionsRoute,
+  responsesRoutes,
+  messagesRoutes,
+  completionsRoute,
+  embeddingsRoute,
+  rerankRoute,
+  tokenizeRoutes,
+  healthRoute,
+  probeRoutes,
+  metricsRoute,
+];
+
+/** In modes that have the endpoints of other programs for a person's own machine. */
+const LOCAL_ROUTES: typeof ROUTES = [
+  ollamaCompletionRoutes,
+  ollamaEmbeddingRoutes,
+  ollamaModelRoutes,
+  lmStudioRoutes,
+  nativeCompletionRoutes,
+  nativeStateRoutes,
+  nativeTextRoutes,
+];
+
+/** Load balancers, orchestrators and scrapers have no key. */
+const OPEN_URLS = [LIVENESS_URL, LIVE_URL, READY_URL, METRICS_URL];
+
+/** Throws `invalid_options` if the mode needs a deployment or `access`, and it is missing. */
+export function buildApp(pool: ModelPool, profile: Profile, options: AppOptions = {}): FastifyInstance {
+  const context = createContext(pool, profile, {
+    onServerError: (error, requestId) => app.log.error({ id: requestId, err: error }, 'request failed'),
+    ...options,
+  });
+  const { library } = context;
+  const plugins = [
+    ...ROUTES,
+    ...(profile.hasLocalEndpoints ? LOCAL_ROUTES : []),
+    ...(library === undefined ? [] : [(scope: FastifyInstance) => ollamaLibraryRoutes(scope, context, library)]),
+  ];
+  const withContext = (routes: typeof ROUTES) =>
+    routes.map((route) => (scope: FastifyInstance) => route(scope, context));
+  const app = createHttpApp(context, options, {
+    routes: withContext(plugins),
+    probes: withContext([livenessRoute, probeRoutes, metricsRoute]),
+    openUrls: OPEN_URLS,
+    onError: profile.hasLocalEndpoints ? errorsByPath(context) : errorHandler(context.options),
+  });
+  return app;
+}

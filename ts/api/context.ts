@@ -1,0 +1,39 @@
+/** Options of the application, and the context of its endpoints. */
+import { createHttpContext, type HttpContext, type HttpOptions } from '../http/context.js';
+import type { ModelPool } from '../models/pool.js';
+import type { Profile } from '../profiles/profile.js';
+import type { ModelLibrary } from './ollama/library/model-library.js';
+import { MemoryStore } from './openai/responses/store/memory-store.js';
+import type { ResponseStore } from './openai/responses/store/response-store.js';
+
+export interface AppOptions extends HttpOptions {
+  /** Stores the responses of `/v1/responses`; null disables storage. Default: in memory. */
+  responses?: ResponseStore | null;
+  /** Lets clients download and delete models; default: not allowed. */
+  library?: ModelLibrary;
+  /**
+   * Whether only a gateway can reach the server. The gateway names the owner of each request (`owner-header.ts`) and counts
+   * running requests, so background work is refused. Default false.
+   */
+  isBehindGateway?: boolean;
+}
+
+export interface AppContext extends HttpContext {
+  responses: ResponseStore | null;
+  library: ModelLibrary | undefined;
+  isBehindGateway: boolean;
+}
+
+/** Throws `invalid_options` if the mode needs a deployment and none is given. */
+export function createContext(
+  pool: ModelPool,
+  profile: Profile,
+  options: AppOptions & Required<Pick<AppOptions, 'onServerError'>>,
+): AppContext {
+  return {
+    ...createHttpContext(pool, profile, options),
+    responses: options.responses === undefined ? new MemoryStore() : options.responses,
+    library: options.library,
+    isBehindGateway: options.isBehindGateway ?? false,
+  };
+}

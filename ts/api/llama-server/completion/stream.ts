@@ -1,0 +1,228 @@
+/** Running completions → llama-server's own reply, whole or as events. */
+
+import type { Finish, Token, TokenLogprob, TokenStream } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
+import { toLogprobEntry } from '../../shared/completion/logprobs.js';
+import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
+import type { NativeEnding, NativePiece, TokenProbability } from '../native-reply-schema.js';
+
+export interface NativeCompletionSettings {
+  model: string;
+  generationSettings: Record<string, unknown>;
+  /** Of each choice: its prompt as text, and how many tokens that has as far as it is known before the end. */
+  prompts: readonly { text: string; tokens: number }[];
+  /** The choices themselves. */
+  streams: readonly Pick<TokenStream, 'prefill'>[];
+  /** One token is computed and not shown: the prompt was to be read. */
+  onlyReads: boolean;
+  /** Whether the whole reply has the ids of the tokens. */
+  returnTokens: boolean;
+  /** Paths of fields that the whole reply has; empty: all. */
+  responseFields: readonly string[];
+  /** Whether each event of a stream has the times so far. */
+  timingsPerToken: boolean;
+  /** Of each prompt; empty where it is not reported. */
+  progress: readonly PromptProgress[];
+  choicesPerPrompt: number;
+}
+
+/** What came since the last event, or of a whole reply since its beginning. */
+interface Pending {
+  text: string;
+  tokens: number[];
+  probabilities: TokenProbability[];
+}
+
+interface Choice {
+  pending: Pending;
+  count: number;
+  hasNewLine: boolean;
+  running: RunningTimings;
+  finish: Finish | null;
+}
+
+const newPending = (): Pending => ({ text: '', tokens: [], probabilities: [] });
+
+/** No sequence has a place that a later request could ask for. */
+const NO_SLOT = -1;
+
+export class NativeCompletions {
+  readonly #settings: NativeCompletionSettings;
+  readonly #choices: Choice[];
+
+  constructor(settings: NativeCompletionSettings) {
+    this.#settings = settings;
+    this.#choices = settings.prompts.map((_, index) => ({
+      pending: newPending(),
+      count: 0,
+      hasNewLine: false,
+      running: new RunningTimings(settings.streams[index]),
+      finish: null,
+    }));
+  }
+
+  /** An event for each token that made text certain, and one for the end of a choice. */
+  encode({ index, tokens }: ChoiceBatch): string[] {
+    const { onlyReads, timingsPerToken } = this.#settings;
+    const { running } = this.#choices[index] as Choice;
+    const events: NativePiece[] = [];
+    running.add(tokens.length);
+    for (const token of tokens) {
+      this.#add(index, token);
+      const timings = timingsPerToken && { timings: running.soFar() };
+      if (token.text !== '' && !onlyReads) events.push({ ...this.#take(index), ...timings });
+      if (token.finish) events.push(this.#last(index, { ...this.#take(index), content: '', tokens: [] }));
+    }
+    return [...this.#progress(), ...events.map((event) => JSON.stringify(event))];
+  }
+
+  get progress(): (() => string[]) | undefined {
+    return this.#settings.progress.length === 0 ? undefined : () => this.#progress();
+  }
+
+  /** What is new of the prompts, each at its first choice. */
+  #progress(): string[] {
+    const { progress, choicesPerPrompt, timingsPerToken } = this.#settings;
+    return progress.flatMap((prompt, at) => {
+      const index = at * choicesPerPrompt;
+      return prompt.take().map((prompt_progress) => {
+        const { running } = this.#choices[index] as Choice;
+        const timings = timingsPerToken && { timings: running.soFar() };
+        const piece = { ...this.#head(index), content: '', tokens: [], tokens_evaluated: prompt_progress.total };
+        return JSON.stringify({ ...piece, tokens_predicted: 0, ...timings, prompt_progress } satisfies NativePiece);
+      });
+    });
+  }
+
+  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
+  end(): string[] {
+    if (this.#choices.some(({ finish }) => finish === null)) {
+      throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+    }
+    return [];
+  }
+
+  fail(body: ErrorBody): string[] {
+    return [JSON.stringify(body)];
+  }
+
+  /** Reads the streams to their ends, and returns the whole reply: a list where there are several choices. */
+  async collect(streams: readonly TokenStream[]): Promise<object> {
+    await forEachChoice(streams, ({ index, tokens }) => {
+      for (const token of tokens) this.#add(index, token);
+    });
+    this.end();
+    const replies = this.#choices.map((_, index) => this.#whole(index));
+    return replies.length === 1 ? (replies[0] as object) : replies;
+  }
+
+  #whole(index: number): object {
+    const { responseFields, returnTokens } = this.#settings;
+    const piece = this.#take(index);
+    const reply = this.#last(index, returnTokens ? piece : { ...piece, tokens: [] });
+    return responseFields.length === 0 ? reply : pick(reply, responseFields);
+  }
+
+  #add(index: number, token: Token): void {
+    const choice = this.#choices[index] as Choice;
+    choice.finish ??= token.finish ?? null;
+    if (this.#settings.onlyReads) return;
+    const { pending } = choice;
+    choice.count += 1;
+    choice.hasNewLine ||= token.text.includes('\n');
+    pending.text += token.text;
+    pending.tokens.push(token.id);
+    // The token that ends a text is no part of it, and has no entry.
+    if (token.logprobs && toLogprobEntry(token)) {
+      const { top } = token.logprobs;
+      pending.probabilities.push(
+        this.#settings.generationSettings.post_sampling_probs
+          ? { ...toProbability(token.logprobs), top_probs: top.map(toProbability) }
+          : { ...toLogprob(token.logprobs), top_logprobs: top.map(toLogprob) },
+      );
+    }
+  }
+
+  #take(index: number): NativePiece {
+    const choice = this.#choices[index] as Choice;
+    const { text, tokens, probabilities } = choice.pending;
+    choice.pending = newPending();
+    return {
+      ...this.#head(index),
+      content: text,
+      tokens,
+      tokens_predicted: choice.count,
+      tokens_evaluated: choice.finish?.promptTokens ?? this.#settings.prompts[index]?.tokens ?? 0,
+      ...(probabilities.length > 0 && { completion_probabilities: probabilities }),
+    };
+  }
+
+  #head(index: number): Pick<NativePiece, 'index' | 'stop' | 'id_slot'> {
+    return { index, stop: false, id_slot: NO_SLOT };
+  }
+
+  #last(index: number, piece: NativePiece): NativePiece & NativeEnding {
+    const { finish, hasNewLine } = this.#choices[index] as Choice & { finish: Finish };
+    const { model, generationSettings, prompts } = this.#settings;
+    return {
+      ...piece,
+      stop: true,
+      model,
+      generation_settings: generationSettings,
+      prompt: prompts[index]?.text ?? '',
+      has_new_line: hasNewLine,
+      truncated: false,
+      stop_type: finish.reason === 'length' ? 'limit' : finish.stopString === null ? 'eos' : 'word',
+      stopping_word: finish.stopString ?? '',
+      tokens_cached: finish.cachedTokens,
+      timings: toNativeTimings(finish),
+    };
+  }
+}
+
+function toLogprob(token: TokenLogprob) {
+  return { ...spelled(token), logprob: Math.max(Math.min(token.logprob, 0), MIN_LOGPROB) };
+}
+
+function toProbability(token: TokenLogprob) {
+  return { ...spelled(token), prob: Math.min(Math.exp(token.logprob), 1) };
+}
+
+function spelled({ id, bytes }: TokenLogprob) {
+  return { id, token: Buffer.from(bytes).toString('utf8'), bytes: Array.from(bytes) };
+}
+
+/** JSON has no infinity, which is the logarithm of zero. */
+const MIN_LOGPROB = -9999;
+
+function toNativeTimings(finish: Finish): object {
+  const timings = toTimings(finish);
+  return {
+    ...timings,
+    prompt_per_token_ms: each(timings.prompt_ms, timings.prompt_n),
+    predicted_per_token_ms: each(timings.predicted_ms, timings.predicted_n),
+  };
+}
+
+function each(ms: number, count: number): number {
+  return count > 0 ? ms / count : 0;
+}
+
+/** `generation_settings/n_predict` is a field within a field; its path is its name in the reply. */
+function pick(reply: object, paths: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const path of paths) {
+    let value: unknown = reply;
+    for (const name of path.split('/')) {
+      value =
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+          ? Reflect.get(value, name)
+          : undefined;
+    }
+    if (value !== undefined && path !== '__proto__') picked[path] = value;
+  }
+  return picked;
+}

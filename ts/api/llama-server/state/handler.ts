@@ -1,0 +1,111 @@
+/** What llama-server tells of itself: its settings, its slots, its adapters. */
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { findEntry, type ModelPool, modelLoading, modelNotFound } from '../../../models/pool.js';
+import type { AppContext } from '../../context.js';
+import { type RequestedAdapter, requestedAdapters } from '../../shared/chat/chat-schema.js';
+import { toAdapterUses } from '../../shared/chat/to-adapters.js';
+import { samplingDefaults } from '../../shared/chat/to-job.js';
+import {
+  type AdapterList,
+  type AdaptersSet,
+  adapterListSchema,
+  adaptersSetSchema,
+  type Props,
+  propsSchema,
+  type Slots,
+  slotsSchema,
+} from '../native-reply-schema.js';
+import { toAdapterList, toProps, toSlots } from './reply.js';
+
+interface ByModel {
+  Querystring: { model?: string | string[] };
+}
+
+export function nativeStateRoutes(app: FastifyInstance, { pool, profile }: AppContext): void {
+  const route = (operation: Operation) => ({ config: { operation } });
+  app.get<ByModel>('/props', route(propsOperation), async ({ query }): Promise<Props> => {
+    const { model } = engineOf(pool, query);
+    return toProps(model, samplingDefaults(profile, model));
+  });
+  app.get<ByModel>('/slots', route(slotsOperation), async ({ query }): Promise<Slots> => {
+    const engine = engineOf(pool, query);
+    return toSlots(engine.model, await engine.stats());
+  });
+  app.get<ByModel>('/lora-adapters', route(adaptersOperation), async ({ query }): Promise<AdapterList> => {
+    return toAdapterList(engineOf(pool, query).model);
+  });
+  const setting = { schema: { body: requestedAdapters }, config: { operation: setAdaptersOperation } };
+  app.post<ByModel & { Body: RequestedAdapter[] }>('/lora-adapters', setting, async ({ query, body }) => {
+    const engine = engineOf(pool, query);
+    engine.useAdapters(toAdapterUses(body, engine.model, null));
+    return { success: true } satisfies AdaptersSet;
+  });
+}
+
+/** That of the model in the query, or of the first that is loaded. None is loaded because somebody asks about it. */
+function engineOf(pool: ModelPool, { model }: ByModel['Querystring']): Engine {
+  const name = [model ?? []].flat()[0];
+  const entries = pool.list();
+  const own = name === undefined ? undefined : findEntry(entries, name);
+  if (name !== undefined && own === undefined) throw modelNotFound(name, entries, 'model');
+  const named = own === undefined ? entries : [own];
+  const loaded = named.find(({ engine }) => engine !== null);
+  if (loaded?.engine) return loaded.engine;
+  const loading = named.find(({ status }) => status === 'loading');
+  if (loading) throw modelLoading(loading);
+  throw new ChasquiError(
+    'model_not_loaded',
+    `${name === undefined ? 'No model is loaded' : `The model \`${name}\` is not loaded`}: use it, or have it loaded.`,
+    'model',
+  );
+}
+
+const BY_MODEL = 'Of the model that `?model=` names, or of the first that is loaded.';
+
+const errors = ['model_not_found', 'model_loading', 'model_not_loaded'] as const;
+
+const propsOperation: Operation = {
+  id: 'showProps',
+  tag: 'llama-server',
+  summary: 'What is known of a model and how it is served, as in llama-server.',
+  description: BY_MODEL,
+  errors,
+  reply: { json: { name: 'Props', schema: propsSchema } },
+};
+
+const slotsOperation: Operation = {
+  id: 'showSlots',
+  tag: 'llama-server',
+  summary: 'How many sequences can be computed at a time, and how many are.',
+  description: `${BY_MODEL} What is computed is not shown, because it is other people's.`,
+  errors,
+  reply: { json: { name: 'Slots', schema: slotsSchema } },
+  examples: () => ({
+    idle: { summary: 'Nobody asks', reply: [{ id: 0, n_ctx: 4096, speculative: false, is_processing: false }] },
+  }),
+};
+
+const setAdaptersOperation: Operation = {
+  id: 'setAdapters',
+  tag: 'llama-server',
+  summary: 'Sets which adapters completions are computed with that do not say, as in llama-server.',
+  description:
+    `${BY_MODEL} The body is a list of places, or names, and scales; adapters that are not in it have no effect. ` +
+    'It holds until it is set anew or the model is unloaded, and for everybody.',
+  requestName: 'AdapterScales',
+  errors,
+  reply: { json: { name: 'AdaptersSet', schema: adaptersSetSchema } },
+  examples: () => ({ none: { summary: 'None', request: [], reply: { success: true } } }),
+};
+
+const adaptersOperation: Operation = {
+  id: 'listAdapters',
+  tag: 'llama-server',
+  summary: 'The adapters that a model was loaded with, as in llama-server.',
+  description: `${BY_MODEL} A request chooses among them with \`lora\`; without it those have an effect that were set by \`POST\`, or none.`,
+  errors,
+  reply: { json: { name: 'Adapters', schema: adapterListSchema } },
+};

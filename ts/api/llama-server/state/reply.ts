@@ -1,0 +1,43 @@
+/** What llama-server tells of a model that it serves. */
+import { basename } from 'node:path';
+import type { EngineStats, ModelInfo } from '../../../engine/engine.js';
+import { completeJob, type SamplingSettings } from '../../../engine/job.js';
+import { quantisationOf } from '../../../models/model-words.js';
+import { VERSION } from '../../../version.js';
+import { toGenerationSettings } from '../generation-settings.js';
+import type { AdapterList, Props, Slots } from '../native-reply-schema.js';
+
+export function toProps(model: ModelInfo, sampling: SamplingSettings): Props {
+  return {
+    default_generation_settings: {
+      n_ctx: model.contextLength,
+      params: toGenerationSettings(completeJob({ prompt: '' }, sampling), model, { stream: false }),
+    },
+    total_slots: model.parallel,
+    model_alias: model.id,
+    model_path: basename(model.path),
+    model_ftype: quantisationOf(model),
+    modalities: { vision: model.vision, audio: false, video: false },
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    build_info: `chasqui-${VERSION}`,
+    is_sleeping: false,
+  };
+}
+
+/** A sequence has no place of its own, so that only how many are taken means something. */
+export function toSlots({ parallel, contextLength }: ModelInfo, stats: EngineStats): Slots {
+  return Array.from({ length: parallel }, (_, id) => ({
+    id,
+    n_ctx: contextLength,
+    speculative: stats.draftedTokens > 0,
+    is_processing: id < stats.active,
+  }));
+}
+
+/** With the scales that hold for requests that do not say, so that whoever sends the list back changes nothing. */
+export function toAdapterList({ adapters = [], adaptersInUse = [] }: ModelInfo): AdapterList {
+  const scaleOf = (id: number): number => adaptersInUse.find(({ adapter }) => adapter === id)?.scale ?? 0;
+  return adapters.map(({ name }, id) => ({ id, name, scale: scaleOf(id) }));
+}

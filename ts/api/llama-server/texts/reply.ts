@@ -1,0 +1,16 @@
+/** A ranking → the reply that Text Embeddings Inference gives. */
+
+import type { RerankReply } from '../../shared/text/ranking-schema.js';
+import type { TextRankReply } from '../native-reply-schema.js';
+import type { TextRankRequest } from '../request-schema.js';
+
+export function toTextRanking(
+  { results }: Pick<RerankReply, 'results'>,
+  { texts = [], return_text: withText = false, raw_scores: raw = false }: TextRankRequest,
+): TextRankReply {
+  return results.map(({ index, relevance_score: score }) => ({
+    index,
+    score: raw ? score : 1 / (1 + Math.exp(-score)),
+    ...(withText && { text: texts[index] ?? '' }),
+  }));
+}

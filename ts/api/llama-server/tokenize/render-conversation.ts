@@ -1,0 +1,43 @@
+/** A conversation as its template writes it: with the beginning of the completion that is to follow, or without. */
+import type { Engine, RenderOptions } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { LoadImagesOptions } from '../../../images/load-images.js';
+import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
+import { toRenderOptions } from '../../shared/chat/render-options.js';
+import { renderPrompt } from '../../shared/chat/render-prompt.js';
+import { renderBody } from '../../shared/chat/start-completion.js';
+
+const FIELD = 'add_generation_prompt';
+
+export async function renderConversation(
+  engine: Engine,
+  body: ChatCompletionRequest,
+  loading: LoadImagesOptions,
+): Promise<string> {
+  // What ends with a message of the assistant's ends with that anyway.
+  if (body[FIELD] !== false || body.messages.at(-1)?.role === 'assistant') {
+    return (await renderBody(engine, body, loading)).prompt;
+  }
+  const { [FIELD]: _, ...whole } = body;
+  const { prompt } = await renderBody(engine, whole, loading);
+  const end = await generationPrompt(engine, whole, loading);
+  if (end !== '' && prompt.endsWith(end)) return prompt.slice(0, -end.length);
+  throw new ChasquiError(
+    'unsupported_parameter',
+    `\`${FIELD}\` cannot be false here: the template of \`${engine.model.id}\` does not tell where a completion begins.`,
+    FIELD,
+  );
+}
+
+/** The end of every prompt. The grammar of a call begins with it, because its template may have begun the call there. */
+async function generationPrompt(
+  engine: Engine,
+  body: ChatCompletionRequest,
+  loading: LoadImagesOptions,
+): Promise<string> {
+  const { templateKwargs = {} } = toRenderOptions(body, engine.model);
+  const call: RenderOptions = { tools: [{ name: 'any' }], toolChoice: 'required', templateKwargs };
+  const options = engine.model.takesTools ? call : { jsonSchema: { type: 'object' }, templateKwargs };
+  const { grammar } = await renderPrompt(engine, [{ role: 'user', content: '' }], [], options, loading);
+  return grammar?.prefill ?? '';
+}

@@ -1,0 +1,87 @@
+/** What LM Studio adds to completions: how fast they were, why they ended, and what computed them. */
+
+import type { Finish, ModelInfo, TokenStream } from '../../engine/engine.js';
+import { FollowedStream } from '../../metrics/followed-stream.js';
+import { architectureOf, quantisationOf } from '../../models/model-words.js';
+import { VERSION } from '../../version.js';
+import type { ChoiceBatch } from '../shared/completion/choices.js';
+import type { LmStudioExtras } from './schema.js';
+
+/** Makes the chunks of a stream, as JSON. */
+interface Chunks {
+  encode(batch: ChoiceBatch): string[];
+  assertFinished(): void;
+}
+
+interface Completed {
+  choices: readonly { finish_reason: string | null }[];
+}
+
+/** Of the choice of a request that ended last. */
+export class CompletionStats {
+  readonly #model: ModelInfo;
+  #finish: Finish | null = null;
+
+  constructor(model: ModelInfo) {
+    this.#model = model;
+  }
+
+  /** Returns the same streams; their ends are noticed when they are read. */
+  follow(streams: readonly TokenStream[]): TokenStream[] {
+    return streams.map(
+      (stream) =>
+        new FollowedStream(stream, ({ finish }) => {
+          if (finish) this.#finish = finish;
+        }),
+    );
+  }
+
+  /** The whole reply with what is known at its end. */
+  extend<Reply extends Completed>(reply: Reply): Reply {
+    const ended = reply.choices.find(({ finish_reason: reason }) => reason !== null);
+    return ended && this.#finish ? { ...reply, ...this.#extras(this.#finish, ended.finish_reason) } : reply;
+  }
+
+  /** The same chunks; those that end a choice say what is known then. */
+  extendChunks(chunks: Chunks): Chunks {
+    return {
+      encode: (batch) => {
+        const encoded = chunks.encode(batch);
+        return batch.tokens.at(-1)?.finish ? encoded.map((json) => this.#extendChunk(json)) : encoded;
+      },
+      assertFinished: () => chunks.assertFinished(),
+    };
+  }
+
+  #extendChunk(json: string): string {
+    return JSON.stringify(this.extend(JSON.parse(json) as Completed));
+  }
+
+  #extras(finish: Finish, reason: string | null): LmStudioExtras {
+    const { queuedMs, promptMs, predictedMs } = finish.timings;
+    const counted = finish.completionTokens - 1;
+    return {
+      stats: {
+        // The time begins with the first token.
+        tokens_per_second: counted > 0 && predictedMs > 0 ? (1000 * counted) / predictedMs : null,
+        time_to_first_token: (queuedMs + promptMs) / 1000,
+        generation_time: predictedMs / 1000,
+        stop_reason: this.#stopReason(finish, reason),
+      },
+      model_info: {
+        arch: architectureOf(this.#model),
+        quant: quantisationOf(this.#model),
+        format: 'gguf',
+        context_length: this.#model.contextLength,
+      },
+      runtime: { name: 'chasqui', version: VERSION, supported_formats: ['gguf'] },
+    };
+  }
+
+  #stopReason(finish: Finish, reason: string | null): LmStudioExtras['stats']['stop_reason'] {
+    if (reason === 'tool_calls') return 'toolCalls';
+    if (finish.reason === 'stop') return finish.stopString === null ? 'eosFound' : 'stopStringFound';
+    const isFull = finish.promptTokens + finish.completionTokens >= this.#model.contextLength;
+    return isFull ? 'contextLengthReached' : 'maxPredictedTokensReached';
+  }
+}

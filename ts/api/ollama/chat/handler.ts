@@ -1,0 +1,231 @@
+/** Ollama's requests for completions on their way through the server: each becomes a chat body, or one of texts. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { TokenStream } from '../../../engine/engine.js';
+import { jsonLines } from '../../../http/framing.js';
+import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import type { AppContext } from '../../context.js';
+import type { ChatTranslation } from '../../shared/chat/field-origins.js';
+import { renderBody, startCompletion } from '../../shared/chat/start-completion.js';
+import { unenforcedParts } from '../../shared/chat/unenforced-parts.js';
+import { beginEvents } from '../../shared/completion/event-stream.js';
+import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
+import { type Leased, withModel } from '../../shared/with-model.js';
+import { ollamaFailure } from '../ollama-errors.js';
+import { toOllamaName } from '../ollama-names.js';
+import { ollamaChatReplySchema, ollamaErrorSchema, ollamaGenerateReplySchema } from '../ollama-reply-schema.js';
+import {
+  type OllamaChatRequest,
+  type OllamaGenerateRequest,
+  ollamaChatSchema,
+  ollamaGenerateSchema,
+} from '../ollama-request-schema.js';
+import { ollamaNaming, ollamaRoute } from '../ollama-settings.js';
+import { chatToChat, generateToChat, isText, refuseUnsupported } from './ollama-to-chat.js';
+import { CompletionLines } from './stream.js';
+import { generateToText } from './to-text.js';
+
+const CHAT_URL = '/api/chat';
+const GENERATE_URL = '/api/generate';
+
+type OllamaRequest = OllamaChatRequest | OllamaGenerateRequest;
+
+/** A request on its way. */
+interface Exchange<Body extends OllamaRequest = OllamaRequest> extends Leased {
+  context: AppContext;
+  request: FastifyRequest;
+  body: Body;
+  reply: FastifyReply;
+  isChat: boolean;
+  loadedAt: number;
+}
+
+export function ollamaCompletionRoutes(app: FastifyInstance, context: AppContext): void {
+  const streaming = { fail: ollamaFailure, framing: jsonLines, unlessSaid: true };
+  const common = { bodyLimit: context.options.bodyLimit };
+  const naming = ollamaNaming(context);
+
+  const chat = withModel<OllamaChatRequest>(
+    context,
+    (request, reply, leased) => {
+      const { body } = request;
+      const exchange = { ...leased, context, request, body, reply, isChat: true, loadedAt: Date.now() };
+      return (body.messages ?? []).length === 0 ? confirmLoad(exchange) : completeChat(exchange, chatToChat(body));
+    },
+    streaming,
+    naming,
+  );
+  app.post<{ Body: OllamaChatRequest }>(
+    CHAT_URL,
+    { ...ollamaRoute(context, ollamaChatSchema, chatOperation), ...common, config: configOf(chatOperation) },
+    chat,
+  );
+
+  const generate = withModel<OllamaGenerateRequest>(
+    context,
+    async (request, reply, leased) => {
+      const { body } = request;
+      const exchange = { ...leased, context, request, body, reply, isChat: false, loadedAt: Date.now() };
+      refuseUnsupported(body);
+      if (isText(body)) return completeText(exchange);
+      const asksForNothing = !body.prompt && !body.system && !body.images?.length;
+      return asksForNothing ? confirmLoad(exchange) : completeChat(exchange, generateToChat(body));
+    },
+    streaming,
+    naming,
+  );
+  app.post<{ Body: OllamaGenerateRequest }>(
+    GENERATE_URL,
+    {
+      ...ollamaRoute(context, ollamaGenerateSchema, generateOperation),
+      ...common,
+      config: configOf(generateOperation),
+    },
+    generate,
+  );
+}
+
+function configOf(operation: Operation) {
+  return { operation, imageLists: ['images'] };
+}
+
+async function completeChat(exchange: Exchange, { body: chat, origins }: ChatTranslation): Promise<unknown> {
+  const { context, request, reply, engine, signal } = exchange;
+  const { imageHosts } = context.options;
+  return origins.guard(chat, async () => {
+    const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
+    const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS);
+    nameIgnoredParts(
+      reply,
+      unenforced.map((part) => origins.nameOf(part)),
+    );
+    const started = startCompletion(engine, context.profile, chat, rendered, { signal, whole: !chat.stream });
+    const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+    const translate = (thrown: unknown) => origins.translate(thrown, chat);
+    return replyWithLines(exchange, streams, { parsed: rendered.format !== null, translate });
+  });
+}
+
+async function completeText(exchange: Exchange<OllamaGenerateRequest>): Promise<unknown> {
+  const { context, request, engine, signal } = exchange;
+  const { body, origins } = generateToText(exchange.body);
+  const translate = (thrown: unknown) => origins.translate(aboutPrompt(thrown), { messages: [] });
+  try {
+    const started = await submitCompletions(engine, body, context.profile, signal);
+    const streams = request.record.follow(engine.model.id, started.streams, { prompt: exchange.body.prompt ?? null });
+    return await replyWithLines(exchange, streams, { parsed: false, translate });
+  } catch (thrown) {
+    throw translate(thrown);
+  }
+}
+
+async function replyWithLines(
+  { context, request, body, reply, engine, signal, isChat, loadedAt }: Exchange,
+  streams: readonly TokenStream[],
+  { parsed, translate }: { parsed: boolean; translate(thrown: unknown): unknown },
+): Promise<unknown> {
+  const times = { arrivedAt: request.record.arrivedAt, loadedAt };
+  const encoder = new CompletionLines({ model: shownName(body, engine.model.id), isChat, parsed, times });
+  if (body.stream === false) return encoder.collect(streams);
+  return replyWithEvents(request, reply, { streams, encoder, signal, translate, framing: jsonLines }, context.options);
+}
+
+/** Nothing is to be completed: the request only had the model loaded, or says how long it stays. */
+async function confirmLoad({ body, reply, engine, isChat }: Exchange): Promise<unknown> {
+  const said = {
+    model: shownName(body, engine.model.id),
+    created_at: new Date().toISOString(),
+    ...(isChat ? { message: { role: 'assistant', content: '' } } : { response: '' }),
+    done: true,
+    done_reason: body.keep_alive === 0 ? 'unload' : 'load',
+  };
+  if (body.stream === false) return said;
+  // It has begun if the load took a while.
+  if (!reply.raw.headersSent) beginEvents(reply, jsonLines);
+  reply.raw.end(jsonLines.frame([JSON.stringify(said)]));
+  return undefined;
+}
+
+/** As the request has it, where that means the model that computes; in some modes any name will do. */
+function shownName({ model }: OllamaRequest, id: string): string {
+  return [id, toOllamaName(id)].includes(model) ? model : toOllamaName(id);
+}
+
+const head = { created_at: '2026-09-21T12:00:00.000Z' };
+const ending = {
+  done: true,
+  done_reason: 'stop',
+  total_duration: 123_000_000,
+  load_duration: 1_000_000,
+  prompt_eval_count: 20,
+  prompt_eval_duration: 40_000_000,
+  eval_count: 11,
+  eval_duration: 80_000_000,
+};
+
+const DESCRIPTION =
+  'A stream, which a request gets unless it says `"stream": false`, has one JSON text on each line; the last has ' +
+  '`done`, and what was counted and measured. Times are nanoseconds.';
+
+const chatOperation: Operation = {
+  id: 'ollamaChat',
+  tag: 'Ollama',
+  summary: 'Continues a conversation, as in Ollama.',
+  description: DESCRIPTION,
+  errorBody: ollamaErrorSchema,
+  errors: CONVERSATION_ERRORS,
+  reply: {
+    json: { name: 'OllamaChat', schema: ollamaChatReplySchema },
+    line: { name: 'OllamaChat', schema: ollamaChatReplySchema },
+  },
+  examples: (model) => {
+    const request = {
+      model,
+      messages: [{ role: 'user', content: 'Count from 3 to 6' }],
+      options: { temperature: 0, num_predict: 32 },
+    };
+    const message = { role: 'assistant', content: '3, 4, 5, 6' };
+    return {
+      completion: {
+        summary: 'A short completion',
+        request: { ...request, stream: false },
+        reply: { model, ...head, message, ...ending },
+      },
+      stream: {
+        summary: 'The same as a stream',
+        request: { ...request, stream: true },
+        reply: { model, ...head, message: { ...message, content: '3' }, done: false },
+      },
+    };
+  },
+};
+
+const generateOperation: Operation = {
+  id: 'ollamaGenerate',
+  tag: 'Ollama',
+  summary: 'Replies to one message, fills a gap, or continues a text (`raw`), as in Ollama.',
+  description: DESCRIPTION,
+  errorBody: ollamaErrorSchema,
+  errors: CONVERSATION_ERRORS,
+  reply: {
+    json: { name: 'OllamaCompletion', schema: ollamaGenerateReplySchema },
+    line: { name: 'OllamaCompletion', schema: ollamaGenerateReplySchema },
+  },
+  examples: (model) => {
+    const request = { model, prompt: 'Count from 3 to 6', options: { temperature: 0, num_predict: 32 } };
+    return {
+      completion: {
+        summary: 'A short completion',
+        request: { ...request, stream: false },
+        reply: { model, ...head, response: '3, 4, 5, 6', ...ending },
+      },
+      stream: {
+        summary: 'The same as a stream',
+        request: { ...request, stream: true },
+        reply: { model, ...head, response: '3', done: false },
+      },
+    };
+  },
+};

@@ -1,0 +1,53 @@
+/** Bodies of Ollama's requests → chat bodies that ask for the same. */
+
+import { ChasquiError } from '../../../errors.js';
+import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
+import type { Message } from '../../shared/chat/message-schema.js';
+import type { OllamaChatRequest, OllamaGenerateRequest } from '../ollama-request-schema.js';
+import { toMessages, toUserMessage } from './to-messages.js';
+import { toSettings } from './to-settings.js';
+
+export function chatToChat(request: OllamaChatRequest): ChatTranslation {
+  const origins = new FieldOrigins();
+  const { model, messages = [], tools } = request;
+  const translated = toMessages(messages, origins);
+  return {
+    body: { model, messages: translated, ...(tools && { tools }), ...toSettings(request, origins) },
+    origins,
+  };
+}
+
+/** For a request that is not `raw`: its prompt is the message of a user. */
+export function generateToChat(request: OllamaGenerateRequest): ChatTranslation {
+  const origins = new FieldOrigins();
+  const { model, prompt = '', system, images = [] } = request;
+  const messages: Message[] = system ? [{ role: 'system', content: system }] : [];
+  origins.set('messages', 'prompt');
+  messages.push(toUserMessage(prompt, images, { index: messages.length, origin: '' }, origins));
+  return { body: { model, messages, ...toSettings(request, origins) }, origins };
+}
+
+/** What would change the completion and cannot be obeyed. A value that asks for nothing passes. */
+export function refuseUnsupported(request: OllamaGenerateRequest): void {
+  if (request.template) {
+    throw unsupported('template', "the template is that of the model's file. Use `raw` with a prompt that is rendered");
+  }
+  if ((request.context ?? []).length > 0) {
+    throw unsupported('context', 'nothing is stored between requests. Send the conversation to `/api/chat`');
+  }
+  if (request.images?.length && isText(request)) {
+    throw unsupported('images', 'a text that is continued as it is has none. Leave out `raw` and `suffix`');
+  }
+  if (request.format && isText(request)) {
+    throw unsupported('format', 'a text that is continued as it is has none. Leave out `raw` and `suffix`');
+  }
+}
+
+/** Whether the prompt is continued as it is, without a chat template. */
+export function isText({ raw, suffix }: Pick<OllamaGenerateRequest, 'raw' | 'suffix'>): boolean {
+  return raw === true || (suffix !== undefined && suffix !== '');
+}
+
+function unsupported(param: string, why: string): ChasquiError {
+  return new ChasquiError('unsupported_parameter', `\`${param}\` is not supported: ${why}.`, param);
+}

@@ -1,0 +1,113 @@
+/** A completion as Ollama's clients read it: the lines of its stream, and the whole reply at its end. */
+
+import type { TokenStream } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
+import { type CallDelta, type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
+import { isTextTooDeep } from '../../shared/json-schema/json-depth.js';
+import { type RequestTimes, toEnding } from '../durations.js';
+import { ollamaFailure } from '../ollama-errors.js';
+import type { OllamaToolCall } from '../ollama-reply-schema.js';
+
+export interface LineSettings {
+  model: string;
+  /** Of a chat each line has a `message`, otherwise a `response`. */
+  isChat: boolean;
+  /** Whether the tokens come with what they were parsed to. */
+  parsed: boolean;
+  times: RequestTimes;
+}
+
+/** What a line adds to the completion, or all of it. */
+interface Piece {
+  content: string;
+  thinking: string;
+  calls: OllamaToolCall[];
+  logprobs: LogprobEntry[];
+}
+
+export class CompletionLines {
+  readonly #settings: LineSettings;
+  readonly #reader: CompletionReader;
+  readonly #whole: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
+  /** The tool call whose arguments are still coming: they are sent as an object, and so when they are complete. */
+  #call: { index: number; id: string; name: string; json: string } | null = null;
+
+  constructor(settings: LineSettings) {
+    this.#settings = settings;
+    this.#reader = new CompletionReader(settings.parsed);
+  }
+
+  encode({ tokens }: ChoiceBatch): string[] {
+    return this.#reader.read(tokens).flatMap((delta) => this.#add(delta));
+  }
+
+  /** The lines after the last token. Throws when the completion has not ended. */
+  end(): string[] {
+    const { finish } = this.#reader;
+    const rest = this.#add({ logprobs: this.#reader.takeLogprobs() }, this.#closeCall());
+    const last = { ...this.#line({}), done: true, ...toEnding(this.#settings.times, finish) };
+    return [...rest, JSON.stringify(last)];
+  }
+
+  fail(body: ErrorBody): string[] {
+    return ollamaFailure(body);
+  }
+
+  /** Reads the streams to their ends, and returns the whole reply. */
+  async collect(streams: readonly TokenStream[]): Promise<object> {
+    await forEachChoice(streams, (batch) => void this.encode(batch));
+    this.end();
+    return { ...this.#line(this.#whole), done: true, ...toEnding(this.#settings.times, this.#reader.finish) };
+  }
+
+  #add(delta: CompletionDelta, calls = this.#readCalls(delta.tool_calls ?? [])): string[] {
+    const { content = '', reasoning_content: thinking = '', logprobs = [] } = delta;
+    if (content === '' && thinking === '' && calls.length === 0 && logprobs.length === 0) return [];
+    this.#whole.content += content;
+    this.#whole.thinking += thinking;
+    this.#whole.calls.push(...calls);
+    this.#whole.logprobs.push(...logprobs);
+    return [JSON.stringify({ ...this.#line({ content, thinking, calls, logprobs }), done: false })];
+  }
+
+  #readCalls(deltas: readonly CallDelta[]): OllamaToolCall[] {
+    const complete: OllamaToolCall[] = [];
+    for (const { index, id = '', function: piece } of deltas) {
+      if (this.#call?.index !== index) {
+        complete.push(...this.#closeCall());
+        this.#call = { index, id, name: piece.name ?? '', json: '' };
+      }
+      this.#call.json += piece.arguments;
+    }
+    return complete;
+  }
+
+  /** A call that the token limit cut off is none: nobody could run it with half of its arguments. */
+  #closeCall(): OllamaToolCall[] {
+    const call = this.#call;
+    this.#call = null;
+    const parsed = call && parseArguments(call.json);
+    if (!call || !parsed) return [];
+    return [{ id: call.id, function: { index: call.index, name: call.name, arguments: parsed } }];
+  }
+
+  #line({ content = '', thinking = '', calls = [], logprobs = [] }: Partial<Piece>): Record<string, unknown> {
+    const head = { model: this.#settings.model, created_at: new Date().toISOString() };
+    const told = logprobs.length > 0 && { logprobs };
+    const reasoning = thinking !== '' && { thinking };
+    if (!this.#settings.isChat) return { ...head, response: content, ...reasoning, ...told };
+    const message = { role: 'assistant', content, ...reasoning, ...(calls.length > 0 && { tool_calls: calls }) };
+    return { ...head, message, ...told };
+  }
+}
+
+function parseArguments(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = isTextTooDeep(json) ? null : JSON.parse(json || '{}');
+    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}

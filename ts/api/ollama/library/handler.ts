@@ -1,0 +1,151 @@
+/** Downloading and deleting models, as in Ollama, on servers whose clients may. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChasquiError, type ErrorCode } from '../../../errors.js';
+import { bodyRoute } from '../../../http/body-route.js';
+import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
+import { jsonLines } from '../../../http/framing.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { shuttingDown } from '../../../http/running-replies.js';
+import type { AppContext } from '../../context.js';
+import { beginEvents } from '../../shared/completion/event-stream.js';
+import { ollamaFailure } from '../ollama-errors.js';
+import { type OllamaPullReply, ollamaErrorSchema, ollamaPullReplySchema } from '../ollama-reply-schema.js';
+import {
+  type OllamaDeleteRequest,
+  type OllamaPullRequest,
+  ollamaDeleteSchema,
+  ollamaPullSchema,
+} from '../ollama-request-schema.js';
+import { ollamaErrors } from '../ollama-settings.js';
+import type { ModelLibrary } from './model-library.js';
+import { PullLines } from './stream.js';
+
+/** How often it is looked whether the server stops: a pull would hold that up for as long as it takes. */
+const WATCH_MS = 500;
+
+export function ollamaLibraryRoutes(app: FastifyInstance, context: AppContext, library: ModelLibrary): void {
+  const errors = ollamaErrors(context);
+  const pull = { ...bodyRoute(context, ollamaPullSchema, pullOperation), ...errors };
+  app.post<{ Body: OllamaPullRequest }>('/api/pull', pull, async (request, reply) => {
+    const { body } = request;
+    const name = nameOf(body);
+    const stop = watchForStop(context, reply);
+    try {
+      if (body.stream !== false) return await streamPull({ context, library, request, reply }, name, stop.signal);
+      await library.pull(name, { signal: stop.signal });
+      return { status: 'success' } satisfies OllamaPullReply;
+    } finally {
+      stop.end();
+    }
+  });
+
+  const remove = { ...bodyRoute(context, ollamaDeleteSchema, deleteOperation), ...errors };
+  app.delete<{ Body: OllamaDeleteRequest }>('/api/delete', remove, async ({ body }, reply) => {
+    await library.remove(nameOf(body));
+    return reply.send();
+  });
+}
+
+function nameOf({ name, model = name }: { model?: string; name?: string }): string {
+  if (model !== undefined) return model;
+  throw new ChasquiError('missing_required_parameter', 'Missing required parameter: `model`.', 'model');
+}
+
+/** A signal that is aborted when the client goes away, and as soon as the server begins to stop. */
+function watchForStop({ running }: AppContext, reply: FastifyReply): { signal: AbortSignal; end(): void } {
+  const stopping = new AbortController();
+  const timer = setInterval(() => running.draining && stopping.abort(shuttingDown()), WATCH_MS);
+  return {
+    signal: AbortSignal.any([running.signalFor(reply.raw), stopping.signal]),
+    end: () => clearInterval(timer),
+  };
+}
+
+interface Exchange {
+  context: AppContext;
+  library: ModelLibrary;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** A pull that fails before anything has come of it gets an ordinary error; after that, the last line tells why. */
+async function streamPull({ context, library, request, reply }: Exchange, name: string, signal: AbortSignal) {
+  const { options } = context;
+  const { raw } = reply;
+  const lines = new PullLines();
+  const send = (values: readonly OllamaPullReply[]) => {
+    if (values.length > 0) raw.write(jsonLines.frame(values.map((value) => JSON.stringify(value))));
+  };
+  const keepAlive = setInterval(() => raw.headersSent && raw.write(jsonLines.keepAlive), options.keepAliveMs);
+  const onProgress: Parameters<ModelLibrary['pull']>[1]['onProgress'] = (progress) => {
+    if (!raw.headersSent) {
+      beginEvents(reply, jsonLines);
+      send(lines.begin());
+    }
+    // Whoever reads slowly is told of the next progress instead.
+    if (!raw.writableNeedDrain) send(lines.next(progress));
+  };
+  try {
+    await library.pull(name, { signal, onProgress });
+    send(lines.end());
+  } catch (thrown) {
+    if (!raw.headersSent) throw thrown;
+    raw.write(jsonLines.frame(ollamaFailure(toErrorBody(toChasquiError(thrown, request, options)))));
+  } finally {
+    clearInterval(keepAlive);
+    if (raw.headersSent) raw.end();
+  }
+  return undefined;
+}
+
+const HUB_ERRORS: readonly ErrorCode[] = [
+  'invalid_model_name',
+  'hub_model_not_found',
+  'quantisation_not_found',
+  'hub_model_gated',
+  'hub_access_denied',
+  'hub_token_refused',
+  'hub_rate_limited',
+  'hub_unreachable',
+  'hub_failed',
+  'architecture_unknown',
+  'model_file_invalid',
+  'no_space',
+  'wrong_digest',
+  'download_failed',
+  'request_cancelled',
+];
+
+const MODEL = 'hf.co/user/repo:Q4_K_M';
+
+const pullOperation: Operation = {
+  id: 'ollamaPull',
+  tag: 'Ollama',
+  summary: 'Downloads a model of the hub, as in Ollama.',
+  description:
+    'A stream, unless the request says `"stream": false`, has one JSON text on each line: what is done, and how far ' +
+    'each file has come. When the client goes away, the download pauses; the same request has it go on.',
+  errorBody: ollamaErrorSchema,
+  errors: HUB_ERRORS,
+  reply: {
+    json: { name: 'OllamaPull', schema: ollamaPullReplySchema },
+    line: { name: 'OllamaPull', schema: ollamaPullReplySchema },
+  },
+  examples: () => ({
+    pull: {
+      summary: 'Without its progress',
+      request: { model: MODEL, stream: false },
+      reply: { status: 'success' },
+    },
+  }),
+};
+
+const deleteOperation: Operation = {
+  id: 'ollamaDelete',
+  tag: 'Ollama',
+  summary: 'Deletes the files of a model, as in Ollama.',
+  errorBody: ollamaErrorSchema,
+  errors: ['model_not_found', 'not_deletable', 'local_model_not_found'],
+  reply: {},
+  examples: () => ({ delete: { summary: 'By its name', request: { model: MODEL } } }),
+};

@@ -1,0 +1,40 @@
+/** The progress of a download → the lines that Ollama's clients draw their bars from. */
+import type { OllamaPullReply } from '../ollama-reply-schema.js';
+import type { PulledFile, PullProgress } from './model-library.js';
+
+const SHOWN_DIGITS = 12;
+
+export class PullLines {
+  /** Of each file, the bytes that were told of last. */
+  readonly #told = new Map<number, number>();
+  #isVerifying = false;
+
+  begin(): OllamaPullReply[] {
+    return [{ status: 'pulling manifest' }];
+  }
+
+  /** A line for each file of which there is more than at the last call. */
+  next({ files, isVerifying }: PullProgress): OllamaPullReply[] {
+    const lines = files.flatMap((file, index) => {
+      if (this.#told.get(index) === file.completedBytes) return [];
+      this.#told.set(index, file.completedBytes);
+      return [lineOf(file)];
+    });
+    if (isVerifying && !this.#isVerifying) lines.push({ status: 'verifying sha256 digest' });
+    this.#isVerifying = isVerifying;
+    return lines;
+  }
+
+  end(): OllamaPullReply[] {
+    return [{ status: 'writing manifest' }, { status: 'success' }];
+  }
+}
+
+function lineOf({ digest, totalBytes, completedBytes }: PulledFile): OllamaPullReply {
+  return {
+    status: `pulling ${digest.slice(0, SHOWN_DIGITS)}`,
+    digest: `sha256:${digest}`,
+    total: totalBytes,
+    completed: completedBytes,
+  };
+}

@@ -1,0 +1,96 @@
+/** The models of a server → Ollama's lists of them. */
+import { createHash } from 'node:crypto';
+import type { ModelInfo } from '../../../engine/engine.js';
+import { architectureOf, parametersOf, quantisationOf } from '../../../models/model-words.js';
+import type { ModelEntry } from '../../../models/pool.js';
+import { toOllamaName } from '../ollama-names.js';
+import type { OllamaDetails, OllamaModel, OllamaRunning, OllamaTags } from '../ollama-reply-schema.js';
+
+/** The greatest year that dates in replies may have; it stands for "never". */
+const NEVER = '9999-12-31T23:59:59.000Z';
+
+export function toTags(entries: readonly ModelEntry[]): OllamaTags {
+  return { models: entries.map((entry) => ({ ...toListed(entry), modified_at: toDate(entry.created) })) };
+}
+
+/** Those that are loaded. */
+export function toRunning(entries: readonly ModelEntry[]): OllamaRunning {
+  return {
+    models: entries.flatMap((entry) => {
+      if (entry.engine === null) return [];
+      const { model } = entry.engine;
+      const { placement } = model;
+      const size = Math.round(entry.memoryBytes ?? model.sizeBytes);
+      const share = placement.devices.length === 0 ? 0 : placement.gpuLayers / placement.layers;
+      return {
+        ...toListed(entry),
+        size,
+        size_vram: Math.round(size * Math.min(share, 1)),
+        expires_at: entry.expiresAt === null ? NEVER : toDate(entry.expiresAt),
+        context_length: contextLengthOf(model),
+      };
+    }),
+  };
+}
+
+export function toModel({ created, engine }: ModelEntry): OllamaModel {
+  return {
+    details: toDetails(engine?.model ?? null),
+    model_info: engine === null ? {} : toModelInfo(engine.model),
+    capabilities: engine === null ? [] : capabilitiesOf(engine.model),
+    modified_at: toDate(created),
+  };
+}
+
+function toListed({ id, sizeBytes, engine }: ModelEntry): Omit<OllamaTags['models'][number], 'modified_at'> {
+  const size = engine?.model.sizeBytes ?? sizeBytes ?? 0;
+  const name = toOllamaName(id);
+  const digest = createHash('sha256')
+    .update(`${id}\n${sizeBytes ?? size}`)
+    .digest('hex');
+  return { name, model: name, size, digest, details: toDetails(engine?.model ?? null) };
+}
+
+function toDetails(model: ModelInfo | null): OllamaDetails {
+  const family = model === null ? '' : architectureOf(model);
+  return {
+    parent_model: '',
+    format: 'gguf',
+    family,
+    families: family === '' ? [] : [family],
+    parameter_size: model === null ? '' : parametersOf(model),
+    quantization_level: model === null ? '' : quantisationOf(model),
+  };
+}
+
+function toModelInfo(model: ModelInfo): Record<string, unknown> {
+  const architecture = architectureOf(model);
+  return {
+    'general.architecture': architecture,
+    'general.parameter_count': model.parameterCount,
+    [`${architecture}.context_length`]: model.trainedContextLength,
+    [`${architecture}.embedding_length`]: model.vectorLength,
+    [`${architecture}.vocab_size`]: model.vocabularySize,
+  };
+}
+
+function capabilitiesOf(model: ModelInfo): OllamaModel['capabilities'] {
+  if (!model.generates) return ['embedding'];
+  const { takesTools, infills, vision, reasons } = model;
+  return [
+    'completion',
+    ...(takesTools ? (['tools'] as const) : []),
+    ...(infills ? (['insert'] as const) : []),
+    ...(vision ? (['vision'] as const) : []),
+    ...(reasons ? (['thinking'] as const) : []),
+  ];
+}
+
+/** The only context of a model that does not generate is that of one text to embed. */
+function contextLengthOf(model: ModelInfo): number {
+  return model.generates ? model.contextLength : model.embeddingContextLength;
+}
+
+function toDate(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString();
+}

@@ -1,0 +1,222 @@
+/**
+ * The bodies of Ollama's endpoints. Only impossible values are refused here. Every field may also be `null`, which means
+ * absent: nulls are removed before the schema is applied.
+ */
+
+import {
+  anything,
+  arrayOf,
+  boolean,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  orNull,
+  orString,
+  pickFields,
+  type Static,
+  string,
+  typed,
+} from '../../http/schema/json-schema.js';
+import { functionName, variantsBy } from '../../http/schema/variants.js';
+import {
+  completionFields,
+  MAX_STOP_STRINGS,
+  MAX_TOP_LOGPROBS,
+  stopString,
+  temperature,
+  topP,
+} from '../shared/chat/chat-schema.js';
+import { modelUseFields } from '../shared/model-use-schema.js';
+import { MAX_EMBEDDING_INPUTS } from '../shared/text/embeddings-schema.js';
+import { functionToolSchema } from '../shared/tools/tool-schema.js';
+
+/** Settings of the sampler that a chat has under the same names. */
+const samplers = pickFields(completionFields, [
+  'min_p',
+  'typical_p',
+  'repeat_penalty',
+  'repeat_last_n',
+  'presence_penalty',
+  'frequency_penalty',
+  'mirostat',
+  'mirostat_tau',
+  'mirostat_eta',
+  'seed',
+]);
+
+const optionFields = {
+  ...samplers,
+  temperature,
+  top_p: topP,
+  top_k: field('Chooses among this many most probable tokens; 0 is all.', integer),
+  num_predict: field('The most tokens of a completion; less than 1 is no limit.', integer),
+  stop: field(
+    'Texts that end the completion and are not part of it.',
+    orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
+  ),
+};
+
+/** The options that are obeyed; others, such as `num_ctx`, are for the server to decide. */
+export const OLLAMA_OPTIONS: readonly string[] = Object.keys(optionFields);
+
+export type OllamaOptions = Static<typeof options>;
+
+const model = field('The name of a model that is served, with `:latest` or without; see `GET /api/tags`.', string, {
+  minLength: 1,
+});
+const options = objectOf({}, optionFields);
+const optionsField = field("Ollama's options, as far as they are about sampling.", options);
+
+const format = field(
+  'What the completion must be: `json`, or JSON that follows a schema.',
+  typed<string | Record<string, unknown>>({
+    type: ['string', 'object'],
+    if: { type: 'string' },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { enum: ['json', ''] },
+  }),
+);
+
+const think = field(
+  'Whether the model should reason before its completion, or for how long, where its template knows that.',
+  typed<boolean | 'low' | 'medium' | 'high'>({
+    type: ['boolean', 'string'],
+    if: { type: 'string' },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { enum: ['low', 'medium', 'high'] },
+  }),
+);
+
+/** Of both endpoints that complete. */
+const completing = {
+  stream: field('Sends a line for each piece of the completion while it is computed.', boolean, { default: true }),
+  format,
+  think,
+  options: optionsField,
+  logprobs: field('Reports how probable the tokens of the completion were.', boolean),
+  top_logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_TOP_LOGPROBS,
+  }),
+  keep_alive: modelUseFields.keep_alive,
+};
+
+const images = orNull(arrayOf(limited(string, { minLength: 1 })));
+const content = orNull(string);
+
+const toolCall = objectOf(
+  {
+    function: objectOf(
+      { name: functionName },
+      { arguments: typed<Record<string, unknown> | string>({ type: ['object', 'string'] }), index: integer },
+    ),
+  },
+  { id: orNull(string) },
+);
+
+const message = variantsBy('role', [
+  objectOf({ role: exactly('system'), content: string }),
+  objectOf({ role: exactly('user') }, { content, images }),
+  objectOf(
+    { role: exactly('assistant') },
+    { content, thinking: orNull(string), tool_calls: orNull(arrayOf(toolCall)) },
+  ),
+  objectOf(
+    { role: exactly('tool'), content: string },
+    { tool_name: orNull(string), name: orNull(string), tool_call_id: orNull(string) },
+  ),
+]);
+
+export const ollamaChatSchema = objectOf(
+  { model },
+  {
+    messages: field(
+      'The conversation so far, the oldest message first. Without any, the model is loaded.',
+      arrayOf(message),
+    ),
+    tools: field('The functions that the model may call.', arrayOf(functionToolSchema)),
+    ...completing,
+  },
+);
+
+export const ollamaGenerateSchema = objectOf(
+  { model },
+  {
+    prompt: field(
+      'The message of the user, or with `raw` the text to continue. Without any, the model is loaded.',
+      string,
+    ),
+    suffix: field('What comes after the gap that is to be filled, where the model can.', string),
+    images: field('Images of the message, in base64.', arrayOf(limited(string, { minLength: 1 }))),
+    system: field('The system message.', string),
+    raw: field('Continues `prompt` as it is, without a chat template.', boolean),
+    template: field("Refused, because the template is that of the model's file.", string),
+    context: field('Refused, because nothing is stored: send the conversation to `/api/chat`.', arrayOf(integer)),
+    ...completing,
+  },
+);
+
+const embedding = {
+  options: field('None of them matters here.', typed<object>({ type: 'object' })),
+  keep_alive: modelUseFields.keep_alive,
+};
+
+export const ollamaEmbedSchema = objectOf(
+  {
+    model,
+    input: field('One text or several.', orString(limited(arrayOf(string), { maxItems: MAX_EMBEDDING_INPUTS }))),
+  },
+  {
+    truncate: field('Whether a text that is too long is shortened; if not, it is refused.', boolean, { default: true }),
+    dimensions: field("The length of the model's embeddings; any other is refused.", integer, { minimum: 1 }),
+    ...embedding,
+  },
+);
+
+export const ollamaEmbeddingsSchema = objectOf({ model, prompt: field('The text.', string) }, embedding);
+
+export const ollamaShowSchema = objectOf(
+  {},
+  {
+    model: field('The name of a model; see `GET /api/tags`.', string),
+    name: field('The older name of `model`.', string),
+    verbose: field('Changes nothing.', boolean),
+    system: field('Changes nothing.', anything),
+    template: field('Changes nothing.', anything),
+    options: field('Changes nothing.', anything),
+  },
+);
+
+const named = {
+  model: field('The name of a model.', string),
+  name: field('The older name of `model`.', string),
+};
+
+export const ollamaPullSchema = objectOf(
+  {},
+  {
+    ...named,
+    model: field('A model of the hub: `hf.co/user/repo:Q4_K_M`, with `hf.co/` or without.', string),
+    stream: field('Whether progress is told, in lines.', boolean, { default: true }),
+    insecure: field('Changes nothing.', boolean),
+  },
+);
+
+export const ollamaDeleteSchema = objectOf({}, named);
+
+export type OllamaMessage = Static<typeof message>;
+export type OllamaChatRequest = Static<typeof ollamaChatSchema>;
+export type OllamaGenerateRequest = Static<typeof ollamaGenerateSchema>;
+export type OllamaEmbedRequest = Static<typeof ollamaEmbedSchema>;
+export type OllamaEmbeddingsRequest = Static<typeof ollamaEmbeddingsSchema>;
+export type OllamaShowRequest = Static<typeof ollamaShowSchema>;
+export type OllamaPullRequest = Static<typeof ollamaPullSchema>;
+export type OllamaDeleteRequest = Static<typeof ollamaDeleteSchema>;
+
+/** What both requests that complete say about how. */
+export type OllamaSettings = Pick<
+  OllamaChatRequest,
+  'format' | 'think' | 'options' | 'logprobs' | 'top_logprobs' | 'stream'
+>;

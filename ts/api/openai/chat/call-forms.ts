@@ -1,0 +1,43 @@
+/** Calls of one completion, all of functions → as chat replies have them: those of custom tools with a text. */
+
+import type { ToolCallReply } from '../../shared/completion/chat-reply-schema.js';
+import type { CallDelta } from '../../shared/completion/completion-reader.js';
+import { InputReader } from '../../shared/tools/custom-tools.js';
+import type { ToolCallDelta } from './schema.js';
+
+export class CallForms {
+  readonly #customTools: ReadonlySet<string>;
+  /** Of the custom tools' calls, by their number in the completion. */
+  readonly #inputs = new Map<number, InputReader>();
+
+  constructor(customTools: ReadonlySet<string>) {
+    this.#customTools = customTools;
+  }
+
+  /** The same piece of a call; null where it adds no character to a text. */
+  toDelta(delta: CallDelta): ToolCallDelta | null {
+    const { index, id = '', function: piece } = delta;
+    if (piece.name !== undefined && this.#customTools.has(piece.name)) {
+      const reader = new InputReader();
+      this.#inputs.set(index, reader);
+      return { index, id, type: 'custom', custom: { name: piece.name, input: reader.push(piece.arguments) } };
+    }
+    const reader = this.#inputs.get(index);
+    return reader === undefined ? delta : toInput(index, reader.push(piece.arguments));
+  }
+
+  /** To be called after the last token: what is left of texts whose arguments were not as they should be. */
+  rest(): ToolCallDelta[] {
+    return [...this.#inputs].flatMap(([index, reader]) => toInput(index, reader.rest()) ?? []);
+  }
+
+  /** A whole call. */
+  toCall(id: string, name: string, json: string): ToolCallReply {
+    if (!this.#customTools.has(name)) return { id, type: 'function', function: { name, arguments: json } };
+    return { id, type: 'custom', custom: { name, input: json === '' ? '' : InputReader.whole(json) } };
+  }
+}
+
+function toInput(index: number, input: string): ToolCallDelta | null {
+  return input === '' ? null : { index, custom: { input } };
+}

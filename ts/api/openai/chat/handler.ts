@@ -1,0 +1,124 @@
+/** A chat request's way through the server, from valid body to reply. */
+import type { FastifyInstance } from 'fastify';
+import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
+import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
+import type { AppContext } from '../../context.js';
+import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
+import { refusePassedOver, renderTranslated } from '../../shared/chat/render-translated.js';
+import { startCompletion } from '../../shared/chat/start-completion.js';
+import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
+import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
+import { newCompletionHead } from '../../shared/completion/completion-head.js';
+import { dataEvents, dataFailure } from '../../shared/completion/event-stream.js';
+import { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { functionsFor } from '../../shared/tools/functions-for.js';
+import { withModel } from '../../shared/with-model.js';
+import { toCompletion } from './reply.js';
+import { chatChunkSchema } from './schema.js';
+import { ChunkEncoder } from './stream.js';
+
+const URL = '/v1/chat/completions';
+
+/** With `extended`, another endpoint that does the same and says more in its replies. */
+export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
+  const { profile, options } = context;
+  const { bodyLimit, imageHosts, strict } = options;
+  const schema = {
+    body: chatCompletionSchema(parametersOf(profile)),
+    response: { 200: extended?.schema ?? chatCompletionReplySchema },
+  };
+  const preValidation = readFields(profile, strict, parametersOf(profile), profile.unsupportedParameters);
+  const preHandler = readParts(schema.body, profile, strict);
+
+  const complete = withModel<SentChatCompletion>(
+    context,
+    async (request, reply, { engine, signal }) => {
+      const asked = functionsFor(request.body);
+      const { body, origins, customTools } = asked;
+      if (strict) refusePassedOver(asked.passedOver);
+      const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+      const { rendered, ignored } = await origins.guard(body, () => renderTranslated(engine, asked, how));
+      nameIgnoredParts(reply, ignored);
+      const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+      const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+      const extension = extended?.extension(engine.model);
+      const streams = extension?.follow(followed) ?? followed;
+      const parsed = rendered.format !== null;
+      const head = newCompletionHead(engine.model.id);
+      const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
+      const translate = (thrown: unknown) => origins.translate(thrown, body);
+      try {
+        if (!body.stream) {
+          const completion = await toCompletion(head, streams, {
+            parsed,
+            logprobs,
+            timings: timings || timingsPerToken,
+            customTools,
+          });
+          return extension?.extend(completion) ?? completion;
+        }
+
+        const includeUsage = body.stream_options?.include_usage ?? false;
+        const choices = streams.length;
+        const progress = returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined;
+        const timed = timingsPerToken ? streams : [];
+        const how = { includeUsage, choices, parsed, timings, timed, progress, customTools };
+        const chunks = new ChunkEncoder(head, how);
+        const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks, returnsProgress);
+        return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+      } catch (thrown) {
+        throw translate(thrown);
+      }
+    },
+    { fail: dataFailure },
+  );
+  const settings = {
+    schema,
+    config: { operation: extended?.operation ?? chatCompletionsOperation },
+    preValidation,
+    preHandler,
+    bodyLimit,
+  };
+  app.post<{ Body: SentChatCompletion }>(extended?.url ?? URL, settings, complete);
+}
+
+export const chatCompletionsOperation: Operation = {
+  id: 'createChatCompletion',
+  tag: 'Chat',
+  summary: 'Continues a conversation, whole or as a stream.',
+  description:
+    'A stream consists of `data:` lines, each with one chunk, and ends with `data: [DONE]`. ' +
+    'Lines that begin with a colon only keep the connection alive.',
+  requestName: 'ChatCompletionRequest',
+  errors: CONVERSATION_ERRORS,
+  reply: {
+    json: { name: 'ChatCompletion', schema: chatCompletionReplySchema },
+    event: { name: 'ChatCompletionChunk', schema: chatChunkSchema },
+  },
+  examples: (model) => {
+    const messages = [{ role: 'user', content: 'Count from 3 to 6' }];
+    const message = { role: 'assistant', content: '3, 4, 5, 6', refusal: null };
+    const tokens = { prompt_tokens: 20, completion_tokens: 11, total_tokens: 31 };
+    const id = 'chatcmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+    const head = { ...newCompletionHead(model), id, created: 1_790_000_000 };
+    return completionExamples(
+      'A short completion',
+      { model, messages, temperature: 0, max_tokens: 32 },
+      {
+        reply: {
+          ...head,
+          object: 'chat.completion',
+          choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+          usage: { ...tokens, prompt_tokens_details: { cached_tokens: 0 } },
+        },
+        event: {
+          ...head,
+          object: 'chat.completion.chunk',
+          choices: [{ index: 0, delta: { content: '3' }, logprobs: null, finish_reason: null }],
+        },
+      },
+    );
+  },
+};

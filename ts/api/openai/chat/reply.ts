@@ -1,0 +1,86 @@
+/** The streams of a request's choices, to their ends → the whole reply. */
+import type { TokenStream } from '../../../engine/engine.js';
+import type { ChatCompletion, LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import { forEachChoice } from '../../shared/completion/choices.js';
+import type { CompletionHead } from '../../shared/completion/completion-head.js';
+import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
+import { toTimings } from '../../shared/completion/timings.js';
+import { totalReasoningTokens, toUsage } from '../../shared/completion/usage.js';
+import { CallForms } from './call-forms.js';
+
+export interface CompletionOptions {
+  /** Whether the tokens come with what they were parsed to; default false. */
+  parsed?: boolean | undefined;
+  logprobs?: boolean | undefined;
+  /** Reports the times of the first choice; default false. */
+  timings?: boolean | undefined;
+  /** The names of custom tools; default none. */
+  customTools?: ReadonlySet<string> | undefined;
+}
+
+export async function toCompletion(
+  head: CompletionHead,
+  streams: readonly TokenStream[],
+  { parsed = false, logprobs = false, timings = false, customTools = new Set() }: CompletionOptions = {},
+): Promise<ChatCompletion> {
+  const choices = streams.map(() => new Choice(parsed, logprobs, new CallForms(customTools)));
+  await forEachChoice(streams, ({ index, tokens }) => {
+    const choice = choices[index] as Choice;
+    for (const delta of choice.reader.read(tokens)) choice.add(delta);
+  });
+  const readers = choices.map(({ reader }) => reader);
+  const finishes = readers.map(({ finish }) => finish);
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    system_fingerprint: head.system_fingerprint,
+    choices: choices.map((choice, index) => choice.toReply(index)),
+    usage: toUsage(finishes, totalReasoningTokens(readers)),
+    ...(timings && finishes[0] && { timings: toTimings(finishes[0]) }),
+  };
+}
+
+class Choice {
+  readonly reader: CompletionReader;
+  #content = '';
+  #reasoning = '';
+  readonly #calls: { id: string; name: string; json: string }[] = [];
+  readonly #forms: CallForms;
+  readonly #logprobs: LogprobEntry[] | null;
+
+  constructor(parsed: boolean, logprobs: boolean, forms: CallForms) {
+    this.reader = new CompletionReader(parsed);
+    this.#logprobs = logprobs ? [] : null;
+    this.#forms = forms;
+  }
+
+  add(delta: CompletionDelta): void {
+    this.#reasoning += delta.reasoning_content ?? '';
+    this.#content += delta.content ?? '';
+    this.#logprobs?.push(...(delta.logprobs ?? []));
+    for (const { index, id = '', function: piece } of delta.tool_calls ?? []) {
+      this.#calls[index] ??= { id, name: piece.name ?? '', json: '' };
+      (this.#calls[index] as { json: string }).json += piece.arguments;
+    }
+  }
+
+  toReply(index: number): ChatCompletion['choices'][number] {
+    this.#logprobs?.push(...this.reader.takeLogprobs());
+    return {
+      index,
+      message: {
+        role: 'assistant',
+        content: this.#content === '' && this.#calls.length > 0 ? null : this.#content,
+        refusal: null,
+        ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
+        ...(this.#calls.length > 0 && {
+          tool_calls: this.#calls.map(({ id, name, json }) => this.#forms.toCall(id, name, json)),
+        }),
+      },
+      logprobs: this.#logprobs && { content: this.#logprobs, refusal: null },
+      finish_reason: this.reader.finishReason,
+    };
+  }
+}

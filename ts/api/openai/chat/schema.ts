@@ -1,0 +1,77 @@
+/** One event of a streamed chat completion. */
+
+import {
+  anyOf,
+  arrayOf,
+  exactly,
+  integer,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../../http/schema/json-schema.js';
+import {
+  choiceLogprobs,
+  promptProgress,
+  timings,
+  timingsSoFar,
+  usage,
+} from '../../shared/completion/chat-reply-schema.js';
+
+/** The first delta of a call has its id and name; the later ones continue its arguments, or its input. */
+const toolCallDelta = objectOf(
+  {
+    /** Which of the completion's calls; they come one after the other. */
+    index: integer,
+  },
+  {
+    id: string,
+    type: oneOf('function', 'custom'),
+    /** Of a call of a function. */
+    function: objectOf({ arguments: string }, { name: string }),
+    /** Of a call of a custom tool. */
+    custom: objectOf({ input: string }, { name: string }),
+  },
+);
+
+const delta = objectOf(
+  {
+    /** In every chunk: a string, or null where the chunk brings something else. */
+    content: orNull(string),
+  },
+  { role: exactly('assistant'), reasoning_content: string, tool_calls: arrayOf(toolCallDelta) },
+);
+
+const choice = objectOf({
+  index: integer,
+  delta,
+  logprobs: choiceLogprobs,
+  finish_reason: orNull(oneOf('stop', 'length', 'tool_calls')),
+});
+
+export const chatChunkSchema = objectOf(
+  {
+    id: string,
+    object: exactly('chat.completion.chunk'),
+    created: integer,
+    model: string,
+    system_fingerprint: string,
+    /** Empty in the usage chunk only. */
+    choices: arrayOf(choice),
+  },
+  {
+    /** Present only when `stream_options.include_usage` asked for it: `null` in all chunks but the last. */
+    usage: orNull(usage),
+    /**
+     * Whole ones when `timings` asked for them, in the chunk that ends a choice; those so far when `timings_per_token` did,
+     * in the chunks before it.
+     */
+    timings: anyOf(timings, timingsSoFar),
+    /** In chunks before the first one of the completion, when `return_progress` asked for it. */
+    prompt_progress: promptProgress,
+  },
+);
+
+export type ToolCallDelta = Static<typeof toolCallDelta>;
+export type ChatCompletionChunk = Static<typeof chatChunkSchema>;

@@ -1,0 +1,163 @@
+/**
+ * Tokens → chunks, as JSON text. This runs for every token of every stream, so a chunk is joined from text that is
+ * prepared once, and only the token's own delta is serialised.
+ */
+import type { TokenStream } from '../../../engine/engine.js';
+import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
+import type { ChoiceBatch } from '../../shared/completion/choices.js';
+import type { CompletionHead } from '../../shared/completion/completion-head.js';
+import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
+import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
+import { totalReasoningTokens, toUsage } from '../../shared/completion/usage.js';
+import { CallForms } from './call-forms.js';
+import type { ToolCallDelta } from './schema.js';
+
+/** The contract: every chunk has a `delta.content`, a string or null. */
+const NO_CONTENT = '{"content":null}';
+
+export interface ChunkOptions {
+  includeUsage: boolean;
+  choices: number;
+  /** Whether the tokens come with what they were parsed to; default false. */
+  parsed?: boolean | undefined;
+  /** Reports times with the chunk that ends a choice; default false. */
+  timings?: boolean | undefined;
+  /** The streams of all choices, where each chunk has the times so far; default none. */
+  timed?: readonly Pick<TokenStream, 'prefill'>[];
+  /** Of the prompt, which all choices share; absent: it is not reported. */
+  progress?: PromptProgress | undefined;
+  /** The names of custom tools; default none. */
+  customTools?: ReadonlySet<string> | undefined;
+}
+
+export class ChunkEncoder {
+  /** All up to the value of `choices`. */
+  readonly #head: string;
+  /** All after the value of `choices`. */
+  readonly #tail: string;
+  readonly #includeUsage: boolean;
+  readonly #timings: boolean;
+  /** One for each choice; none where they are not reported. */
+  readonly #running: RunningTimings[];
+  readonly #readers: CompletionReader[];
+  /** One for each choice. */
+  readonly #forms: CallForms[];
+  readonly #started: boolean[];
+  readonly #progress: PromptProgress | undefined;
+  readonly #firstDelta: string;
+  /** All before and after the content, as JSON text, of a chunk that has nothing but content; one for each choice. */
+  readonly #beforeContent: readonly string[];
+  readonly #afterContent: string;
+
+  constructor(head: CompletionHead, options: ChunkOptions) {
+    const { includeUsage, choices, parsed = false, timings = false, timed = [], customTools = new Set() } = options;
+    const { id, created, model, system_fingerprint } = head;
+    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
+    this.#head = `${fields.slice(0, -1)},"choices":`;
+    this.#tail = includeUsage ? ',"usage":null}' : '}';
+    this.#includeUsage = includeUsage;
+    this.#timings = timings || timed.length > 0;
+    this.#running = timed.map((stream) => new RunningTimings(stream));
+    this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
+    this.#forms = this.#readers.map(() => new CallForms(customTools));
+    this.#started = this.#readers.map(() => false);
+    this.#progress = options.progress;
+    // Whether a completion with a format has any content is not known yet.
+    this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
+    this.#beforeContent = this.#readers.map((_, index) => `${this.#head}[{"index":${index},"delta":{"content":`);
+    this.#afterContent = `},"logprobs":null,"finish_reason":null}]`;
+  }
+
+  /**
+   * The chunks that a choice's tokens make: its first call adds the one with the role, its last token the one that
+   * ends it, and the last token of all choices the one with the usage.
+   */
+  encode({ index, tokens }: ChoiceBatch): string[] {
+    const reader = this.#readers[index] as CompletionReader;
+    const chunks = this.progress();
+    if (!this.#started[index]) chunks.push(this.#begin(index));
+    const running = this.#running[index];
+    running?.add(tokens.length);
+    const timings = toField(running?.soFar());
+    for (const delta of reader.read(tokens)) {
+      if (isContentAlone(delta)) chunks.push(this.#content(index, delta.content, timings));
+      else chunks.push(...this.#delta(index, delta, timings));
+    }
+    if (reader.ended) this.#encodeEnd(index, reader, chunks);
+    return chunks;
+  }
+
+  /** What is new of the prompt. */
+  progress(): string[] {
+    const reports = this.#progress?.take() ?? [];
+    if (reports.length === 0) return [];
+    const timings = toField(this.#running[0]?.soFar());
+    const chunks = reports.map((report) => {
+      const field = `${timings},"prompt_progress":${JSON.stringify(report)}`;
+      return this.#choice(0, NO_CONTENT, 'null', 'null', field);
+    });
+    return this.#started[0] ? chunks : [this.#begin(0), ...chunks];
+  }
+
+  #begin(index: number): string {
+    this.#started[index] = true;
+    return this.#choice(index, this.#firstDelta, 'null', 'null');
+  }
+
+  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
+  assertFinished(): void {
+    for (const reader of this.#readers) reader.finish;
+  }
+
+  #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
+    const timings = this.#timings ? toField(toTimings(reader.finish)) : '';
+    const reason = `"${reader.finishReason}"`;
+    const rest = (this.#forms[index] as CallForms).rest();
+    if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
+    chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
+    if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
+      const usage = toUsage(
+        this.#readers.map(({ finish }) => finish),
+        totalReasoningTokens(this.#readers),
+      );
+      chunks.push(`${this.#head}[],"usage":${JSON.stringify(usage)}}`);
+    }
+  }
+
+  #content(index: number, content: string, timings: string): string {
+    return `${this.#beforeContent[index]}${JSON.stringify(content)}${this.#afterContent}${timings}${this.#tail}`;
+  }
+
+  /** None for a piece of a call that adds nothing. */
+  #delta(index: number, delta: CompletionDelta, timings: string): string[] {
+    const calls = delta.tool_calls?.flatMap((call) => (this.#forms[index] as CallForms).toDelta(call) ?? []);
+    if (calls?.length === 0) return [];
+    return [this.#choice(index, deltaJson(delta, calls), logprobsJson(delta.logprobs), 'null', timings)];
+  }
+
+  /** `delta` and `logprobs` are JSON text, and so are further fields of the chunk. */
+  #choice(index: number, delta: string, logprobs: string, finishReason: string, fields = ''): string {
+    const choice = `{"index":${index},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}`;
+    return `${this.#head}[${choice}]${fields}${this.#tail}`;
+  }
+}
+
+/** The timings as a further field of a chunk. */
+function toField(timings: object | undefined): string {
+  return timings === undefined ? '' : `,"timings":${JSON.stringify(timings)}`;
+}
+
+/** Nearly all deltas are. */
+function isContentAlone(delta: CompletionDelta): delta is { content: string } {
+  const { content, reasoning_content, tool_calls, logprobs } = delta;
+  return content !== undefined && reasoning_content === undefined && tool_calls === undefined && logprobs === undefined;
+}
+
+function deltaJson({ content, reasoning_content }: CompletionDelta, tool_calls?: readonly ToolCallDelta[]): string {
+  return JSON.stringify({ content: content ?? null, reasoning_content, tool_calls });
+}
+
+function logprobsJson(content: LogprobEntry[] | undefined): string {
+  return content === undefined || content.length === 0 ? 'null' : JSON.stringify({ content, refusal: null });
+}

@@ -1,0 +1,97 @@
+/** A text's way through the server, from valid body to its continuation. */
+
+import type { FastifyInstance } from 'fastify';
+import { bodyRoute } from '../../../http/body-route.js';
+import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
+import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
+import { MAX_IGNORED_PARTS, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
+import type { AppContext } from '../../context.js';
+import { parametersOf } from '../../shared/chat/chat-schema.js';
+import { unenforcedOf } from '../../shared/chat/unenforced-parts.js';
+import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
+import { newCompletionHead } from '../../shared/completion/completion-head.js';
+import { dataEvents, dataFailure } from '../../shared/completion/event-stream.js';
+import { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/submit-completions.js';
+import { type CompletionRequest, completionSchema } from '../../shared/text/text-schema.js';
+import { withModel } from '../../shared/with-model.js';
+import { completionChunkSchema, completionReplySchema } from './schema.js';
+import { CompletionEncoder, toWholeCompletion } from './stream.js';
+
+const URL = '/v1/completions';
+
+/** With `extended`, another endpoint that does the same and says more in its replies. */
+export function completionsRoute(app: FastifyInstance, context: AppContext, extended?: ExtendedEndpoint): void {
+  const { profile, options } = context;
+  const schema = completionSchema(parametersOf(profile));
+  const preHandler = readParts(schema, profile, options.strict);
+  const settings = { ...bodyRoute(context, schema, extended?.operation ?? completionsOperation), preHandler };
+
+  const complete = withModel<CompletionRequest>(
+    context,
+    async (request, reply, { engine, signal }) => {
+      const { body } = request;
+      const { return_progress: returnsProgress = false } = body;
+      const translate = (thrown: unknown) => aboutPrompt(thrown, body);
+      try {
+        if (body.json_schema) nameIgnoredParts(reply, unenforcedOf(body.json_schema, 'json_schema', MAX_IGNORED_PARTS));
+        const started = await submitCompletions(engine, body, profile, signal);
+        const { choicesPerPrompt } = started;
+        const prompt = typeof body.prompt === 'string' ? body.prompt : null;
+        const followed = request.record.follow(engine.model.id, started.streams, { choicesPerPrompt, prompt });
+        const extension = extended?.extension(engine.model);
+        const streams = extension?.follow(followed) ?? followed;
+        const completions = { ...started, streams };
+        const encoder = new CompletionEncoder(newCompletionHead(engine.model.id, 'cmpl'), completions, {
+          includeUsage: body.stream_options?.include_usage ?? false,
+          withTopLogprobs: (body.logprobs ?? 0) > 0,
+          timings: body.timings ?? false,
+          timingsPerToken: body.timings_per_token ?? false,
+          progress: returnsProgress
+            ? firstOfEach(streams, choicesPerPrompt).map((each) => new PromptProgress(each))
+            : [],
+        });
+        if (!body.stream) {
+          const completion = await toWholeCompletion(encoder, completions);
+          return extension?.extend(completion) ?? completion;
+        }
+        const events = {
+          streams,
+          encoder: dataEvents(extension?.extendChunks(encoder) ?? encoder, returnsProgress),
+          signal,
+          translate,
+        };
+        return await replyWithEvents(request, reply, events, options);
+      } catch (thrown) {
+        throw translate(thrown);
+      }
+    },
+    { fail: dataFailure },
+  );
+  app.post<{ Body: CompletionRequest }>(extended?.url ?? URL, settings, complete);
+}
+
+export const completionsOperation: Operation = {
+  id: 'createCompletion',
+  tag: 'Text',
+  summary: 'Continues a text as it is, without a chat template.',
+  requestName: 'CompletionRequest',
+  errors: MODEL_ERRORS,
+  reply: {
+    json: { name: 'Completion', schema: completionReplySchema },
+    event: { name: 'CompletionChunk', schema: completionChunkSchema },
+  },
+  examples: (model) => {
+    const id = 'cmpl-4b1f6a52c7e94d0f8f3e6d9a7c5b2e10';
+    const head = { ...newCompletionHead(model), id, object: 'text_completion', created: 1_790_000_000 };
+    const choice = { index: 0, text: ', there was a model.', logprobs: null, finish_reason: 'length' };
+    const tokens = { prompt_tokens: 5, completion_tokens: 8, total_tokens: 13 };
+    const usage = { ...tokens, prompt_tokens_details: { cached_tokens: 0 } };
+    return completionExamples(
+      'Eight tokens more',
+      { model, prompt: 'Once upon a time', max_tokens: 8, temperature: 0 },
+      { reply: { ...head, choices: [choice], usage }, event: { ...head, choices: [{ ...choice, text: ' a model.' }] } },
+    );
+  },
+};

@@ -1,0 +1,162 @@
+/** Running completions → their reply, whole or in chunks. */
+
+import type { Finish } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type {
+  PromptProgressReport,
+  TimingsReport,
+  TimingsSoFar,
+  Usage,
+} from '../../shared/completion/chat-reply-schema.js';
+import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
+import type { CompletionHead } from '../../shared/completion/completion-head.js';
+import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
+import { toUsage } from '../../shared/completion/usage.js';
+import type { RunningCompletions } from '../../shared/text/submit-completions.js';
+import { characterCount, LogprobColumns } from './legacy-logprobs.js';
+import type { Completion } from './schema.js';
+
+interface ChoiceState {
+  /** Text that has not gone out yet. */
+  text: string;
+  logprobs: LogprobColumns;
+  running: RunningTimings;
+  finish: Finish | null;
+}
+
+interface EncoderOptions {
+  includeUsage: boolean;
+  withTopLogprobs: boolean;
+  /** Reports the times of a completion with its end; default false. */
+  timings?: boolean;
+  /** Reports them with each chunk as well, as far as they are known; default false. */
+  timingsPerToken?: boolean;
+  /** Of each prompt; absent: it is not reported. */
+  progress?: readonly PromptProgress[];
+}
+
+export class CompletionEncoder {
+  readonly #head: CompletionHead;
+  readonly #options: EncoderOptions;
+  readonly #choicesPerPrompt: number;
+  readonly #choices: ChoiceState[];
+  /** Of a chunk as JSON, all up to the value of `choices`: chunks are made for every token of every stream. */
+  readonly #chunkHead: string;
+
+  constructor(head: CompletionHead, running: RunningCompletions, options: EncoderOptions) {
+    this.#head = head;
+    this.#chunkHead = `${JSON.stringify({ ...head, object: 'text_completion' }).slice(0, -1)},"choices":`;
+    this.#options = options;
+    this.#choicesPerPrompt = running.choicesPerPrompt;
+    this.#choices = running.beginnings.map((text, index) => ({
+      text,
+      logprobs: new LogprobColumns({ withTop: options.withTopLogprobs, offset: characterCount(text) }),
+      running: new RunningTimings(running.streams[index]),
+      finish: null,
+    }));
+  }
+
+  /**
+   * The chunks that a choice's tokens make, as JSON: one with their text; one that ends the choice and has no text, because
+   * some clients read texts only as long as there is no `finish_reason`; after the last choice's end the usage.
+   */
+  encode({ index, tokens }: ChoiceBatch): string[] {
+    this.add({ index, tokens });
+    const state = this.#choices[index] as ChoiceState;
+    const chunks = this.progress();
+    if (state.text !== '') {
+      const soFar = this.#options.timingsPerToken ? state.running.soFar() : undefined;
+      chunks.push(this.#chunk([this.#take(index, null)], null, soFar));
+    }
+    if (state.finish) {
+      chunks.push(this.#chunk([this.#take(index, state.finish)], null, this.#timingsOf(state.finish)));
+      if (this.#choices.every(({ finish }) => finish) && this.#options.includeUsage) {
+        chunks.push(this.#chunk([], this.#usage()));
+      }
+    }
+    return chunks;
+  }
+
+  /** What is new of the prompts, each at its first choice. */
+  progress(): string[] {
+    const { progress = [], timingsPerToken } = this.#options;
+    return progress.flatMap((prompt, at) => {
+      const index = at * this.#choicesPerPrompt;
+      const choice = { index, text: '', logprobs: null, finish_reason: null };
+      const timings = timingsPerToken ? this.#choices[index]?.running.soFar() : undefined;
+      return prompt.take().map((report) => this.#chunk([choice], null, timings, report));
+    });
+  }
+
+  add({ index, tokens }: ChoiceBatch): void {
+    const state = this.#choices[index] as ChoiceState;
+    state.running.add(tokens.length);
+    for (const token of tokens) {
+      state.text += token.text;
+      state.logprobs.add(token);
+      state.finish ??= token.finish ?? null;
+    }
+  }
+
+  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
+  assertFinished(): void {
+    if (this.#choices.some(({ finish }) => finish === null)) {
+      throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+    }
+  }
+
+  whole(): Completion {
+    this.assertFinished();
+    const choices = this.#choices.map(({ finish }, index) => this.#take(index, finish));
+    const timings = this.#timingsOf(this.#choices[0]?.finish);
+    const reply = { ...this.#head, object: 'text_completion' as const, choices, usage: this.#usage() };
+    return timings === undefined ? reply : { ...reply, timings };
+  }
+
+  #timingsOf(finish: Finish | null | undefined): TimingsReport | undefined {
+    const { timings = false, timingsPerToken = false } = this.#options;
+    return finish && (timings || timingsPerToken) ? toTimings(finish) : undefined;
+  }
+
+  #take(index: number, finish: Finish | null): Completion['choices'][number] {
+    const state = this.#choices[index] as ChoiceState;
+    const { text } = state;
+    state.text = '';
+    return { index, text, logprobs: state.logprobs.take(), finish_reason: finish?.reason ?? null };
+  }
+
+  #chunk(
+    choices: Completion['choices'],
+    usage: Usage | null,
+    timings?: TimingsReport | TimingsSoFar,
+    progress?: PromptProgressReport,
+  ): string {
+    const usageField = this.#options.includeUsage ? `,"usage":${JSON.stringify(usage)}` : '';
+    const timingsField = timings ? `,"timings":${JSON.stringify(timings)}` : '';
+    const progressField = progress ? `,"prompt_progress":${JSON.stringify(progress)}` : '';
+    return `${this.#chunkHead}${JSON.stringify(choices)}${usageField}${timingsField}${progressField}}`;
+  }
+
+  /** Choices of one prompt share it, so that it counts once; those of another have their own. */
+  #usage(): Usage {
+    const finishes = this.#choices.flatMap(({ finish }) => finish ?? []);
+    const perPrompt: Usage[] = [];
+    for (let at = 0; at < finishes.length; at += this.#choicesPerPrompt) {
+      perPrompt.push(toUsage(finishes.slice(at, at + this.#choicesPerPrompt)));
+    }
+    return perPrompt.reduce((sum, usage) => ({
+      prompt_tokens: sum.prompt_tokens + usage.prompt_tokens,
+      completion_tokens: sum.completion_tokens + usage.completion_tokens,
+      total_tokens: sum.total_tokens + usage.total_tokens,
+      prompt_tokens_details: {
+        cached_tokens: sum.prompt_tokens_details.cached_tokens + usage.prompt_tokens_details.cached_tokens,
+      },
+    }));
+  }
+}
+
+export async function toWholeCompletion(encoder: CompletionEncoder, running: RunningCompletions): Promise<Completion> {
+  await forEachChoice(running.streams, (batch) => encoder.add(batch));
+  return encoder.whole();
+}

@@ -1,0 +1,66 @@
+/** What becomes of the models, as server-sent events in llama-server's form. */
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { toFrames } from '../../../http/framing.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { toModelEvent } from '../../../models/model-events.js';
+import type { ModelEvent } from '../../../models/pool.js';
+import type { AppContext } from '../../context.js';
+import { beginEvents } from '../../shared/completion/event-stream.js';
+import { type ModelRemoveEvent, type ModelStatusEvent, modelEventSchema } from './schema.js';
+
+export const MODEL_EVENTS_URL = '/models/sse';
+
+/** A client that leaves so many bytes unread is cut off: some hundred events, which is more than a load has. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+
+export function modelEventsRoute(app: FastifyInstance, { pool, running, options }: AppContext): void {
+  // Of a reply without a body a client would never see the beginning, because the events have no end.
+  const route = { config: { operation: modelEvents }, exposeHeadRoute: false };
+  app.get(MODEL_EVENTS_URL, route, (_request, reply) => {
+    const { raw } = reply;
+    beginEvents(reply);
+    const send = (text: string) => writeOrCutOff(raw, text);
+    // With the state of each model first, a client that has just come knows all of them.
+    for (const entry of pool.list()) send(toFrame(toModelEvent(entry)));
+    const stopListening = pool.onEvent((event) => send(toFrame(event)));
+    const keepAlive = setInterval(() => send(': keep-alive\n\n'), options.keepAliveMs);
+    raw.once('close', () => {
+      clearInterval(keepAlive);
+      stopListening();
+    });
+    running.endAtDrain(raw);
+  });
+}
+
+function writeOrCutOff(raw: ServerResponse, text: string): void {
+  if (raw.writableEnded || raw.destroyed) return;
+  raw.write(text);
+  if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
+}
+
+function toFrame({ id, status, progress, reason }: ModelEvent): string {
+  if (status === 'removed')
+    return toFrames([JSON.stringify({ model: id, event: 'model_remove' } satisfies ModelRemoveEvent)]);
+  const event: ModelStatusEvent = {
+    model: id,
+    event: 'model_status',
+    data: {
+      status,
+      ...(progress !== null && { progress: { stages: ['text_model'], current: 'text_model', value: progress } }),
+      ...(reason !== null && { reason }),
+    },
+  };
+  return toFrames([JSON.stringify(event)]);
+}
+
+const modelEvents: Operation = {
+  id: 'modelEvents',
+  tag: 'Models',
+  summary: 'What becomes of the models, as a stream of events: the state of each, then each change of one.',
+  description: 'The stream ends with the server. A client that does not read is cut off.',
+  reply: { event: { name: 'ModelEvent', schema: modelEventSchema } },
+  examples: (model) => ({
+    loaded: { summary: 'A model is there', reply: { model, event: 'model_status', data: { status: 'loaded' } } },
+  }),
+};

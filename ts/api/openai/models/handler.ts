@@ -1,0 +1,226 @@
+/** The models that are served. Ids may hold slashes (`org/name`), plain or percent-encoded. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ModelInfo } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import { bodyRoute } from '../../../http/body-route.js';
+import { errorBodySchema } from '../../../http/error-body.js';
+import { isFromThisMachine } from '../../../http/guards/own-machine.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { anyOf } from '../../../http/schema/json-schema.js';
+import { findEntry, type ModelEntry, modelNotFound } from '../../../models/pool.js';
+import { anthropicErrorSchema } from '../../anthropic/messages/reply-schema.js';
+import type { AppContext } from '../../context.js';
+import { anthropicRoute } from '../../shared/anthropic-route.js';
+import { type PageQuery, toAnthropicList, toAnthropicModel } from './anthropic-list.js';
+import {
+  type AnthropicModel,
+  type AnthropicModelList,
+  anthropicModelListSchema,
+  anthropicModelSchema,
+} from './anthropic-schema.js';
+import {
+  type ListedModel,
+  listedModelSchema,
+  type ModelActionReply,
+  type ModelList,
+  type ModelLoad,
+  type ModelUnload,
+  modelActionReplySchema,
+  modelListSchema,
+  modelLoadSchema,
+  modelUnloadSchema,
+} from './schema.js';
+
+export function modelsRoutes(app: FastifyInstance, context: AppContext): void {
+  const { pool } = context;
+  const common = anthropicRoute(context.options, isAnthropics);
+  const listing = { ...common, config: { operation: listModels } };
+  app.get<{ Querystring: PageQuery }>(
+    '/v1/models',
+    listing,
+    async (request): Promise<ModelList | AnthropicModelList> => {
+      if (isAnthropics(request)) return toAnthropicList(pool.list(), request.query);
+      return { object: 'list', data: pool.list().map(toListedModel) };
+    },
+  );
+
+  const one = { ...common, config: { operation: retrieveModel } };
+  app.get<{ Params: { '*': string } }>('/v1/models/*', one, async (request): Promise<ListedModel | AnthropicModel> => {
+    const id = request.params['*'];
+    const entries = pool.list();
+    const entry = findEntry(entries, id);
+    if (entry === undefined) throw modelNotFound(id, entries, null);
+    return isAnthropics(request) ? toAnthropicModel(entry) : toListedModel(entry);
+  });
+
+  const load = bodyRoute(context, modelLoadSchema, loadModel);
+  app.post<{ Body: ModelLoad }>('/models/load', load, async ({ body }): Promise<ModelActionReply> => {
+    pool.load(body.model, { pin: body.pin });
+    return { success: true };
+  });
+  const unload = bodyRoute(context, modelUnloadSchema, unloadModel);
+  app.post<{ Body: ModelUnload }>('/models/unload', unload, async (request): Promise<ModelActionReply> => {
+    const { model, force } = request.body;
+    if (force && !context.asksForKeys && !isFromThisMachine(request)) throw mayNotForce();
+    pool.unload(model, { force });
+    return { success: true };
+  });
+}
+
+/** It ends what others are doing. */
+function mayNotForce(): ChasquiError {
+  return new ChasquiError(
+    'permission_denied',
+    '`force` ends the requests of others, and this server knows nobody by a key: send it from the machine that serves, ' +
+      'not through a proxy, or leave it out.',
+    'force',
+  );
+}
+
+/** Anthropic's clients say so with every request; OpenAI's have the same path for their list. */
+function isAnthropics({ headers }: FastifyRequest): boolean {
+  return headers['anthropic-version'] !== undefined;
+}
+
+function toListedModel(entry: ModelEntry): ListedModel {
+  const { id, aliases, parent, created, sizeBytes, engine } = entry;
+  return {
+    id,
+    object: 'model',
+    created,
+    owned_by: 'chasqui',
+    ...(aliases.length > 0 && { aliases }),
+    ...(parent !== null && { parent }),
+    status: toStatus(entry),
+    ...(sizeBytes !== null && { size: sizeBytes }),
+    ...(engine !== null && toDetails(engine.model)),
+  };
+}
+
+function toStatus(entry: ModelEntry): ListedModel['status'] {
+  const { status, progress, reason, pid, preparationPid, memoryBytes, running, waiting, expiresAt, pinned } = entry;
+  return {
+    value: status,
+    ...(progress !== null && { progress }),
+    ...(reason !== null && { reason }),
+    ...(pid !== null && { pid }),
+    ...(preparationPid !== null && { preparation_pid: preparationPid }),
+    ...(memoryBytes !== null && { memory: Math.round(memoryBytes) }),
+    ...(running > 0 && { running }),
+    ...(waiting > 0 && { queued: waiting }),
+    ...(expiresAt !== null && { expires_at: expiresAt }),
+    ...(pinned && { pinned }),
+  };
+}
+
+function toDetails(model: ModelInfo): Partial<ListedModel> {
+  return {
+    context_length: contextLengthOf(model),
+    input_modalities: model.inputModalities,
+    output_modalities: [outputOf(model)],
+    capabilities: capabilitiesOf(model),
+    quantization: model.quantization,
+    size: model.sizeBytes,
+    meta: {
+      vocab_type: model.vocabularyType,
+      n_vocab: model.vocabularySize,
+      n_ctx: contextLengthOf(model),
+      n_ctx_train: model.trainedContextLength,
+      n_embd: model.vectorLength,
+      n_params: model.parameterCount,
+      size: model.sizeBytes,
+      ftype: model.quantization,
+      pooling: model.pooling,
+    },
+  };
+}
+
+/** The only context of a model that does not generate is that of one text to embed. */
+function contextLengthOf(model: ModelInfo): number {
+  return model.generates ? model.contextLength : model.embeddingContextLength;
+}
+
+function outputOf(model: ModelInfo): string {
+  if (model.generates) return 'text';
+  return model.pooling === 'rank' ? 'scores' : 'embeddings';
+}
+
+function capabilitiesOf(model: ModelInfo): string[] {
+  const generating = ['completion', 'chat', ...(model.infills ? ['infill'] : [])];
+  return [...(model.generates ? generating : []), model.pooling === 'rank' ? 'rerank' : 'embeddings'];
+}
+
+const exampleModel = (id: string): ListedModel => ({
+  id,
+  object: 'model',
+  created: 1_790_000_000,
+  owned_by: 'chasqui',
+  status: { value: 'loaded', pid: 4711, preparation_pid: 4710, memory: 120_000_000 },
+  context_length: 4096,
+  input_modalities: ['text'],
+  output_modalities: ['text'],
+  capabilities: ['completion', 'chat', 'embeddings'],
+  quantization: 'Q8_0',
+  size: 1_700_000,
+  meta: {
+    vocab_type: 2,
+    n_vocab: 1024,
+    n_ctx: 4096,
+    n_ctx_train: 4096,
+    n_embd: 128,
+    n_params: 1_600_000,
+    size: 1_700_000,
+    ftype: 'Q8_0',
+    pooling: 'mean',
+  },
+});
+
+const errorBody: Operation['errorBody'] = (types, codes) =>
+  anyOf(errorBodySchema(types, codes), anthropicErrorSchema(types, codes));
+
+const listModels: Operation = {
+  id: 'listModels',
+  tag: 'Models',
+  summary: 'The models that are served.',
+  description:
+    "With the header `anthropic-version`, in Anthropic's words, and in pages: `limit`, `after_id` and `before_id` in the query choose one.",
+  errors: ['invalid_value'],
+  errorBody,
+  reply: { json: { name: 'ModelList', schema: anyOf(modelListSchema, anthropicModelListSchema) } },
+  examples: (model) => ({ list: { summary: 'One model', reply: { object: 'list', data: [exampleModel(model)] } } }),
+};
+
+const retrieveModel: Operation = {
+  id: 'retrieveModel',
+  tag: 'Models',
+  summary: 'The same by its id.',
+  parameters: { id: 'The id; its slashes may be percent-encoded or not.' },
+  errors: ['model_not_found'],
+  errorBody,
+  reply: { json: { name: 'Model', schema: anyOf(listedModelSchema, anthropicModelSchema) } },
+  examples: (model) => ({ model: { summary: 'The model', reply: exampleModel(model) } }),
+};
+
+const actionExamples: Operation['examples'] = (model) => ({
+  model: { summary: 'By its id', request: { model }, reply: { success: true } },
+});
+
+const loadModel: Operation = {
+  id: 'loadModel',
+  tag: 'Models',
+  summary: 'Have a model loaded, as soon as there is room for it; the list of models says how that goes on.',
+  requestName: 'LoadRequest',
+  errors: ['model_not_found', 'model_loading'],
+  reply: { json: { name: 'LoadReply', schema: modelActionReplySchema } },
+  examples: actionExamples,
+};
+
+const unloadModel: Operation = {
+  id: 'unloadModel',
+  tag: 'Models',
+  summary: 'Have a model unloaded, as soon as no request uses it, or at once.',
+  requestName: 'UnloadRequest',
+  errors: ['model_not_found', 'model_loading', 'permission_denied', 'unsupported_parameter'],
+  reply: { json: { name: 'UnloadReply', schema: modelActionReplySchema } },
+  examples: actionExamples,
+};

@@ -1,0 +1,44 @@
+/** Documents in the order of how relevant they are to a query. */
+import type { FastifyInstance } from 'fastify';
+import { bodyRoute } from '../../../http/body-route.js';
+import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import type { AppContext } from '../../context.js';
+import { type RerankRequest, rerankReplySchema, rerankSchema } from '../../shared/text/ranking-schema.js';
+import { toRanking } from '../../shared/text/to-ranking.js';
+import { withModel } from '../../shared/with-model.js';
+
+const URL = '/v1/rerank';
+
+export function rerankRoute(app: FastifyInstance, context: AppContext): void {
+  const rank = withModel<RerankRequest>(context, async ({ body, record }, _reply, { engine, signal }) => {
+    const ranking = await toRanking(engine, body, signal);
+    record.readTexts(engine.model.id, ranking.usage.prompt_tokens);
+    return ranking;
+  });
+  app.post<{ Body: RerankRequest }>(URL, bodyRoute(context, rerankSchema, operation), rank);
+}
+
+const operation: Operation = {
+  id: 'rerank',
+  tag: 'Text',
+  summary: 'Documents in the order of how relevant they are to a query, by a ranking model.',
+  description: "The scores are the model's own, not scaled to 0 to 1.",
+  errors: MODEL_ERRORS,
+  reply: { json: { name: 'Ranking', schema: rerankReplySchema } },
+  examples: (model) => ({
+    two: {
+      summary: 'Two documents',
+      request: { model, query: 'Where do llamas live?', documents: ['Bread is baked.', 'Llamas live in the Andes.'] },
+      reply: {
+        object: 'list',
+        model,
+        results: [
+          { index: 1, relevance_score: 4.7 },
+          { index: 0, relevance_score: -8.2 },
+        ],
+        usage: { prompt_tokens: 27, total_tokens: 27 },
+      },
+    },
+  }),
+};

@@ -1,0 +1,203 @@
+/** Conversations: made, read, added to and deleted, each by who sends the key that it was made with. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { bodyRoute } from '../../../http/body-route.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import type { AppContext } from '../../context.js';
+import {
+  type ChangedConversation,
+  type Conversation,
+  changedConversationSchema,
+  conversationItemSchema,
+  conversationSchema,
+  type DeletedConversation,
+  deletedConversationSchema,
+  type NewConversation,
+  type NewItems,
+  newConversationSchema,
+  newItemsSchema,
+} from './conversations-schema.js';
+import type { InputItem, StoredItem } from './input-schema.js';
+import { PAGE_QUERY, toItemList, toItemPage } from './item-page.js';
+import { nameItems } from './name-items.js';
+import { inputItemListSchema } from './object-schema.js';
+import type { OwnResponses } from './own-responses.js';
+import { resolveItems } from './resolve-input.js';
+
+const URL = '/v1/conversations';
+const ONE = `${URL}/:id`;
+const ITEMS = `${ONE}/items`;
+const ITEM = `${ITEMS}/:item_id`;
+
+type ById = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>;
+type ByItem = FastifyRequest<{ Params: { id: string; item_id: string } }>;
+
+export function conversationsRoutes(
+  app: FastifyInstance,
+  context: AppContext,
+  ownOf: (request: Pick<FastifyRequest, 'headers'>) => OwnResponses,
+): void {
+  const { bodyLimit } = context.options;
+  /** Items may hold images. */
+  const withItems = (schema: Parameters<typeof bodyRoute>[1], operation: Operation) => {
+    const settings = bodyRoute(context, schema, operation);
+    return { ...settings, preValidation: [settings.preValidation, nameItems('items')], bodyLimit };
+  };
+
+  const create = withItems(newConversationSchema, createConversation);
+  app.post<{ Body: NewConversation }>(URL, create, async (request): Promise<Conversation> => {
+    const { items = [], metadata = {} } = request.body;
+    const own = ownOf(request);
+    return own.conversations.create(toStored(items, own), metadata);
+  });
+
+  app.get(ONE, { config: { operation: retrieveConversation } }, async (request: ById) => {
+    return ownOf(request).conversations.get(request.params.id).conversation;
+  });
+
+  const update = bodyRoute(context, changedConversationSchema, updateConversation);
+  app.post<{ Params: { id: string }; Body: ChangedConversation }>(ONE, update, async (request) => {
+    return ownOf(request).conversations.setMetadata(request.params.id, request.body.metadata ?? {});
+  });
+
+  app.delete(ONE, { config: { operation: deleteConversation } }, async (request: ById) => {
+    const { id } = request.params;
+    ownOf(request).conversations.delete(id);
+    return { id, object: 'conversation.deleted', deleted: true } satisfies DeletedConversation;
+  });
+
+  app.get(ITEMS, { config: { operation: listItems } }, async (request: ById) => {
+    return toItemPage(ownOf(request).conversations.get(request.params.id).items, request.query);
+  });
+
+  const add = withItems(newItemsSchema, createItems);
+  app.post<{ Params: { id: string }; Body: NewItems }>(ITEMS, add, async (request) => {
+    const own = ownOf(request);
+    const added = own.conversations.add(request.params.id, toStored(request.body.items, own));
+    return toItemList([...added], false);
+  });
+
+  app.get(ITEM, { config: { operation: retrieveItem } }, async (request: ByItem) => {
+    const { id, item_id } = request.params;
+    return ownOf(request).conversations.item(id, item_id);
+  });
+
+  app.delete(ITEM, { config: { operation: deleteItem } }, async (request: ByItem) => {
+    const { id, item_id } = request.params;
+    return ownOf(request).conversations.remove(id, item_id);
+  });
+}
+
+function toStored(items: readonly InputItem[], { store }: OwnResponses): StoredItem[] {
+  return store === null ? [] : resolveItems(items, store);
+}
+
+const PARAMETERS = { id: 'The id of the conversation.' };
+const ITEM_PARAMETERS = { ...PARAMETERS, item_id: 'The id of the item.' };
+const ERRORS = ['response_not_found', 'unsupported_parameter', 'store_failed'] as const;
+const ID = 'conv_5e2c7a9b1d3f4860a2c4e6f8b0d1a3c5';
+const ITEM_ID = 'msg_7f3c9a1e5b2d4c6f8a0e1d3b5c7f9a20';
+
+const conversation: Conversation = {
+  id: ID,
+  object: 'conversation',
+  created_at: 1_790_000_000,
+  metadata: { topic: 'numbers' },
+};
+const sentItem = { type: 'message', role: 'user', content: 'Count from 3 to 6' };
+const storedItem = {
+  type: 'message',
+  role: 'user',
+  status: 'completed',
+  content: [{ type: 'input_text', text: 'Count from 3 to 6' }],
+  id: ITEM_ID,
+};
+const itemList = { object: 'list', data: [storedItem], first_id: ITEM_ID, last_id: ITEM_ID, has_more: false };
+
+const oneConversation = { json: { name: 'Conversation', schema: conversationSchema } };
+const list = { json: { name: 'InputItemList', schema: inputItemListSchema } };
+
+const createConversation: Operation = {
+  id: 'createConversation',
+  tag: 'Chat',
+  summary: 'Makes a conversation, which responses go on from and add to.',
+  description: 'Conversations are kept as responses are, 30 days after they were changed last.',
+  errors: ERRORS,
+  reply: oneConversation,
+  examples: () => ({
+    made: {
+      summary: 'One message to begin with',
+      request: { items: [sentItem], metadata: conversation.metadata },
+      reply: conversation,
+    },
+  }),
+};
+
+const retrieveConversation: Operation = {
+  id: 'retrieveConversation',
+  tag: 'Chat',
+  summary: 'A conversation, without its items.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: oneConversation,
+};
+
+const updateConversation: Operation = {
+  id: 'updateConversation',
+  tag: 'Chat',
+  summary: 'Replaces the metadata of a conversation.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: oneConversation,
+  examples: () => ({
+    changed: { summary: 'A topic', request: { metadata: conversation.metadata }, reply: conversation },
+  }),
+};
+
+const deleteConversation: Operation = {
+  id: 'deleteConversation',
+  tag: 'Chat',
+  summary: 'Deletes a conversation; the responses that went on from it stay.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: { json: { name: 'DeletedConversation', schema: deletedConversationSchema } },
+};
+
+const listItems: Operation = {
+  id: 'listConversationItems',
+  tag: 'Chat',
+  summary: 'The items of a conversation.',
+  description: PAGE_QUERY,
+  parameters: PARAMETERS,
+  errors: [...ERRORS, 'invalid_value'],
+  reply: list,
+};
+
+const createItems: Operation = {
+  id: 'createConversationItems',
+  tag: 'Chat',
+  summary: 'Adds items to a conversation.',
+  parameters: PARAMETERS,
+  errors: ERRORS,
+  reply: list,
+  examples: () => ({
+    added: { summary: 'One message', request: { items: [sentItem] }, reply: itemList },
+  }),
+};
+
+const retrieveItem: Operation = {
+  id: 'retrieveConversationItem',
+  tag: 'Chat',
+  summary: 'One item of a conversation.',
+  parameters: ITEM_PARAMETERS,
+  errors: ERRORS,
+  reply: { json: { name: 'ConversationItem', schema: conversationItemSchema } },
+};
+
+const deleteItem: Operation = {
+  id: 'deleteConversationItem',
+  tag: 'Chat',
+  summary: 'Takes an item out of a conversation.',
+  parameters: ITEM_PARAMETERS,
+  errors: ERRORS,
+  reply: oneConversation,
+};

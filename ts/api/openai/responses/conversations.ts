@@ -1,0 +1,123 @@
+/** The conversations of one caller: items in their order, which responses go on from and add to. */
+import { ChasquiError } from '../../../errors.js';
+import { newId } from '../../../new-id.js';
+import type { Conversation } from './conversations-schema.js';
+import type { StoredItem } from './input-schema.js';
+import { nowInSeconds } from './new-response.js';
+import { notFound } from './resolve-input.js';
+import { MAX_STORED_INPUT, type ResponseStore, type StoredConversation } from './store/response-store.js';
+
+const MAX_ITEMS = 8192;
+/** Of all items as JSON, in UTF-16 units. */
+const MAX_LENGTH = MAX_STORED_INPUT;
+/** What a completion adds is not known before it is computed, and must not be lost. */
+const WITH_COMPLETION = 2;
+
+/** Methods throw `response_not_found` where there is no such conversation, or no such item in it. */
+export class Conversations {
+  readonly #store: ResponseStore;
+  readonly #owner: string;
+
+  constructor(store: ResponseStore, owner: string) {
+    this.#store = store;
+    this.#owner = owner;
+  }
+
+  create(items: readonly StoredItem[], metadata: Record<string, string>): Conversation {
+    const conversation: Conversation = {
+      id: newId('conv_'),
+      object: 'conversation',
+      created_at: nowInSeconds(),
+      metadata,
+    };
+    const all = withOwnIds([], items);
+    refuseOverlong(all, 'items');
+    this.#store.put(this.#owner, { conversation, items: all });
+    return conversation;
+  }
+
+  get(id: string): StoredConversation {
+    return this.#store.conversation(this.#owner, id) ?? notHere(id);
+  }
+
+  item(id: string, itemId: string): StoredItem {
+    return this.get(id).items.find((item) => item.id === itemId) ?? noSuchItem(itemId);
+  }
+
+  setMetadata(id: string, metadata: Record<string, string>): Conversation {
+    return this.#change(id, ({ conversation, items }) => ({ conversation: { ...conversation, metadata }, items }))
+      .conversation;
+  }
+
+  delete(id: string): void {
+    this.get(id);
+    this.#store.delete(this.#owner, id);
+  }
+
+  /** Returns them as they are there. Throws `invalid_value` where the conversation becomes too long. */
+  add(id: string, items: readonly StoredItem[]): readonly StoredItem[] {
+    let added: readonly StoredItem[] = [];
+    this.#change(id, (stored) => {
+      added = withOwnIds(stored.items, items);
+      const all = [...stored.items, ...added];
+      refuseOverlong(all, 'items');
+      return { ...stored, items: all };
+    });
+    return added;
+  }
+
+  /** Adds what a response went on with, and what it came to. One that was deleted meanwhile stays deleted. */
+  addTurn(id: string, items: readonly StoredItem[]): void {
+    this.#store.change(this.#owner, id, (stored) => {
+      const all = [...stored.items, ...withOwnIds(stored.items, items)];
+      refuseOverlong(all, 'conversation', WITH_COMPLETION);
+      return { ...stored, items: all };
+    });
+  }
+
+  /** Throws `invalid_value` where these, a conversation's and those of a request, are more than it has room for. */
+  static refuseFull(items: readonly object[]): void {
+    refuseOverlong(items, 'conversation');
+  }
+
+  remove(id: string, itemId: string): Conversation {
+    return this.#change(id, (stored) => {
+      const items = stored.items.filter((item) => item.id !== itemId);
+      if (items.length === stored.items.length) noSuchItem(itemId);
+      return { ...stored, items };
+    }).conversation;
+  }
+
+  #change(id: string, change: (stored: StoredConversation) => StoredConversation): StoredConversation {
+    return this.#store.change(this.#owner, id, change) ?? notHere(id);
+  }
+}
+
+/** An id is for one item only: another item that came with it gets one of its own. Messages have a status, too. */
+function withOwnIds(earlier: readonly StoredItem[], items: readonly StoredItem[]): StoredItem[] {
+  const taken = new Set(earlier.map(({ id }) => id));
+  return items.map((item) => {
+    const id = taken.has(item.id) ? newId(item.id.replace(/_.*$/s, '').slice(0, 8).concat('_')) : item.id;
+    taken.add(id);
+    return item.type === 'message' ? { status: 'completed', ...item, id } : { ...item, id };
+  });
+}
+
+function refuseOverlong(items: readonly object[], param: string, times = 1): void {
+  const { length } = JSON.stringify(items);
+  if (items.length <= times * MAX_ITEMS && length <= times * MAX_LENGTH) return;
+  const limits = `${MAX_ITEMS} items and ${MAX_LENGTH / 2 ** 20} Mi characters of JSON`;
+  throw new ChasquiError(
+    'invalid_value',
+    `A conversation may have ${limits}, and with this it would have more: begin another, or delete items.`,
+    param,
+  );
+}
+
+function notHere(id: string): never {
+  throw notFound('conversation', id, null);
+}
+
+function noSuchItem(id: string): never {
+  throw notFound('item', id, null);
+}

@@ -1,0 +1,163 @@
+/**
+ * The events of responses in the background, for those who read them as they come and for those who have lost their
+ * connection. They are kept for a while after the response has ended, and dropped where all of them together are too long.
+ */
+
+import { ChasquiError } from '../../../errors.js';
+import type { SseEvent } from '../../../http/framing.js';
+
+/** Of all events that are kept, in UTF-16 units. */
+const MAX_LENGTH = 64 * 2 ** 20;
+/** Of what a reader is given at a time, which is made into one text and waits for its client. */
+const MAX_BATCH_LENGTH = 64 * 2 ** 10;
+/** How long they are kept after the end. */
+const MAX_AGE_MS = 10 * 60 * 1000;
+
+/** Of one response. An event's number is its place, counted from 0. */
+export class EventLog {
+  readonly #logs: EventLogs;
+  #events: SseEvent[] = [];
+  /** The number of the first event that is still kept. */
+  #first = 0;
+  #wake: (() => void)[] = [];
+  #length = 0;
+  endedAt: number | null = null;
+
+  constructor(logs: EventLogs) {
+    this.#logs = logs;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(events: readonly SseEvent[]): void {
+    const length = events.reduce((sum, event) => sum + lengthOf(event), 0);
+    this.#events.push(...events);
+    this.#length += length;
+    this.#logs.grow(length);
+    this.#tell();
+  }
+
+  /** Nothing more comes. */
+  end(now: number): void {
+    this.endedAt = now;
+    this.#tell();
+  }
+
+  /** Drops the first half of what is kept, and returns how long that was. */
+  dropHalf(): number {
+    const dropped = this.#events.splice(0, Math.ceil(this.#events.length / 2));
+    const length = dropped.reduce((sum, event) => sum + lengthOf(event), 0);
+    this.#first += dropped.length;
+    this.#length -= length;
+    return length;
+  }
+
+  /**
+   * Yields the events from this number on, those that come included, until the last one or until the signal is aborted. Throws
+   * `invalid_value` where one of them has been dropped.
+   */
+  async *from(number: number, signal: AbortSignal): AsyncGenerator<readonly SseEvent[]> {
+    for (let next = number; ; ) {
+      signal.throwIfAborted();
+      if (next < this.#first) throw dropped(this.#first);
+      const events = this.#batchFrom(next - this.#first);
+      next += events.length;
+      if (events.length > 0) yield events;
+      else if (this.endedAt !== null) return;
+      else await this.#more(signal);
+    }
+  }
+
+  /** At least one, where there is any. */
+  #batchFrom(start: number): readonly SseEvent[] {
+    let end = start;
+    for (let length = 0; end < this.#events.length && length < MAX_BATCH_LENGTH; end += 1) {
+      length += lengthOf(this.#events[end] as SseEvent);
+    }
+    return this.#events.slice(start, end);
+  }
+
+  #more(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      signal.addEventListener('abort', done);
+      this.#wake.push(done);
+    });
+  }
+
+  #tell(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}
+
+/** By the keys of their responses. */
+export class EventLogs {
+  readonly #logs = new Map<string, EventLog>();
+  readonly #now: () => number;
+  readonly #maxLength: number;
+  /** Of all of them. */
+  #length = 0;
+
+  constructor(now: () => number = Date.now, maxLength = MAX_LENGTH) {
+    this.#now = now;
+    this.#maxLength = maxLength;
+  }
+
+  open(key: string): EventLog {
+    this.#forgetOld();
+    const log = new EventLog(this);
+    this.#logs.set(key, log);
+    return log;
+  }
+
+  get(key: string): EventLog | null {
+    this.#forgetOld();
+    return this.#logs.get(key) ?? null;
+  }
+
+  end(key: string): void {
+    this.#logs.get(key)?.end(this.#now());
+  }
+
+  delete(key: string): void {
+    this.#length -= this.#logs.get(key)?.length ?? 0;
+    this.#logs.delete(key);
+  }
+
+  /** To be called by a log that has grown. Those of responses that have ended make room first, then halves of the longest. */
+  grow(by: number): void {
+    this.#length += by;
+    if (this.#length <= this.#maxLength) return;
+    for (const [key, { endedAt }] of this.#logs) {
+      if (this.#length <= this.#maxLength) return;
+      if (endedAt !== null) this.delete(key);
+    }
+    while (this.#length > this.#maxLength) {
+      const longest = [...this.#logs.values()].reduce((one, other) => (other.length > one.length ? other : one));
+      this.#length -= longest.dropHalf();
+    }
+  }
+
+  #forgetOld(): void {
+    for (const [key, { endedAt }] of this.#logs) {
+      if (endedAt !== null && endedAt + MAX_AGE_MS <= this.#now()) this.delete(key);
+    }
+  }
+}
+
+function lengthOf(event: SseEvent): number {
+  return typeof event === 'string' ? event.length : event.name.length + event.data.length;
+}
+
+function dropped(first: number): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `Events before number ${first} are not kept any more: ask for the response without \`stream\`.`,
+    'starting_after',
+  );
+}

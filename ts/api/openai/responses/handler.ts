@@ -1,0 +1,136 @@
+/**
+ * A responses request's way through the server: it becomes a chat body, and its completion a response, which is kept.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bodyRoute } from '../../../http/body-route.js';
+import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
+import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
+import { nameIgnoredParts } from '../../../http/read-fields.js';
+import { shuttingDown } from '../../../http/running-replies.js';
+import type { AppContext } from '../../context.js';
+import { parametersOf } from '../../shared/chat/chat-schema.js';
+import { renderBody } from '../../shared/chat/start-completion.js';
+import { samplingDefaults } from '../../shared/chat/to-job.js';
+import { replyWithEvents, replyWithKeptEvents } from '../../shared/completion/reply-with-events.js';
+import { withModel } from '../../shared/with-model.js';
+import { BackgroundResponses } from './background-responses.js';
+import { conversationsRoutes } from './conversation-routes.js';
+import { responseEventSchema } from './event-schema.js';
+import { nameItems } from './name-items.js';
+import { type InputTokens, inputTokensSchema, type ResponseObject, responseSchema } from './object-schema.js';
+import { OwnResponses } from './own-responses.js';
+import { responseFailure } from './response-events.js';
+import { type ResponsesRequest, responsesSchema } from './schema.js';
+import { exampleResponse, storedResponsesRoutes } from './stored-responses.js';
+import { ResponseEncoder } from './stream.js';
+import { computeLater, ResponseWork } from './to-job.js';
+
+const URL = '/v1/responses';
+const COUNT_URL = '/v1/responses/input_tokens';
+
+type Request = FastifyRequest<{ Body: ResponsesRequest }>;
+
+export function responsesRoutes(app: FastifyInstance, context: AppContext): void {
+  const { profile, options } = context;
+  const { bodyLimit, imageHosts } = options;
+  const { running } = context;
+  const background = new BackgroundResponses();
+  app.addHook('preClose', () => background.close(shuttingDown()));
+  const ownOf = (request: Pick<FastifyRequest, 'headers'>) => new OwnResponses(request, context, background);
+  const workOf = (request: Request) => new ResponseWork(request, ownOf(request), context);
+  const settingsOf = (operation: Operation) => {
+    const settings = bodyRoute(context, responsesSchema(parametersOf(profile)), operation);
+    return { ...settings, preValidation: [settings.preValidation, nameItems('input')], bodyLimit };
+  };
+
+  const respond = withModel<ResponsesRequest>(
+    context,
+    async (request, reply, leased) => {
+      const work = workOf(request);
+      const { model } = leased.engine;
+      const events = work.eventsFor(model.id, samplingDefaults(profile, model));
+      return work.guard(async () => {
+        const { streams, parsed, ignored } = await work.start(leased);
+        nameIgnoredParts(reply, ignored);
+        const encoder = new ResponseEncoder(events, parsed, streams, request.body);
+        if (!request.body.stream) {
+          await encoder.collect(streams);
+          return events.response;
+        }
+        const { signal } = leased;
+        return replyWithEvents(request, reply, { streams, encoder, signal, translate: work.translate }, options);
+      });
+    },
+    { fail: responseFailure },
+  );
+
+  const respondLater = async (request: Request, reply: FastifyReply): Promise<ResponseObject | undefined> => {
+    const work = workOf(request);
+    nameIgnoredParts(reply, work.passedOver);
+    const { queued, events } = computeLater(work, background, context);
+    if (events === null) return queued;
+    const signal = running.signalFor(reply.raw);
+    const kept = { batches: events.from(0, signal), fail: responseFailure, signal };
+    await replyWithKeptEvents(request, reply, kept, options);
+    return undefined;
+  };
+  app.post<{ Body: ResponsesRequest }>(URL, settingsOf(createResponse), async (request, reply) =>
+    request.body.background ? respondLater(request, reply) : respond(request, reply),
+  );
+
+  const count = withModel<ResponsesRequest>(context, async (request, reply, { engine, signal }) => {
+    const work = workOf(request);
+    nameIgnoredParts(reply, work.passedOver);
+    return work.guard(async () => {
+      const rendered = await renderBody(engine, work.chat, { hosts: imageHosts, signal });
+      const input_tokens = await engine.countTokens(rendered, { signal });
+      return { object: 'response.input_tokens', input_tokens } satisfies InputTokens;
+    });
+  });
+  app.post<{ Body: ResponsesRequest }>(COUNT_URL, settingsOf(countInputTokens), count);
+  storedResponsesRoutes(app, context, ownOf);
+  conversationsRoutes(app, context, ownOf);
+}
+
+const createResponse: Operation = {
+  id: 'createResponse',
+  tag: 'Chat',
+  summary: "The same in the words of OpenAI's Responses API.",
+  requestName: 'ResponseRequest',
+  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
+  reply: {
+    json: { name: 'Response', schema: responseSchema },
+    event: { name: 'ResponseEvent', schema: responseEventSchema },
+  },
+  examples: (model) => {
+    const request = { model, input: 'Count from 3 to 6', temperature: 0 };
+    const reply = exampleResponse(model);
+    const event = {
+      type: 'response.output_text.delta',
+      sequence_number: 4,
+      item_id: reply.output[0]?.id,
+      output_index: 0,
+      content_index: 0,
+      delta: '3',
+      logprobs: [],
+    };
+    return completionExamples('A short completion', request, { reply, event });
+  },
+};
+
+const countInputTokens: Operation = {
+  id: 'countInputTokens',
+  tag: 'Chat',
+  summary: 'How many tokens the prompt of such a request has.',
+  requestName: 'InputTokensRequest',
+  errors: [...CONVERSATION_ERRORS, 'response_not_found', 'store_failed'],
+  reply: { json: { name: 'InputTokens', schema: inputTokensSchema } },
+  examples: (model) => ({
+    count: {
+      summary: 'A short prompt',
+      request: { model, input: 'Count from 3 to 6' },
+      reply: { object: 'response.input_tokens', input_tokens: 20 },
+    },
+  }),
+};

@@ -1,0 +1,50 @@
+/** The parts of a completion → the items of a response's output. */
+import type { CompletionPart } from '../../shared/completion/completion-parts.js';
+import { InputReader } from '../../shared/tools/custom-tools.js';
+import type { ItemStatus, OutputItem, OutputText } from './object-schema.js';
+import type { CalledTool } from './response-tools.js';
+
+export type Content = OutputText | { type: 'reasoning_text'; text: string };
+
+const ID_PREFIXES = { reasoning: 'rs_', text: 'msg_', function: 'fc_', custom: 'ctc_' } as const;
+
+export function idPrefixOf({ kind }: CompletionPart, tool: CalledTool): string {
+  return ID_PREFIXES[kind === 'tool_call' ? tool.type : kind];
+}
+
+export function toContent({ kind, text, logprobs }: CompletionPart): Content {
+  if (kind === 'reasoning') return { type: 'reasoning_text', text };
+  return { type: 'output_text', text, annotations: [], logprobs };
+}
+
+/** `tool` is the one that a tool call is of. */
+export function toItem(
+  part: CompletionPart,
+  tool: CalledTool,
+  { id, status, content = [] }: { id: string; status: ItemStatus; content?: Content[] },
+): OutputItem {
+  switch (part.kind) {
+    case 'reasoning':
+      return {
+        type: 'reasoning',
+        id,
+        status,
+        summary: [],
+        content: content as { type: 'reasoning_text'; text: string }[],
+      };
+    case 'text':
+      return { type: 'message', id, status, role: 'assistant', content: content as OutputText[] };
+    case 'tool_call':
+      return toCall(part, tool, { id, status });
+  }
+}
+
+function toCall(
+  { callId: call_id, text }: CompletionPart,
+  { type, name, namespace }: CalledTool,
+  head: { id: string; status: ItemStatus },
+): OutputItem {
+  const called = { ...head, call_id, name, ...(namespace !== null && { namespace }) };
+  if (type === 'function') return { type: 'function_call', ...called, arguments: text };
+  return { type: 'custom_tool_call', ...called, input: text === '' ? '' : InputReader.whole(text) };
+}

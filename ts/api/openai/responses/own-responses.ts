@@ -1,0 +1,95 @@
+/** What one caller may see of the stored responses and conversations: those of requests with the same key, or owner. */
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { OWNER_HEADER, readOwner } from '../../../http/owner-header.js';
+import type { AppContext } from '../../context.js';
+import type { BackgroundResponses } from './background-responses.js';
+import { Conversations } from './conversations.js';
+import type { EventLog } from './event-log.js';
+import type { ResponseObject } from './object-schema.js';
+import { notFound, nothingStored, type OwnStore } from './resolve-input.js';
+import type { ResponseStore, StoredResponse } from './store/response-store.js';
+
+/**
+ * Who sends a request, as far as its key tells. It is not looked at whether the key opens anything: that is decided
+ * before, and a key that nobody checks is as secret as any. Behind a gateway it is what the gateway says, and null where
+ * it says nothing.
+ */
+function ownerOf({ headers }: Pick<FastifyRequest, 'headers'>, isBehindGateway: boolean): string | null {
+  if (isBehindGateway) return readOwner(headers[OWNER_HEADER]);
+  const key = headers.authorization ?? headers['x-api-key'] ?? '';
+  return createHash('sha256').update(String(key)).digest('hex');
+}
+
+export class OwnResponses {
+  readonly owner: string;
+  readonly #store: ResponseStore | null;
+  readonly #background: BackgroundResponses;
+
+  constructor(
+    request: Pick<FastifyRequest, 'headers'>,
+    { responses, isBehindGateway }: Pick<AppContext, 'responses' | 'isBehindGateway'>,
+    background: BackgroundResponses,
+  ) {
+    const owner = ownerOf(request, isBehindGateway);
+    this.owner = owner ?? '';
+    this.#store = owner === null ? null : responses;
+    this.#background = background;
+  }
+
+  /** Null where nothing is stored. */
+  get store(): OwnStore {
+    if (this.#store === null) return null;
+    return {
+      get: (id) => this.#find(id),
+      conversation: (id) => this.#store?.conversation(this.owner, id) ?? null,
+      holderOf: (id) => this.#store?.holderOf(this.owner, id) ?? null,
+    };
+  }
+
+  /** Throws `unsupported_parameter` where nothing is stored. */
+  get conversations(): Conversations {
+    if (this.#store === null) throw nothingStored(null);
+    return new Conversations(this.#store, this.owner);
+  }
+
+  /** Throws `response_not_found`. */
+  get(id: string): StoredResponse {
+    if (this.#store === null) throw nothingStored(null);
+    const found = this.#find(id);
+    if (found === null) throw notFound('response', id, null);
+    return found;
+  }
+
+  put(stored: StoredResponse): void {
+    this.#store?.put(this.owner, stored);
+  }
+
+  /** Ends its computation, too. Throws `response_not_found`. */
+  async delete(id: string): Promise<void> {
+    this.get(id);
+    await this.#background.cancel(this.owner, id);
+    this.#background.forgetEvents(this.owner, id);
+    this.#store?.delete(this.owner, id);
+  }
+
+  /** Null where they are not kept, or not any more. Throws `response_not_found`. */
+  events(id: string): EventLog | null {
+    this.get(id);
+    return this.#background.events(this.owner, id);
+  }
+
+  /** Resolves with what it has become. Throws `response_not_found`. */
+  async cancel(id: string): Promise<ResponseObject> {
+    this.get(id);
+    await this.#background.cancel(this.owner, id);
+    return this.get(id).response;
+  }
+
+  /** One that is being computed is as far as it has come. */
+  #find(id: string): StoredResponse | null {
+    const stored = this.#store?.get(this.owner, id) ?? null;
+    const running = this.#background.get(this.owner, id);
+    return stored && running ? { ...stored, response: running } : stored;
+  }
+}

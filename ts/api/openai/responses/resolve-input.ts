@@ -1,0 +1,217 @@
+/**
+ * The items of a request, after those of the response or the conversation that it goes on from, and with those that it only
+ * refers to.
+ */
+import { ChasquiError } from '../../../errors.js';
+import { newId } from '../../../new-id.js';
+import type { InputItem, StoredItem } from './input-schema.js';
+import { conversationOf } from './new-response.js';
+import type { ResponsesRequest } from './schema.js';
+import {
+  itemsOf,
+  MAX_STORED_INPUT,
+  type ResponseStore,
+  type Stored,
+  type StoredConversation,
+  type StoredResponse,
+} from './store/response-store.js';
+
+/** An item, and the path of the field that it came from. */
+export interface SourcedItem {
+  item: InputItem;
+  origin: string;
+}
+
+/** What one caller may see of a store; null where nothing is stored. */
+export type OwnStore =
+  | {
+      [Method in 'get' | 'conversation' | 'holderOf']: (id: string) => ReturnType<ResponseStore[Method]>;
+    }
+  | null;
+
+export interface ResolvedInput {
+  items: readonly SourcedItem[];
+  /** Those of the request alone, to be stored. */
+  own: readonly StoredItem[];
+}
+
+/** How many responses and conversations may be read for one request. */
+const MAX_READ = 1000;
+/** How many items a request may refer to. */
+const MAX_REFERENCES = 2000;
+/** How long all that is read, and all that is referred to, may be as JSON together. */
+const MAX_LENGTH = 4 * MAX_STORED_INPUT;
+
+interface Kinds {
+  response: StoredResponse;
+  conversation: StoredConversation;
+}
+
+/**
+ * Reads what is stored for one request, each part once. A request of a few bytes may name much that is stored, so what comes
+ * of it is counted before it is used.
+ */
+class StoredParts {
+  readonly #store: NonNullable<OwnStore>;
+  readonly #read = new Map<string, Stored>();
+  /** The items of each that was referred to, by their ids. A search for each reference would take as long as both are many. */
+  readonly #items = new Map<Stored, ReadonlyMap<string, InputItem>>();
+  #references = 0;
+  #length = 0;
+
+  constructor(store: NonNullable<OwnStore>) {
+    this.#store = store;
+  }
+
+  response(id: string, param: string): StoredResponse {
+    return this.#once('response', id, param) ?? notHere('response', id, param);
+  }
+
+  conversation(id: string, param: string): StoredConversation {
+    return this.#once('conversation', id, param) ?? notHere('conversation', id, param);
+  }
+
+  item(id: string, param: string): InputItem {
+    this.#references += 1;
+    if (this.#references > MAX_REFERENCES) throw tooLong(param);
+    const holder = this.#store.holderOf(id) ?? notHere('item', id, param);
+    const stored =
+      this.#once('response', holder, param) ?? this.#once('conversation', holder, param) ?? notHere('item', id, param);
+    const found = this.#itemsOf(stored).get(id) ?? notHere('item', id, param);
+    this.#count(found, param);
+    return found;
+  }
+
+  #itemsOf(stored: Stored): ReadonlyMap<string, InputItem> {
+    const known = this.#items.get(stored);
+    if (known !== undefined) return known;
+    const items = new Map(itemsOf(stored).map((item) => [item.id, item]));
+    this.#items.set(stored, items);
+    return items;
+  }
+
+  #once<Kind extends keyof Kinds>(kind: Kind, id: string, param: string): Kinds[Kind] | null {
+    const known = this.#read.get(id);
+    if (known !== undefined) return kind in known ? (known as Kinds[Kind]) : null;
+    const stored = kind === 'response' ? this.#store.get(id) : this.#store.conversation(id);
+    if (stored === null) return null;
+    this.#read.set(id, stored);
+    this.#count(stored, param);
+    return stored as Kinds[Kind];
+  }
+
+  #count(part: object, param: string): void {
+    this.#length += JSON.stringify(part).length;
+    if (this.#read.size > MAX_READ || this.#length > MAX_LENGTH) throw tooLong(param);
+  }
+}
+
+/** Throws `response_not_found`, and `unsupported_parameter` where nothing is stored. */
+export function resolveInput(request: ResponsesRequest, store: OwnStore): ResolvedInput {
+  const sent: SourcedItem[] = toItems(request).map((item, index) => ({ item, origin: originOf(request, index) }));
+  const parts = store === null ? null : new StoredParts(store);
+  const found = sent.map((each) => ({ ...each, item: follow(each, parts) }));
+  return { items: [...earlierItems(request, parts), ...found], own: found.map(({ item }) => withId(item)) };
+}
+
+/** Items that a client adds to a conversation, as they are stored. Throws as `resolveInput` does. */
+export function resolveItems(items: readonly InputItem[], store: NonNullable<OwnStore>): StoredItem[] {
+  const parts = new StoredParts(store);
+  return items.map((item, index) => withId(follow({ item, origin: `items[${index}]` }, parts)));
+}
+
+function toItems({ input }: ResponsesRequest): readonly InputItem[] {
+  if (typeof input !== 'string') return input;
+  return [{ type: 'message', role: 'user', content: input }];
+}
+
+function originOf({ input }: ResponsesRequest, index: number): string {
+  return typeof input === 'string' ? 'input' : `input[${index}]`;
+}
+
+function follow({ item, origin }: SourcedItem, parts: StoredParts | null): InputItem {
+  if (item.type !== 'item_reference') return item;
+  const param = `${origin}.id`;
+  if (parts === null) throw nothingStored(param);
+  return parts.item(item.id, param);
+}
+
+const PREVIOUS = 'previous_response_id';
+
+function earlierItems(request: ResponsesRequest, parts: StoredParts | null): SourcedItem[] {
+  const { previous_response_id: previous } = request;
+  const conversation = conversationOf(request);
+  if (conversation !== null) {
+    if (parts === null) throw nothingStored('conversation');
+    return parts.conversation(conversation, 'conversation').items.map((item) => ({ item, origin: 'conversation' }));
+  }
+  if (previous === undefined) return [];
+  if (parts === null) throw nothingStored(PREVIOUS);
+  return chainIn(parts, previous).flatMap((stored) => itemsOf(stored).map((item) => ({ item, origin: PREVIOUS })));
+}
+
+/** The responses that lead to this one, and it; the first one first. */
+export function chainOf(last: string, store: NonNullable<OwnStore>): StoredResponse[] {
+  return chainIn(new StoredParts(store), last);
+}
+
+function chainIn(parts: StoredParts, last: string): StoredResponse[] {
+  const chain: StoredResponse[] = [];
+  for (let id: string | null = last; id !== null; ) {
+    const stored: StoredResponse = parts.response(id, PREVIOUS);
+    refuseUnfinished(stored);
+    if (chain.push(stored) > MAX_READ) throw tooLong(PREVIOUS);
+    id = stored.response.previous_response_id;
+  }
+  return chain.reverse();
+}
+
+function refuseUnfinished({ response: { id, status } }: StoredResponse): void {
+  if (status !== 'queued' && status !== 'in_progress') return;
+  throw new ChasquiError(
+    'invalid_value',
+    `The response \`${id}\` is still being computed: wait for its end before going on from it.`,
+    PREVIOUS,
+  );
+}
+
+function tooLong(param: string): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `\`${param}\` leads to more stored items than this server takes: begin anew, with what is still needed in \`input\`.`,
+    param,
+  );
+}
+
+function notHere(what: What, id: string, param: string): never {
+  throw notFound(what, id, param);
+}
+
+type What = 'item' | 'response' | 'conversation';
+
+const PREFIXES: Readonly<Record<string, string>> = { message: 'msg_', reasoning: 'rs_', function_call: 'fc_' };
+
+/** The item as it is stored: with an id, and a message's text as a part. */
+function withId(item: InputItem): StoredItem {
+  const { id } = item as { id?: string | null };
+  const own = typeof id === 'string' && id !== '' ? id : newId(PREFIXES[item.type] ?? 'item_');
+  if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id: own };
+  const type = item.role === 'assistant' ? 'output_text' : 'input_text';
+  return { ...item, id: own, content: [{ type, text: item.content }] } as StoredItem;
+}
+
+export function notFound(what: What, id: string, param: string | null): ChasquiError {
+  return new ChasquiError(
+    'response_not_found',
+    `There is no ${what} \`${id.slice(0, 100)}\` here: it was never stored, has been deleted or dropped, or belongs to another key.`,
+    param,
+  );
+}
+
+export function nothingStored(param: string | null): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    `${param === null ? 'Responses and conversations' : `\`${param}\``} cannot be looked up: this server stores none. Send all earlier items in \`input\`.`,
+    param,
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * A completion as a response: the events of its stream, and the whole response at its end. Items and their parts are
+ * announced, continued and closed one after the other, and the events are numbered from 0.
+ */
+
+import type { Finish } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/framing.js';
+import { newId } from '../../../new-id.js';
+import type { LogprobEntry, PromptProgressReport } from '../../shared/completion/chat-reply-schema.js';
+import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
+import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
+import type { CompletionDelta } from '../../shared/completion/completion-reader.js';
+import { toUsage } from '../../shared/completion/usage.js';
+import { InputReader } from '../../shared/tools/custom-tools.js';
+import { nowInSeconds } from './new-response.js';
+import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from './object-schema.js';
+import { idPrefixOf, toContent, toItem } from './output-items.js';
+import type { CalledTool } from './response-tools.js';
+
+/** The event of a failure; alone, where there is no response yet. */
+export function responseFailure({ error }: ErrorBody, number = 0): SseEvent[] {
+  const { message, code, param } = error;
+  // OpenAI's documented fields, and the envelope of every failure, by which its client knows an error.
+  return [typedEvent({ type: 'error', sequence_number: number, code, message, param, error })];
+}
+
+export interface ResponseSettings {
+  /** Those that the model may call, by their names in the chat. */
+  tools?: ReadonlyMap<string, CalledTool>;
+  /** Called with the whole response before the event that tells of its end. */
+  ended?: (response: ResponseObject) => void;
+}
+
+export class ResponseEvents implements CompletionProtocol {
+  readonly #parts = new CompletionParts();
+  readonly #tools: ReadonlyMap<string, CalledTool>;
+  readonly #ended: (response: ResponseObject) => void;
+  /** Of the custom tool call that is open. */
+  #input = new InputReader();
+  #response: ResponseObject;
+  #nextNumber = 0;
+  #queued = false;
+
+  constructor(response: ResponseObject, { tools = new Map(), ended = () => {} }: ResponseSettings = {}) {
+    this.#response = response;
+    this.#tools = tools;
+    this.#ended = ended;
+  }
+
+  /** The response so far. */
+  get response(): ResponseObject {
+    return this.#response;
+  }
+
+  /** For a response that waits: to be called before `begin`. */
+  queue(): SseEvent[] {
+    this.#queued = true;
+    this.#response = { ...this.#response, status: 'queued' };
+    return [this.#ofResponse('response.created'), this.#ofResponse('response.queued')];
+  }
+
+  begin(): SseEvent[] {
+    const created = this.#queued ? [] : [this.#ofResponse('response.created')];
+    this.#response = { ...this.#response, status: 'in_progress' };
+    return [...created, this.#ofResponse('response.in_progress')];
+  }
+
+  /** To be called after `begin`: the same once more, with how far the prompt is. */
+  progress(prompt_progress: PromptProgressReport): SseEvent {
+    return this.#event('response.in_progress', { response: this.#response, prompt_progress });
+  }
+
+  add(delta: CompletionDelta): SseEvent[] {
+    return this.#tell(this.#parts.add(delta), 'completed');
+  }
+
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[] {
+    const status = finish.reason === 'length' ? 'incomplete' : 'completed';
+    // Clients look for a message even where the model had nothing to say.
+    const empty = this.#parts.all.length === 0 ? this.#parts.openText() : [];
+    const events = this.#tell([...empty, ...this.#parts.close()], status);
+    this.#response = {
+      ...this.#response,
+      status,
+      completed_at: status === 'completed' ? nowInSeconds() : null,
+      incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+      usage: toResponseUsage(finish, reasoningTokens),
+    };
+    this.#ended(this.#response);
+    events.push(this.#ofResponse(`response.${status}`));
+    return events;
+  }
+
+  fail(body: ErrorBody): SseEvent[] {
+    const { message, type } = body.error;
+    const events = this.#tell(this.#parts.close(), 'incomplete');
+    // Clients act on what a request has caused: on `context_length_exceeded` they shorten the conversation.
+    const code = type === 'server_error' ? type : body.error.code;
+    this.#response = { ...this.#response, status: 'failed', error: { code, message } };
+    this.#ended(this.#response);
+    events.push(this.#ofResponse('response.failed'));
+    return [...events, ...responseFailure(body, this.#nextNumber++)];
+  }
+
+  /** The protocol has no event for it: `body` is told as an error. */
+  cancel(body: ErrorBody): SseEvent[] {
+    const events = this.#tell(this.#parts.close(), 'incomplete');
+    this.#response = { ...this.#response, status: 'cancelled' };
+    this.#ended(this.#response);
+    return [...events, ...responseFailure(body, this.#nextNumber++)];
+  }
+
+  #tell(changes: readonly PartEvent[], status: ItemStatus): SseEvent[] {
+    return changes.flatMap((change) => {
+      if (change.type === 'opened') return this.#open(change.part);
+      if (change.type === 'grown') return this.#grow(change.part, change.by, change.logprobs);
+      return this.#close(change.part, status);
+    });
+  }
+
+  #open(part: CompletionPart): SseEvent[] {
+    // The part may have text already; the event that follows this one tells of it.
+    const empty = { ...part, text: '', logprobs: [] };
+    const tool = this.#toolOf(part);
+    const item = toItem(empty, tool, { id: newId(idPrefixOf(part, tool)), status: 'in_progress' });
+    this.#input = new InputReader();
+    this.#response.output.push(item);
+    const events = [this.#event('response.output_item.added', { output_index: part.index, item })];
+    if (part.kind === 'tool_call') return events;
+    return [...events, this.#inPart('response.content_part.added', part, { part: toContent(empty) })];
+  }
+
+  #grow(part: CompletionPart, by: string, logprobs: readonly LogprobEntry[]): SseEvent[] {
+    switch (part.kind) {
+      case 'reasoning':
+        return [this.#inPart('response.reasoning_text.delta', part, { delta: by })];
+      case 'text':
+        return [this.#inPart('response.output_text.delta', part, { delta: by, logprobs })];
+      case 'tool_call':
+        return this.#growCall(part, by);
+    }
+  }
+
+  #growCall(part: CompletionPart, by: string): SseEvent[] {
+    if (this.#toolOf(part).type === 'function') {
+      return [this.#inItem('response.function_call_arguments.delta', part, { delta: by })];
+    }
+    const delta = this.#input.push(by);
+    return delta === '' ? [] : [this.#inItem('response.custom_tool_call_input.delta', part, { delta })];
+  }
+
+  #close(part: CompletionPart, status: ItemStatus): SseEvent[] {
+    const { text, logprobs } = part;
+    const tool = this.#toolOf(part);
+    const item = toItem(part, tool, { id: this.#idOf(part), status, content: [toContent(part)] });
+    const events: SseEvent[] = [];
+    if (item.type === 'custom_tool_call') {
+      events.push(this.#inItem('response.custom_tool_call_input.done', part, { input: item.input }));
+    } else if (part.kind === 'tool_call') {
+      const { name } = tool;
+      events.push(this.#inItem('response.function_call_arguments.done', part, { name, arguments: text }));
+    } else {
+      const isText = part.kind === 'text';
+      const done = isText ? 'response.output_text.done' : 'response.reasoning_text.done';
+      events.push(this.#inPart(done, part, isText ? { text, logprobs } : { text }));
+      events.push(this.#inPart('response.content_part.done', part, { part: toContent(part) }));
+    }
+    this.#response.output[part.index] = item;
+    events.push(this.#event('response.output_item.done', { output_index: part.index, item }));
+    return events;
+  }
+
+  #inPart(type: string, part: CompletionPart, fields: Record<string, unknown>): SseEvent {
+    return this.#inItem(type, part, { content_index: 0, ...fields });
+  }
+
+  #inItem(type: string, part: CompletionPart, fields: Record<string, unknown>): SseEvent {
+    return this.#event(type, { item_id: this.#idOf(part), output_index: part.index, ...fields });
+  }
+
+  #ofResponse(type: string): SseEvent {
+    return this.#event(type, { response: this.#response });
+  }
+
+  #event(type: string, fields: Record<string, unknown>): SseEvent {
+    return typedEvent({ type, sequence_number: this.#nextNumber++, ...fields });
+  }
+
+  /** A model that is not held to the tools may call one that there is not. */
+  #toolOf({ name }: CompletionPart): CalledTool {
+    return this.#tools.get(name) ?? { type: 'function', name, namespace: null };
+  }
+
+  #idOf(part: CompletionPart): string {
+    return (this.#response.output[part.index] as OutputItem).id;
+  }
+}
+
+function toResponseUsage(finish: Finish, reasoningTokens: number | null): ResponseUsage {
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = toUsage([finish]);
+  return {
+    input_tokens: prompt_tokens,
+    input_tokens_details: { cached_tokens: prompt_tokens_details.cached_tokens },
+    output_tokens: completion_tokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens,
+  };
+}

@@ -1,0 +1,151 @@
+/** The body of a responses request → a chat body that asks for the same. */
+import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../../shared/chat/chat-message-builder.js';
+import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
+import { pickExtras } from '../../shared/chat/extras-schema.js';
+import { FieldOrigins } from '../../shared/chat/field-origins.js';
+import type { Translated } from '../../shared/chat/render-translated.js';
+import { toArguments } from '../../shared/tools/custom-tools.js';
+import type { ClientCall, ClientCallOutput, InputItem, InputPart } from './input-schema.js';
+import { resolveInput, type SourcedItem } from './resolve-input.js';
+import { nameInChat, type ToolTranslation, toChatTools } from './response-tools.js';
+import { INCLUDED, INCLUDES_LOGPROBS, type ResponsesRequest } from './schema.js';
+
+/** A chat body that asks for the same, and what of the request has no effect in it. */
+export interface ResponseTranslation extends Translated, Omit<ToolTranslation, 'fields'> {}
+
+/** `items` are those of the request and what they go on from. */
+export function toChat(
+  request: ResponsesRequest,
+  items: readonly SourcedItem[] = resolveInput(request, null).items,
+): ResponseTranslation {
+  const origins = new FieldOrigins();
+  const { fields, tools, inputGrammars, passedOver } = toChatTools(request, origins);
+  const body = {
+    model: request.model,
+    messages: toMessages(request, items, origins),
+    ...fields,
+    ...toSettings(request, origins),
+  } as ChatCompletionRequest;
+  return {
+    body,
+    origins,
+    tools,
+    inputGrammars,
+    passedOver: [...passedOver, ...hostedItems(items), ...notIncluded(request)],
+  };
+}
+
+/** The paths of what is to be included and is not there. */
+function notIncluded({ include = [] }: ResponsesRequest): string[] {
+  return include.flatMap((value, index) => (INCLUDED.some((each) => each === value) ? [] : `include[${index}]`));
+}
+
+/** The paths of items that only OpenAI's servers can read. */
+function hostedItems(items: readonly SourcedItem[]): string[] {
+  return [...new Set(items.filter(({ item }) => isHosted(item)).map(({ origin }) => origin))];
+}
+
+function toMessages(request: ResponsesRequest, items: readonly SourcedItem[], origins: FieldOrigins) {
+  const builder = new ChatMessageBuilder(origins);
+  origins.set('messages', 'input');
+  if (request.instructions !== undefined) builder.addInstructions('system', request.instructions, 'instructions');
+  for (const { item, origin } of items) addItem(builder, item, origin);
+  return builder.build('input');
+}
+
+function addItem(builder: ChatMessageBuilder, item: InputItem, origin: string): void {
+  switch (item.type) {
+    case 'message': {
+      const content = toContent(item.content, `${origin}.content`);
+      if (item.role === 'user') builder.addUser(content, origin);
+      else if (item.role === 'assistant') builder.addAssistantText(content, origin);
+      else builder.addInstructions(item.role, content, origin);
+      break;
+    }
+    case 'reasoning': {
+      const text = (item.content ?? []).map((part) => part.text).join('\n');
+      if (text !== '') builder.addReasoning(text, origin);
+      break;
+    }
+    case 'function_call': {
+      const { call_id: id, arguments: json } = item;
+      builder.addToolCall({ id, name: nameInChat(item), arguments: json }, origin);
+      break;
+    }
+    case 'custom_tool_call':
+      builder.addToolCall({ id: item.call_id, name: nameInChat(item), arguments: toArguments(item.input) }, origin);
+      break;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      builder.addToolResult(item.call_id, toContent(item.output, `${origin}.output`), origin);
+      break;
+    case 'local_shell_call':
+    case 'shell_call':
+    case 'apply_patch_call':
+    case 'computer_call':
+      builder.addToolCall(toPastCall(item), origin);
+      break;
+    case 'local_shell_call_output':
+    case 'shell_call_output':
+    case 'apply_patch_call_output':
+    case 'computer_call_output':
+      builder.addToolResult(item.call_id ?? item.id ?? '', toResult(item, `${origin}.output`), origin);
+  }
+}
+
+function isHosted(item: InputItem): boolean {
+  return !CONVERSATION_ITEMS.test(item.type);
+}
+
+const CONVERSATION_ITEMS =
+  /^(message|reasoning|(function|custom_tool|local_shell|shell|apply_patch|computer)_call(_output)?)$/;
+
+function toPastCall({ type, call_id: id, action, operation }: ClientCall): PastCall {
+  return { id, name: type.replace(/_call$/, ''), arguments: JSON.stringify(action ?? operation ?? {}) };
+}
+
+/** What a tool of OpenAI's came to: a text, a screenshot, or values that are shown as JSON. */
+function toResult({ output }: ClientCallOutput, origin: string): string | SourcedPart[] {
+  if (typeof output === 'string') return output;
+  const url = (output as { image_url?: unknown } | null | undefined)?.image_url;
+  if (typeof url !== 'string' || url === '') return output == null ? '' : JSON.stringify(output);
+  return [{ part: { type: 'image_url', image_url: { url } }, origin, imageOrigin: `${origin}.image_url` }];
+}
+
+function toContent(content: string | readonly InputPart[], origin: string): string | SourcedPart[] {
+  if (typeof content === 'string') return content;
+  return content.map((part, index) => toPart(part, `${origin}[${index}]`));
+}
+
+function toPart(part: InputPart, origin: string): SourcedPart {
+  if (part.type === 'refusal') return { part: { type: 'text', text: part.refusal }, origin };
+  if (part.type !== 'input_image') return { part: { type: 'text', text: part.text }, origin };
+  const image_url = { url: part.image_url };
+  return { part: { type: 'image_url', image_url }, origin, imageOrigin: `${origin}.image_url` };
+}
+
+function toSettings(request: ResponsesRequest, origins: FieldOrigins): Record<string, unknown> {
+  const settings: Record<string, unknown> = pickExtras(request);
+  if (request.temperature !== undefined) settings.temperature = request.temperature;
+  if (request.top_p !== undefined) settings.top_p = request.top_p;
+  if (request.max_output_tokens !== undefined) settings.max_completion_tokens = request.max_output_tokens;
+  origins.set('max_completion_tokens', 'max_output_tokens');
+  if (request.reasoning?.effort) settings.reasoning_effort = request.reasoning.effort;
+  origins.set('reasoning_effort', 'reasoning.effort');
+  if (request.include?.includes(INCLUDES_LOGPROBS) || request.top_logprobs) {
+    settings.logprobs = true;
+    settings.top_logprobs = request.top_logprobs ?? 0;
+  }
+  const format = toResponseFormat(request, origins);
+  if (format) settings.response_format = format;
+  return settings;
+}
+
+function toResponseFormat({ text }: ResponsesRequest, origins: FieldOrigins): object | null {
+  const format = text?.format;
+  origins.set('response_format', 'text.format');
+  origins.set('response_format.json_schema', 'text.format');
+  if (format?.type !== 'json_schema') return format ?? null;
+  const { type, ...json_schema } = format;
+  return { type, json_schema };
+}

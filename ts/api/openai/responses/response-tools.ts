@@ -1,0 +1,124 @@
+/**
+ * Tools that the model may call, and which of them it must: from this protocol's form to that of chat bodies. Tools that
+ * only OpenAI's own servers run are passed over.
+ */
+
+import type { FieldOrigins } from '../../shared/chat/field-origins.js';
+import { describeFormat, parametersOf } from '../../shared/tools/custom-tools.js';
+import { InputGrammars, patternField } from '../../shared/tools/input-grammars.js';
+import type { ResponsesRequest } from './schema.js';
+import type { ResponseTool, ResponseToolChoice } from './tools-schema.js';
+
+/** A tool as the request names it. In the chat body, where there are no namespaces, its name may be another. */
+export interface CalledTool {
+  type: 'function' | 'custom';
+  name: string;
+  namespace: string | null;
+}
+
+export interface ToolTranslation {
+  /** The chat fields `tools`, `tool_choice` and `parallel_tool_calls`, as far as the request says something of them. */
+  fields: Record<string, unknown>;
+  /** By their names in the chat body. */
+  tools: ReadonlyMap<string, CalledTool>;
+  /** Of the custom tools. */
+  inputGrammars: InputGrammars;
+  /** The paths of what has no effect. */
+  passedOver: readonly string[];
+}
+
+export function toChatTools(request: ResponsesRequest, origins: FieldOrigins): ToolTranslation {
+  const collected = new ToolCollection(origins, allowedNames(request.tool_choice));
+  for (const [index, tool] of (request.tools ?? []).entries()) collected.add(tool, `tools[${index}]`);
+  const { chatTools, tools, inputGrammars, passedOver } = collected;
+  const fields: Record<string, unknown> = {};
+  if (chatTools.length > 0) fields.tools = chatTools;
+  if (request.tool_choice !== undefined) fields.tool_choice = toChatChoice(request.tool_choice, tools);
+  origins.set('tool_choice.function', 'tool_choice');
+  if (request.parallel_tool_calls !== undefined) fields.parallel_tool_calls = request.parallel_tool_calls;
+  return { fields, tools, inputGrammars, passedOver };
+}
+
+class ToolCollection {
+  readonly chatTools: object[] = [];
+  readonly tools = new Map<string, CalledTool>();
+  readonly inputGrammars = new InputGrammars();
+  readonly passedOver: string[] = [];
+  readonly #origins: FieldOrigins;
+  readonly #allowed: ReadonlySet<string> | null;
+
+  constructor(origins: FieldOrigins, allowed: ReadonlySet<string> | null) {
+    this.#origins = origins;
+    this.#allowed = allowed;
+  }
+
+  add(tool: ResponseTool, origin: string, namespace: string | null = null): void {
+    const { type, name = '' } = tool;
+    if (type === 'namespace' && namespace === null) {
+      const inner = tool.tools ?? [];
+      for (const [index, each] of inner.entries()) this.add(each, `${origin}.tools[${index}]`, name);
+    } else if (type === 'function' || type === 'custom') {
+      if (this.#isAllowed(name, namespace)) this.#addCallable(tool, { type, name, namespace }, origin);
+    } else {
+      this.passedOver.push(origin);
+    }
+  }
+
+  /** The model is shown the allowed tools only. */
+  #isAllowed(name: string, namespace: string | null): boolean {
+    if (this.#allowed === null || this.#allowed.has(name)) return true;
+    return namespace !== null && this.#allowed.has(namespace);
+  }
+
+  #addCallable(tool: ResponseTool, called: CalledTool, origin: string): void {
+    const field = `tools[${this.chatTools.length}]`;
+    this.#origins.set(field, origin);
+    this.#origins.set(`${field}.function`, origin);
+    const name = nameInChat(called);
+    if (!this.tools.has(name)) this.tools.set(name, called);
+    if (called.type === 'function') {
+      this.chatTools.push(toChatFunction(tool, name));
+      return;
+    }
+    const format = tool.format ?? null;
+    const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
+    this.#origins.set(patternField(name), `${origin}.format`);
+    if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
+    const description = [tool.description, describeFormat(format)].filter(Boolean).join('\n\n');
+    this.chatTools.push({ type: 'function', function: { name, description, parameters: parametersOf(pattern) } });
+  }
+}
+
+/** A tool of a namespace has the namespace's name before its own. */
+export function nameInChat({
+  name,
+  namespace = null,
+}: {
+  name: string;
+  namespace?: string | null | undefined;
+}): string {
+  if (namespace === null) return name;
+  return namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`;
+}
+
+function toChatFunction({ description, parameters, strict }: ResponseTool, name: string): object {
+  const definition = {
+    name,
+    ...(description != null && { description }),
+    ...(parameters != null && { parameters }),
+    ...(strict != null && { strict }),
+  };
+  return { type: 'function', function: definition };
+}
+
+function allowedNames(choice: ResponseToolChoice | undefined): ReadonlySet<string> | null {
+  if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return null;
+  return new Set(choice.tools.map(({ name }) => name ?? ''));
+}
+
+function toChatChoice(choice: ResponseToolChoice, tools: ReadonlyMap<string, CalledTool>): unknown {
+  if (typeof choice === 'string') return choice;
+  if (choice.type === 'allowed_tools') return choice.mode;
+  const [name = choice.name] = [...tools].find(([, tool]) => tool.name === choice.name) ?? [];
+  return { type: 'function', function: { name } };
+}

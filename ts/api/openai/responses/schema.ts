@@ -1,0 +1,131 @@
+/**
+ * The body of `POST /v1/responses`. Only impossible values are refused here; what this server cannot do is refused by
+ * ts/responses. Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
+ */
+
+import {
+  anyObject,
+  anything,
+  arrayOf,
+  boolean,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  orString,
+  recordOf,
+  type Static,
+  type StaticFields,
+  string,
+} from '../../../http/schema/json-schema.js';
+import { functionName, variantsBy } from '../../../http/schema/variants.js';
+import {
+  MAX_TOP_LOGPROBS,
+  model,
+  returnProgress,
+  stream,
+  temperature,
+  timingsPerToken,
+  topP,
+} from '../../shared/chat/chat-schema.js';
+import { chatExtras } from '../../shared/chat/extras-schema.js';
+import { inputItem } from './input-schema.js';
+import { responseTool, responseToolChoice } from './tools-schema.js';
+
+const format = variantsBy('type', [
+  objectOf({ type: exactly('text') }),
+  objectOf({ type: exactly('json_object') }),
+  objectOf(
+    { type: exactly('json_schema'), name: functionName, schema: anyObject },
+    { strict: orNull(boolean), description: orNull(string) },
+  ),
+]);
+
+// OpenAI has the same limits; every event of a stream that carries the response repeats these fields.
+export const metadata = field('Comes back with it.', recordOf(limited(string, { maxLength: 512 })), {
+  maxProperties: 16,
+});
+
+/** The reply holds log-probabilities when `include` names them or `top_logprobs` asks for alternatives. */
+export const INCLUDES_LOGPROBS = 'message.output_text.logprobs';
+
+/** What of it this server has. */
+export const INCLUDED = [INCLUDES_LOGPROBS, 'message.input_image.image_url'] as const;
+
+/** What clients of OpenAI may ask for. */
+const INCLUDABLE = [
+  ...INCLUDED,
+  'computer_call_output.output.image_url',
+  'reasoning.encrypted_content',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'code_interpreter_call.outputs',
+] as const;
+
+const required = {
+  model,
+  input: field(
+    'What the model is to continue: a text, or the items of a conversation.',
+    orString(limited(arrayOf(inputItem), { minItems: 1 })),
+  ),
+};
+
+const optional = {
+  instructions: field('The system message.', string),
+  tools: field(
+    'The functions and custom tools that the model may call. Those that only OpenAI runs are passed over.',
+    arrayOf(responseTool),
+  ),
+  tool_choice: field('Whether the model must call a tool, and which.', responseToolChoice),
+  parallel_tool_calls: field('Whether a completion may have several calls.', boolean),
+  text: field(
+    'In `format`: what the completion must be: text, any JSON object, or JSON that follows a schema.',
+    objectOf({}, { format: orNull(format) }),
+  ),
+  reasoning: field(
+    'In `effort`: how long the model should reason, where its template knows that.',
+    objectOf({}, { effort: orNull(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh')) }),
+  ),
+  max_output_tokens: field('The most tokens that the completion may have.', integer, { minimum: 1 }),
+  temperature,
+  top_p: topP,
+  top_logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_TOP_LOGPROBS,
+  }),
+  include: field(
+    'With `message.output_text.logprobs` the reply reports how probable its tokens were. Images of messages are always ' +
+      'in their items. What else OpenAI has here is passed over.',
+    arrayOf(oneOf(...INCLUDABLE)),
+  ),
+  stream,
+  stream_options: field('Nothing to choose here.', anyObject),
+  timings_per_token: timingsPerToken,
+  return_progress: returnProgress,
+  metadata,
+  store: field('False: the response is not kept, and cannot be asked for or referred to.', boolean, { default: true }),
+  truncation: field('Prompts are never shortened: one that does not fit is refused.', oneOf('auto', 'disabled')),
+  background: field(
+    'Replies at once; the response is computed meanwhile, to be asked for by its id. With `stream`, its events are sent, and kept for a while.',
+    boolean,
+    { default: false },
+  ),
+  previous_response_id: field('The stored response that this one goes on from: its items come before `input`.', string),
+  conversation: field(
+    'The conversation, or its id, that this response goes on from: its items come before `input`, and what comes of it is added.',
+    orString(objectOf({ id: string })),
+  ),
+  prompt: field('Refused, because prompts are not stored: send `instructions` and `input`.', anything),
+};
+
+export type ResponseTextFormat = Static<typeof format>;
+export type ResponsesRequest = StaticFields<typeof required, typeof optional & ReturnType<typeof chatExtras>>;
+
+/** The schema for a mode whose chats support `parameters`. */
+export function responsesSchema(parameters: readonly string[]) {
+  return objectOf(required, { ...optional, ...chatExtras(parameters) });
+}

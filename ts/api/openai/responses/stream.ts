@@ -1,0 +1,59 @@
+/**
+ * The events of a response, with what llama-server adds to them for those who ask: how far the prompt is, as an event of
+ * its own, and times, in the last event of each step.
+ */
+
+import type { TokenStream } from '../../../engine/engine.js';
+import type { SseEvent } from '../../../http/framing.js';
+import type { ChoiceBatch } from '../../shared/completion/choices.js';
+import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
+import { PromptProgress } from '../../shared/completion/prompt-progress.js';
+import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
+import type { ResponseEvents } from './response-events.js';
+import type { ResponsesRequest } from './schema.js';
+
+export class ResponseEncoder extends CompletionEventEncoder {
+  readonly progress: (() => SseEvent[]) | undefined;
+  readonly #running: RunningTimings | null;
+
+  constructor(
+    events: ResponseEvents,
+    parsed: boolean,
+    streams: readonly TokenStream[],
+    asked: Pick<ResponsesRequest, 'timings_per_token' | 'return_progress'>,
+  ) {
+    super(events, parsed);
+    this.#running = asked.timings_per_token ? new RunningTimings(streams[0]) : null;
+    if (!asked.return_progress || streams[0] === undefined) return;
+    const progress = new PromptProgress(streams[0]);
+    this.progress = () => {
+      const reports = progress.take();
+      if (reports.length === 0) return [];
+      return [...this.begin(), ...reports.flatMap((report) => this.#timed([events.progress(report)]))];
+    };
+  }
+
+  override encode(batch: ChoiceBatch): SseEvent[] {
+    const reported = this.progress?.() ?? [];
+    this.#running?.add(batch.tokens.length);
+    return [...reported, ...this.#timed(super.encode(batch))];
+  }
+
+  override end(): SseEvent[] {
+    const events = super.end();
+    return this.#running === null ? events : withTimings(events, toTimings(this.finish));
+  }
+
+  #timed(events: SseEvent[]): SseEvent[] {
+    return this.#running === null ? events : withTimings(events, this.#running.soFar());
+  }
+}
+
+/** The same events, the last of them with the times. */
+function withTimings(events: SseEvent[], timings: object): SseEvent[] {
+  const last = events.at(-1);
+  // Tokens whose text is not whole yet make no event, and those of a response have names.
+  if (last === undefined || typeof last === 'string') return events;
+  const data = `${last.data.slice(0, -1)},"timings":${JSON.stringify(timings)}}`;
+  return [...events.slice(0, -1), { ...last, data }];
+}

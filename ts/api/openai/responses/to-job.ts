@@ -1,0 +1,188 @@
+/** What a request for a response comes to: the chat body, the completion, and the response that is kept of it. */
+import type { FastifyRequest } from 'fastify';
+import type { TokenStream } from '../../../engine/engine.js';
+import type { SamplingSettings } from '../../../engine/job.js';
+import { ChasquiError } from '../../../errors.js';
+import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
+import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
+import type { AppContext } from '../../context.js';
+import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
+import { refusePassedOver, renderTranslated } from '../../shared/chat/render-translated.js';
+import { startCompletion } from '../../shared/chat/start-completion.js';
+import { keepMsOf } from '../../shared/keep-alive.js';
+import type { Leased } from '../../shared/with-model.js';
+import type { BackgroundResponses } from './background-responses.js';
+import { Conversations } from './conversations.js';
+import type { EventLog } from './event-log.js';
+import type { StoredItem } from './input-schema.js';
+import { conversationOf, newResponse } from './new-response.js';
+import type { ResponseObject } from './object-schema.js';
+import type { OwnResponses } from './own-responses.js';
+import { refuseUnsupported } from './refuse-fields.js';
+import { resolveInput } from './resolve-input.js';
+import { ResponseEvents } from './response-events.js';
+import { type ResponseTranslation, toChat } from './response-to-chat.js';
+import type { ResponsesRequest } from './schema.js';
+import { MAX_STORED_INPUT } from './store/response-store.js';
+import { ResponseEncoder } from './stream.js';
+
+type Request = FastifyRequest<{ Body: ResponsesRequest }>;
+
+interface Started {
+  streams: readonly TokenStream[];
+  /** Whether the completion has a format. */
+  parsed: boolean;
+  /** The paths of what has no effect. */
+  ignored: readonly string[];
+}
+
+export class ResponseWork {
+  readonly request: Request;
+  readonly responses: OwnResponses;
+  /** The items of the request where the response is to be stored, else null. */
+  readonly input: readonly StoredItem[] | null;
+  /** Of a request in the background as JSON, with all items that it goes on from, in UTF-16 units; of others 0. */
+  readonly length: number;
+  readonly #context: AppContext;
+  readonly #translation: ResponseTranslation;
+  /** The items of the request. */
+  readonly #own: readonly StoredItem[];
+
+  /** Throws what is wrong with the request as far as that can be told without its model. */
+  constructor(request: Request, responses: OwnResponses, context: AppContext) {
+    const { body } = request;
+    refuseUnsupported(body);
+    this.request = request;
+    this.responses = responses;
+    this.#context = context;
+    const { items, own } = resolveInput(body, responses.store);
+    if (conversationOf(body) !== null) Conversations.refuseFull(items.map(({ item }) => item));
+    this.#own = own;
+    this.#translation = toChat(body, items);
+    if (context.options.strict) refusePassedOver(this.#translation.passedOver);
+    const asked = body.store !== false && responses.store !== null;
+    this.input = asked && JSON.stringify(own).length <= MAX_STORED_INPUT ? own : null;
+    this.length = body.background ? JSON.stringify({ ...body, input: items.map(({ item }) => item) }).length : 0;
+  }
+
+  get chat(): ChatCompletionRequest {
+    return this.#translation.body;
+  }
+
+  /** The paths of tools and items that this server can do nothing with. */
+  get passedOver(): readonly string[] {
+    return this.#translation.passedOver;
+  }
+
+  /** Runs `work` and tells its failure in the words of the request. */
+  guard<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#translation.origins.guard(this.chat, work);
+  }
+
+  readonly translate = (thrown: unknown): unknown => this.#translation.origins.translate(thrown, this.chat);
+
+  /** The events of the response; at its end it is stored. */
+  eventsFor(model: string, defaults: SamplingSettings = this.#context.profile.sampling): ResponseEvents {
+    const { body, log } = this.request;
+    const ended = (response: ResponseObject): void => {
+      try {
+        this.#store(response);
+      } catch (error) {
+        // The completion is there, and its reply is worth more than its place in the store.
+        log.error({ err: error }, 'the response could not be stored');
+      }
+    };
+    const response = newResponse(body, model, defaults, this.input !== null);
+    return new ResponseEvents(response, { tools: this.#translation.tools, ended });
+  }
+
+  #store(response: ResponseObject): void {
+    const { input, responses } = this;
+    if (input !== null) responses.put({ response, input });
+    const { conversation, status } = response;
+    if (conversation === null || (status !== 'completed' && status !== 'incomplete')) return;
+    responses.conversations.addTurn(conversation.id, [...this.#own, ...(response.output as StoredItem[])]);
+  }
+
+  async start({ engine, signal }: Leased): Promise<Started> {
+    const { profile, options } = this.#context;
+    const { body, record } = this.request;
+    const { imageHosts: hosts, strict } = options;
+    const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+    const { rendered, ignored } = await renderTranslated(engine, this.#translation, how);
+    const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
+    return {
+      streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),
+      parsed: rendered.format !== null,
+      ignored,
+    };
+  }
+}
+
+export interface Later {
+  /** The response as it is queued. */
+  queued: ResponseObject;
+  /** Of a request for a stream. */
+  events: EventLog | null;
+}
+
+/** Returns at once; the response is computed meanwhile. Throws `queue_full`, and `store_failed` where it cannot be kept. */
+export function computeLater(
+  work: ResponseWork,
+  background: BackgroundResponses,
+  { pool, options, isBehindGateway }: AppContext,
+): Later {
+  const { request, responses, input } = work;
+  const { body } = request;
+  if (isBehindGateway) throw wouldNotBeSeen();
+  if (input === null) throw cannotBeStored();
+  const events = work.eventsFor(body.model);
+  const compute = async (signal: AbortSignal, log: EventLog | null): Promise<void> => {
+    const { engine, release } = await pool.acquire(body.model, { signal, keepMs: keepMsOf(body) });
+    try {
+      const { streams, parsed } = await work.start({ engine, signal });
+      await new ResponseEncoder(events, parsed, streams, body).collect(streams, (batch) => log?.add(batch));
+    } finally {
+      release();
+    }
+  };
+  const log = background.start(responses.owner, {
+    current: () => events.response,
+    length: work.length,
+    keepsEvents: body.stream ?? false,
+    begin: () => {
+      const announced = events.queue();
+      responses.put({ response: events.response, input });
+      return announced;
+    },
+    compute: async (signal, log) => {
+      try {
+        await compute(signal, log);
+      } catch (thrown) {
+        const error = toChasquiError(work.translate(thrown), request, options);
+        const isCancelled = signal.aborted && error.code === 'request_cancelled';
+        const body = toErrorBody(error);
+        const last = isCancelled ? events.cancel(body) : events.fail(body);
+        log?.add(last);
+      }
+    },
+  });
+  return { queued: events.response, events: log };
+}
+
+/** A gateway stops a runner that has no requests, and lets a key use no more than it counts. */
+function wouldNotBeSeen(): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    '`background` is not supported in an app of a cloud: leave it out, and ask for a stream.',
+    'background',
+  );
+}
+
+function cannotBeStored(): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    '`background` needs the response to be stored, which this server does not do, or not with so long an input.',
+    'background',
+  );
+}

@@ -1,0 +1,45 @@
+/** Describes all endpoints, for programs as OpenAPI and for people as a page. */
+import type { FastifyInstance } from 'fastify';
+import { type OpenApiDocument, toDocument } from '../../../http/openapi/document.js';
+import { collectEndpoints } from '../../../http/openapi/endpoints.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { toPage } from '../../../http/openapi/page.js';
+import { VERSION } from '../../../version.js';
+import type { AppContext } from '../../context.js';
+import { defaultOf } from '../../shared/chat/field-defaults.js';
+
+/** To be called before the routes that are to be described. */
+export function documentationRoutes(app: FastifyInstance, { pool, profile, basePath }: AppContext): void {
+  const endpoints = collectEndpoints(app, basePath);
+  let document: OpenApiDocument | undefined;
+  const describe = (): OpenApiDocument => {
+    document ??= toDocument(endpoints, {
+      profile,
+      basePath,
+      model: pool.list()[0]?.id ?? 'model',
+      version: VERSION,
+      defaultOf: (field, schema) => defaultOf(field, schema, profile),
+    });
+    return document;
+  };
+
+  app.get('/openapi.json', { config: { operation: showDocument } }, async () => describe());
+  app.get('/docs', { config: { operation: showPage } }, async (_request, reply) => {
+    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+    return reply.type('text/html; charset=utf-8').send(toPage(describe()));
+  });
+}
+
+const showDocument: Operation = {
+  id: 'showOpenApi',
+  tag: 'Server',
+  summary: 'This description, as OpenAPI 3.1.',
+  reply: { json: { name: 'OpenApi', schema: { type: 'object' } } },
+};
+
+const showPage: Operation = {
+  id: 'showDocs',
+  tag: 'Server',
+  summary: 'The same as a page for people.',
+  reply: { text: 'text/html' },
+};

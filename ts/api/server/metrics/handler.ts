@@ -1,0 +1,20 @@
+/** The measurements of the server in Prometheus' text format. This endpoint replies while the server stops, too. */
+import type { FastifyInstance } from 'fastify';
+import type { Operation } from '../../../http/openapi/operation.js';
+import { EXPOSITION_TYPE } from '../../../metrics/exposition.js';
+import type { AppContext } from '../../context.js';
+
+export const METRICS_URL = '/metrics';
+
+export function metricsRoute(app: FastifyInstance, { metrics }: AppContext): void {
+  app.get(METRICS_URL, { config: { operation, repliesWhileStopping: true } }, async (_request, reply) => {
+    return reply.type(EXPOSITION_TYPE).send(await metrics.text());
+  });
+}
+
+const operation: Operation = {
+  id: 'showMetrics',
+  tag: 'Server',
+  summary: "What the server measures, in Prometheus' text format.",
+  reply: { text: 'text/plain' },
+};

@@ -1,0 +1,20 @@
+/** For people who open the server's address in a browser. */
+import type { FastifyInstance } from 'fastify';
+import type { Operation } from '../../../http/openapi/operation.js';
+import type { AppContext } from '../../context.js';
+
+export function rootRoute(app: FastifyInstance, { basePath }: AppContext): void {
+  app.get(
+    '/',
+    { config: { operation } },
+    async () =>
+      `chasqui: OpenAI-compatible chat completions. Start at ${basePath}/v1/models. All there is: ${basePath}/docs.\n`,
+  );
+}
+
+const operation: Operation = {
+  id: 'showStart',
+  tag: 'Server',
+  summary: 'Where to start.',
+  reply: { text: 'text/plain' },
+};

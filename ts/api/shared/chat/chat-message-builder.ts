@@ -1,0 +1,135 @@
+/**
+ * Another protocol's conversation → the messages of a chat body. Reasoning, text and tool calls, which that protocol
+ * keeps apart, become one assistant message. Images among a tool's results become a user's message after them, because
+ * a tool's message holds text only.
+ */
+
+import type { FieldOrigins } from './field-origins.js';
+import type { AssistantMessage, ContentPart, Message, TextPart } from './message-schema.js';
+
+/** A part of a message, and the path of the field that it came from. */
+export interface SourcedPart {
+  part: ContentPart;
+  origin: string;
+  /** For an image: the path of its URL or of its bytes. */
+  imageOrigin?: string;
+}
+
+export type SourcedContent = string | readonly SourcedPart[];
+
+export interface PastCall {
+  id: string;
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+interface AssistantTurn extends AssistantMessage {
+  reasoning_content?: string;
+}
+
+export class ChatMessageBuilder {
+  readonly #messages: Message[] = [];
+  readonly #origins: FieldOrigins;
+  /** The last message, if it is the assistant's and may still grow. */
+  #turn: AssistantTurn | null = null;
+  /** Images that no user message shows yet. */
+  #images: SourcedPart[] = [];
+
+  constructor(origins: FieldOrigins) {
+    this.#origins = origins;
+  }
+
+  addInstructions(role: 'system' | 'developer', content: SourcedContent, origin: string): void {
+    this.#showImages(origin);
+    this.#push({ role, content: this.#place(content, origin) as string | TextPart[] }, origin);
+  }
+
+  addUser(content: SourcedContent, origin: string): void {
+    if (this.#images.length > 0) {
+      const own: readonly SourcedPart[] =
+        typeof content === 'string' ? [{ part: { type: 'text', text: content }, origin }] : content;
+      content = [...this.#images, ...own];
+      this.#images = [];
+    }
+    this.#push({ role: 'user', content: this.#place(content, origin) }, origin);
+  }
+
+  addReasoning(text: string, origin: string): void {
+    // Reasoning comes before what it leads to.
+    if (this.#turn?.content !== undefined || this.#turn?.tool_calls) this.#turn = null;
+    const turn = this.#openTurn(origin);
+    turn.reasoning_content = (turn.reasoning_content ?? '') + text;
+  }
+
+  addAssistantText(content: SourcedContent, origin: string): void {
+    if (this.#turn?.content !== undefined) this.#turn = null;
+    const turn = this.#openTurn(origin);
+    turn.content = this.#place(content, origin, this.#messages.length - 1) as string | TextPart[];
+  }
+
+  addToolCall({ id, name, arguments: json }: PastCall, origin: string): void {
+    const turn = this.#openTurn(origin);
+    const calls = `messages[${this.#messages.length - 1}].tool_calls`;
+    if (!turn.tool_calls) this.#origins.set(calls, origin);
+    turn.tool_calls ??= [];
+    const field = `${calls}[${turn.tool_calls.length}]`;
+    this.#origins.set(field, origin);
+    this.#origins.set(`${field}.function`, origin);
+    turn.tool_calls.push({ id, type: 'function', function: { name, arguments: json } });
+  }
+
+  addToolResult(callId: string, content: SourcedContent, origin: string): void {
+    this.#turn = null;
+    let texts = content;
+    if (typeof content !== 'string') {
+      this.#images.push(...content.filter(({ part }) => part.type !== 'text'));
+      texts = content.filter(({ part }) => part.type === 'text');
+    }
+    const placed = this.#place(texts, origin) as string | TextPart[];
+    this.#push({ role: 'tool', tool_call_id: callId, content: placed }, origin);
+  }
+
+  /** Returns all messages. `origin` is the field that images which are still to be shown came from. */
+  build(origin: string): Message[] {
+    this.#showImages(origin);
+    return this.#messages;
+  }
+
+  #openTurn(origin: string): AssistantTurn {
+    if (this.#turn) return this.#turn;
+    this.#showImages(origin);
+    const turn: AssistantTurn = { role: 'assistant' };
+    this.#push(turn, origin);
+    this.#turn = turn;
+    return turn;
+  }
+
+  #showImages(origin: string): void {
+    if (this.#images.length > 0) this.addUser([], origin);
+  }
+
+  #push(message: Message, origin: string): void {
+    this.#turn = null;
+    this.#origins.set(`messages[${this.#messages.length}]`, origin);
+    this.#messages.push(message);
+  }
+
+  /**
+   * Notes the origins of a message's content, by default the next message's, and returns it as a chat message has it.
+   */
+  #place(content: SourcedContent, origin: string, message = this.#messages.length): string | ContentPart[] {
+    const field = `messages[${message}].content`;
+    this.#origins.set(field, origin);
+    if (typeof content === 'string') return content;
+    if (content.length === 0) return '';
+    return content.map(({ part, origin: own, imageOrigin }, index) => {
+      this.#origins.set(`${field}[${index}]`, own);
+      if (imageOrigin !== undefined) {
+        this.#origins.set(`${field}[${index}].image_url`, imageOrigin);
+        this.#origins.set(`${field}[${index}].image_url.url`, imageOrigin);
+      }
+      return part;
+    });
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * The body of `POST /v1/chat/completions`. Only impossible values are refused; unusual ones are the caller's choice.
+ * Every field may also be `null`, which means absent: nulls are removed before the schema is applied.
+ *
+ * Fields are grouped by the endpoints that take them, and each stands here once: its type and the document that
+ * describes it come from its schema.
+ */
+import {
+  anyObject,
+  arrayOf,
+  boolean,
+  field,
+  integer,
+  limited,
+  number,
+  objectOf,
+  oneOf,
+  orNull,
+  orString,
+  pickFields,
+  recordOf,
+  type Static,
+  type StaticFields,
+  string,
+  typed,
+} from '../../../http/schema/json-schema.js';
+import { jsonSchema } from '../../../http/schema/variants.js';
+import type { Profile } from '../../../profiles/profile.js';
+import { modelUseFields } from '../model-use-schema.js';
+import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from '../tools/tool-schema.js';
+import { type Message, messages } from './message-schema.js';
+import { samplerFields } from './sampler-fields.js';
+
+export const MAX_STOP_STRINGS = 64;
+/** In characters. Text is held back for as long as it may become a stop string. */
+export const MAX_STOP_STRING_LENGTH = 1000;
+export const MAX_CHOICES = 128;
+export const MAX_TOP_LOGPROBS = 20;
+/** Every step of every choice visits each of them. This is enough to ban a whole script from a large vocabulary. */
+export const MAX_LOGIT_BIASES = 16_384;
+/** Templates use a dozen variables at most. */
+export const MAX_TEMPLATE_VARIABLES = 64;
+export const MAX_PRIORITY = 100;
+/** In characters. */
+export const MAX_REASONING_MESSAGE = 2000;
+/** As many as a model may be loaded with. */
+export const MAX_ADAPTERS = 64;
+export const MAX_ADAPTER_SCALE = 100;
+
+const share = { minimum: 0, maximum: 1 };
+/** An empty one ends nothing and is passed over. */
+export const stopString = limited(string, { maxLength: MAX_STOP_STRING_LENGTH });
+/** Users of other servers send -1 for no limit. */
+const tokenLimit = limited(integer, { minimum: -1, not: { const: 0 } });
+
+export const model = field('The id of a model that is served; see `GET /v1/models`.', string);
+export const stream = field('Sends the completion as server-sent events while it is computed.', boolean, {
+  default: false,
+});
+export const temperature = field(
+  'How freely tokens are chosen; 0 always takes the most probable one.',
+  limited(number, { minimum: 0 }),
+);
+export const topP = field('Chooses among the most probable tokens that together have this probability.', number, share);
+
+const requestedAdapter = objectOf(
+  { id: typed<number | string>({ type: ['integer', 'string'], minimum: 0 }) },
+  { scale: limited(number, { minimum: -MAX_ADAPTER_SCALE, maximum: MAX_ADAPTER_SCALE }) },
+);
+
+export const requestedAdapters = limited(arrayOf(requestedAdapter), { maxItems: MAX_ADAPTERS });
+
+/** Fields that every endpoint with completions takes under these names: chats, texts, responses, messages. */
+export const completionFields = {
+  top_k: field('Chooses among this many most probable tokens; 0 or -1 is all.', integer, { minimum: -1 }),
+  min_p: field('Leaves out tokens less probable than this share of the most probable one; 0 is off.', number, share),
+  repetition_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, {
+    exclusiveMinimum: 0,
+  }),
+  repeat_penalty: field('Divides the logits of tokens among the last 64; 1 is off.', number, { exclusiveMinimum: 0 }),
+  presence_penalty: field('Is subtracted from the logits of tokens among the last 64.', number),
+  frequency_penalty: field('The same for each time that the token is among them.', number),
+  logit_bias: field('Token id → what is added to its logit.', recordOf(number), {
+    // Without leading zeros each token has one name only.
+    propertyNames: { type: 'string', pattern: '^(0|[1-9][0-9]{0,8})$' },
+    maxProperties: MAX_LOGIT_BIASES,
+  }),
+  stop: field(
+    'Texts that end the completion and are not part of it; empty ones are passed over.',
+    orString(limited(arrayOf(stopString), { maxItems: MAX_STOP_STRINGS })),
+    { maxLength: MAX_STOP_STRING_LENGTH },
+  ),
+  seed: field(
+    'The same seed and request give the same completion, as far as the hardware computes the same; -1 and 4294967295, ' +
+      "llama.cpp's word for any, are none.",
+    integer,
+    { minimum: -(2 ** 63), maximum: 2 ** 64 },
+  ),
+  ignore_eos: field(
+    'Goes on past the end of text, for measuring; what follows a grammar or a schema ends where that ends.',
+    boolean,
+    { default: false },
+  ),
+  cache_prompt: field('False computes the whole prompt anew.', boolean, { default: true }),
+  priority: field(
+    'Higher ones go first, as far as the server allows; waiting ten seconds is worth one level.',
+    integer,
+    { minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY, default: 0 },
+  ),
+  lora: field(
+    'The adapters to compute with, by their places or names among those of the model, such as `[{"id": 0, "scale": 0.5}]`; others have no effect. Without it, `model` says.',
+    requestedAdapters,
+  ),
+  ...samplerFields,
+  ...modelUseFields,
+};
+
+const reasoningBudget = limited(integer, { minimum: -1 });
+
+/** Fields of conversations in every protocol. */
+export const conversationFields = {
+  grammar: field("What the completion must match, in llama.cpp's GBNF.", string, { minLength: 1 }),
+  chat_template_kwargs: field("Variables of the model's chat template, as in llama.cpp.", anyObject, {
+    maxProperties: MAX_TEMPLATE_VARIABLES,
+    properties: { enable_thinking: boolean },
+    additionalProperties: true,
+  }),
+  reasoning_budget_tokens: field(
+    "How many tokens of reasoning there may be before the model is made to answer; 0 is none, -1 as the server's options say.",
+    reasoningBudget,
+  ),
+  thinking_budget_tokens: field('Another name of `reasoning_budget_tokens`, which goes before it.', reasoningBudget),
+  reasoning_budget_message: field(
+    'What the model is made to write where that ends its reasoning.',
+    limited(string, { maxLength: MAX_REASONING_MESSAGE }),
+  ),
+};
+
+export const timingsPerToken = field('Reports them with each chunk of a stream, as far as they are known.', boolean, {
+  default: false,
+});
+export const returnProgress = field(
+  'Reports in a stream how far the prompt is, as long as its first token is not there.',
+  boolean,
+  { default: false },
+);
+
+/** Fields of chats and of texts. Responses and messages have some of them in other words. */
+export const openAiFields = {
+  stream,
+  stream_options: field(
+    'With `include_usage`, a stream ends with a chunk that has the token counts.',
+    objectOf({}, { include_usage: orNull(boolean) }),
+  ),
+  temperature,
+  top_p: topP,
+  max_tokens: field(
+    'The most tokens of a completion; without it, or with -1, a completion ends by itself or with the context.',
+    tokenLimit,
+  ),
+  n_predict: field("llama.cpp's name of `max_tokens`, which goes before it.", tokenLimit),
+  timings: field('Reports times and rates with the completion.', boolean, { default: false }),
+  timings_per_token: timingsPerToken,
+  return_progress: returnProgress,
+  n: field('How many completions to give.', integer, { minimum: 1, maximum: MAX_CHOICES, default: 1 }),
+};
+
+const responseFormat = objectOf(
+  { type: oneOf('text', 'json_object', 'json_schema') },
+  {
+    json_schema: orNull(
+      objectOf(
+        {},
+        { name: orNull(string), description: orNull(string), schema: orNull(jsonSchema), strict: orNull(boolean) },
+      ),
+    ),
+    /** Where llama.cpp and others have it. */
+    schema: orNull(jsonSchema),
+  },
+);
+
+const required = { model, messages };
+
+const optional = {
+  ...openAiFields,
+  ...completionFields,
+  max_completion_tokens: field('The newer name of `max_tokens`, which goes before it.', tokenLimit),
+  logprobs: field('Reports how probable the tokens of the completion were.', boolean),
+  top_logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_TOP_LOGPROBS,
+  }),
+  response_format: field(
+    'What the completion must be: `text`, `json_object`, or `json_schema` with a schema that it is made to follow.',
+    responseFormat,
+  ),
+  tools: field('The functions and custom tools that the model may call.', arrayOf(toolSchema)),
+  tool_choice: field(
+    'Whether the model must call a tool: `none`, `auto`, `required`, or the name of one tool.',
+    toolChoiceSchema,
+  ),
+  parallel_tool_calls: field('Whether a completion may have several calls; by default, as the template can.', boolean),
+  json_schema: field("llama.cpp's short form of a `response_format` with this schema.", jsonSchema),
+  functions: field('The old form of `tools`; refused.', typed<unknown[]>({ type: 'array' })),
+  ...conversationFields,
+  continue_final_message: field(
+    "False begins a new message where the last one is the assistant's, which is continued otherwise.",
+    boolean,
+  ),
+  add_generation_prompt: field(
+    "False only where the last message is the assistant's and continued, and in `/apply-template`.",
+    boolean,
+  ),
+  reasoning_effort: field(
+    'How long the model should reason, where its template knows that; `none` turns reasoning off.',
+    oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+  ),
+};
+
+const fields = { ...required, ...optional };
+
+export type ChatParameter = keyof typeof fields;
+export type SentChatCompletion = StaticFields<typeof required, typeof optional>;
+
+interface WithFunctions {
+  messages: Message[];
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+}
+
+/** A body of which the custom tools have become functions: `ts/api/shared/tools/functions-for.ts`. */
+export type ChatCompletionRequest = Omit<SentChatCompletion, keyof WithFunctions> & WithFunctions;
+export type ResponseFormat = Static<typeof responseFormat>;
+export type RequestedAdapter = Static<typeof requestedAdapter>;
+
+/** The names of all fields that some mode has. */
+export const CHAT_PARAMETERS = Object.keys(fields) as readonly ChatParameter[];
+
+/** The fields that a mode supports. */
+export function parametersOf({
+  unsupportedParameters,
+}: Pick<Profile, 'unsupportedParameters'>): readonly ChatParameter[] {
+  return CHAT_PARAMETERS.filter((name) => !unsupportedParameters.includes(name));
+}
+
+/** The schema for a mode that supports `parameters`; it does not check other fields of a body. */
+export function chatCompletionSchema(parameters: readonly ChatParameter[]) {
+  return objectOf(pickFields(required, parameters), pickFields(optional, parameters));
+}

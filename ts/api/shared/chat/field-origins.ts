@@ -1,0 +1,69 @@
+/**
+ * Where the fields of a chat body come from when the request was written in another protocol, so that errors name
+ * fields as their sender did.
+ */
+import { ChasquiError } from '../../../errors.js';
+import { fieldOfError } from '../../../http/field-of-error.js';
+import type { ChatCompletionRequest } from './chat-schema.js';
+import { nameFailedImage } from './message-images.js';
+import type { Message } from './message-schema.js';
+
+/** A chat body that asks for the same as a request of another protocol. */
+export interface ChatTranslation {
+  body: ChatCompletionRequest;
+  origins: FieldOrigins;
+}
+
+/** No field that has an origin has a longer path. Names within schemas may be longer, but come at the end of a path. */
+const MAX_FIELD_LENGTH = 500;
+
+interface ChatBody {
+  messages: readonly Message[];
+}
+
+export class FieldOrigins {
+  readonly #origins = new Map<string, string>();
+
+  /** `field` of the chat body (`messages[1].content[0]`) was `origin` in the request (`input[0].content[0]`). */
+  set(field: string, origin: string): void {
+    this.#origins.set(field, origin);
+  }
+
+  /** Runs `work` and translates its failure. */
+  async guard<Result>({ messages }: ChatBody, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw this.translate(thrown, { messages });
+    }
+  }
+
+  /** Returns the failure with the name that the field has in the request; without a known field it stays as it is. */
+  translate(failure: unknown, { messages }: ChatBody): unknown {
+    const thrown = nameFailedImage(failure, messages);
+    if (!(thrown instanceof ChasquiError)) return thrown;
+    const param = fieldOfError(thrown);
+    const origin = param && this.#originOf(param);
+    if (!param || !origin) return thrown;
+    const message = thrown.message.replaceAll(`\`${param}\``, `\`${origin}\``);
+    return thrown.withMessage(message, origin);
+  }
+
+  /** The name that a field of the chat body, or a part of one, has in the request. */
+  nameOf(field: string): string {
+    return this.#originOf(field) ?? field;
+  }
+
+  /** The origin of the nearest enclosing field that has one, followed by the path from there. */
+  #originOf(param: string): string | null {
+    for (
+      let around = param.slice(0, MAX_FIELD_LENGTH);
+      around !== '';
+      around = around.replace(/(^|\.)[^.[\]]*$|\[[^[\]]*\]$/, '')
+    ) {
+      const origin = this.#origins.get(around);
+      if (origin !== undefined) return origin + param.slice(around.length);
+    }
+    return null;
+  }
+}

@@ -1,0 +1,110 @@
+/** One message of a conversation, as it comes in a request. */
+import {
+  anything,
+  arrayOf,
+  exactly,
+  field,
+  integer,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  type Static,
+  string,
+} from '../../../http/schema/json-schema.js';
+import { textOrParts, variantsBy } from '../../../http/schema/variants.js';
+
+const textPart = objectOf({ type: exactly('text'), text: string });
+
+/** What an assistant said instead of a completion; the model reads it as text. */
+const refusalPart = objectOf({ type: exactly('refusal'), refusal: string });
+
+const imageUrl = objectOf(
+  { url: limited(string, { minLength: 1 }) },
+  {
+    /** OpenAI's; whatever it says, the model sees the image as its encoder takes it. */
+    detail: orNull(oneOf('auto', 'low', 'high')),
+  },
+);
+
+const imagePart = objectOf({ type: exactly('image_url'), image_url: imageUrl });
+
+const calledFunction = objectOf({
+  name: limited(string, { minLength: 1 }),
+  /** A JSON object, as text. */
+  arguments: string,
+});
+
+const calledTool = objectOf({
+  name: limited(string, { minLength: 1 }),
+  /** Free text. */
+  input: string,
+});
+
+const ofEachCall = {
+  id: orNull(string),
+  /** Of a call that a client put together from a stream. */
+  index: orNull(integer),
+};
+
+const functionCall = objectOf({ type: oneOf('function'), function: calledFunction }, ofEachCall);
+const customCall = objectOf({ type: exactly('custom'), custom: calledTool }, ofEachCall);
+
+const notEmpty = { minItems: 1 };
+const textContent = textOrParts([textPart], notEmpty);
+const name = orNull(string);
+
+const instructionMessage = objectOf({ role: oneOf('system', 'developer'), content: textContent }, { name });
+const userMessage = objectOf(
+  { role: exactly('user'), content: textOrParts([textPart, imagePart], notEmpty) },
+  { name },
+);
+const assistantMessage = objectOf(
+  { role: exactly('assistant') },
+  {
+    content: orNull(textOrParts([textPart, refusalPart], notEmpty)),
+    /** Read in place of a content that is absent. */
+    refusal: orNull(string),
+    name,
+    /** The model's reasoning before this message, as an earlier completion reported it. */
+    reasoning_content: orNull(string),
+    tool_calls: orNull(arrayOf(variantsBy('type', [functionCall, customCall]))),
+    /** The old form of one call. */
+    function_call: orNull(calledFunction),
+    /** Sources that another server found; they are not for the model. */
+    annotations: orNull(arrayOf(anything)),
+  },
+);
+const toolMessage = objectOf(
+  { role: exactly('tool'), content: orNull(textContent) },
+  { tool_call_id: orNull(string), name },
+);
+/** The old form of a tool's message, after an assistant's with `function_call`. */
+const functionMessage = objectOf({
+  role: exactly('function'),
+  name: limited(string, { minLength: 1 }),
+  content: orNull(textContent),
+});
+
+const message = variantsBy('role', [instructionMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
+
+export const messages = field(
+  "The conversation so far, texts and images, the oldest message first. If the last message is the assistant's, it is continued.",
+  limited(arrayOf(message), { minItems: 1 }),
+);
+
+export type TextPart = Static<typeof textPart>;
+export type ImagePart = Static<typeof imagePart>;
+export type RefusalPart = Static<typeof refusalPart>;
+/** What another protocol's content becomes. */
+export type ContentPart = TextPart | ImagePart;
+export type MessagePart = ContentPart | RefusalPart;
+export type ToolCall = Static<typeof functionCall>;
+export type CustomCall = Static<typeof customCall>;
+export type SentMessage = Static<typeof message>;
+
+type SentAssistantMessage = Static<typeof assistantMessage>;
+
+/** Where a body has been read, calls of custom tools have become those of functions, and so in all messages. */
+export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
+export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;

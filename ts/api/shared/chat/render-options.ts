@@ -1,0 +1,153 @@
+/**
+ * The parts of a request, beside its messages, that the template and the grammars are given: tools, schema, reasoning.
+ */
+import type { ChatTool, ModelInfo, RenderOptions } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import { limitDepth } from '../json-schema/json-depth.js';
+import { SchemaCheck } from '../json-schema/schema-check.js';
+import type { Tool } from '../tools/tool-schema.js';
+import type { ChatCompletionRequest, ResponseFormat } from './chat-schema.js';
+
+export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): RenderOptions {
+  const options: RenderOptions = {};
+  const schemas = new SchemaCheck();
+  const { tools, choice } = readToolChoice(body, readTools(body.tools ?? [], schemas));
+  const mayCall = tools.length > 0 && choice !== 'none';
+  if (mayCall && !model.takesTools) throw noTools(model.id);
+  if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
+  if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
+
+  const jsonSchema = readSchema(body, schemas);
+  if (body.grammar !== undefined) refuseBeside(body, mayCall, jsonSchema !== null);
+  // Where a tool must be called, the completion has no content that the format could apply to.
+  if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
+
+  if (body.continue_final_message === false) options.continueFinalMessage = false;
+  const templateKwargs = toTemplateKwargs(body);
+  if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
+  return options;
+}
+
+function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {
+  const names = new Set<string>();
+  return tools.map(({ function: { name, description, parameters, strict } }, index) => {
+    const path = `tools[${index}].function`;
+    if (names.has(name)) {
+      throw new ChasquiError('invalid_value', `There are two tools named \`${name}\`.`, `${path}.name`);
+    }
+    names.add(name);
+    const tool: ChatTool = { name };
+    if (description) tool.description = description;
+    if (parameters) {
+      schemas.check(parameters, `${path}.parameters`, strict ?? false);
+      tool.parameters = parameters;
+    }
+    return tool;
+  });
+}
+
+interface ToolUse {
+  /** Those that the model is told of. */
+  tools: readonly ChatTool[];
+  choice: NonNullable<RenderOptions['toolChoice']>;
+}
+
+function readToolChoice({ tool_choice: choice = 'auto' }: ChatCompletionRequest, tools: readonly ChatTool[]): ToolUse {
+  if (typeof choice === 'object') {
+    const named = choice.type === 'function' ? [choice] : choice.allowed_tools.tools;
+    const names = new Set(named.map((each) => each.function.name));
+    for (const name of names) {
+      if (tools.some((tool) => tool.name === name)) continue;
+      throw new ChasquiError(
+        'invalid_value',
+        `\`tool_choice\` names \`${name}\`, which is none of \`tools\`.`,
+        'tool_choice',
+      );
+    }
+    if (choice.type === 'function') return { tools, choice: { name: choice.function.name } };
+    return { tools: tools.filter(({ name }) => names.has(name)), choice: choice.allowed_tools.mode };
+  }
+  if (choice === 'required' && tools.length === 0) {
+    throw new ChasquiError(
+      'invalid_value',
+      '`tool_choice` requires a tool call, but there are no `tools`.',
+      'tool_choice',
+    );
+  }
+  return { tools, choice };
+}
+
+const ANY_OBJECT = { type: 'object' };
+
+/** The schema of `response_format`, or the one that llama.cpp's clients send beside it. */
+function readSchema(body: ChatCompletionRequest, schemas: SchemaCheck): object | null {
+  const ofFormat = readResponseFormat(body.response_format, schemas);
+  if (body.json_schema === undefined) return ofFormat;
+  if (ofFormat !== null) throw notTogether('json_schema', 'response_format');
+  return orAnyObject(body.json_schema, 'json_schema', false, schemas);
+}
+
+function readResponseFormat(format: ResponseFormat | undefined, schemas: SchemaCheck): object | null {
+  if (format === undefined || format.type === 'text') return null;
+  const path = 'response_format.json_schema';
+  if (format.type === 'json_object' || (format.schema && !format.json_schema)) {
+    return orAnyObject(format.schema, 'response_format.schema', false, schemas);
+  }
+  if (!format.json_schema) {
+    throw new ChasquiError('missing_required_parameter', `Missing required parameter: \`${path}\`.`, path);
+  }
+  const { schema, strict } = format.json_schema;
+  return orAnyObject(schema, `${path}.schema`, strict ?? false, schemas);
+}
+
+function orAnyObject(schema: object | null | undefined, path: string, strict: boolean, schemas: SchemaCheck): object {
+  if (!schema || Object.keys(schema).length === 0) return ANY_OBJECT;
+  schemas.check(schema, path, strict);
+  return schema;
+}
+
+function refuseBeside({ json_schema: schema }: ChatCompletionRequest, mayCall: boolean, hasSchema: boolean): void {
+  if (mayCall) throw notTogether('grammar', 'tools');
+  if (hasSchema) throw notTogether('grammar', schema === undefined ? 'response_format' : 'json_schema');
+}
+
+function notTogether(param: string, other: string): ChasquiError {
+  return new ChasquiError('unsupported_parameter', `\`${param}\` and \`${other}\` cannot be used together.`, param);
+}
+
+/** Variables that llama.cpp sets for every template, from fields that have been checked. */
+const RESERVED_VARIABLES = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
+/** As JSON, in UTF-16 units. They are parsed and rendered several times, so long text belongs into messages. */
+const MAX_TEMPLATE_KWARGS_LENGTH = 2 ** 18;
+
+function toTemplateKwargs(body: ChatCompletionRequest): Record<string, unknown> {
+  const kwargs = { ...body.chat_template_kwargs };
+  const reserved = RESERVED_VARIABLES.find((name) => Object.hasOwn(kwargs, name));
+  if (reserved !== undefined) {
+    const param = `chat_template_kwargs.${reserved}`;
+    throw new ChasquiError(
+      'invalid_value',
+      `\`${param}\` cannot be set: the template's \`${reserved}\` comes from the rest of the request and the model.`,
+      param,
+    );
+  }
+  limitDepth(kwargs, 'chat_template_kwargs');
+  if (JSON.stringify(kwargs).length > MAX_TEMPLATE_KWARGS_LENGTH) {
+    throw new ChasquiError(
+      'invalid_value',
+      `\`chat_template_kwargs\` is longer than ${MAX_TEMPLATE_KWARGS_LENGTH} characters as JSON.`,
+      'chat_template_kwargs',
+    );
+  }
+  if (body.reasoning_effort === 'none') kwargs.enable_thinking ??= false;
+  else if (body.reasoning_effort !== undefined) kwargs.reasoning_effort ??= body.reasoning_effort;
+  return kwargs;
+}
+
+function noTools(model: string): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    `The chat template of \`${model}\` has no form for tool calls: leave \`tools\` out, or set \`tool_choice\` to "none".`,
+    'tools',
+  );
+}

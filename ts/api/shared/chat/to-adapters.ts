@@ -1,0 +1,36 @@
+/** The adapters that a request names → their places among those of the model. */
+import type { AdapterUse } from '../../../engine/adapter-file.js';
+import type { ModelInfo } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { RequestedAdapter } from './chat-schema.js';
+
+const MAX_SHOWN = 10;
+
+/** `null`: the request does not say. */
+export function toAdapters(lora: readonly RequestedAdapter[] | undefined, model: ModelInfo): AdapterUse[] | null {
+  return lora === undefined ? null : toAdapterUses(lora, model, 'lora');
+}
+
+/** `field`: what the list is called in errors; `null`: it is the body of a request. */
+export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string | null): AdapterUse[] {
+  const placeOf = (at: number): string => `${field ?? ''}[${at}].id`;
+  const { adapters: known = [] } = model;
+  const uses = lora.map(({ id, scale }, at): AdapterUse => {
+    const adapter = typeof id === 'string' ? known.findIndex(({ name }) => name === id) : id;
+    const found = known[adapter];
+    if (found === undefined) throw new ChasquiError('invalid_value', notThere(model, field), placeOf(at));
+    return { adapter, scale: scale ?? found.scale };
+  });
+  const twice = uses.findIndex(({ adapter }, at) => uses.findIndex((each) => each.adapter === adapter) < at);
+  if (twice < 0) return uses;
+  const list = field === null ? 'The list' : `\`${field}\``;
+  throw new ChasquiError('invalid_value', `${list} names the same adapter twice.`, placeOf(twice));
+}
+
+function notThere({ adapters = [] }: ModelInfo, field: string | null): string {
+  if (adapters.length === 0) {
+    return `The model was loaded without adapters${field === null ? '' : `: leave \`${field}\` out`}.`;
+  }
+  const names = adapters.slice(0, MAX_SHOWN).map(({ name }, at) => `${at} (${name})`);
+  return `The model has no such adapter; it has ${names.join(', ')}${adapters.length > MAX_SHOWN ? ' and others' : ''}.`;
+}

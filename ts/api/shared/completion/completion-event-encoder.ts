@@ -1,0 +1,65 @@
+/** The tokens of one completion → the server-sent events of a protocol that announces a completion part by part. */
+import type { Finish, TokenStream } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/framing.js';
+import { type ChoiceBatch, forEachChoice } from './choices.js';
+import { type CompletionDelta, CompletionReader } from './completion-reader.js';
+
+/** An event whose data says its name once more, as `type`. */
+export function typedEvent(data: { type: string } & Record<string, unknown>): SseEvent {
+  return { name: data.type, data: JSON.stringify(data) };
+}
+
+/** How a protocol tells of a completion. The methods are called in the order in which they stand here. */
+export interface CompletionProtocol {
+  begin(): SseEvent[];
+  add(delta: CompletionDelta): SseEvent[];
+  /** `reasoningTokens` is `null` for completions without a format, which do not tell reasoning apart. */
+  end(finish: Finish, reasoningTokens: number | null): SseEvent[];
+  /** Called instead of `end`, after `begin`, when the completion fails. */
+  fail(body: ErrorBody): SseEvent[];
+}
+
+export class CompletionEventEncoder {
+  readonly #protocol: CompletionProtocol;
+  readonly #reader: CompletionReader;
+  #begun = false;
+
+  constructor(protocol: CompletionProtocol, parsed: boolean) {
+    this.#protocol = protocol;
+    this.#reader = new CompletionReader(parsed);
+  }
+
+  /** Throws when the completion has not ended. */
+  get finish(): Finish {
+    return this.#reader.finish;
+  }
+
+  /** The events that announce the completion, unless they were given. */
+  begin(): SseEvent[] {
+    if (this.#begun) return [];
+    this.#begun = true;
+    return this.#protocol.begin();
+  }
+
+  encode({ tokens }: ChoiceBatch): SseEvent[] {
+    const events = this.begin();
+    for (const delta of this.#reader.read(tokens)) events.push(...this.#protocol.add(delta));
+    return events;
+  }
+
+  /** Throws when the completion has not ended: a stream that just stops must not look complete. */
+  end(): SseEvent[] {
+    return this.#protocol.end(this.#reader.finish, this.#reader.reasoningTokens);
+  }
+
+  fail(body: ErrorBody): SseEvent[] {
+    return [...this.begin(), ...this.#protocol.fail(body)];
+  }
+
+  /** Reads the streams to their ends, and gives events to `take` alone. The protocol object has the whole completion then. */
+  async collect(streams: readonly TokenStream[], take: (events: SseEvent[]) => void = () => {}): Promise<void> {
+    await forEachChoice(streams, (batch) => take(this.encode(batch)));
+    take(this.end());
+  }
+}

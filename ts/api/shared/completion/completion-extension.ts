@@ -1,0 +1,28 @@
+/** An endpoint that completes as one of OpenAI's does, and adds fields of its own. */
+
+import type { ModelInfo, TokenStream } from '../../../engine/engine.js';
+import type { Operation } from '../../../http/openapi/operation.js';
+import type { JsonSchema } from '../../../http/schema/json-schema.js';
+import type { ChoiceBatch } from './choices.js';
+
+/** Makes the chunks of a stream, as JSON. */
+export interface Chunks {
+  encode(batch: ChoiceBatch): string[];
+  assertFinished(): void;
+}
+
+/** Of one request. */
+export interface CompletionExtension {
+  /** Returns the same streams, whose tokens it sees. */
+  follow(streams: readonly TokenStream[]): TokenStream[];
+  extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
+  extendChunks(chunks: Chunks): Chunks;
+}
+
+export interface ExtendedEndpoint {
+  url: string;
+  operation: Operation;
+  /** Of the whole reply. */
+  schema: JsonSchema;
+  extension(model: ModelInfo): CompletionExtension;
+}

@@ -1,0 +1,88 @@
+/**
+ * Deltas → the parts of a completion, for protocols that announce and close each of them: reasoning, text, tool calls.
+ * At any time at most one part is open, and a closed part is never opened again.
+ */
+import { newId } from '../../../new-id.js';
+import type { LogprobEntry } from './chat-reply-schema.js';
+import type { CallDelta, CompletionDelta } from './completion-reader.js';
+
+export interface CompletionPart {
+  kind: 'reasoning' | 'text' | 'tool_call';
+  /** Its place among the completion's parts. */
+  index: number;
+  /** All of its text so far; for a tool call, its arguments. */
+  text: string;
+  logprobs: LogprobEntry[];
+  /** Empty for what is no tool call. */
+  callId: string;
+  name: string;
+}
+
+export type PartEvent =
+  | { type: 'opened' | 'closed'; part: CompletionPart }
+  | { type: 'grown'; part: CompletionPart; by: string; logprobs: readonly LogprobEntry[] };
+
+export class CompletionParts {
+  /** The parts so far, in order. */
+  readonly all: CompletionPart[] = [];
+  #open: CompletionPart | null = null;
+  /** The open tool call's number, as the deltas count them. */
+  #callIndex = -1;
+
+  add(delta: CompletionDelta): PartEvent[] {
+    const events: PartEvent[] = [];
+    if (delta.reasoning_content) this.#grow('reasoning', delta.reasoning_content, [], events);
+    if (delta.content) this.#grow('text', delta.content, delta.logprobs ?? [], events);
+    for (const call of delta.tool_calls ?? []) this.#addToCall(call, events);
+    return events;
+  }
+
+  /** Closes the part that is open, if there is one. */
+  close(): PartEvent[] {
+    const events: PartEvent[] = [];
+    this.#closeInto(events);
+    return events;
+  }
+
+  /** Opens an empty text. */
+  openText(): PartEvent[] {
+    const events: PartEvent[] = [];
+    this.#openInto('text', events);
+    return events;
+  }
+
+  #grow(kind: 'reasoning' | 'text', by: string, logprobs: LogprobEntry[], events: PartEvent[]): void {
+    const part = this.#open?.kind === kind ? this.#open : this.#openInto(kind, events);
+    this.#growInto(part, by, logprobs, events);
+  }
+
+  #addToCall(call: CallDelta, events: PartEvent[]): void {
+    const { name = '', arguments: by } = call.function;
+    let part = this.#open;
+    if (part?.kind !== 'tool_call' || call.index !== this.#callIndex) {
+      this.#callIndex = call.index;
+      part = this.#openInto('tool_call', events, call.id || newId('call_'), name);
+    }
+    if (by !== '') this.#growInto(part, by, [], events);
+  }
+
+  #growInto(part: CompletionPart, by: string, logprobs: LogprobEntry[], events: PartEvent[]): void {
+    part.text += by;
+    part.logprobs.push(...logprobs);
+    events.push({ type: 'grown', part, by, logprobs });
+  }
+
+  #openInto(kind: CompletionPart['kind'], events: PartEvent[], callId = '', name = ''): CompletionPart {
+    this.#closeInto(events);
+    const part: CompletionPart = { kind, index: this.all.length, text: '', logprobs: [], callId, name };
+    this.all.push(part);
+    this.#open = part;
+    events.push({ type: 'opened', part });
+    return part;
+  }
+
+  #closeInto(events: PartEvent[]): void {
+    if (this.#open) events.push({ type: 'closed', part: this.#open });
+    this.#open = null;
+  }
+}

@@ -1,0 +1,110 @@
+/** Tokens of one completion → what each adds to it, in the words of OpenAI's deltas. */
+import type { Finish, FinishReason, ReplyDelta, Token } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import type { LogprobEntry } from './chat-reply-schema.js';
+import { LogprobQueue } from './logprobs.js';
+
+/** A piece of a tool call. The first one of a call has its id and name; the later ones continue its arguments. */
+export interface CallDelta {
+  /** Which of the completion's calls. */
+  index: number;
+  id?: string;
+  type?: 'function';
+  function: { name?: string; arguments: string };
+}
+
+/** The fields that are present are listed in the order in which the model produced them. */
+export interface CompletionDelta {
+  reasoning_content?: string;
+  content?: string;
+  /** Those of the content's tokens, when the request asked for them. */
+  logprobs?: LogprobEntry[];
+  tool_calls?: CallDelta[];
+}
+
+/** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
+export class CompletionReader {
+  readonly #parsed: boolean;
+  readonly #logprobs = new LogprobQueue();
+  #callsTools = false;
+  #finish: Finish | null = null;
+
+  constructor(parsed = false) {
+    this.#parsed = parsed;
+  }
+
+  get ended(): boolean {
+    return this.#finish !== null;
+  }
+
+  /** Throws when the completion has not ended. */
+  get finish(): Finish {
+    if (!this.#finish) throw new ChasquiError('internal_error', 'The completion ended without saying why.');
+    return this.#finish;
+  }
+
+  get finishReason(): FinishReason | 'tool_calls' {
+    return this.#callsTools && this.finish.reason === 'stop' ? 'tool_calls' : this.finish.reason;
+  }
+
+  /** How many of the tokens were spent on reasoning, up to its end mark; `null` for completions without a format. */
+  get reasoningTokens(): number | null {
+    return this.#finish?.reasoningTokens ?? null;
+  }
+
+  read(tokens: readonly Token[]): CompletionDelta[] {
+    return this.#parsed ? this.#readDeltas(tokens) : this.#readText(tokens);
+  }
+
+  /** To be called after the last token: the entries of tokens that no text followed. */
+  takeLogprobs(): LogprobEntry[] {
+    return this.#parsed ? [] : this.#logprobs.takeAll();
+  }
+
+  #readText(tokens: readonly Token[]): CompletionDelta[] {
+    const deltas: CompletionDelta[] = [];
+    for (const token of tokens) {
+      this.#logprobs.add(token);
+      if (token.text !== '') {
+        const content = { content: token.text };
+        deltas.push(this.#logprobs.isEmpty ? content : withLogprobs(content, this.#logprobs.takeAll()));
+      }
+      if (token.finish) this.#finish = token.finish;
+    }
+    return deltas;
+  }
+
+  #readDeltas(tokens: readonly Token[]): CompletionDelta[] {
+    const deltas: CompletionDelta[] = [];
+    for (const token of tokens) {
+      this.#logprobs.add(token);
+      for (const parsed of token.deltas ?? []) {
+        const delta = this.#toCompletionDelta(parsed);
+        if (delta !== null) deltas.push(delta);
+      }
+      this.#finish = token.finish ?? this.#finish;
+    }
+    return deltas;
+  }
+
+  /** Null for a parser's delta that adds nothing. */
+  #toCompletionDelta(delta: ReplyDelta): CompletionDelta | null {
+    if (delta.toolIndex !== undefined) {
+      this.#callsTools = true;
+      return { tool_calls: [toCallDelta(delta, delta.toolIndex)] };
+    }
+    const { reasoning, content } = delta;
+    if (content === undefined) return reasoning === undefined ? null : { reasoning_content: reasoning };
+    const result = reasoning === undefined ? { content } : { reasoning_content: reasoning, content };
+    return this.#logprobs.isEmpty ? result : withLogprobs(result, this.#logprobs.takeFor(content));
+  }
+}
+
+function withLogprobs(delta: CompletionDelta, logprobs: LogprobEntry[]): CompletionDelta {
+  return logprobs.length === 0 ? delta : { ...delta, logprobs };
+}
+
+function toCallDelta({ toolId, toolName, toolArguments = '' }: ReplyDelta, index: number): CallDelta {
+  if (toolName === undefined) return { index, function: { arguments: toolArguments } };
+  return { index, id: toolId ?? '', type: 'function', function: { name: toolName, arguments: toolArguments } };
+}

@@ -1,0 +1,41 @@
+/**
+ * Limits how deep JSON may be nested that the model's template and grammars are given. Both work by recursion, and no
+ * schema or argument of practical use comes near the limit.
+ */
+import { ChasquiError } from '../../../errors.js';
+
+const MAX_DEPTH = 64;
+
+/** Throws for a value nested deeper than that; the error names the field `param`. */
+export function limitDepth(value: unknown, param: string): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw tooDeep(param);
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+}
+
+/** The same for JSON as text, whether or not it is valid. */
+export function limitTextDepth(json: string, param: string): void {
+  if (isTextTooDeep(json)) throw tooDeep(param);
+}
+
+/** Reads every character once: arguments may have megabytes, and nothing but quotes or backslashes in them. */
+export function isTextTooDeep(json: string): boolean {
+  let depth = 0;
+  let withinString = false;
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at];
+    if (character === '\\' && withinString) at += 1;
+    else if (character === '"') withinString = !withinString;
+    else if (withinString) continue;
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
+function tooDeep(param: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${param}\` is nested deeper than ${MAX_DEPTH} levels.`, param);
+}

@@ -1,0 +1,60 @@
+/**
+ * The limits of JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes
+ * over the rest, which the reply names (`unenforced-parts.ts`). Where a request says `strict`, it is an
+ * error, unless OpenAI has the keyword there.
+ */
+import { ChasquiError } from '../../../errors.js';
+import { limitDepth } from './json-depth.js';
+import { unenforced } from './unenforced.js';
+
+/**
+ * The length of all schemas of a request together, as JSON, in UTF-16 units. Templates write those of tools into the
+ * prompt, even where no tool may be called.
+ */
+const MAX_SCHEMA_LENGTH = 512 * 1024;
+/** Members of one object. The converter searches all members for each of them. */
+const MAX_MEMBERS = 5000;
+
+/** Checks the schemas of one request. */
+export class SchemaCheck {
+  #length = 0;
+
+  check(schema: object, param: string, strict: boolean): void {
+    limitDepth(schema, param);
+    this.#limitLength(schema, param);
+    limitMembers(schema, param);
+    if (!strict) return;
+    for (const part of unenforced(schema, param, true)) throw notEnforced(part);
+  }
+
+  #limitLength(schema: object, param: string): void {
+    const { length } = JSON.stringify(schema);
+    this.#length += length;
+    if (this.#length <= MAX_SCHEMA_LENGTH) return;
+    const what =
+      length > MAX_SCHEMA_LENGTH
+        ? `\`${param}\` is longer than`
+        : `The JSON schemas up to \`${param}\` together are longer than`;
+    throw new ChasquiError('invalid_value', `${what} ${MAX_SCHEMA_LENGTH / 1024} KiB.`, param);
+  }
+}
+
+function limitMembers(schema: object, param: string): void {
+  const todo: unknown[] = [schema];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const values: unknown[] = Object.values(next);
+    if (!Array.isArray(next) && values.length > MAX_MEMBERS) {
+      throw new ChasquiError('invalid_value', `An object in \`${param}\` has more than ${MAX_MEMBERS} members.`, param);
+    }
+    for (const value of values) if (typeof value === 'object') todo.push(value);
+  }
+}
+
+function notEnforced(param: string): ChasquiError {
+  return new ChasquiError(
+    'unsupported_parameter',
+    `\`${param}\` cannot be enforced, but the schema is to be obeyed strictly: leave it out, or do not ask for \`strict\`.`,
+    param,
+  );
+}

@@ -1,0 +1,18 @@
+/** Fields by which a request of any endpoint says how long its model stays loaded. */
+import { field, integer, type StaticFields, typed } from '../../http/schema/json-schema.js';
+
+/** As much as the server's own option for this takes. */
+export const MAX_KEEP_ALIVE_S = 1_000_000;
+const MAX_DURATION_LENGTH = 64;
+
+export const modelUseFields = {
+  /** From Ollama. */
+  keep_alive: field(
+    'How long the model stays loaded when nobody uses it: seconds, or a text such as `5m`; 0: not at all, -1: for ever. Without it, the server says.',
+    typed<number | string>({ type: ['number', 'string'], maximum: MAX_KEEP_ALIVE_S, maxLength: MAX_DURATION_LENGTH }),
+  ),
+  /** From LM Studio. */
+  ttl: field('The same as seconds; `keep_alive` goes before it.', integer, { minimum: -1, maximum: MAX_KEEP_ALIVE_S }),
+};
+
+export type ModelUse = StaticFields<Record<never, never>, typeof modelUseFields>;

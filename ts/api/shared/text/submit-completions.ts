@@ -1,0 +1,169 @@
+/** A valid body of a completions request → one running job for each choice. */
+
+import { checkTokens } from '../../../engine/check-tokens.js';
+import type { Engine, ModelInfo, TextInput, TokenStream } from '../../../engine/engine.js';
+import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js';
+import { ChasquiError, type ErrorCode } from '../../../errors.js';
+import type { Profile } from '../../../profiles/profile.js';
+import { MAX_CHOICES } from '../chat/chat-schema.js';
+import { toAdapters } from '../chat/to-adapters.js';
+import { toJob } from '../chat/to-job.js';
+import { submitChoices } from '../completion/choices.js';
+import { SchemaCheck } from '../json-schema/schema-check.js';
+import { lengthOfAll, limitRepeats } from './limit-repeats.js';
+import type { CompletionRequest } from './text-schema.js';
+import { toInputs } from './to-inputs.js';
+import { spell } from './to-tokens.js';
+
+export interface RunningCompletions {
+  /** The choices of the first prompt, then those of the second ... */
+  streams: TokenStream[];
+  /** How many of them each prompt has. */
+  choicesPerPrompt: number;
+  /** What each stream's text begins with: its prompt if that is to be echoed, else nothing. */
+  beginnings: string[];
+  /** What all of them are computed by; each has a prompt and a seed of its own. */
+  job: Job;
+}
+
+interface NativeOptions extends Partial<Pick<Job, 'logprobsAfter'>> {
+  /** May throw what is wrong with the job, which is that of all completions but for prompts and seeds. */
+  beforeSubmit?(job: Job): void;
+}
+
+export async function submitCompletions(
+  engine: Engine,
+  body: CompletionRequest,
+  profile: Profile,
+  signal: AbortSignal,
+  { logprobsAfter = false, beforeSubmit }: NativeOptions = {},
+): Promise<RunningCompletions> {
+  refuseUnsupported(body);
+  const n = body.n ?? 1;
+  const { inputs, nameOf } = toInputs(body.prompt, 'prompt', MAX_CHOICES);
+  if (inputs.length * n > MAX_CHOICES) {
+    const asked = `${inputs.length} prompts with ${n} choices each`;
+    throw new ChasquiError('invalid_value', `At most ${MAX_CHOICES} choices in all, but got ${asked}.`, 'n');
+  }
+  const prompts = await Promise.all(
+    inputs.map((input, index) => toPrompt(engine, input, body.suffix, nameOf(index), signal)),
+  );
+  const echoes = body.echo
+    ? await Promise.all(inputs.map((input, index) => toEcho(engine, input, nameOf(index), signal)))
+    : inputs.map(() => '');
+  const beginnings = echoes.flatMap((echo) => Array<string>(n).fill(echo));
+  limitRepeats({
+    completions: beginnings.length,
+    length: lengthOfAll(beginnings),
+    what: 'its `prompt`',
+    remedy: 'without `echo`',
+    param: n > 1 ? 'n' : 'prompt',
+  });
+  const adapters = toAdapters(body.lora, engine.model);
+  const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
+  beforeSubmit?.(job);
+  return {
+    streams: prompts.flatMap((prompt) => submitChoices(engine, { ...job, prompt }, n, { signal, whole: !body.stream })),
+    choicesPerPrompt: n,
+    beginnings,
+    job,
+  };
+}
+
+/** The streams of each prompt's first choice. */
+export function firstOfEach(streams: readonly TokenStream[], choicesPerPrompt: number): TokenStream[] {
+  return streams.filter((_, index) => index % choicesPerPrompt === 0);
+}
+
+/** Errors about the prompt. The engine does not know of requests, so it cannot say which field the prompt came in. */
+const ABOUT_PROMPT: readonly ErrorCode[] = ['context_length_exceeded', 'invalid_job', 'prompt_refused'];
+
+/** Names the field that an error is about; `json_schema` is that of the request. */
+export function aboutPrompt(thrown: unknown, { json_schema }: Pick<CompletionRequest, 'json_schema'> = {}): unknown {
+  if (!(thrown instanceof ChasquiError) || thrown.param !== null) return thrown;
+  if (thrown.code === 'invalid_grammar' && json_schema) return thrown.withMessage(thrown.message, 'json_schema');
+  return ABOUT_PROMPT.includes(thrown.code) ? thrown.withMessage(thrown.message, 'prompt') : thrown;
+}
+
+function refuseUnsupported(body: CompletionRequest): void {
+  const n = body.n ?? 1;
+  if (body.grammar !== undefined && body.json_schema !== undefined) {
+    const message = '`grammar` and `json_schema` cannot be used together.';
+    throw new ChasquiError('unsupported_parameter', message, 'grammar');
+  }
+  if (body.best_of !== undefined && body.best_of < n) {
+    throw new ChasquiError('invalid_value', `\`best_of\` must be at least \`n\`, which is ${n}.`, 'best_of');
+  }
+  if (body.best_of !== undefined && body.best_of > n) {
+    throw new ChasquiError(
+      'unsupported_parameter',
+      '`best_of` above `n` is not supported by this server: ask for more choices with `n` and choose among them.',
+      'best_of',
+    );
+  }
+  if (body.echo && body.logprobs !== undefined) {
+    throw new ChasquiError(
+      'unsupported_parameter',
+      '`echo` with `logprobs` is not supported by this server: the prompt is read without log-probabilities.',
+      'echo',
+    );
+  }
+}
+
+async function toPrompt(
+  engine: Engine,
+  input: TextInput,
+  suffix: string | undefined,
+  name: string,
+  signal: AbortSignal,
+): Promise<Job['prompt']> {
+  if (typeof input !== 'string') checkTokens(input, name, engine.model.vocabularySize);
+  if (suffix === undefined) return input;
+  if (!engine.model.infills) {
+    throw new ChasquiError(
+      'model_not_capable',
+      `The model \`${engine.model.id}\` was not trained to fill gaps: leave \`suffix\` out.`,
+      'suffix',
+    );
+  }
+  const prefix = typeof input === 'string' ? input : await spell(engine, input, name, { signal });
+  return Array.from(await engine.tokenizeInfill(prefix, suffix, { signal }));
+}
+
+async function toEcho(engine: Engine, input: TextInput, name: string, signal: AbortSignal): Promise<string> {
+  return typeof input === 'string' ? input : spell(engine, input, name, { signal });
+}
+
+/** Sampling, limits and stop strings are those of a chat; the prompt is each input's own. */
+function toCommonJob(body: CompletionRequest, profile: Profile, model: ModelInfo): Job {
+  const {
+    prompt: _prompt,
+    suffix: _suffix,
+    echo: _echo,
+    best_of: _bestOf,
+    logprobs,
+    json_schema: schema,
+    ...shared
+  } = body;
+  const chat = { ...shared, messages: [], ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }) };
+  return toJob(
+    chat,
+    {
+      prompt: '',
+      images: [],
+      additionalStops: [],
+      preservedTokens: [],
+      grammar: toGrammar(schema),
+      format: null,
+      reasoning: null,
+    },
+    profile,
+    model,
+  );
+}
+
+function toGrammar(schema: object | undefined): Grammar | null {
+  if (schema === undefined) return null;
+  new SchemaCheck().check(schema, 'json_schema', false);
+  return grammarOfSchema(schema);
+}

@@ -1,0 +1,50 @@
+/** The body of `POST /v1/completions`: a text is continued as it is, without a chat template. */
+
+import {
+  boolean,
+  field,
+  integer,
+  objectOf,
+  pickFields,
+  type StaticFields,
+  string,
+} from '../../../http/schema/json-schema.js';
+import { jsonSchema } from '../../../http/schema/variants.js';
+import { completionFields, conversationFields, MAX_CHOICES, model, openAiFields } from '../chat/chat-schema.js';
+import { textInputs } from './text-input-schema.js';
+
+export const MAX_COMPLETION_LOGPROBS = 20;
+
+const required = {
+  model,
+  prompt: field('One text or several, as characters or as tokens; each gets `n` choices.', textInputs),
+};
+
+/** Fields that mean the same as in a chat. */
+const shared = {
+  ...openAiFields,
+  ...completionFields,
+  grammar: conversationFields.grammar,
+  json_schema: field('The JSON schema that the completion is made to follow.', jsonSchema),
+};
+
+const own = {
+  suffix: field('What comes after the gap that is to be filled, where the model can.', string),
+  echo: field('Begins each choice with its prompt.', boolean),
+  best_of: field(
+    'Refused above `n`, because the server does not compute choices that it would then discard.',
+    integer,
+    { minimum: 1, maximum: MAX_CHOICES },
+  ),
+  logprobs: field('How many alternatives to report with each token.', integer, {
+    minimum: 0,
+    maximum: MAX_COMPLETION_LOGPROBS,
+  }),
+};
+
+export type CompletionRequest = StaticFields<typeof required, typeof shared & typeof own>;
+
+/** The schema for a mode whose chats support `parameters`. */
+export function completionSchema(parameters: readonly string[]) {
+  return objectOf(required, { ...pickFields(shared, parameters), ...own });
+}

@@ -1,0 +1,65 @@
+/** A valid body of an embeddings request → its reply. */
+import type { Engine } from '../../../engine/engine.js';
+import { ChasquiError } from '../../../errors.js';
+import { type EmbeddingsReply, type EmbeddingsRequest, MAX_EMBEDDING_INPUTS } from './embeddings-schema.js';
+import { toInputs } from './to-inputs.js';
+
+type EmbeddingData = EmbeddingsReply['data'][number];
+
+/** Embeddings are encoded one by one as they are read, because there may be millions of numbers. */
+export interface LazyEmbeddingsReply extends Omit<EmbeddingsReply, 'data'> {
+  data: Iterable<EmbeddingData>;
+}
+
+export async function toEmbeddings(
+  engine: Engine,
+  body: EmbeddingsRequest,
+  signal: AbortSignal,
+): Promise<LazyEmbeddingsReply> {
+  refuseOtherLengths(body.dimensions, engine.model.vectorLength);
+  const { inputs, nameOf } = toInputs(body.input, 'input', MAX_EMBEDDING_INPUTS);
+  const { vectors, promptTokens } = await renaming(engine.embed(inputs, { signal }), nameOf);
+  const encode = body.encoding_format === 'base64' ? toBase64 : toNumbers;
+  return {
+    object: 'list',
+    model: engine.model.id,
+    data: toData(vectors, encode),
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+}
+
+/** A shortened vector means something only if the model was trained for it, and no file says so. */
+function refuseOtherLengths(wanted: number | undefined, length: number): void {
+  if (wanted === undefined || wanted === length) return;
+  throw new ChasquiError(
+    'invalid_value',
+    `\`dimensions\` must be ${length}, the length of this model's vectors, but got ${wanted}; leave it out.`,
+    'dimensions',
+  );
+}
+
+/** The engine calls the first input `input[0]`; a request with a single input calls it `input`. */
+async function renaming<T>(work: Promise<T>, nameOf: (index: number) => string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ChasquiError) || nameOf(0) !== 'input' || !error.param?.startsWith('input[0]')) throw error;
+    const rename = (text: string): string => text.replaceAll('input[0]', 'input');
+    throw error.withMessage(rename(error.message), rename(error.param));
+  }
+}
+
+function* toData(
+  vectors: readonly Float32Array[],
+  encode: (vector: Float32Array) => EmbeddingData['embedding'],
+): Generator<EmbeddingData> {
+  for (const [index, vector] of vectors.entries()) yield { object: 'embedding', index, embedding: encode(vector) };
+}
+
+function toNumbers(vector: Float32Array): number[] {
+  return Array.from(vector);
+}
+
+function toBase64(vector: Float32Array): string {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
+}

@@ -1,0 +1,87 @@
+/**
+ * Custom tools take free text. To the template they are functions whose only argument is that text, `input`: from there
+ * to the text itself, and back.
+ */
+import type { CustomFormat } from './tool-schema.js';
+
+/** The name of the argument. */
+const INPUT = 'input';
+
+/** The arguments of a past call, as JSON text. */
+export function toArguments(input: string): string {
+  return JSON.stringify({ [INPUT]: input });
+}
+
+/** The schema of the arguments. */
+export function parametersOf(pattern: string | null): object {
+  const input = { type: 'string', ...(pattern !== null && { pattern }) };
+  return { type: 'object', properties: { [INPUT]: input }, required: [INPUT], additionalProperties: false };
+}
+
+/** What the model is told beside the tool's own description. */
+export function describeFormat(format: CustomFormat | null): string {
+  const text = `\`${INPUT}\` is the tool's whole input, as plain text.`;
+  const { syntax, definition } = format?.grammar ?? format ?? {};
+  return definition === undefined ? text : `${text} It must follow this ${syntax ?? 'lark'} grammar:\n${definition}`;
+}
+
+/** Reads the text out of the arguments of a call, piece by piece as the model writes them. */
+export class InputReader {
+  /** What has not been read yet: the beginning of an escape, or what stands before the text. */
+  #pending = '';
+  #state: 'before' | 'within' | 'after' = 'before';
+
+  /** The text that the next piece of JSON adds. */
+  push(json: string): string {
+    if (this.#state === 'after') return '';
+    this.#pending += json;
+    if (this.#state === 'before') this.#skipToText();
+    return this.#state === 'within' ? this.#readText() : '';
+  }
+
+  /** After the last piece: the text of arguments in which none has begun, as `whole` has it. */
+  rest(): string {
+    const json = this.#state === 'before' ? this.#pending : '';
+    this.#pending = '';
+    return json === '' ? '' : InputReader.whole(json);
+  }
+
+  /** All of the text, given all of the arguments; those that are not as they should be are the text themselves. */
+  static whole(json: string): string {
+    try {
+      const value: unknown = JSON.parse(json);
+      const input = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[INPUT] : undefined;
+      return typeof input === 'string' ? input : json;
+    } catch {
+      // It was cut off.
+      return /^\s*\{/.test(json) ? new InputReader().push(json) : json;
+    }
+  }
+
+  #skipToText(): void {
+    const [head] = /^\s*\{\s*"input"\s*:\s*"/.exec(this.#pending) ?? [];
+    if (head === undefined) return;
+    this.#pending = this.#pending.slice(head.length);
+    this.#state = 'within';
+  }
+
+  #readText(): string {
+    // Up to the quote that ends it, or to an escape whose end has not come. Halves of surrogate pairs stay together.
+    const [read = ''] =
+      /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[\da-fA-F]{4}|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(
+        this.#pending,
+      ) ?? [];
+    this.#pending = this.#pending.slice(read.length);
+    if (this.#pending.startsWith('"')) this.#state = 'after';
+    return read === '' ? '' : unescaped(read);
+  }
+}
+
+/** The grammar of the arguments allows valid escapes only; a model without one may write others, and line breaks. */
+function unescaped(json: string): string {
+  try {
+    return JSON.parse(`"${json}"`) as string;
+  } catch {
+    return json;
+  }
+}

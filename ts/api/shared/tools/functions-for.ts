@@ -1,0 +1,82 @@
+/**
+ * A chat body with custom tools → one in which they are functions of one text. All that comes after this, the template
+ * and the grammars of calls, knows functions only.
+ */
+import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
+import { FieldOrigins } from '../chat/field-origins.js';
+import type { CustomCall, Message, SentMessage, ToolCall } from '../chat/message-schema.js';
+import type { Translated } from '../chat/render-translated.js';
+import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
+import { InputGrammars, patternField } from './input-grammars.js';
+import type { CustomTool, NamedFunction, NamedTool, SentToolChoice, Tool, ToolChoice } from './tool-schema.js';
+
+export interface WithFunctions extends Translated {
+  /** The names of the custom tools. */
+  customTools: ReadonlySet<string>;
+}
+
+/** Throws `invalid_grammar` for the format of a tool that is no grammar. */
+export function functionsFor(sent: SentChatCompletion): WithFunctions {
+  const { messages, tools, tool_choice: choice, ...rest } = sent;
+  const origins = new FieldOrigins();
+  const custom = new CustomTools(origins);
+  const body: ChatCompletionRequest = {
+    ...rest,
+    messages: messages.map((message, index) => toMessage(message, `messages[${index}]`, origins)),
+    ...(tools !== undefined && { tools: tools.map((tool, index) => custom.toFunction(tool, `tools[${index}]`)) }),
+    ...(choice !== undefined && { tool_choice: toChoice(choice) }),
+  };
+  const { names: customTools, inputGrammars, passedOver } = custom;
+  return { body, origins, customTools, inputGrammars, passedOver };
+}
+
+class CustomTools {
+  readonly names = new Set<string>();
+  readonly inputGrammars = new InputGrammars();
+  readonly passedOver: string[] = [];
+  readonly #origins: FieldOrigins;
+
+  constructor(origins: FieldOrigins) {
+    this.#origins = origins;
+  }
+
+  toFunction(tool: Tool | CustomTool, path: string): Tool {
+    if (tool.type === 'function') return tool;
+    const { name, description: own, format = null } = tool.custom;
+    const origin = `${path}.custom`;
+    this.names.add(name);
+    this.#origins.set(`${path}.function`, origin);
+    this.#origins.set(patternField(name), `${origin}.format`);
+    const pattern = format && this.inputGrammars.add(name, format, `${origin}.format`);
+    if (format?.type === 'grammar' && pattern === null) this.passedOver.push(`${origin}.format`);
+    const description = [own, describeFormat(format)].filter(Boolean).join('\n\n');
+    return { type: 'function', function: { name, description, parameters: parametersOf(pattern) } };
+  }
+}
+
+function toMessage(message: SentMessage, path: string, origins: FieldOrigins): Message {
+  if (message.role !== 'assistant' || !message.tool_calls?.some(isCustom)) return message as Message;
+  const tool_calls = message.tool_calls.map((call, index): ToolCall => {
+    if (!isCustom(call)) return call;
+    const field = `${path}.tool_calls[${index}]`;
+    origins.set(`${field}.function`, `${field}.custom`);
+    const { custom, type: _type, ...ids } = call;
+    return { ...ids, type: 'function', function: { name: custom.name, arguments: toArguments(custom.input) } };
+  });
+  return { ...message, tool_calls };
+}
+
+function isCustom(call: ToolCall | CustomCall): call is CustomCall {
+  return call.type === 'custom';
+}
+
+function toChoice(choice: SentToolChoice): ToolChoice {
+  if (typeof choice === 'string') return choice;
+  if (choice.type !== 'allowed_tools') return toNamedFunction(choice);
+  const { type, allowed_tools: allowed } = choice;
+  return { type, allowed_tools: { ...allowed, tools: allowed.tools.map(toNamedFunction) } };
+}
+
+function toNamedFunction(tool: NamedTool): NamedFunction {
+  return tool.type === 'function' ? tool : { type: 'function', function: tool.custom };
+}

@@ -1,0 +1,87 @@
+/**
+ * The grammars that custom tools of a request bring for their input. A template shows the model all of a tool's schema,
+ * so the schema has no more than a sign there, and the sign is replaced in the grammar that was made of it.
+ */
+import { createHash } from 'node:crypto';
+import type { Grammar } from '../../../engine/job.js';
+import { ChasquiError } from '../../../errors.js';
+import { ConversionBudget } from './grammars/conversion-budget.js';
+import { readDefinition, type Syntax } from './grammars/enforced-text.js';
+import { DefinitionError } from './grammars/grammar-tree.js';
+import type { Gbnf } from './grammars/json-text-gbnf.js';
+import type { CustomFormat } from './tool-schema.js';
+
+/** All definitions of a request together, in UTF-16 units. Those after it are told to the model only. */
+const MAX_DEFINITIONS_LENGTH = 64 * 1024;
+
+const DIGEST_LENGTH = 16;
+/** Stands for the beginning of names, and is as long as it. No text of a rule has this character: it is spelled out. */
+const PLACE_OF_BEGINNING = '\0'.repeat('input-'.length + DIGEST_LENGTH);
+
+interface InputGrammar extends Gbnf {
+  tool: string;
+}
+
+/** What the pattern of a tool's input is called where it has no place. No chat body has such a field. */
+export function patternField(tool: string): string {
+  return `input_grammar.${tool}`;
+}
+
+function signOf(tool: string): string {
+  return `the grammar in the description of ${tool}`;
+}
+
+const SIGN_IN_GRAMMAR = new RegExp(`"${signOf('([^"]*)')}"`, 'g');
+
+export class InputGrammars {
+  readonly #grammars: InputGrammar[] = [];
+  readonly #budget = new ConversionBudget();
+  #length = 0;
+
+  /**
+   * The pattern of the input of a tool with this format, which is `origin` in the request, or null where anything will do
+   * or the format cannot be enforced. Throws `invalid_grammar` for what is no grammar.
+   */
+  add(tool: string, format: CustomFormat, origin: string): string | null {
+    const { syntax = 'lark', definition } = format.grammar ?? format;
+    if (format.type !== 'grammar' || definition === undefined) return null;
+    this.#length += definition.length;
+    if (this.#length > MAX_DEFINITIONS_LENGTH) return null;
+    const gbnf = this.#read(syntax, definition, `${origin}${format.grammar ? '.grammar' : ''}.definition`);
+    if (gbnf === null) return null;
+    this.#grammars.push({ tool, ...gbnf });
+    return `^${signOf(tool)}$`;
+  }
+
+  /** The grammar of a completion with those of the inputs, and the `patternField` of those that have no place in it. */
+  enforce(grammar: Grammar | null): { grammar: Grammar | null; passedOver: string[] } {
+    if (grammar === null || this.#grammars.length === 0) return { grammar, passedOver: [] };
+    const byTool = new Map(this.#grammars.map((each) => [each.tool, each]));
+    const placed = new Set<InputGrammar>();
+    const withRoots = grammar.gbnf.replace(SIGN_IN_GRAMMAR, (literal: string, tool: string) => {
+      const own = byTool.get(tool);
+      if (own === undefined) return literal;
+      placed.add(own);
+      return own.root;
+    });
+    // Some templates have forms for calls in which a string is not written as JSON.
+    const withoutPlace = this.#grammars.filter((each) => !placed.has(each));
+    // Nobody can foresee the names, so no other rule has one of them.
+    const digest = createHash('sha256').update(grammar.gbnf).digest('hex').slice(0, DIGEST_LENGTH);
+    const gbnf = [`${withRoots.trimEnd()}\n`, ...[...placed].map(({ rules }) => rules)]
+      .join('')
+      .replaceAll(PLACE_OF_BEGINNING, `input-${digest}`);
+    return { grammar: { ...grammar, gbnf }, passedOver: withoutPlace.map(({ tool }) => patternField(tool)) };
+  }
+
+  #read(syntax: Syntax, definition: string, param: string): Gbnf | null {
+    const prefix = `${PLACE_OF_BEGINNING}-${this.#grammars.length}`;
+    try {
+      return readDefinition(syntax, definition, prefix, this.#budget);
+    } catch (thrown) {
+      if (!(thrown instanceof DefinitionError)) throw thrown;
+      const what = syntax === 'lark' ? 'Lark grammar' : 'regular expression';
+      throw new ChasquiError('invalid_grammar', `\`${param}\` is no ${what}: ${thrown.message}.`, param);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/** The tools that a request offers to the model, and which of them it must use. */
+import {
+  arrayOf,
+  boolean,
+  exactly,
+  type JsonSchema,
+  limited,
+  objectOf,
+  oneOf,
+  orNull,
+  type Schema,
+  type Static,
+  string,
+  typed,
+} from '../../../http/schema/json-schema.js';
+import { functionName, jsonSchema, variantsBy } from '../../../http/schema/variants.js';
+
+export const functionToolSchema = objectOf({
+  type: oneOf('function'),
+  function: objectOf(
+    { name: functionName },
+    {
+      description: orNull(string),
+      /** A JSON Schema; without it the function takes no arguments. */
+      parameters: orNull(jsonSchema),
+      /** Demands that the whole schema is enforced; a part that cannot be enforced is an error then. */
+      strict: orNull(boolean),
+    },
+  ),
+});
+
+const grammar = { syntax: oneOf('lark', 'regex'), definition: string };
+
+/** What the input of a custom tool must be. */
+export const customFormat = objectOf(
+  { type: oneOf('text', 'grammar') },
+  {
+    /** The form of responses, which chats take as well. */
+    ...grammar,
+    /** The form of chats, which responses take as well. */
+    grammar: objectOf(grammar),
+  },
+);
+
+/** A tool that takes free text. */
+const customToolSchema = objectOf({
+  type: exactly('custom'),
+  custom: objectOf({ name: functionName }, { description: orNull(string), format: orNull(customFormat) }),
+});
+
+export const toolSchema = variantsBy('type', [functionToolSchema, customToolSchema]);
+
+export type CustomFormat = Static<typeof customFormat>;
+export type CustomTool = Static<typeof customToolSchema>;
+/** A function; where a body has been read, custom tools have become functions. */
+export type Tool = Static<typeof functionToolSchema>;
+
+const CHOICES = ['none', 'auto', 'required'] as const;
+
+/** One of the words that choose among all tools, or an object that names some. */
+export function toolChoiceOf<T>(named: Schema<T>): Schema<(typeof CHOICES)[number] | T> {
+  const { type: _type, ...object } = named as JsonSchema;
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  return typed({ type: ['string', 'object'], if: { type: 'string' }, then: { enum: CHOICES }, else: object });
+}
+
+const namedFunction = objectOf({ type: exactly('function'), function: objectOf({ name: string }) });
+const namedCustom = objectOf({ type: exactly('custom'), custom: objectOf({ name: string }) });
+
+/** Chooses among some of the tools; the model is told of these alone. */
+const allowedTools = objectOf({
+  type: exactly('allowed_tools'),
+  allowed_tools: objectOf({
+    mode: oneOf('auto', 'required'),
+    tools: limited(arrayOf(variantsBy('type', [namedFunction, namedCustom])), { minItems: 1 }),
+  }),
+});
+
+export const toolChoiceSchema = toolChoiceOf(variantsBy('type', [namedFunction, namedCustom, allowedTools]));
+
+export type SentToolChoice = Static<typeof toolChoiceSchema>;
+export type NamedFunction = Static<typeof namedFunction>;
+export type NamedTool = NamedFunction | Static<typeof namedCustom>;
+
+/** The same where all tools are functions. */
+export type ToolChoice =
+  | Extract<SentToolChoice, string>
+  | NamedFunction
+  | { type: 'allowed_tools'; allowed_tools: { mode: 'auto' | 'required'; tools: NamedFunction[] } };

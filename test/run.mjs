@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { FileTimes } from './support/file-times.mjs';
@@ -25,14 +26,17 @@ const replies = path.join(root, 'build', 'test-replies');
 /** CPU time of each tier (measure-cpu.mjs). */
 const times = path.join(root, 'build', 'test-times');
 const SLOWEST_FILES = 10;
+const POLL_MS = 500;
 const measure = pathToFileURL(path.join(here, 'support', 'measure-cpu.mjs')).href;
 
+/** Files of the tier `agents` to run, such as `codex`; all by default. */
+const agents = process.env.CHASQUI_TEST_AGENTS;
 /** Runs the tiers `onRequest` too, and counts one that cannot run as a failure. */
 const everything = process.env.CHASQUI_TEST_EVERYTHING === '1';
 
 /**
  * `seconds` and `cores` are the duration on two idle cores and the CPU seconds per second; longest first. The sum of `cores`
- * of the tiers that run at the same time does not exceed the machine's. A tier that is `alone` runs beside no other.
+ * of the tiers that run at the same time does not exceed the machine's. `pending` delays a tier.
  * `limit` ends a tier that hangs: several times its duration on a busy machine. `when` returns why this machine cannot run
  * the tier; a single test that skips itself fails the run. A tier `onRequest` runs only if it is named.
  */
@@ -49,20 +53,28 @@ const tiers = [
   { name: 'desktop', seconds: 120, cores: 1, limit: 20 * minute },
   { name: 'browser', seconds: 120, cores: 1, limit: 20 * minute, when: noBrowser },
   { name: 'packages', seconds: 120, cores: 1, limit: 20 * minute, when: noPackages },
-  { name: 'vulkan', seconds: 120, cores: 2, limit: 30 * minute, when: noVulkan, env: vulkanEnvironment },
+  {
+    name: 'vulkan',
+    seconds: 120,
+    cores: 2,
+    limit: 30 * minute,
+    when: noVulkan,
+    env: vulkanEnvironment,
+    pending: isVulkanBuilding,
+  },
   { name: 'kubernetes', seconds: 60, cores: 1, limit: 20 * minute, when: noKubectl },
   { name: 'cluster', seconds: 120, cores: 1, limit: 20 * minute, when: noCluster },
   { name: 'containers', seconds: 180, cores: 1, limit: 20 * minute, when: noContainers },
   { name: 'spec', seconds: 60, cores: 1, limit: 20 * minute },
   { name: 'clients', seconds: 60, cores: 1, limit: 20 * minute },
-  { name: 'agents', seconds: 120, cores: 1, limit: 20 * minute, when: noAgents, onRequest: true },
+  { name: 'agents', seconds: 120, cores: 1, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 300, cores: 1, limit: 30 * minute, when: noBrowser },
   { name: 'property', seconds: 15, cores: 1, limit: 20 * minute },
   // Compares durations beside an attack with durations without one.
-  { name: 'hostile', seconds: 120, cores: 2, limit: 20 * minute, alone: true },
-  { name: 'faults', seconds: 180, cores: 2, limit: 20 * minute, alone: true, when: noProcesses },
+  { name: 'hostile', seconds: 120, cores: Infinity, limit: 20 * minute },
+  { name: 'faults', seconds: 180, cores: Infinity, limit: 20 * minute, when: noProcesses },
   // Last: it reads the replies of all other tiers.
-  { name: 'conformance', seconds: 15, cores: 1, limit: 15 * minute, alone: true },
+  { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },
 ];
 
 const running = new Set();
@@ -105,6 +117,17 @@ function noVulkan() {
   return fs.existsSync(vulkanVariables) ? undefined : 'no Vulkan driver: run .ci/vulkan';
 }
 
+/** `.ci/run` builds the module beside the tests, in the process CHASQUI_TEST_VULKAN_BUILD. */
+function isVulkanBuilding() {
+  const pid = Number(process.env.CHASQUI_TEST_VULKAN_BUILD ?? 0);
+  try {
+    // It remains a zombie until the shell that started it waits for it.
+    return pid > 0 && !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 function vulkanEnvironment() {
   const lines = fs.readFileSync(vulkanVariables, 'utf8').trim().split('\n');
   return { ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/))), CHASQUI_MODULES: vulkanModules };
@@ -136,30 +159,31 @@ async function main(wanted) {
   return summarise(await runTiers(chosen, jobs));
 }
 
-/** Starts the longest tier that fits beside the running ones, until all have run; then those that are `alone`. */
+/** Starts the longest tier that fits beside the running ones, until all have run. */
 async function runTiers(chosen, jobs) {
   const results = new Map();
   const atOnce = jobs > 1 && chosen.length > 1;
-  const run = async (tier) => results.set(tier, await runTier(tier, atOnce));
-  const waiting = chosen.filter(({ alone }) => !alone);
-  if (atOnce) waiting.sort((a, b) => b.seconds - a.seconds);
+  const waiting = [...chosen];
+  if (atOnce) waiting.sort((a, b) => Number(a.last ?? 0) - Number(b.last ?? 0) || b.seconds - a.seconds);
   const started = new Map();
-  let free = jobs;
+  const canStart = ({ cores, last, pending }) => {
+    if (pending?.() || (last && waiting.length > 1)) return false;
+    const used = [...started.keys()].reduce((sum, tier) => sum + tier.cores, 0);
+    return started.size === 0 || (atOnce && used + cores <= jobs);
+  };
   while (waiting.length + started.size > 0) {
-    const next = waiting.findIndex(({ cores }) => started.size === 0 || (atOnce && cores <= free));
+    const next = waiting.findIndex(canStart);
     if (next < 0) {
-      await Promise.race(started.values());
+      await Promise.race([...started.values(), delay(POLL_MS)]);
       continue;
     }
     const [tier] = waiting.splice(next, 1);
-    free -= tier.cores;
-    const ended = run(tier).then(() => {
-      free += tier.cores;
+    const ended = runTier(tier, atOnce).then((result) => {
+      results.set(tier, result);
       started.delete(tier);
     });
     started.set(tier, ended);
   }
-  for (const tier of chosen.filter(({ alone }) => alone)) await run(tier);
   return chosen.map((tier) => results.get(tier));
 }
 
@@ -196,7 +220,7 @@ function cpuSeconds(name) {
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '?';
 }
 
-function runUvu({ name, limit, env }, atOnce, files) {
+function runUvu({ name, limit, env, only = '' }, atOnce, files) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = [

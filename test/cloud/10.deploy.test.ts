@@ -95,7 +95,7 @@ test('a runner that could never hold its model is refused before anything is rea
   for (const command of ['deploy', 'run']) {
     const { code, stderr } = await cloud.cli(command, script);
     assert.is(code, 2, stderr);
-    assert.match(stderr, '`machine.memory` of the app large is 2048 MiB, but the files of its models have 3072 MiB');
+    assert.match(stderr, '`machine.memory` of the app large is 2048 MiB, but the model files have 3072 MiB');
   }
   const files = { [large]: { size: 3 * 2 ** 30, sha256: '00'.repeat(32) } };
   const sent = cloud.deploy('large', { model: `file:${large}`, machine: { memory: '2Gi' } }, { files });
@@ -218,7 +218,7 @@ test('a candidate that does not fit beside the old runners says to recreate', as
   const { revision } = await cloud.deploy('busy', options);
   await cloud.untilRevision('busy', revision, 'failed');
   const { revisions } = await cloud.status('busy');
-  assert.match(revisions.at(-1)?.reason ?? '', 'this machine has');
+  assert.match(revisions.at(-1)?.reason ?? '', 'this machine has only');
 });
 
 test('an app sleeps when nobody calls, and wakes for a request, which hears how it goes', async () => {
@@ -228,7 +228,7 @@ test('an app sleeps when nobody calls, and wakes for a request, which hears how 
   assert.is(reply.status, 200);
   assert.ok(Number(reply.headers.get('x-chasqui-cold-start-ms')) > 0);
   const events = await cloud.events('sleepy');
-  assert.ok(events.some(({ state, reason }) => state === 'DRAINING' && reason === 'is not needed'));
+  assert.ok(events.some(({ state, reason }) => state === 'DRAINING' && reason === 'no longer needed'));
 });
 
 test('a file is served by its path, and another one in its place is noticed', async () => {

@@ -49,7 +49,7 @@ test('a control plane that was killed finds its runners again, with their proces
   assert.is(await pidOf('chat'), pid);
   assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
   const events = await cloud.events('chat');
-  assert.is(events.at(-1)?.reason, 'was found again');
+  assert.is(events.at(-1)?.reason, 'found after a restart of the control plane');
 });
 
 test('two clouds do not work in one data folder', async () => {
@@ -67,7 +67,7 @@ test('runners that were killed while no control plane was there are started anew
   assert.is.not(await pidOf('chat'), pid);
   assert.is((await cloud.post('chat', { max_tokens: 2 })).status, 200);
   const events = await cloud.events('chat');
-  assert.ok(events.some(({ reason }) => reason === 'it was gone when the control plane came back'));
+  assert.ok(events.some(({ reason }) => reason === 'it had exited when the control plane restarted'));
 });
 
 test('a deployment goes on after the control plane was killed, and the old revision serves until it is done', async () => {
@@ -89,7 +89,7 @@ test('three crashes of a revision bring the one before back, and say so', async 
   }
   await cloud.untilApp('chat', (app) => app.revision === revision - 1 && app.ready === 1);
   const { revisions } = await cloud.status('chat');
-  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes, the last: it was ended by SIGKILL/);
+  assert.match(revisions.at(-1)?.reason ?? '', /^3 crashes within ten minutes, the last one: it was ended by SIGKILL/);
   const events = await cloud.events('chat');
   assert.ok(events.some(({ state }) => state === 'ROLLBACK'));
 });
@@ -118,7 +118,7 @@ test('secrets that cannot be read any more hold up their own app, until they are
   fs.rmSync(path.join(cloud.home, 'cloud', 'secret.key'));
   await cloud.begin();
   const waiting = cloud.post('secretive', { max_tokens: 1 });
-  await cloud.untilApp('secretive', ({ progress }) => /secret\.key: set them again/.test(progress ?? ''));
+  await cloud.untilApp('secretive', ({ progress }) => /secret\.key. Set them again/.test(progress ?? ''));
   assert.is((await cloud.post('chat', { max_tokens: 1 })).status, 200);
   const { revision } = await cloud.deploy('secretive', { secrets: ['WORD'], slots: 2 });
   await cloud.untilRevision('secretive', revision, 'failed');

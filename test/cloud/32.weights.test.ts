@@ -179,7 +179,7 @@ test('a model that is larger than its runner may be fails while it is being fetc
   await cloud.untilRevision('large', revision, 'failed');
   hub.misbehaviour = {};
   const { reason } = (await cloud.status('large')).revisions[0] ?? {};
-  assert.match(reason ?? '', '`machine.memory` of the app large is 1 MiB, but the files of its models have 2 MiB');
+  assert.match(reason ?? '', '`machine.memory` of the app large is 1 MiB, but the model files have 2 MiB');
 });
 
 test.run();

@@ -117,7 +117,7 @@ test('a script’s min is there without a call, its max is not passed, and what 
   });
   const events = await cloud.events('scaled');
   assert.is(new Set(events.flatMap(({ runner }) => runner ?? [])).size, 2, 'two were started in all');
-  assert.ok(events.some(({ state, reason }) => state === 'DRAINING' && reason === 'is not needed'));
+  assert.ok(events.some(({ state, reason }) => state === 'DRAINING' && reason === 'no longer needed'));
 });
 
 test('a runner stays for keepAlive after the last request, and no longer', async () => {

@@ -164,7 +164,7 @@ test('a control plane that was killed finds its containers again, and can end th
   assert.equal(await runnerOf('chat'), before);
   await untilServed('chat');
   const events = await cloud.events('chat');
-  assert.is(events.at(-1)?.reason, 'was found again');
+  assert.is(events.at(-1)?.reason, 'found after a restart of the control plane');
   await cloud.cli('runners', 'stop', before.id);
   await until(() => !hasContainer(before.container), 'the end of the container');
   assert.is.not((await runnerOf('chat')).id, before.id);

@@ -10,7 +10,7 @@ export interface Claim {
 /** `path`: of a socket that whoever works in the folder listens on. `listen` makes the server listen. */
 export async function claim(path: string, listen: (server: net.Server, path: string) => void): Promise<Claim> {
   if (await isHeld(path)) {
-    throw new ChasquiError('invalid_options', 'A cloud is running in this data folder already: stop it first.');
+    throw new ChasquiError('invalid_options', 'A cloud already runs in this data folder. Stop it first.');
   }
   fs.rmSync(path, { force: true });
   const server = net.createServer((socket) => {

@@ -1,32 +1,35 @@
-/** Where a cloud keeps its things, under the folder of everything that chasqui keeps. */
+/** Files and folders of a cloud, below the data folder of chasqui. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
 export interface Places {
-  /** Keys of deployments, which servers without a cloud use as well. */
+  /** Also holds the key file, which servers without a cloud use too. */
   readonly home: string;
-  /** The database and all that is the cloud's own. */
+  /** The database and other private files of the cloud. */
   readonly cloud: string;
   /** Sockets. */
   readonly run: string;
-  /** Who listens on this one is at work here. */
+  /** Socket that the running control plane listens on. */
   readonly lock: string;
   readonly logs: string;
-  /** Responses that apps have stored. */
+  /** Stored responses of apps. */
   readonly responses: string;
-  /** What was fetched. */
+  /** Fetched models. */
   readonly models: string;
   /** The list of downloads from a hub. */
   readonly downloads: string;
-  /** What was sent by those who deploy from elsewhere. */
+  /** Uploaded models. */
   readonly uploads: string;
-  /** Tells commands on this machine where the cloud is, and lets them in. */
+  /** URL and token for commands on this machine. */
   readonly address: string;
 }
 
-/** Of a socket's path the system takes no more, its name included. */
+/** The organisation of the machine's owner; exists from the first start. */
+export const OWN_ORG = 'me';
+
+/** The system limits socket paths to about 107 bytes, including the file name. */
 const MAX_FOLDER = 70;
 
 export function placesIn(home: string): Places {
@@ -54,14 +57,14 @@ export function makePlaces({ cloud, run }: Places): void {
   }
 }
 
-/** What the address file holds. */
+/** Contents of the address file. */
 export interface LocalAddress {
   url: string;
   token: string;
   org: string;
 }
 
-/** Null: no cloud has been started here. */
+/** Returns null if no cloud was started here. */
 export function readAddress(home: string): LocalAddress | null {
   try {
     return JSON.parse(fs.readFileSync(placesIn(home).address, 'utf8')) as LocalAddress;
@@ -70,7 +73,7 @@ export function readAddress(home: string): LocalAddress | null {
   }
 }
 
-/** The same for the same folder, so that what was started before is found again. */
+/** Deterministic, so a restarted control plane finds its runners. */
 function shortFolder(long: string): string {
   const { uid } = os.userInfo();
   return path.join(os.tmpdir(), `chasqui-${uid}-${createHash('sha256').update(long).digest('hex').slice(0, 16)}`);

@@ -1,4 +1,4 @@
-/** Brings a cloud up and down: gateway, API, supervisor and accounts in one process, over one database. */
+/** Starts and stops a cloud: gateway, API, supervisor and accounts in one process with one database. */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -15,14 +15,14 @@ import { type Accounts, openAccounts } from './accounts/accounts.js';
 import { type Authorize, authorizer } from './accounts/authorize.js';
 import { accountsRoutes } from './accounts/routes.js';
 import { API_BASE, apiRoutes, isUpload } from './api/routes.js';
-import { ModelUploads } from './api/uploads.js';
+import { ModelSenders, ModelUploads } from './api/uploads.js';
 import { AppStore } from './apps/app-store.js';
 import { LiveApps } from './apps/apps-view.js';
 import { AppControl } from './apps/control.js';
 import { HubWeights } from './apps/hub-weights.js';
-import { measure } from './apps/measure.js';
-import { isAddressWanted, oldUploads, removeLeftParts, removeOldWeights } from './apps/old-weights.js';
+import { isAddressWanted, oldUploads, removeAbandonedParts, removeOldWeights } from './apps/old-weights.js';
 import { Supervisor } from './apps/supervisor.js';
+import { measure } from './apps/views.js';
 import { WeightStore } from './apps/weights.js';
 import { dashboardRoutes } from './dashboard/routes.js';
 import { createFrontServer } from './gateway/front-server.js';
@@ -32,73 +32,69 @@ import type { UsageSink } from './gateway/usage.js';
 import { CloudMetrics } from './metrics/cloud-metrics.js';
 import { metricsRoute } from './metrics/route.js';
 import { claim } from './one-at-a-time.js';
-import { OWN_ORG } from './own-org.js';
-import { type LocalAddress, makePlaces, type Places, placesIn } from './places.js';
+import { type LocalAddress, makePlaces, OWN_ORG, type Places, placesIn } from './places.js';
 import { removeLeftContainers } from './runners/container.js';
 import { DEFAULT_IMAGE, Podman } from './runners/podman.js';
 import type { RunnerCommand } from './runners/runner-process.js';
 import { type Database, openDatabase } from './store/database.js';
-import { ModelSenders } from './store/model-senders.js';
 import { SecretStore } from './store/secrets.js';
 
 export interface CloudSettings {
-  /** The folder of everything that chasqui keeps. */
+  /** The data folder of chasqui. */
   home: string;
   host: string;
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   port: number;
-  /** How clients reach it; default: host and port. */
+  /** Base URL for clients; default: from host and port. */
   publicUrl?: string | undefined;
-  /** What all runners may take; default: 80 % of what is free now. */
+  /** Memory for all runners; default: 80 % of the memory that is free at the start. */
   memoryBytes?: number | undefined;
-  /** What models that are sent may take together; default: half of the disk that they are on. */
+  /** Disk space for uploaded models; default: half of their disk. */
   uploadsLimitBytes?: number | undefined;
-  /** Whether models that are deployed from elsewhere may come from private networks; default false. */
+  /** Whether remote deployments may fetch models from private networks; default: false. */
   allowsPrivateModelHosts?: boolean;
   command: RunnerCommand;
-  /** Puts runners into containers of podman, made of this image, or of its default where it is null. */
+  /** Runs runners in podman containers of this image; null: the default image. */
   podman?: { image: string | null } | undefined;
-  /** Where fetched models are kept; default: in `home`. */
+  /** Folder for fetched models; default: in `home`. */
   modelsFolder?: string;
-  /** Where `hf:` models come from, and where they are kept. */
+  /** Source and cache of `hf:` models. */
   hub: HubSettings;
-  /** The model in the package. */
+  /** Path of the built-in demo model. */
   demoModel: string;
-  /** Whether runners end with this process, even when it is killed; default false. */
+  /** Whether runners exit with this process, even if it is killed; default: false. */
   endsWithParent?: boolean;
   certificate?: Certificate | undefined;
   trustProxy?: boolean;
   insecure?: boolean;
-  /** Told what happens, in lines for people. */
+  /** Receives log lines. */
   onEvent?: (line: string) => void;
   onError?: (error: unknown) => void;
 }
 
 export interface Cloud {
-  /** How clients reach it, without a slash at the end. */
+  /** Base URL for clients, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** The organisation that is there from the first start. */
+  /** The owner's organisation. */
   readonly org: string;
   readonly control: AppControl;
   readonly accounts: Accounts;
   readonly supervisor: Supervisor;
-  /**
-   * Requests that run go on for `drainMs` at most. With `keepRunners` the runners go on, for the next start to find.
-   */
+  /** Running requests get `drainMs` to finish. With `keepRunners` the runners keep running for the next start. */
   stop(options: { drainMs: number; keepRunners: boolean }): Promise<void>;
 }
 
 const DEFAULT_SHARE = 0.8;
-/** How long clients get to read the ends of their replies when the cloud stops. */
+/** Time for clients to read the end of their replies when the cloud stops. */
 const UNREAD_GRACE_MS = 2000;
 
-/** Rejects with a `ChasquiError`, or with Node's own error when the port is not free. */
+/** Rejects with a `ChasquiError`, or with Node's error if the port is in use. */
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   const { host, port, certificate, trustProxy = false, insecure = false } = settings;
   refusePlainPublicListen({ host, hasCertificate: certificate !== undefined, trustProxy, insecure });
   const podman = new Podman(settings.podman?.image ?? DEFAULT_IMAGE);
-  if (settings.podman !== undefined) await sayIsolation(podman, settings);
+  if (settings.podman !== undefined) await reportIsolation(podman, settings);
   const places = placesIn(settings.home);
   makePlaces(places);
   const held = await claim(places.lock, (server, path) => server.listen(path));
@@ -124,7 +120,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   supervisor.start();
   const stop: Cloud['stop'] = async ({ drainMs, keepRunners }) => {
     front.close();
-    // The API ends the dashboard's live streams, which would go on for ever.
+    // Closing the API ends the dashboard's live streams.
     await Promise.all([api.close(), gateway.close(drainMs)]);
     await endConnections(front, UNREAD_GRACE_MS);
     await supervisor.stop({ keepRunners, graceMs: drainMs });
@@ -150,14 +146,16 @@ function assemble(
   const hub = new HubWeights(settings.hub, places.downloads);
   const models = settings.modelsFolder ?? places.models;
   const weights = new WeightStore(models, demoModel, hub, (url) => isAddressWanted(store, url));
-  removeLeftParts({ models });
+  removeAbandonedParts({ models });
   const supervisor = new Supervisor({
     store,
     weights,
-    makeRoom: () => removeOldWeights(store, { models, uploads: places.uploads }),
+    freeDisk: () => removeOldWeights(store, { models, uploads: places.uploads }),
     secrets: (org, names) => secrets.read(org, names),
     modelHosts: settings.allowsPrivateModelHosts ? 'any' : 'public',
-    ...{ command, podman, isolation: settings.podman === undefined ? 'process' : 'podman' },
+    command,
+    podman,
+    isolation: settings.podman === undefined ? 'process' : 'podman',
     runFolder: places.run,
     logFolder: places.logs,
     responsesFolder: places.responses,
@@ -171,7 +169,7 @@ function assemble(
     senders: new ModelSenders(database),
     removable: () => oldUploads(store, { models, uploads: places.uploads }),
   });
-  // It is known when the server listens.
+  // Set once the server listens.
   const publicUrl = { value: '' };
   const { audit, ring, usage } = accounts;
   const control = new AppControl({
@@ -203,7 +201,10 @@ function assemble(
   dashboardRoutes(api, {
     accounts,
     apps: new LiveApps({
-      ...{ supervisor, store, control, logFolder: places.logs },
+      supervisor,
+      store,
+      control,
+      logFolder: places.logs,
       runningAt: (app, runner) => gateway.runningAt(app, runner),
     }),
     publicUrl: () => publicUrl.value,
@@ -213,14 +214,14 @@ function assemble(
   return { accounts, supervisor, control, gateway, api, publicUrl, localToken, weights, hub, metrics, runnerIds };
 }
 
-/** @throws {ChasquiError} `invalid_options`: containers cannot be run here */
-async function sayIsolation(podman: Podman, { onEvent }: CloudSettings): Promise<void> {
+/** @throws {ChasquiError} `invalid_options`: podman does not work here */
+async function reportIsolation(podman: Podman, { onEvent }: CloudSettings): Promise<void> {
   const { rootless } = await podman.check();
-  const whose = rootless ? 'rootless' : 'not rootless, because this account is root';
-  onEvent?.(`runners are in containers of podman (${whose})`);
+  const mode = rootless ? 'rootless' : 'not rootless, because this account is root';
+  onEvent?.(`runners use podman containers (${mode})`);
 }
 
-/** A link for who forgot the password: only those ask who can read this machine's files, or manage everything. */
+/** A link to reset a forgotten password. Requires the local token or an `admin` key. */
 function setupLinkRoute(
   api: FastifyInstance,
   { accounts, authorize, publicUrl }: { accounts: Accounts; authorize: Authorize; publicUrl: () => string },
@@ -232,12 +233,12 @@ function setupLinkRoute(
 }
 
 function buildApi({ onError, trustProxy = false }: CloudSettings): FastifyInstance {
-  // What the one proxy in front says of a request is believed, and nothing that a client told the proxy.
+  // Trust the headers of one proxy in front, but not what clients sent to that proxy.
   const api = Fastify({ forceCloseConnections: true, trustProxy: (_address, hop) => trustProxy && hop === 0 });
   api.addHook('onRequest', async ({ raw }) => checkHostHeader(raw));
   api.setErrorHandler(errorHandler({ onServerError: (error) => onError?.(error), optionNames: {} }));
   api.setNotFoundHandler((request) => {
-    throw new ChasquiError('unknown_url', `There is nothing at ${request.method} ${request.url.slice(0, 200)}.`);
+    throw new ChasquiError('unknown_url', `Unknown URL: ${request.method} ${request.url.slice(0, 200)}.`);
   });
   api.get('/health', async () => ({ status: 'ok' }));
   return api;
@@ -253,7 +254,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Commands on this machine read it; a command of another account cannot. */
+/** Readable by this account only: commands on this machine use it. */
 function writeAddress({ address }: Places, contents: LocalAddress): void {
   const part = `${address}.part`;
   fs.writeFileSync(part, `${JSON.stringify(contents)}\n`, { mode: 0o600 });
@@ -266,13 +267,13 @@ function localUrl({ host, certificate }: CloudSettings, port: number): string {
   return `${certificate === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
-/** Runners that are found again have their memory already. */
+/** Memory of runners that an earlier control plane left running. */
 function bytesOfRunners(store: AppStore): number {
   const runners = store.apps().flatMap(({ id }) => store.runners(id));
   return runners.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** In a container, what it may still take. */
+/** Respects the limit of a container. */
 function freeBytes(): number {
   const { availableMemory } = process as { availableMemory?: () => number };
   return availableMemory?.() ?? os.freemem();

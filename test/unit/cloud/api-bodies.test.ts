@@ -9,11 +9,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readDeployment } from '../../../ts/cloud/api/read-bodies.js';
 import { isUpload } from '../../../ts/cloud/api/routes.js';
-import { ModelUploads } from '../../../ts/cloud/api/uploads.js';
+import { ModelSenders, ModelUploads } from '../../../ts/cloud/api/uploads.js';
 import { fileFieldsOf } from '../../../ts/cloud/script/file-fields.js';
 import { MAX_MODELS, toManifest } from '../../../ts/cloud/script/manifest.js';
 import { openDatabase } from '../../../ts/cloud/store/database.js';
-import { ModelSenders } from '../../../ts/cloud/store/model-senders.js';
 import { MAX_ADAPTERS } from '../../../ts/engine/adapter-file.js';
 
 test('an app may have as many files as a script can name', () => {

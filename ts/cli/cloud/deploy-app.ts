@@ -1,6 +1,7 @@
 /** Deploys an app of a script as the options of `chasqui deploy` say. */
-import { checkFilesHere } from '../../cloud/apps/check-memory.js';
+
 import type { Deployed } from '../../cloud/apps/control.js';
+import { checkLocalFiles } from '../../cloud/apps/runner-memory.js';
 import type { FileMark, FileMarks } from '../../cloud/apps/weights.js';
 import { canonicalJson, type Json } from '../../cloud/script/canonical-json.js';
 import { nameOfField, withField } from '../../cloud/script/file-fields.js';
@@ -26,7 +27,7 @@ export async function deployApp(entry: string, parsed: Readonly<Record<string, u
   const { strategy = 'rolling', message, detach = false, check = false, json = false } = given;
   const app = await readScript(entry);
   const name = given.appName ?? app.name;
-  checkFilesHere(app.manifest, name);
+  checkLocalFiles(app.manifest, name);
   const kubernetes = givenOptions(KUBERNETES_OPTIONS, parsed, {});
   if (kubernetes.target === 'kubernetes') {
     const options = withAuth(app.options, given.auth);

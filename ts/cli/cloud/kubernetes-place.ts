@@ -1,6 +1,6 @@
 /** Whether a command is about a cluster, and about which one. */
 import type { Cluster } from '../../cloud/kubernetes/kubectl.js';
-import { OWN_ORG } from '../../cloud/own-org.js';
+import { OWN_ORG } from '../../cloud/places.js';
 import { givenOptions } from '../table-options.js';
 import { TARGET_OPTIONS } from './kubernetes-option-table.js';
 import { COMMON_OPTIONS } from './option-table.js';

@@ -8,7 +8,7 @@ import { nameOf } from '../../cloud/kubernetes/names.js';
 import { toObjects } from '../../cloud/kubernetes/objects.js';
 import { type AppStatus, type PodStatus, readStatus } from '../../cloud/kubernetes/status.js';
 import { toYaml } from '../../cloud/kubernetes/to-yaml.js';
-import { OWN_ORG } from '../../cloud/own-org.js';
+import { OWN_ORG } from '../../cloud/places.js';
 import { digestOf, type Json } from '../../cloud/script/canonical-json.js';
 import { toManifest } from '../../cloud/script/manifest.js';
 import type { OptionsOf } from '../../engine/option-row.js';

@@ -1,8 +1,8 @@
 /** Runs an app of a script as the options of `chasqui run` say, for as long as the command runs. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { checkFilesHere } from '../../cloud/apps/check-memory.js';
 import type { LogCursor } from '../../cloud/apps/control.js';
+import { checkLocalFiles } from '../../cloud/apps/runner-memory.js';
 import { readScript } from '../../cloud/script/read-script.js';
 import type { Cloud } from '../../cloud/start.js';
 import { modelIdOf } from '../../engine/load-options.js';
@@ -32,7 +32,7 @@ export async function runApp(entry: string, parsed: Readonly<Record<string, unkn
   const given = givenOptions(RUN_OPTIONS, parsed, { CHASQUI_HOME: process.env.CHASQUI_HOME });
   const app = await readScript(entry);
   const name = given.appName ?? app.name;
-  checkFilesHere(app.manifest, name);
+  checkLocalFiles(app.manifest, name);
   // So that another file in the place of one is noticed.
   const files = await marksOf(app.options);
   const options = withAuth(app.options, given.auth);

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { ChasquiError } from '../../errors.js';
 import { gib } from '../apps/decide.js';
 import { isFullDisk, usedAt } from '../apps/old-weights.js';
-import type { ModelSenders } from '../store/model-senders.js';
+import type { Database } from '../store/database.js';
 
 export interface UploadSettings {
   folder: string;
@@ -218,4 +218,34 @@ function shown(bytes: number): string {
 
 function sizeOf(file: string): number {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Organisations that sent a model. Knowing the digest alone gives no access to the model of another organisation. */
+const SENDER_STEPS = [
+  `CREATE TABLE model_senders (
+    sha256 TEXT NOT NULL,
+    org TEXT NOT NULL,
+    PRIMARY KEY (sha256, org)
+  ) STRICT, WITHOUT ROWID`,
+];
+
+export class ModelSenders {
+  constructor(private readonly database: Database) {
+    database.migrate('models', SENDER_STEPS);
+  }
+
+  /** Also removes the senders of models that no longer exist. */
+  add(sha256: string, org: string, isThere: (sha256: string) => boolean): void {
+    this.database.transaction(() => {
+      const all = this.database.all<{ sha256: string }>('SELECT DISTINCT sha256 FROM model_senders');
+      for (const { sha256: each } of all) {
+        if (!isThere(each)) this.database.run('DELETE FROM model_senders WHERE sha256 = ?', [each]);
+      }
+      this.database.run('INSERT OR IGNORE INTO model_senders (sha256, org) VALUES (?, ?)', [sha256, org]);
+    });
+  }
+
+  has(sha256: string, org: string): boolean {
+    return this.database.get('SELECT 1 FROM model_senders WHERE sha256 = ? AND org = ?', [sha256, org]) !== undefined;
+  }
 }

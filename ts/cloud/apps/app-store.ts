@@ -1,10 +1,10 @@
-/** Apps, their revisions and runners, and every change of their states, in the database of the cloud. */
+/** Database tables of apps, revisions, runners and the events of their state changes. */
 import type { ErrorCode } from '../../errors.js';
 import { newId } from '../../new-id.js';
 import type { IsolationName } from '../runners/runner-process.js';
 import type { Database, SqlValue } from '../store/database.js';
 
-/** Until ACTIVE a revision is on its way; RETIRED and FAILED are its ends. */
+/** RETIRED and FAILED are final. */
 export type RevisionState =
   | 'CREATED'
   | 'FETCHING'
@@ -21,14 +21,14 @@ export interface AppRow {
   id: string;
   org: string;
   name: string;
-  /** The number of the revision that takes requests. */
+  /** Number of the active revision. */
   active: number | null;
-  /** What `apps scale` said; null: what the script says. */
+  /** Set by `apps scale`; null: the value of the script. */
   scale_min: number | null;
   scale_max: number | null;
   failure_code: ErrorCode | null;
   failure_message: string | null;
-  /** 1: its runners are still there, the app is not. */
+  /** 1: deleted, but some of its runners still run. */
   deleted: number;
   created_at: number;
 }
@@ -36,7 +36,7 @@ export interface AppRow {
 export interface RevisionRow {
   app: string;
   number: number;
-  /** Canonical JSON of what the script says. */
+  /** The manifest as canonical JSON. */
   options: string;
   /** JSON: size and digest of each file on this machine. */
   files: string;
@@ -47,9 +47,9 @@ export interface RevisionRow {
   state: RevisionState;
   reason: string | null;
   created_at: number;
-  /** 1: it was deployed on this machine, so that its models may come from any address. */
+  /** 1: deployed on this machine, so its models may come from any address. */
   is_local: number;
-  /** When it was last given the app's requests; null: never. */
+  /** When it last became active; null: never. */
   activated_at: number | null;
 }
 
@@ -132,14 +132,14 @@ const STEPS = [
   ) STRICT;
   CREATE INDEX events_by_app ON events (org, app, seq);`,
   `ALTER TABLE runners ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process'`,
-  // Whoever restarted a revision was noted as its author: only apps that nobody else ever touched are this machine's own.
+  // A restart used to change the author, so only apps without any remote author count as local.
   `ALTER TABLE revisions ADD COLUMN is_local INTEGER NOT NULL DEFAULT 0;
   UPDATE revisions SET is_local = 1 WHERE app NOT IN
     (SELECT app FROM revisions WHERE author LIKE 'key %' OR author LIKE 'user %');`,
 ];
 
 const MAX_EVENTS_PER_APP = 10_000;
-/** Rows of runners that have ended are kept for so long, for those who ask what happened. */
+/** Rows of ended runners are kept this long. */
 const KEPT_RUNNERS_MS = 24 * 3_600_000;
 
 export class AppStore {
@@ -163,13 +163,13 @@ export class AppStore {
     return this.database.get('SELECT * FROM revisions WHERE app = ? AND number = ?', [app, number]);
   }
 
-  /** Those that have not ended, or all. */
+  /** Runners that have not ended; with `ended`, all. */
   runners(app: string, { ended = false } = {}): RunnerRow[] {
     const which = ended ? '' : "AND state NOT IN ('STOPPED', 'CRASHED')";
     return this.database.all(`SELECT * FROM runners WHERE app = ? ${which} ORDER BY created_at, id`, [app]);
   }
 
-  /** How many milliseconds ago runners of a revision crashed since it was last activated, the oldest first. */
+  /** Ages in milliseconds of the crashes since the revision was last activated, the oldest first. */
   crashAges(app: string, revision: number, maxAgeMs: number): number[] {
     const now = Date.now();
     const rows = this.database.all<{ at: number }>(
@@ -178,7 +178,7 @@ export class AppStore {
        ORDER BY ended_at`,
       [app, revision],
     );
-    // A clock that was set back makes no crash one of the future.
+    // The system clock may have been set back.
     return rows.map(({ at }) => Math.max(0, now - at)).filter((age) => age < maxAgeMs);
   }
 
@@ -191,7 +191,7 @@ export class AppStore {
     return rows.reverse();
   }
 
-  /** The number of the newest event; 0 where nothing has happened. */
+  /** Number of the newest event; 0 without events. */
   lastEvent(): number {
     const row = this.database.get<{ last: number | null }>('SELECT MAX(seq) AS last FROM events');
     return row?.last ?? 0;
@@ -218,7 +218,15 @@ export class AppStore {
            (app, number, options, files, digest, message, author, strategy, is_local, state, created_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'CREATED', ?)`,
         [
-          ...[app.id, number, row.options, row.files, row.digest, row.message, row.author, row.strategy, row.is_local],
+          app.id,
+          number,
+          row.options,
+          row.files,
+          row.digest,
+          row.message,
+          row.author,
+          row.strategy,
+          row.is_local,
           Date.now(),
         ],
       );
@@ -243,10 +251,10 @@ export class AppStore {
     this.database.run('UPDATE revisions SET strategy = ? WHERE app = ? AND number = ?', [strategy, app, number]);
   }
 
-  /** The app's requests go to this revision from now on, and the failure of the one before is past. */
+  /** Makes the revision active and clears the app's failure. */
   activate(app: AppRow, number: number, reason: string): void {
     this.database.transaction(() => {
-      const before = this.app(app.id)?.active ?? null;
+      const previous = this.app(app.id)?.active ?? null;
       this.set(app.id, { active: number, failure_code: null, failure_message: null });
       this.database.run('UPDATE revisions SET activated_at = ? WHERE app = ? AND number = ?', [
         Date.now(),
@@ -254,9 +262,9 @@ export class AppStore {
         number,
       ]);
       this.setRevision(app, number, 'ACTIVE', reason);
-      if (before === null || before === number) return;
-      if (this.revision(app.id, before)?.state === 'ACTIVE') {
-        this.setRevision(app, before, 'DRAINING', `revision ${number} took its place`);
+      if (previous === null || previous === number) return;
+      if (this.revision(app.id, previous)?.state === 'ACTIVE') {
+        this.setRevision(app, previous, 'DRAINING', `replaced by revision ${number}`);
       }
     });
   }
@@ -307,7 +315,7 @@ export class AppStore {
     });
   }
 
-  /** Something about the app as a whole. */
+  /** Adds an event of the app as a whole. */
   note(app: AppRow, state: string, reason: string): void {
     this.#addEvent(app, null, null, state, reason);
   }

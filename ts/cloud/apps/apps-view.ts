@@ -1,4 +1,4 @@
-/** Apps as the dashboard shows them, and what its buttons do. */
+/** The apps page of the dashboard: summaries, details, logs and actions. */
 import { statSync } from 'node:fs';
 import type { Actor } from '../accounts/audit.js';
 import type {
@@ -19,7 +19,7 @@ import { logFileOf } from './logs.js';
 import type { Supervisor } from './supervisor.js';
 import type { AppState, RevisionView } from './views.js';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const SHOWN_EVENTS = 100;
 
 const HEALTH: Readonly<Record<string, Health>> = {
@@ -39,7 +39,7 @@ export interface LiveAppsParts {
   readonly store: AppStore;
   readonly control: AppControl;
   readonly logFolder: string;
-  /** How many requests a runner has. */
+  /** Number of running requests of a runner. */
   readonly runningAt: (app: string, runner: string) => number;
 }
 
@@ -86,21 +86,21 @@ export class LiveApps implements AppsView {
 
   onLog(org: string, name: string, listener: (line: LogLine) => void): () => void {
     let cursor: LogCursor | null = null;
-    return lookOften(() => {
+    return poll(() => {
       if (this.parts.supervisor.find(org, name) === null) return;
       const read = this.parts.control.logs(org, name, cursor);
-      // What was there before is what `logs` returns.
+      // `logs` has returned the earlier lines.
       if (cursor !== null) for (const line of read.lines) listener({ at: Date.now(), ...line });
       cursor = read.cursor;
     });
   }
 
   onChange(listener: () => void): () => void {
-    // Every change of a revision, a runner or a scale is an event. How far a start has come and what runs is in the list.
-    const shown = () => `${this.parts.store.lastEvent()} ${JSON.stringify(this.list())}`;
+    // Revisions, runners and scale changes are events. Progress and demand are in the list.
+    const snapshot = () => `${this.parts.store.lastEvent()} ${JSON.stringify(this.list())}`;
     let before: string | null = null;
-    return lookOften(() => {
-      const now = shown();
+    return poll(() => {
+      const now = snapshot();
       if (before !== null && now !== before) listener();
       before = now;
     });
@@ -130,17 +130,17 @@ export class LiveApps implements AppsView {
   }
 }
 
-/** At once and then again and again. Returns what ends it. */
-function lookOften(look: () => void): () => void {
+/** Calls `look` now and every `POLL_MS`. Returns a function that stops it. */
+function poll(look: () => void): () => void {
   const attempt = (): void => {
     try {
       look();
     } catch {
-      // A database that cannot be read now, or a log, ends neither the page nor the cloud: the next look tells.
+      // The database or a log cannot be read now: retry at the next poll.
     }
   };
   attempt();
-  const timer = setInterval(attempt, LOOK_MS);
+  const timer = setInterval(attempt, POLL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
@@ -148,7 +148,13 @@ function lookOften(look: () => void): () => void {
 function toSummary(state: AppState): AppSummary {
   const { org, app, auth, reason, progress, url, model, revision, ready, demand } = state;
   return {
-    ...{ org, name: app, reason: progress === null ? reason : null, url, model, revision, ready },
+    org,
+    name: app,
+    reason: progress === null ? reason : null,
+    url,
+    model,
+    revision,
+    ready,
     auth: auth === 'public' ? 'public' : 'private',
     state: progress ?? state.state,
     health: HEALTH[state.state] ?? 'busy',
@@ -160,12 +166,12 @@ function toSummary(state: AppState): AppSummary {
 function toRevision(view: RevisionView, active: number | null): RevisionSummary {
   const { number, state, reason, created_at: at, activated_at: activatedAt, author, message, digest } = view;
   const canRollBack = activatedAt !== null && number !== active && state === 'retired';
-  const shown = state === 'failed' ? reason : null;
+  const snapshot = state === 'failed' ? reason : null;
   return {
     number,
     state,
     health: HEALTH[state] ?? 'busy',
-    reason: shown,
+    reason: snapshot,
     createdAt: toSeconds(at),
     author,
     message,
@@ -174,7 +180,7 @@ function toRevision(view: RevisionView, active: number | null): RevisionSummary 
   };
 }
 
-/** Each with the state that its subject had before. */
+/** Adds to each event the previous state of its subject. */
 function toEvents(rows: readonly EventRow[]): EventSummary[] {
   const before = new Map<string, string>();
   return rows.map(({ at, runner, revision, state, reason }) => {

@@ -1,4 +1,4 @@
-/** What people and programs do with apps: deploy, look at, scale, go back, restart, delete. */
+/** Operations on apps: deploy, list, scale, roll back, restart, delete. */
 import { ChasquiError } from '../../errors.js';
 import type { Actor, AuditLog } from '../accounts/audit.js';
 import type { ModelUploads } from '../api/uploads.js';
@@ -6,16 +6,16 @@ import { RESERVED_ORGS } from '../gateway/app-address.js';
 import { canonicalJson, digestOf, type Json } from '../script/canonical-json.js';
 import { filesIn, type Manifest, toManifest } from '../script/manifest.js';
 import type { AppStore, EventRow, Strategy } from './app-store.js';
-import { givenFileBytes, refuseTooLittleMemory } from './check-memory.js';
 import type { LiveApp } from './live-app.js';
 import { logsOf, readLog } from './logs.js';
+import { givenFileBytes, refuseTooLittleMemory } from './runner-memory.js';
 import type { Supervisor } from './supervisor.js';
 import { type AppState, type RunnerView, runnerView, stateOf } from './views.js';
 import type { FileMarks } from './weights.js';
 
 export interface Deployment {
   options: { readonly [name: string]: Json };
-  /** Size and digest of files on this machine, by their paths. */
+  /** Size and digest of local files, by path. */
   files: FileMarks;
   message: string | null;
   strategy: Strategy;
@@ -27,16 +27,16 @@ export interface Deployed {
   revision: number;
   url: string;
   state: string;
-  /** The active revision says the same already. */
+  /** The active revision is identical; nothing was deployed. */
   unchanged: boolean;
 }
 
-/** What may stand in `<host>/<org>/<app>`. */
+/** Parts of the URL `<host>/<org>/<app>`. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const MAX_RUNNERS = 64;
 const LOG_BYTES = 256 * 1024;
 
-/** Where one has read to in the logs of an app: an offset for each runner. */
+/** Read position in the logs of an app: an offset per runner. */
 export type LogCursor = Readonly<Record<string, number>>;
 
 export interface ControlParts {
@@ -45,7 +45,7 @@ export interface ControlParts {
   readonly audit: Pick<AuditLog, 'add'>;
   readonly logFolder: string;
   readonly uploads: Pick<ModelUploads, 'isOf'>;
-  /** Where clients reach the cloud, without a slash at the end. */
+  /** Base URL for clients, without a trailing slash. */
   readonly publicUrl: () => string;
 }
 
@@ -56,7 +56,7 @@ export class AppControl {
   deploy(org: string, name: string, { options, files, message, strategy }: Deployment, actor: Actor): Deployed {
     checkName('org', org);
     checkName('app', name);
-    if (RESERVED_ORGS.includes(org)) throw invalid('org', `\`org\` cannot be ${org}, which is a path of the cloud.`);
+    if (RESERVED_ORGS.includes(org)) throw invalid('org', `\`org\` cannot be ${org}: the name is reserved.`);
     const manifest = toManifest(options, name);
     const bytes = givenFileBytes(manifest, (file) => (Object.hasOwn(files, file) ? (files[file]?.size ?? 0) : 0));
     refuseTooLittleMemory(manifest, bytes, name);
@@ -77,21 +77,21 @@ export class AppControl {
     return this.#deployed(app, number, false);
   }
 
-  /** With null, to the revision that was active before. */
+  /** `revision`: null for the one that was active before. */
   rollBack(org: string, name: string, revision: number | null, actor: Actor): Deployed {
     const app = this.#find(org, name);
     const { supervisor, store } = this.parts;
     const target = revision ?? supervisor.rollouts.previousOf(app)?.number;
-    if (target === undefined) throw refused(`${org}/${name} has no earlier revision to go back to.`);
+    if (target === undefined) throw refused(`${org}/${name} has no earlier revision to roll back to.`);
     const row = store.revision(app.id, target);
     if (row === undefined) throw new ChasquiError('app_not_found', `${org}/${name} has no revision ${target}.`);
-    if (target === app.row.active && app.failure === null) throw refused(`Revision ${target} is the active one.`);
+    if (target === app.row.active && app.failure === null) throw refused(`Revision ${target} is active already.`);
     this.#audit(actor, 'app.rollback', app, { revision: target });
     supervisor.rollouts.begin(app, target, 'rolling', `rollback by ${authorOf(actor)}`);
     return this.#deployed(app, target, false);
   }
 
-  /** New runners take the place of the old ones, without a pause, and find secrets as they are now. */
+  /** Replaces all runners without a pause. The new ones read the current secrets. */
   restart(org: string, name: string, actor: Actor): Deployed {
     const app = this.#find(org, name);
     const { supervisor, store } = this.parts;
@@ -106,27 +106,27 @@ export class AppControl {
     return this.#deployed(app, number, false);
   }
 
-  /** Overrides what the script says; null goes back to it. */
+  /** Overrides the scale of the script; null restores it. */
   scale(org: string, name: string, scale: { min: number; max: number } | null, actor: Actor): AppState {
     const app = this.#find(org, name);
     if (scale !== null) {
       for (const field of ['min', 'max'] as const) {
         const value = scale[field];
-        const least = field === 'min' ? 0 : 1;
-        if (Number.isInteger(value) && value >= least && value <= MAX_RUNNERS) continue;
-        throw invalid(field, `\`${field}\` must be a whole number from ${least} to ${MAX_RUNNERS}.`);
+        const min = field === 'min' ? 0 : 1;
+        if (Number.isInteger(value) && value >= min && value <= MAX_RUNNERS) continue;
+        throw invalid(field, `\`${field}\` must be a whole number from ${min} to ${MAX_RUNNERS}.`);
       }
       if (scale.min > scale.max) throw invalid('min', '`min` must be at most `max`.');
     }
     this.parts.store.set(app.id, { scale_min: scale?.min ?? null, scale_max: scale?.max ?? null });
-    const said = scale === null ? 'as the script says' : `from ${scale.min} to ${scale.max} runners`;
-    this.parts.store.note(app.row, 'SCALED', `${said}, by ${authorOf(actor)}`);
+    const bounds = scale === null ? 'as in the script' : `from ${scale.min} to ${scale.max} runners`;
+    this.parts.store.note(app.row, 'SCALED', `${bounds}, by ${authorOf(actor)}`);
     this.#audit(actor, 'app.scale', app, { scale });
     this.parts.supervisor.refresh(app);
     return this.#state(app);
   }
 
-  /** Its address is gone at once; requests that run are finished. */
+  /** The address stops working at once; running requests are completed. */
   remove(org: string, name: string, actor: Actor): void {
     const app = this.#find(org, name);
     this.parts.store.set(app.id, { deleted: 1 });
@@ -151,7 +151,7 @@ export class AppControl {
     return this.#live().map((app) => this.#state(app));
   }
 
-  /** With the revision of this number, however old it is. */
+  /** `revision`: also show this revision, even if it is old. */
   status(org: string, name: string, revision: number | null = null): AppState {
     return this.#state(this.#find(org, name), revision);
   }
@@ -172,7 +172,7 @@ export class AppControl {
     return this.parts.store.events(org, name, after, limit);
   }
 
-  /** What was written since the cursor, or the last of it. */
+  /** Lines since the cursor; without one, the last lines. */
   logs(
     org: string,
     name: string,
@@ -190,12 +190,12 @@ export class AppControl {
     return { lines, cursor: next };
   }
 
-  /** Who deploys from elsewhere names no file of this machine but those that the own organisation has sent. */
+  /** Remote deployments may name only files that their own organisation has uploaded. */
   #refuseOtherFiles(manifest: Manifest, { org }: Actor): void {
     for (const file of filesIn(manifest)) {
       if (file.kind !== 'file' || this.parts.uploads.isOf(file.path, org)) continue;
-      const whose = org === null ? 'was sent to this cloud' : `${org} has sent to this cloud`;
-      const message = `${file.path.slice(0, 100)} is no model that ${whose}; those are named by their digests.`;
+      const owner = org === null ? 'this cloud' : org;
+      const message = `${file.path.slice(0, 100)} is not an uploaded model of ${owner}. Uploads are named by digest.`;
       throw new ChasquiError('permission_denied', message, 'options');
     }
   }
@@ -237,7 +237,7 @@ function authorOf({ kind, name }: Actor): string {
 function checkName(field: string, name: string): void {
   if (NAME.test(name)) return;
   const shown = JSON.stringify(name.slice(0, 100));
-  throw invalid(field, `\`${field}\` is ${shown}, but must be up to 100 letters, digits, \`.\`, \`_\` and \`-\`.`);
+  throw invalid(field, `\`${field}\` is ${shown}, but must be at most 100 letters, digits, \`.\`, \`_\` and \`-\`.`);
 }
 
 function invalid(field: string, message: string): ChasquiError {

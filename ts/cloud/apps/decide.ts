@@ -1,40 +1,41 @@
 /**
- * Which runners are started and which go. Knows no processes, no files and no clock, so that every situation can be tried.
+ * Decides which runners start and stop. A pure function of its arguments: no processes, files or clock.
  *
- * An app gets as many runners as its requests need, at once when it has none. What it has too many goes one at a time,
- * after the app has not needed it for a while. Where memory lacks, runners that nobody needs make way, those of the app
- * first that was used longest ago. Whoever waits for memory waits in one order, and nobody behind it is started before,
- * unless it waits for what it cannot get: memory that others always keep, or all of it. A deployment is not waited for
- * longer than a while, unless runners that nobody needs are enough for it.
+ * - An app gets as many runners as its requests need, the first one at once.
+ * - Surplus runners stop one at a time, after `keepAliveMs`.
+ * - If memory is short, idle runners are evicted, those of the least recently used app first.
+ * - Runners that wait for memory start in the order of their requests. Nothing behind the first one starts, unless it
+ *   waits for memory that it cannot get: memory that other apps always keep, or all of it.
+ * - A deployment holds that place for `MAX_RESERVATION_MS`, or longer if evicting idle runners is enough for it.
  */
 
 export interface PlannedRunner {
   readonly id: string;
   readonly revision: number;
-  /** `leaving`: it takes no new requests, but its memory is not free yet. */
+  /** `leaving`: takes no new requests, but its memory is not free yet. */
   readonly state: 'starting' | 'ready' | 'leaving';
   readonly bytes: number;
 }
 
-/** A revision that becomes the active one when a runner of it has passed its warm-up. */
+/** A revision that becomes active when one of its runners passes the warm-up. */
 export interface Candidate {
   readonly revision: number;
-  /** What a runner of it takes. */
+  /** Memory per runner. */
   readonly bytes: number;
-  /** `recreate`: the other runners go before it is started. */
+  /** `recreate`: the other runners stop before it starts. */
   readonly strategy: 'rolling' | 'recreate';
-  /** As `now`. */
+  /** On the clock of `now`. */
   readonly since: number;
 }
 
 export interface PlannedApp {
   readonly id: string;
-  /** What messages call it. */
+  /** Shown in messages. */
   readonly name: string;
-  /** The revision that takes requests. */
+  /** The revision that serves requests. */
   readonly active: { readonly revision: number; readonly bytes: number } | null;
   readonly candidate: Candidate | null;
-  /** How many requests a runner computes at once. */
+  /** Concurrent requests per runner. */
   readonly slots: number;
   readonly scale: {
     readonly min: number;
@@ -44,29 +45,29 @@ export interface PlannedApp {
     readonly delayMs: number;
   };
   readonly demand: { readonly running: number; readonly queued: number };
-  /** Since when it has needed more runners than it has; null: it does not. As `now`. */
+  /** Since when it has had too few runners, on the clock of `now`; null: it has enough. */
   readonly tooFewSince: number | null;
-  /** Since when it has had more runners than it needs. */
   readonly tooManySince: number | null;
-  /** When it last had a request. */
   readonly usedAt: number;
-  /** No runner is started before, because the last ones crashed. */
-  readonly restsUntil: number;
+  /** No runner starts before this time because the previous ones crashed. */
+  readonly backOffUntil: number;
+  /** An earlier revision is on its way back, so the active one, which failed, is not started. */
+  readonly restoring: boolean;
   readonly runners: readonly PlannedRunner[];
 }
 
 export interface ScalingState {
   readonly apps: readonly PlannedApp[];
-  /** What all runners may take. One that needs more is started when it is alone. */
+  /** Memory for all runners. A runner that needs more starts when no other is there. */
   readonly budgetBytes: number;
 }
 
 export type Action =
   | { readonly kind: 'start'; readonly app: string; readonly revision: number }
   | { readonly kind: 'stop'; readonly app: string; readonly runner: string; readonly reason: string }
-  /** A runner is wanted that cannot be started now. */
+  /** A wanted runner cannot start now. */
   | { readonly kind: 'wait'; readonly app: string; readonly reason: string }
-  /** The candidate can never be started in this way. */
+  /** The candidate can never start. */
   | { readonly kind: 'refuse'; readonly app: string; readonly reason: string };
 
 interface WantedRunner {
@@ -74,56 +75,55 @@ interface WantedRunner {
   revision: number;
   bytes: number;
   since: number;
-  /** False for one that is only to be there in case of more requests: nobody gives way to it, and nobody waits for it. */
+  /** False for a spare runner (`buffer`): it evicts nothing and blocks nothing. */
   isNeeded: boolean;
 }
 
-/** So long a deployment that waits for memory that others need has nobody started before it. */
-const MAX_LINE_MS = 600_000;
+/** A deployment that waits for memory blocks later starts for this long. */
+const MAX_RESERVATION_MS = 600_000;
 
-/** How many runners the requests of the moment need. */
 export function neededRunners({ demand, slots }: Pick<PlannedApp, 'demand' | 'slots'>): number {
   return Math.ceil((demand.running + demand.queued) / slots);
 }
 
-/** How many runners an app should have. */
 export function desiredRunners(app: Pick<PlannedApp, 'demand' | 'slots' | 'scale' | 'active'>): number {
   if (app.active === null) return 0;
   const { min, max, buffer } = app.scale;
   return Math.min(max, Math.max(min, neededRunners(app) + buffer));
 }
 
-/** Runners that take requests for the active revision, or soon will. */
+/** Runners of the active revision that serve requests or are starting. */
 export function activeRunners({ active, runners }: Pick<PlannedApp, 'active' | 'runners'>): PlannedRunner[] {
   return runners.filter(({ state, revision }) => state !== 'leaving' && revision === active?.revision);
 }
 
-/** `now`: milliseconds that only grow. */
+/** `now`: milliseconds of a monotonic clock. */
 export function decide(state: ScalingState, now: number): Action[] {
   const stops = state.apps.flatMap((app) => [...replaced(app), ...surplus(app, now)]);
   const wanted = state.apps.flatMap((app) => [...wantedCandidate(app), ...wantedActive(app, now)]);
   wanted.sort((one, other) => one.since - other.since);
-  return [...stops, ...fitIn(wanted, state, stops, now)];
+  return [...stops, ...placeInOrder(wanted, state, stops, now)];
 }
 
-/** Runners of revisions that take no requests any more, and those in the way of a candidate that is to be alone. */
+/** Stops runners of replaced revisions, and all others before a `recreate` candidate. */
 function replaced({ id, active, candidate, runners }: PlannedApp): Action[] {
   const keeps = (revision: number): boolean =>
     revision === candidate?.revision || (revision === active?.revision && candidate?.strategy !== 'recreate');
-  const reason = candidate?.strategy === 'recreate' ? `makes way for revision ${candidate.revision}` : 'was replaced';
+  const reason =
+    candidate?.strategy === 'recreate' ? `stopped for revision ${candidate.revision}` : 'replaced by another revision';
   return runners
     .filter(({ state, revision }) => state !== 'leaving' && !keeps(revision))
     .map((runner) => ({ kind: 'stop', app: id, runner: runner.id, reason }));
 }
 
-/** One at a time: those that are being started first, then the newest. */
+/** Stops one runner at a time: starting ones first, then the newest. */
 function surplus(app: PlannedApp, now: number): Action[] {
   if (app.candidate?.strategy === 'recreate' || app.tooManySince === null) return [];
   if (now - app.tooManySince < app.scale.keepAliveMs) return [];
   const runners = activeRunners(app);
   if (runners.length <= desiredRunners(app)) return [];
-  const leaves = runners.findLast(({ state }) => state === 'starting') ?? runners.at(-1);
-  return leaves === undefined ? [] : [{ kind: 'stop', app: app.id, runner: leaves.id, reason: 'is not needed' }];
+  const stopped = runners.findLast(({ state }) => state === 'starting') ?? runners.at(-1);
+  return stopped === undefined ? [] : [{ kind: 'stop', app: app.id, runner: stopped.id, reason: 'no longer needed' }];
 }
 
 function wantedCandidate(app: PlannedApp): WantedRunner[] {
@@ -135,7 +135,7 @@ function wantedCandidate(app: PlannedApp): WantedRunner[] {
 
 function wantedActive(app: PlannedApp, now: number): WantedRunner[] {
   const { active, candidate, scale, tooFewSince } = app;
-  if (active === null || candidate?.strategy === 'recreate' || now < app.restsUntil) return [];
+  if (active === null || candidate?.strategy === 'recreate' || app.restoring || now < app.backOffUntil) return [];
   const present = activeRunners(app).length;
   const missing = desiredRunners(app) - present;
   const since = tooFewSince ?? now;
@@ -144,111 +144,139 @@ function wantedActive(app: PlannedApp, now: number): WantedRunner[] {
   return Array.from({ length: missing }, (_, index) => ({ app, ...active, since, isNeeded: present + index < needed }));
 }
 
-/** Starts what fits, in order, and makes room for the first that does not. */
-function fitIn(wanted: readonly WantedRunner[], state: ScalingState, stops: readonly Action[], now: number): Action[] {
+/**
+ * The rights of a runner that does not fit.
+ *
+ * - `reserve`: it evicts idle runners, and nothing behind it starts first.
+ *
+ * - `evict`: it evicts idle runners. It needs the whole memory, so a reservation could block the others forever.
+ *
+ * - `none`: it waits, because eviction would not free enough memory.
+ */
+type Claim = 'reserve' | 'evict' | 'none';
+
+/** Starts what fits, in order, and evicts idle runners for the first that does not. */
+function placeInOrder(
+  wanted: readonly WantedRunner[],
+  state: ScalingState,
+  stops: readonly Action[],
+  now: number,
+): Action[] {
   const actions: Action[] = [];
-  const going = new Set(stops.flatMap((action) => (action.kind === 'stop' ? [action.runner] : [])));
+  const stopping = new Set(stops.flatMap((action) => (action.kind === 'stop' ? [action.runner] : [])));
   let used = sumOf(state.apps.flatMap(({ runners }) => runners));
-  let roomIsMadeFor: string | null = null;
-  for (const one of wanted) {
-    const { app, revision, bytes } = one;
+  let reservedFor: PlannedApp | null = null;
+  for (const runner of wanted) {
+    const { app, revision, bytes } = runner;
     const free = state.budgetBytes - used;
-    const waitsForItsOwn = app.candidate?.strategy === 'recreate' && app.runners.length > 0;
-    if (!waitsForItsOwn && roomIsMadeFor === null && (bytes <= free || used === 0)) {
+    const fits = bytes <= free || used === 0;
+    if (app.candidate?.strategy === 'recreate' && app.runners.length > 0) {
+      actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the previous revision are stopping' });
+    } else if (fits && reservedFor === null) {
       actions.push({ kind: 'start', app: app.id, revision });
       used += bytes;
-    } else if (waitsForItsOwn) {
-      actions.push({ kind: 'wait', app: app.id, reason: 'the runners of the revision before are finishing' });
-    } else if (neverFits(one, state.budgetBytes)) {
-      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(one, state.budgetBytes) });
+    } else if (neverFits(runner, state.budgetBytes)) {
+      actions.push({ kind: 'refuse', app: app.id, reason: ownRunnersInTheWay(runner, state.budgetBytes) });
     } else {
-      if (roomIsMadeFor === null && one.isNeeded) {
-        const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length * bytes;
+      if (reservedFor === null) {
+        const started = actions.filter((action) => action.kind === 'start' && action.app === app.id).length;
         const missing = bytes - free;
-        const mayFit = bytes + started + heldBytes(app, state) <= state.budgetBytes;
-        const inLine = mayFit && (!isLate(one, now) || missing <= sparableBytes(one, state, going));
-        if (inLine || (bytes > state.budgetBytes && nobodyElseIsNeeded(app, state))) {
-          actions.push(...makeRoom(one, state, going, missing));
-        }
-        // One that waits for all others to go would hold them up for ever.
-        if (inLine) roomIsMadeFor = app.name;
+        const claim = claimOf(runner, state, { stopping, startedBytes: started * bytes, missing, now });
+        if (claim !== 'none') actions.push(...evictIdle(runner, state, stopping, missing));
+        if (claim === 'reserve') reservedFor = app;
       }
-      actions.push({ kind: 'wait', app: app.id, reason: noMemory(bytes, free, roomIsMadeFor, app.name) });
+      actions.push({ kind: 'wait', app: app.id, reason: noMemory(bytes, free, reservedFor, app) });
     }
   }
   return actions;
 }
 
-/** Whether a candidate that is started beside the app's own runners would still lack memory if all others went. */
+function claimOf(
+  runner: WantedRunner,
+  state: ScalingState,
+  at: { stopping: ReadonlySet<string>; startedBytes: number; missing: number; now: number },
+): Claim {
+  const { app, bytes, isNeeded } = runner;
+  if (!isNeeded) return 'none';
+  if (bytes + at.startedBytes + heldBytes(app, state) <= state.budgetBytes) {
+    // A late deployment may still be given up, so it reserves only what eviction frees for certain.
+    const isInTime = !isLate(runner, at.now) || at.missing <= evictableBytes(runner, state, at.stopping);
+    if (isInTime) return 'reserve';
+  }
+  return bytes > state.budgetBytes && nothingElseIsNeeded(app, state) ? 'evict' : 'none';
+}
+
+/** Whether a candidate could not start beside the app's own runners even if all others stopped. */
 function neverFits({ app, revision, bytes }: WantedRunner, budgetBytes: number): boolean {
   const own = app.runners.filter(({ state }) => state !== 'leaving');
   return revision === app.candidate?.revision && own.length > 0 && bytes + sumOf(own) > budgetBytes;
 }
 
-/** What no runner of the app ever gets: what others keep when nobody needs them, and what the app itself needs already. */
+/**
+ * Memory that is not available to a new runner of the app: what other apps always keep, and what this app needs
+ * already.
+ */
 function heldBytes(app: PlannedApp, state: ScalingState): number {
   const held = state.apps.flatMap((other) => {
-    return activeRunners(other).slice(0, other.id === app.id ? stayingRunners(other) : other.scale.min);
+    return activeRunners(other).slice(0, other.id === app.id ? protectedRunners(other) : other.scale.min);
   });
   return sumOf(held);
 }
 
-/** Whether the app's first runner would be alone if all that may go went. */
-function nobodyElseIsNeeded(app: PlannedApp, state: ScalingState): boolean {
+/** Whether evicting all idle runners leaves the app's first runner alone. */
+function nothingElseIsNeeded(app: PlannedApp, state: ScalingState): boolean {
   return state.apps.every((other) =>
-    other.id === app.id ? activeRunners(other).length === 0 : stayingRunners(other) === 0,
+    other.id === app.id ? activeRunners(other).length === 0 : protectedRunners(other) === 0,
   );
 }
 
-/** A deployment may be given up very late, and others are not to wait for that. */
 function isLate({ app, revision, since }: WantedRunner, now: number): boolean {
-  return revision === app.candidate?.revision && now - since >= MAX_LINE_MS;
+  return revision === app.candidate?.revision && now - since >= MAX_RESERVATION_MS;
 }
 
-/** How many of an app's runners do not give way to others. */
-function stayingRunners(app: PlannedApp): number {
+/** How many of the app's runners cannot be evicted. */
+function protectedRunners(app: PlannedApp): number {
   return Math.max(neededRunners(app), app.scale.min);
 }
 
-function makeRoom(one: WantedRunner, state: ScalingState, going: Set<string>, missing: number): Action[] {
+function evictIdle(one: WantedRunner, state: ScalingState, stopping: Set<string>, missing: number): Action[] {
   const actions: Action[] = [];
-  let left = missing - leavingBytes(state, going);
-  for (const { app, runner } of spareRunners(one, state, going)) {
+  let left = missing - leavingBytes(state, stopping);
+  for (const { app, runner } of evictableRunners(one, state, stopping)) {
     if (left <= 0) return actions;
     left -= runner.bytes;
-    going.add(runner.id);
-    actions.push({ kind: 'stop', app: app.id, runner: runner.id, reason: `gives way to ${one.app.name}` });
+    stopping.add(runner.id);
+    actions.push({ kind: 'stop', app: app.id, runner: runner.id, reason: `evicted for ${one.app.name}` });
   }
   return actions;
 }
 
-/** What becomes free when all that may give way to it have gone. */
-function sparableBytes(one: WantedRunner, state: ScalingState, going: ReadonlySet<string>): number {
-  return leavingBytes(state, going) + sumOf(spareRunners(one, state, going).map(({ runner }) => runner));
+function evictableBytes(one: WantedRunner, state: ScalingState, stopping: ReadonlySet<string>): number {
+  return leavingBytes(state, stopping) + sumOf(evictableRunners(one, state, stopping).map(({ runner }) => runner));
 }
 
-function leavingBytes(state: ScalingState, going: ReadonlySet<string>): number {
-  return sumOf(state.apps.flatMap(({ runners }) => runners.filter((each) => isGoing(each, going))));
+function leavingBytes(state: ScalingState, stopping: ReadonlySet<string>): number {
+  return sumOf(state.apps.flatMap(({ runners }) => runners.filter((each) => isStopping(each, stopping))));
 }
 
-/** Those that may give way, in the order in which they do. */
-function spareRunners(
+/** In the order of eviction. */
+function evictableRunners(
   one: WantedRunner,
   state: ScalingState,
-  going: ReadonlySet<string>,
+  stopping: ReadonlySet<string>,
 ): { app: PlannedApp; runner: PlannedRunner }[] {
-  // Last the app's own, which may have idle ones in the way of its candidate.
+  // The app's own idle runners come last; they may be in the way of its candidate.
   const others = [...state.apps.filter(({ id }) => id !== one.app.id).sort((a, b) => a.usedAt - b.usedAt), one.app];
   return others.flatMap((app) => {
-    const present = activeRunners(app).filter(({ id }) => !going.has(id));
-    const spare = present.length - stayingRunners(app);
-    // A runner that is being started was wanted a moment ago; it may go when nobody waits for it any more.
+    const present = activeRunners(app).filter(({ id }) => !stopping.has(id));
+    const spare = present.length - protectedRunners(app);
+    // A starting runner may be evicted once no request waits for it.
     return present.slice(0, Math.max(0, spare)).map((runner) => ({ app, runner }));
   });
 }
 
-function isGoing({ id, state }: PlannedRunner, going: ReadonlySet<string>): boolean {
-  return state === 'leaving' || going.has(id);
+function isStopping({ id, state }: PlannedRunner, stopping: ReadonlySet<string>): boolean {
+  return state === 'leaving' || stopping.has(id);
 }
 
 function sumOf(runners: readonly PlannedRunner[]): number {
@@ -258,14 +286,14 @@ function sumOf(runners: readonly PlannedRunner[]): number {
 function ownRunnersInTheWay({ app, bytes }: WantedRunner, budgetBytes: number): string {
   const taken = sumOf(app.runners.filter(({ state }) => state !== 'leaving'));
   return (
-    `A runner of it needs ${gib(bytes)}, but the runners of the active revision have ${gib(taken)} of the ` +
-    `${gib(budgetBytes)} that there are: deploy with the strategy recreate, which stops them first.`
+    `A runner needs ${gib(bytes)}, but the runners of the active revision use ${gib(taken)} of ` +
+    `${gib(budgetBytes)}. Deploy with \`--strategy recreate\`, which stops them first.`
   );
 }
 
-function noMemory(bytes: number, free: number, first: string | null, name: string): string {
-  const behind = first === null || first === name ? '' : `; ${first} is before it`;
-  return `no memory: needs ${gib(bytes)}, free ${gib(Math.max(0, free))}${behind}`;
+function noMemory(bytes: number, free: number, first: PlannedApp | null, app: PlannedApp): string {
+  const behind = first === null || first.id === app.id ? '' : `; ${first.name} is first in line`;
+  return `out of memory: needs ${gib(bytes)}, free ${gib(Math.max(0, free))}${behind}`;
 }
 
 export function gib(bytes: number): string {

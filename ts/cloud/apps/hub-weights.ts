@@ -1,4 +1,4 @@
-/** Models of a hub: downloads that go on where they were after a restart, into the cache that other programs share. */
+/** Models of a hub. Downloads resume after a restart and share the cache of other programs. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,31 +7,31 @@ import { type DownloadJob, Downloads } from '../../hub/downloads.js';
 import { HubClient } from '../../hub/hub-client.js';
 import { checkToken, type HubSettings } from '../../hub/hub-settings.js';
 
-/** Told how much of a model has come, from 0 to 1, and how many bytes it has where the sender says so. */
-export type TellFetched = (fraction: number, totalBytes?: number) => void;
+/** `fraction`: from 0 to 1. `totalBytes`: if the sender announces it. */
+export type OnFetchProgress = (fraction: number, totalBytes?: number) => void;
 
 export interface HubFetcher {
-  /** Returns the path of the model's first file. `ownToken` goes before the one that the hub is asked with otherwise. */
-  fetch(name: string, ownToken: string | null, tell: TellFetched): Promise<string>;
+  /** Returns the path of the model's first file. `ownToken` overrides the token of the cloud. */
+  fetch(name: string, ownToken: string | null, tell: OnFetchProgress): Promise<string>;
 }
 
 export class HubWeights implements HubFetcher {
-  /** By the token that the hub is asked with: what one may have is not for the others. */
+  /** By hub token: a download with one token is not available to apps with another. */
   readonly #downloads = new Map<string | null, Promise<Downloads>>();
 
-  /** `folder`: where the list of downloads is kept, and what has come of them; null: nowhere. */
+  /** `folder`: for the list of downloads and partial files; null: keep none. */
   constructor(
     private readonly settings: HubSettings,
     private readonly folder: string | null,
   ) {}
 
   /**
-   * Returns the path of the model's first file. What was downloaded before with the same token is taken without asking
-   * the hub. Without a token of its own, the app's request goes with that of the cloud, if it has one.
+   * Uses an earlier download with the same token without asking the hub. Without its own token, an app uses the token
+   * of the cloud.
    */
-  async fetch(name: string, ownToken: string | null, tell: TellFetched): Promise<string> {
+  async fetch(name: string, ownToken: string | null, tell: OnFetchProgress): Promise<string> {
     const downloads = await this.#downloadsWith(ownToken);
-    const done = downloads.list().find((job) => sameName(job.model, name) && isThere(job));
+    const done = downloads.list().find((job) => sameName(job.model, name) && isDownloaded(job));
     if (done?.path != null) return done.path;
     const job = await downloads.start(name);
     const stop = downloads.on((changed) => {
@@ -62,7 +62,7 @@ export class HubWeights implements HubFetcher {
     const folder = this.folder === null ? undefined : folderOf(this.folder, ownToken);
     const opening = Downloads.open({ client, cacheFolder, folder });
     this.#downloads.set(ownToken, opening);
-    // The next one who asks tries again.
+    // The next call retries.
     opening.catch(() => this.#downloads.delete(ownToken));
     return opening;
   }
@@ -73,12 +73,12 @@ function folderOf(folder: string, token: string | null): string {
   return path.join(folder, createHash('sha256').update(token).digest('hex').slice(0, 16));
 }
 
-/** A name without a quantisation is that of whichever was chosen before. */
+/** A name without a quantisation matches any earlier choice. */
 function sameName(model: string, name: string): boolean {
   const [one, other] = [model.toLowerCase(), name.toLowerCase()];
   return one === other || (!other.includes(':') && one.startsWith(`${other}:`));
 }
 
-function isThere({ state, path }: DownloadJob): boolean {
+function isDownloaded({ state, path }: DownloadJob): boolean {
   return state === 'completed' && path !== null && fs.existsSync(path);
 }

@@ -1,4 +1,6 @@
-/** An app as it is now: its active revision, its runners, what is asked of it. The gateway sees it as a `DeployedApp`. */
+/**
+ * The current state of an app: active revision, rollout, runners and demand. The gateway sees it as a `DeployedApp`.
+ */
 import type { AppFailure, AppLimits, Demand, DeployedApp, RunnerAddress } from '../gateway/directory.js';
 import { type Manifest, slotsOf } from '../script/manifest.js';
 import type { AppRow } from './app-store.js';
@@ -6,7 +8,6 @@ import { activeRunners, type Candidate, desiredRunners, type PlannedApp, type Pl
 import type { LiveRunner } from './live-runner.js';
 import type { Weights } from './weights.js';
 
-/** Everything that a runner of a revision is started with. */
 export interface Startable {
   readonly revision: number;
   readonly manifest: Manifest;
@@ -14,39 +15,41 @@ export interface Startable {
   readonly bytes: number;
 }
 
-/** A revision on its way to become the active one. */
+/** A revision that is to become active. */
 export interface Rollout {
   readonly revision: number;
   readonly manifest: Manifest;
   readonly strategy: Candidate['strategy'];
   readonly reason: string;
-  /** Null while its weights are being fetched. */
+  /** It replaces an active revision that has failed and is not started any more. */
+  readonly restoring: boolean;
+  /** Null while its weights are fetched. */
   startable: (Startable & { since: number }) | null;
   progress: string;
-  /** Why it has failed, until that is written. */
+  /** Set until the failure is stored. */
   failure: string | null;
 }
 
-/** Requests that may wait beside those that the runners of an app could compute at once. */
+/** The queue limit of an app is the capacity of its runners plus this many requests. */
 const QUEUE_RESERVE = 64;
-/** Crashes further back do not count. */
+/** Older crashes do not count. */
 export const CRASH_MEMORY_MS = 600_000;
-const FIRST_REST_MS = 1000;
-const MAX_REST_MS = 60_000;
+const MIN_BACK_OFF_MS = 1000;
+const MAX_BACK_OFF_MS = 60_000;
 
 export class LiveApp implements DeployedApp {
   readonly runnersById = new Map<string, LiveRunner>();
   rollout: Rollout | null = null;
-  /** What the active revision's script says. */
+  /** Manifest of the active revision. */
   activeManifest: Manifest | null = null;
-  /** What runners of the active revision are started with; null also while its weights are not there. */
+  /** Null without an active revision, and while its weights are not available. */
   active: Startable | null = null;
   demand: Demand = { running: 0, queued: 0 };
   usedAt = performance.now();
-  restsUntil = 0;
-  /** Why a runner that is wanted is not started. */
+  backOffUntil = 0;
+  /** Why a wanted runner is not started. */
   waitsFor: string | null = null;
-  /** Runners that were started, and that crashed, since this process began. */
+  /** Counted since this process started. */
   starts = 0;
   crashes = 0;
   #crashedAt: number[] = [];
@@ -93,8 +96,8 @@ export class LiveApp implements DeployedApp {
     if (this.#ready().length > 0) return null;
     const starting = [...this.runnersById.values()].find(({ state }) => state === 'LOADING' || state === 'WARMING');
     if (starting !== undefined) return starting.progress;
-    const rest = Math.ceil((this.restsUntil - performance.now()) / 1000);
-    if (rest > 0 && Number.isFinite(rest)) return `the last runner crashed; another is started in ${rest} s`;
+    const seconds = this.rollout?.restoring ? 0 : Math.ceil((this.backOffUntil - performance.now()) / 1000);
+    if (seconds > 0) return `the last runner crashed; the next one starts in ${seconds} s`;
     return this.waitsFor ?? this.rollout?.progress ?? null;
   }
 
@@ -103,7 +106,7 @@ export class LiveApp implements DeployedApp {
     return { startMs, requestMs, queue: this.#slots * this.scale.max + QUEUE_RESERVE };
   }
 
-  /** With what `apps scale` said. */
+  /** `apps scale` overrides the manifest. */
   get scale(): PlannedApp['scale'] {
     const { scale_min: scaleMin, scale_max: scaleMax } = this.row;
     const scripted = this.manifest?.scale ?? { min: 0, max: 1, keepAliveMs: 0, buffer: 0, delayMs: 0 };
@@ -115,7 +118,9 @@ export class LiveApp implements DeployedApp {
     return this.#ready().flatMap((runner) => {
       const { id, process, facts } = runner;
       if (process === null) return [];
-      return [{ id, socketPath: process.socketPath, slots: facts.slots, reportFailure: () => void runner.look() }];
+      return [
+        { id, socketPath: process.socketPath, slots: facts.slots, reportFailure: () => void runner.checkHealth() },
+      ];
     });
   }
 
@@ -135,33 +140,31 @@ export class LiveApp implements DeployedApp {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Another runner is started later the more of them crashed lately. Returns how many did. */
+  /** Delays the next start with exponential back-off. Returns the number of recent crashes. */
   noteCrash(now: number): number {
     this.#crashedAt = [...this.#crashedAt.filter((at) => now - at < CRASH_MEMORY_MS), now];
-    this.#rest();
+    this.#backOff();
     return this.#crashedAt.length;
   }
 
-  /** Those that an earlier control plane saw, the oldest first. Another one has not made them forgotten. */
+  /** Restores the crashes that an earlier control plane recorded, the oldest first. */
   recallCrashes(agesMs: readonly number[], now: number): void {
     this.#crashedAt = agesMs.map((age) => now - age);
-    this.#rest();
+    this.#backOff();
   }
 
   forgetCrashes(): void {
     this.#crashedAt = [];
-    this.restsUntil = 0;
+    this.backOffUntil = 0;
   }
 
-  #rest(): void {
+  #backOff(): void {
     const last = this.#crashedAt.at(-1);
     if (last === undefined) return;
-    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (this.#crashedAt.length - 1));
-    // A rest without end is for an app that goes back, and another crash does not end it.
-    this.restsUntil = Math.max(this.restsUntil, last + rest * (1 + Math.random() / 4));
+    const delay = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** (this.#crashedAt.length - 1));
+    this.backOffUntil = Math.max(this.backOffUntil, last + delay * (1 + Math.random() / 4));
   }
 
-  /** For `decide`. */
   planned(now: number): PlannedApp {
     const isOff = this.row.deleted !== 0 || this.failure !== null;
     const runners = [...this.runnersById.values()].map(toPlanned);
@@ -174,7 +177,8 @@ export class LiveApp implements DeployedApp {
       scale: this.scale,
       demand: this.demand,
       usedAt: this.usedAt,
-      restsUntil: this.restsUntil,
+      backOffUntil: this.backOffUntil,
+      restoring: this.rollout?.restoring ?? false,
       runners,
     };
     const surplus = activeRunners(app).length - desiredRunners(app);
@@ -193,7 +197,7 @@ export class LiveApp implements DeployedApp {
     return bytes === undefined ? null : { revision, bytes };
   }
 
-  /** One that an earlier control plane started is the candidate's while its weights are looked for again. */
+  /** While weights are looked up again after a restart, a runner of the earlier control plane gives the memory size. */
   #candidate(runners: readonly PlannedRunner[]): Candidate | null {
     if (this.rollout === null || this.row.deleted !== 0) return null;
     const { revision, strategy, startable, failure } = this.rollout;

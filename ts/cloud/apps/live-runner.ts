@@ -1,7 +1,7 @@
-/** One runner and its states: loading, warming, ready, draining, gone. Each change is told to the app it belongs to. */
+/** A runner and its states: loading, warming, ready, draining, ended. Reports each change to its app. */
 import type { ErrorCode } from '../../errors.js';
 import { isOutOfFiles } from '../../process/open-files.js';
-import { lookAt, warmUp } from '../runners/ask-runner.js';
+import { fetchHealth, warmUp } from '../runners/ask-runner.js';
 import type { RunnerStatus } from '../runners/protocol.js';
 import type { RunnerListener, RunnerProcess } from '../runners/runner-process.js';
 import type { RunnerState } from './app-store.js';
@@ -15,24 +15,22 @@ export interface RunnerFacts {
   readonly drainMs: number;
 }
 
-/** How a runner ended. */
 export interface RunnerEnd {
   readonly state: 'STOPPED' | 'CRASHED';
   readonly reason: string;
-  /** The runner itself said why it cannot start; another start would end in the same way. */
+  /** The runner reported why it cannot start, and a retry would fail in the same way. */
   readonly isPermanent: boolean;
 }
 
 export interface RunnerHooks {
-  /** The state, or what is known of its progress, changed. */
   onChange(runner: LiveRunner, state: RunnerState, reason: string): void;
   onProgress(runner: LiveRunner): void;
   onEnd(runner: LiveRunner, end: RunnerEnd): void;
-  /** What it wrote last. */
-  lastWords(runner: LiveRunner): string;
+  /** Last line of its log. */
+  lastLogLine(runner: LiveRunner): string;
 }
 
-/** What would be no other at the next start. */
+/** Errors that a retry would repeat. */
 const PERMANENT: readonly ErrorCode[] = [
   'model_file_missing',
   'model_file_invalid',
@@ -42,12 +40,12 @@ const PERMANENT: readonly ErrorCode[] = [
   'addon_missing',
 ];
 
-const LOOK_EVERY_MS = 15_000;
-const MAX_MISSES = 3;
-/** Those who were sent to it a moment ago still arrive before it stops to take requests. */
-const LAST_ARRIVALS_MS = 500;
-/** To free the model and end, after the last request. */
-const END_MS = 20_000;
+const HEALTH_CHECK_MS = 15_000;
+const MAX_MISSED_CHECKS = 3;
+/** Requests that are already on their way arrive before the runner stops accepting. */
+const ARRIVAL_GRACE_MS = 500;
+/** Time to free the model and exit after the last request. */
+const EXIT_GRACE_MS = 20_000;
 
 export class LiveRunner {
   state: RunnerState;
@@ -60,13 +58,13 @@ export class LiveRunner {
   constructor(
     readonly facts: RunnerFacts,
     private readonly hooks: RunnerHooks,
-    /** What the database has, of a runner that an earlier control plane started. */
+    /** The stored state of a runner that an earlier control plane started. */
     private readonly foundAs: RunnerState | null = null,
   ) {
     this.state = foundAs === 'DRAINING' ? 'DRAINING' : 'LOADING';
     this.#later(facts.startMs, () => {
       if (this.state !== 'LOADING' && this.state !== 'WARMING') return;
-      this.#end(`it did not start within ${facts.startMs / 1000} seconds`);
+      this.#fail(`it did not start within ${facts.startMs / 1000} seconds`);
     });
   }
 
@@ -78,41 +76,41 @@ export class LiveRunner {
     return { onStatus: (status) => this.#onStatus(status), onEnd: (how) => this.#onEnd(how) };
   }
 
-  /** Such as `loading 43 %`. */
+  /** For example `loading 43 %`. */
   get progress(): string {
     if (this.state === 'WARMING') return 'warming';
     return `loading ${Math.floor((this.status?.fraction ?? 0) * 100)} %`;
   }
 
-  /** Takes no more requests, and ends when the last one is over. */
+  /** Stops accepting requests and exits after the last one. */
   drain(reason: string): void {
     if (this.state === 'DRAINING') return;
     const wasReady = this.state === 'READY';
     this.#become('DRAINING', reason);
-    this.#later(wasReady ? LAST_ARRIVALS_MS : 0, () => this.process?.stop());
-    this.#later(this.facts.drainMs + END_MS, () => this.process?.kill());
+    this.#later(wasReady ? ARRIVAL_GRACE_MS : 0, () => this.process?.stop());
+    this.#later(this.facts.drainMs + EXIT_GRACE_MS, () => this.process?.kill());
   }
 
-  /** Ends at once; that counts as a crash. */
-  #end(reason: string): void {
+  /** Kills the process, which counts as a crash. */
+  #fail(reason: string): void {
     this.#endsBecause = reason;
     this.process?.kill();
   }
 
-  /** Looks whether it still replies. */
-  async look(): Promise<void> {
+  /** Health check; kills the runner after `MAX_MISSED_CHECKS` without a reply. */
+  async checkHealth(): Promise<void> {
     if (this.state !== 'READY' || this.process === null) return;
     try {
-      const health = await lookAt(this.process.socketPath);
+      const health = await fetchHealth(this.process.socketPath);
       this.#misses = health === null ? this.#misses + 1 : 0;
-      if (this.#misses >= MAX_MISSES) this.#end('it does not reply any more');
+      if (this.#misses >= MAX_MISSED_CHECKS) this.#fail('it stopped replying');
     } catch (error) {
-      if (!isOutOfFiles(error)) this.#end((error as Error).message);
+      if (!isOutOfFiles(error)) this.#fail((error as Error).message);
     }
   }
 
-  /** Stops to watch it, and leaves it running. */
-  forget(): void {
+  /** Stops supervising the runner, which keeps running. */
+  release(): void {
     this.#clear();
     this.process?.forget();
   }
@@ -121,32 +119,32 @@ export class LiveRunner {
     const isFirst = this.status === null;
     this.status = status;
     if (this.state === 'DRAINING') {
-      // It was told to stop when the one who told it was killed, or just before.
+      // The earlier control plane may have been killed before it sent the stop message.
       if (isFirst && status.state !== 'draining') this.process?.stop();
       return;
     }
     if (status.state === 'ready' && this.state === 'LOADING') this.#onLoaded(status);
-    else if (status.state === 'draining') this.#become('DRAINING', 'it was told to stop');
+    else if (status.state === 'draining') this.#become('DRAINING', 'it received a stop message');
     else this.hooks.onProgress(this);
   }
 
   #onLoaded({ models }: RunnerStatus): void {
     if (this.foundAs === 'READY') {
-      this.#beReady('was found again');
+      this.#beReady('found after a restart of the control plane');
       return;
     }
     this.#become('WARMING', models.length > 1 ? 'the models are loaded' : 'the model is loaded');
     const path = this.process?.socketPath;
     if (path === undefined) return;
     warmUp(path, models).then(
-      () => this.state === 'WARMING' && this.#beReady('answered a warm-up'),
-      (error: Error) => this.#end(`it did not answer a warm-up: ${error.message}`),
+      () => this.state === 'WARMING' && this.#beReady('passed the warm-up'),
+      (error: Error) => this.#fail(`the warm-up failed: ${error.message}`),
     );
   }
 
   #beReady(reason: string): void {
     this.#become('READY', reason);
-    const timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
+    const timer = setInterval(() => void this.checkHealth(), HEALTH_CHECK_MS);
     this.#timers.add(timer);
   }
 
@@ -163,12 +161,12 @@ export class LiveRunner {
   #describeEnd(how: string): RunnerEnd {
     if (this.state === 'DRAINING') return { state: 'STOPPED', reason: how, isPermanent: false };
     if (this.foundAs !== null && this.status === null) {
-      return { state: 'STOPPED', reason: 'it was gone when the control plane came back', isPermanent: false };
+      return { state: 'STOPPED', reason: 'it had exited when the control plane restarted', isPermanent: false };
     }
     const failure = this.status?.failure ?? null;
     const isPermanent = failure !== null && PERMANENT.includes(failure.code);
-    const reason = failure?.message ?? this.#endsBecause ?? withWords(how, this.hooks.lastWords(this));
-    // The runner's own words are shown in terminals, which they must not control.
+    const reason = failure?.message ?? this.#endsBecause ?? withLogLine(how, this.hooks.lastLogLine(this));
+    // Terminals show this text: remove control characters.
     return { state: 'CRASHED', reason: reason.replaceAll(/\p{Cc}+/gu, ' '), isPermanent };
   }
 
@@ -186,6 +184,6 @@ export class LiveRunner {
   }
 }
 
-function withWords(how: string, words: string): string {
-  return words === '' ? how : `${how} (${words})`;
+function withLogLine(how: string, line: string): string {
+  return line === '' ? how : `${how} (${line})`;
 }

@@ -1,10 +1,10 @@
-/** What runners write: a file for each, of which the newest of an app are kept. */
+/** Log files: one per runner, the newest of each app are kept. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { lastWords } from '../../process/fork-script.js';
 
 const KEPT_LOGS = 20;
-/** A file that has grown larger is cut, and keeps what was written last. */
+/** A larger file is truncated to its last `KEPT_BYTES`. */
 const MAX_LOG_BYTES = 8 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
 const TAIL_BYTES = 8192;
@@ -34,8 +34,8 @@ export function pruneLogs(folder: string, app: string): void {
 }
 
 /**
- * Keeps a runner that writes without end from filling the disk. What it writes in the moment of the cut may be lost: it
- * has the file open, and what it writes is appended to whatever is there.
+ * Keeps a runner from filling the disk. Lines written during the truncation may be lost: the runner has the file open
+ * for appending.
  */
 export function boundLog(file: string): void {
   const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -46,8 +46,8 @@ export function boundLog(file: string): void {
 }
 
 /**
- * Up to `maxBytes` from `offset` on, or the last of them when there is no offset; whole lines. Of a line that has more
- * bytes, whole characters.
+ * Returns whole lines: up to `maxBytes` from `offset`, or the last ones if it is null. A longer line is cut at a
+ * character.
  */
 export function readLog(file: string, offset: number | null, maxBytes: number): { text: string; next: number } {
   let size: number;
@@ -56,10 +56,10 @@ export function readLog(file: string, offset: number | null, maxBytes: number): 
   } catch {
     return { text: '', next: offset ?? 0 };
   }
-  // A file that is shorter than what was read of it has been cut meanwhile.
+  // A file shorter than the offset has been truncated since.
   const isTail = offset === null || offset > size;
   const from = isTail ? Math.max(0, size - maxBytes) : offset;
-  // The byte before says whether a line begins there.
+  // The previous byte tells whether a line begins here.
   const before = isTail && from > 0 ? 1 : 0;
   const buffer = Buffer.alloc(Math.max(0, Math.min(maxBytes, size - from)) + before);
   const handle = fs.openSync(file, 'r');
@@ -71,37 +71,37 @@ export function readLog(file: string, offset: number | null, maxBytes: number): 
   }
   const bytes = buffer.subarray(0, read);
   const lines = bytes.lastIndexOf(NEWLINE) + 1;
-  // A line that does not end within the limit is cut.
+  // A line longer than the limit is cut.
   const end = lines <= before && read === maxBytes + before ? endOfCharacters(bytes) : lines;
   const begin = before === 0 ? 0 : beginOfTail(bytes, end);
   return { text: bytes.toString('utf8', begin, end), next: from - before + end };
 }
 
-/** Where the first whole line begins or, when there is none, the first whole character behind the first byte. */
+/** Start of the first whole line; without one, of the first whole character after the first byte. */
 function beginOfTail(bytes: Buffer, end: number): number {
   const line = bytes.indexOf(NEWLINE) + 1;
   if (line > 0 && line < end) return line;
-  const character = bytes.subarray(1, 1 + MAX_CHARACTER_BYTES).findIndex((byte) => !isInsideCharacter(byte));
+  const character = bytes.subarray(1, 1 + MAX_CHARACTER_BYTES).findIndex((byte) => !isContinuation(byte));
   return 1 + Math.max(0, character);
 }
 
-/** Where a character begins that the bytes do not have to its end; else their own end. */
+/** Start of an incomplete last character; otherwise the end of the bytes. */
 function endOfCharacters(bytes: Buffer): number {
-  const last = bytes.subarray(-MAX_CHARACTER_BYTES).findLastIndex((byte) => !isInsideCharacter(byte));
+  const last = bytes.subarray(-MAX_CHARACTER_BYTES).findLastIndex((byte) => !isContinuation(byte));
   const at = Math.max(0, bytes.length - MAX_CHARACTER_BYTES) + last;
   const first = last === -1 ? 0 : (bytes[at] ?? 0);
   const needed = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
   return at + needed > bytes.length ? at : bytes.length;
 }
 
-/** Whether a byte goes on with a character of UTF-8 that another one has begun. */
-function isInsideCharacter(byte: number): boolean {
+/** Whether a byte is a UTF-8 continuation byte. */
+function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
 /**
- * The line of the last that says most; empty when there is none. It is asked for when a runner has ended, and a log that
- * cannot be opened then, because all files are in use, must end nothing else.
+ * The most informative of the last lines; empty if there is none. Must not throw, not even if no file descriptor is
+ * free.
  */
 export function lastLineOf(file: string): string {
   try {

@@ -1,39 +1,43 @@
 /**
- * Weights that only revisions have which nobody is likely to go back to, and what is left of fetches that broke off: what
- * is removed when the disk is full. Files of a hub are in a folder that other programs share, and stay.
+ * Finds weights to delete when the disk is full: those used only by revisions older than the last three, and abandoned
+ * partial files. Hub files stay: other programs share their folder.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fetchedFileOf } from '../../hub/fetch-model.js';
-import { filesIn } from '../script/manifest.js';
+import { filesIn, storedManifest } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
 import type { AppRow, AppStore, RevisionRow } from './app-store.js';
-import { leftParts } from './fetched-parts.js';
-import { storedManifest } from './stored-manifest.js';
 
-/** So many revisions of each app keep their weights. */
+/** Each app keeps the weights of this many revisions. */
 const KEPT_REVISIONS = 3;
-/** A model that was sent, or asked for by its digest, is deployed a moment later. */
-const SENT_MS = 3_600_000;
+/** An uploaded or requested model may be deployed within this time. */
+const UPLOAD_GRACE_MS = 3_600_000;
+
+/**
+ * A partial file that was not written for this long is abandoned: fetches end after five minutes without progress. Other
+ * processes may fetch into the same folder.
+ */
+const ABANDONED_MS = 10 * 60_000;
 
 export interface WeightFolders {
-  /** What the cloud fetched by itself. */
+  /** Models that the cloud fetched. */
   readonly models: string;
-  /** What was sent by those who deploy from elsewhere. */
+  /** Uploads of remote deployments. */
   readonly uploads: string;
 }
 
-/** Returns how many bytes that made free. */
+/** Returns the number of freed bytes. */
 export function removeOldWeights(store: AppStore, folders: WeightFolders): number {
-  return removeAll([...oldWeights(store, folders), ...leftParts(folders.models)]);
+  return removeAll([...oldWeights(store, folders), ...abandonedParts(folders.models)]);
 }
 
-/** Of fetches by processes that were killed. */
-export function removeLeftParts({ models }: Pick<WeightFolders, 'models'>): void {
-  removeAll(leftParts(models));
+/** Removes partial files of processes that were killed. */
+export function removeAbandonedParts({ models }: Pick<WeightFolders, 'models'>): void {
+  removeAll(abandonedParts(models));
 }
 
-/** Whether a revision that is on its way, or takes an app's requests, has one of its files from this address. */
+/** Whether an active or unfinished revision uses this URL. */
 export function isAddressWanted(store: AppStore, url: string): boolean {
   const hasIt = (row: RevisionRow): boolean =>
     referencesIn(row).some((reference) => reference.kind === 'url' && reference.url === url);
@@ -42,12 +46,12 @@ export function isAddressWanted(store: AppStore, url: string): boolean {
   return store.apps().some((app) => app.deleted === 0 && wanting(app).some(hasIt));
 }
 
-/** The paths of models that were sent and that nobody is likely to need. */
+/** Paths of uploads that no current revision uses. */
 export function oldUploads(store: AppStore, folders: WeightFolders): string[] {
   return oldWeights(store, folders).filter((file) => path.dirname(file) === folders.uploads && isOld(file));
 }
 
-/** Milliseconds since 1970. A file that is gone was used longest ago. */
+/** Milliseconds since 1970; 0 if the file does not exist. */
 export function usedAt(file: string): number {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   return stat === undefined ? 0 : Math.max(stat.atimeMs, stat.mtimeMs);
@@ -55,7 +59,7 @@ export function usedAt(file: string): number {
 
 function oldWeights(store: AppStore, folders: WeightFolders): string[] {
   const kept = new Set<string>();
-  const old = new Set(sentLongAgo(folders.uploads));
+  const old = new Set(unusedUploads(folders.uploads));
   for (const app of store.apps()) {
     const revisions = store.revisions(app.id);
     revisions.forEach((row, index) => {
@@ -66,7 +70,7 @@ function oldWeights(store: AppStore, folders: WeightFolders): string[] {
   return [...old].filter((file) => !kept.has(file));
 }
 
-/** Whether an error, or what caused it, says that a disk is full. */
+/** Whether an error or its cause reports a full disk. */
 export function isFullDisk(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: string; cause?: unknown };
   return ['ENOSPC', 'EDQUOT', 'no_space'].includes(code ?? '') || (cause !== undefined && isFullDisk(cause));
@@ -76,7 +80,7 @@ function isInUse({ state }: RevisionRow): boolean {
   return state !== 'RETIRED' && state !== 'FAILED';
 }
 
-/** Those that the cloud may remove: no file that somebody deployed from where it lies. */
+/** Files that the cloud may remove: not those deployed from their own path. */
 function filesOf(row: RevisionRow, { models, uploads }: WeightFolders): string[] {
   return referencesIn(row).flatMap((reference) => {
     if (reference.kind === 'url') {
@@ -91,14 +95,14 @@ function referencesIn({ options, app }: RevisionRow): ModelReference[] {
   return manifest === null ? [] : filesIn(manifest);
 }
 
-function sentLongAgo(uploads: string): string[] {
+function unusedUploads(uploads: string): string[] {
   const names = fs.existsSync(uploads) ? fs.readdirSync(uploads) : [];
   const files = names.map((name) => path.join(uploads, name));
   return files.filter(isOld);
 }
 
 function isOld(file: string): boolean {
-  return fs.existsSync(file) && Date.now() - usedAt(file) > SENT_MS;
+  return fs.existsSync(file) && Date.now() - usedAt(file) > UPLOAD_GRACE_MS;
 }
 
 function removeAll(files: readonly string[]): number {
@@ -109,4 +113,16 @@ function remove(file: string): number {
   const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   fs.rmSync(file, { force: true });
   return size;
+}
+
+/** Paths of abandoned partial files. */
+export function abandonedParts(folder: string): string[] {
+  if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const names = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.part'));
+  return names.map((name) => path.join(folder, name)).filter(isAbandoned);
+}
+
+function isAbandoned(file: string): boolean {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  return stat?.isFile() === true && Date.now() - stat.mtimeMs > ABANDONED_MS;
 }

@@ -1,51 +1,62 @@
 /**
- * How a revision becomes the one that takes an app's requests: its weights are fetched, a runner of it is started and has
- * to answer a warm-up, and only then the app's address leads to it. Going back is the same with an earlier revision.
+ * Rollouts: fetch the weights of a revision, start a runner, warm it up, then make the revision active. A rollback is a
+ * rollout of an earlier revision.
  */
 import { totalmem } from 'node:os';
 import { ChasquiError } from '../../errors.js';
-import type { Manifest } from '../script/manifest.js';
-import type { RevisionRow, RevisionState, Strategy } from './app-store.js';
-import { refuseTooLittleMemory } from './check-memory.js';
+import type { ImageHosts } from '../../images/public-address.js';
+import { type Manifest, storedManifest } from '../script/manifest.js';
+import type { AppStore, RevisionRow, RevisionState, Strategy } from './app-store.js';
 import { gib } from './decide.js';
 import { CRASH_MEMORY_MS, type LiveApp, type Rollout, type Startable } from './live-app.js';
 import { isFullDisk } from './old-weights.js';
-import { estimateRunner } from './runner-models.js';
-import { storedManifest } from './stored-manifest.js';
-import type { SupervisorParts } from './supervisor-parts.js';
-import type { FetchWatcher, FileMarks } from './weights.js';
+import { estimateRunner, refuseTooLittleMemory } from './runner-memory.js';
+import type { FetchWatcher, FileMarks, WeightStore } from './weights.js';
 
-type Parts = Pick<SupervisorParts, 'store' | 'weights' | 'secrets' | 'makeRoom' | 'modelHosts' | 'onEvent'>;
+export interface RolloutParts {
+  readonly store: AppStore;
+  readonly weights: WeightStore;
+  /** Returns the secrets of the organisation that have these names. */
+  secrets(org: string, names: readonly string[]): Readonly<Record<string, string>>;
+  /** Called when the disk is full. Returns the number of bytes it freed. */
+  freeDisk(): number;
+  /** Hosts that remote deployments may fetch models from; default: public addresses. */
+  readonly modelHosts?: ImageHosts;
+  /** Receives a log line for each change. */
+  onEvent?(line: string): void;
+}
 
-/** So many crashes of a new revision, within the time that crashes are remembered, and the app goes back. */
+/** After this many crashes within `CRASH_MEMORY_MS` the app returns to the previous revision. */
 const MAX_CRASHES = 3;
-/** A secret of this name lets an app have models of a hub that are not for everybody. */
+/** The secret with the app's own hub token, for gated models. */
 const HUB_TOKEN = 'HF_TOKEN';
-const UNREADABLE = 'was deployed by another version of chasqui, and this one cannot read it: deploy again';
-const ON_ITS_WAY: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
+const UNREADABLE = 'was deployed by an incompatible version of chasqui. Deploy it again';
+const UNFINISHED: readonly RevisionState[] = ['CREATED', 'FETCHING', 'STARTING', 'READY'];
 
 export class Rollouts {
   constructor(
-    private readonly parts: Parts,
+    private readonly parts: RolloutParts,
     private readonly onChange: () => void,
   ) {}
 
-  /** One that is under way makes place. */
-  begin(app: LiveApp, number: number, strategy: Strategy, reason: string): void {
+  /** Replaces a rollout in progress. `restoring`: the active revision has failed and is not started meanwhile. */
+  begin(app: LiveApp, number: number, strategy: Strategy, reason: string, restoring = false): void {
     const manifest = this.readable(app, number);
     if (app.rollout !== null && app.rollout.revision !== number) {
-      this.#set(app, app.rollout.revision, 'RETIRED', `revision ${number} was deployed before it was ready`);
+      this.#set(app, app.rollout.revision, 'RETIRED', `superseded by revision ${number}`);
     }
+    if (app.rollout?.restoring) app.backOffUntil = 0;
     const start = { startable: null, progress: 'starting', failure: null };
-    const rollout: Rollout = { revision: number, manifest, strategy, reason, ...start };
+    const rollout: Rollout = { revision: number, manifest, strategy, reason, restoring, ...start };
     app.rollout = rollout;
-    // Going back may have kept the active revision from being started.
-    if (app.restsUntil === Number.POSITIVE_INFINITY) app.restsUntil = 0;
     this.#refresh(app);
     this.#prepare(app, rollout).catch((error: Error) => this.#say(app, error.message));
   }
 
-  /** After a restart of the control plane: goes on with what was under way, and finds the active revision's weights. */
+  /**
+   * After a restart of the control plane: resumes the newest unfinished rollout and finds the weights of the active
+   * revision.
+   */
   resume(app: LiveApp): void {
     const { store } = this.parts;
     const { active } = app.row;
@@ -56,25 +67,24 @@ export class Rollouts {
       this.#prepareActive(app, active).catch((error: Error) => this.#say(app, error.message));
     }
     if (app.row.deleted !== 0) return;
-    const open = store.revisions(app.id).filter(({ state }) => ON_ITS_WAY.includes(state));
+    const open = store.revisions(app.id).filter(({ state }) => UNFINISHED.includes(state));
     const newest = open.pop();
     const last = store.revisions(app.id).at(-1);
     if (active === null && last !== undefined) app.activeManifest = this.manifestOf(app, last.number);
-    for (const { number } of open) this.#set(app, number, 'RETIRED', 'another revision was deployed');
+    for (const { number } of open) this.#set(app, number, 'RETIRED', 'superseded by another revision');
     const canRead = newest !== undefined && this.manifestOf(app, newest.number) !== null;
     if (newest !== undefined && !canRead) this.#set(app, newest.number, 'FAILED', UNREADABLE);
     if (newest === undefined || !canRead) {
       this.#retireDrained(app);
       return;
     }
-    this.begin(app, newest.number, newest.strategy, 'the control plane came back');
-    const isFailed = active !== null && store.revision(app.id, active)?.state === 'FAILED';
-    if (isFailed && newest.number < active) this.#keepDown(app);
+    const restoring = active !== null && newest.number < active && store.revision(app.id, active)?.state === 'FAILED';
+    this.begin(app, newest.number, newest.strategy, 'the control plane restarted', restoring);
   }
 
   /**
-   * Makes the candidate the active revision, once a runner of it has answered its warm-up. One that has failed, which could
-   * not be written, fails now.
+   * Activates the candidate once one of its runners has passed the warm-up. Also repeats a failure that could not be
+   * stored before.
    */
   settle(app: LiveApp): void {
     const { rollout } = app;
@@ -86,7 +96,7 @@ export class Rollouts {
     const { revision } = rollout;
     const isReady = [...app.runnersById.values()].some((r) => r.state === 'READY' && r.facts.revision === revision);
     if (!isReady) return;
-    this.#set(app, revision, 'READY', 'a runner answered a warm-up');
+    this.#set(app, revision, 'READY', 'a runner passed the warm-up');
     this.parts.store.activate(app.row, revision, rollout.reason);
     app.rollout = null;
     app.active = rollout.startable;
@@ -96,14 +106,16 @@ export class Rollouts {
     this.#retireDrained(app);
   }
 
-  /** Nothing changes for the app's requests, unless it never had a revision that worked, or the active one has failed. */
+  /**
+   * Ends the rollout. The active revision keeps serving; if it has failed as well, the app returns to the previous one.
+   */
   fail(app: LiveApp, reason: string): void {
     const { rollout } = app;
     if (rollout === null) return;
-    // Where the database cannot be written, the next look finds it here.
+    // If the write below fails, `settle` repeats it.
     rollout.failure = reason;
     this.#set(app, rollout.revision, 'FAILED', reason);
-    // Whether keys are asked for is what this revision says, while there is no other.
+    // Without an active revision, this one decides whether requests need a key.
     if (app.row.active === null) app.activeManifest = rollout.manifest;
     if (app.row.active === null) this.#setFailure(app, `Revision ${rollout.revision} failed: ${reason}`);
     app.rollout = null;
@@ -111,16 +123,16 @@ export class Rollouts {
     this.#refresh(app);
     const active = app.row.active === null ? undefined : this.parts.store.revision(app.id, app.row.active);
     const previous = active?.state === 'FAILED' ? this.previousOf(app) : null;
-    if (active !== undefined && previous !== null) this.#goBack(app, active.number, previous, active.reason ?? reason);
+    if (active !== undefined && previous !== null) this.#restore(app, active.number, previous, active.reason ?? reason);
   }
 
-  /** A candidate that cannot be started for want of memory is not waited for longer than a start may take. */
+  /** Fails a candidate that has waited for memory longer than its start timeout. */
   checkTime(app: LiveApp, now: number): void {
     const since = app.rollout?.startable?.since;
     if (app.rollout === null || since === undefined || now - since < app.rollout.manifest.timeouts.startMs) return;
     const isStarting = [...app.runnersById.values()].some(({ facts }) => facts.revision === app.rollout?.revision);
     if (isStarting) return;
-    const advice = app.runnersById.size > 0 ? '; the strategy recreate stops the old runners first' : '';
+    const advice = app.runnersById.size > 0 ? `. \`--strategy recreate\` stops the old runners first` : '';
     this.fail(app, `${app.waitsFor ?? 'no runner could be started in time'}${advice}`);
   }
 
@@ -138,13 +150,13 @@ export class Rollouts {
     return manifest;
   }
 
-  /** What the script of a revision says; null when there is no such revision, or another version of chasqui wrote it. */
+  /** Returns null if there is no such revision or an incompatible version of chasqui stored it. */
   manifestOf(app: LiveApp, number: number): Manifest | null {
     const row = this.parts.store.revision(app.id, number);
     return row === undefined ? null : storedManifest(row.options, app.name);
   }
 
-  /** The revision to go back to: the one that was active last before, and did not fail. */
+  /** Returns the last revision that was active before the current one and has not failed. */
   previousOf(app: LiveApp): RevisionRow | null {
     const earlier = this.parts.store
       .revisions(app.id)
@@ -162,22 +174,16 @@ export class Rollouts {
     if (!isPermanent && crashes < MAX_CRASHES) return;
     const previous = this.previousOf(app);
     if (previous === null && !isPermanent) return;
-    const what = isPermanent ? reason : `${crashes} crashes within ten minutes, the last: ${reason}`;
-    this.#set(app, revision, 'FAILED', what);
-    if (previous === null) this.#setFailure(app, `Revision ${revision} failed: ${what}`);
-    // What is under way may be the mend. Where it fails, the app goes back then; until then this one is tried again.
-    else if (app.rollout === null) this.#goBack(app, revision, previous, what);
+    const cause = isPermanent ? reason : `${crashes} crashes within ten minutes, the last one: ${reason}`;
+    this.#set(app, revision, 'FAILED', cause);
+    if (previous === null) this.#setFailure(app, `Revision ${revision} failed: ${cause}`);
+    // A rollout in progress may be the fix. If it fails, `fail` restores the previous revision.
+    else if (app.rollout === null) this.#restore(app, revision, previous, cause);
   }
 
-  #goBack(app: LiveApp, from: number, { number }: RevisionRow, what: string): void {
-    this.parts.store.note(app.row, 'ROLLBACK', `from revision ${from} to ${number}: ${what}`);
-    this.begin(app, number, 'rolling', `went back from revision ${from}: ${what}`);
-    this.#keepDown(app);
-  }
-
-  /** A revision that the app is going back from is not started again meanwhile. */
-  #keepDown(app: LiveApp): void {
-    app.restsUntil = Number.POSITIVE_INFINITY;
+  #restore(app: LiveApp, from: number, { number }: RevisionRow, cause: string): void {
+    this.parts.store.note(app.row, 'ROLLBACK', `from revision ${from} to ${number}: ${cause}`);
+    this.begin(app, number, 'rolling', `rolled back from revision ${from}: ${cause}`, true);
   }
 
   async #prepare(app: LiveApp, rollout: Rollout): Promise<void> {
@@ -191,7 +197,7 @@ export class Rollouts {
       if (app.rollout !== rollout) return;
       rollout.startable = { ...startable, since: performance.now() };
       rollout.progress = 'starting';
-      this.#set(app, revision, 'STARTING', 'the weights are here');
+      this.#set(app, revision, 'STARTING', 'the weights are available');
       this.onChange();
     } catch (error) {
       if (app.rollout === rollout) this.fail(app, (error as Error).message);
@@ -221,7 +227,7 @@ export class Rollouts {
     const marks = JSON.parse(row?.files ?? '{}') as FileMarks;
     const isToken = manifest.secrets.includes(HUB_TOKEN);
     const token = (isToken ? this.parts.secrets(app.org, [HUB_TOKEN])[HUB_TOKEN] : undefined) ?? null;
-    // One that took requests before has been loaded, whatever its files have.
+    // A revision that was active before has fitted into memory.
     const isNew = row?.activated_at == null;
     const watcher: FetchWatcher = {
       onProgress: (what, fraction) => onProgress(`${what} ${Math.floor(fraction * 100)} %`),
@@ -230,14 +236,14 @@ export class Rollouts {
     const hosts = row?.is_local === 1 ? 'any' : (this.parts.modelHosts ?? 'public');
     const fetch = () => this.parts.weights.fetch(manifest, marks, token, watcher, hosts);
     const weights = await fetch().catch((error: unknown) => {
-      const freed = isFullDisk(error) ? this.parts.makeRoom() : 0;
+      const freed = isFullDisk(error) ? this.parts.freeDisk() : 0;
       if (freed === 0) throw error;
-      this.parts.onEvent?.(`the disk was full: weights of earlier revisions were removed, ${gib(freed)}`);
+      this.parts.onEvent?.(`the disk was full: removed ${gib(freed)} of weights of earlier revisions`);
       return fetch();
     });
     const bytes = manifest.memoryBytes ?? estimateRunner(manifest, weights);
     if (bytes > totalmem()) {
-      const message = `A runner needs ${gib(bytes)}, but this machine has ${gib(totalmem())}.`;
+      const message = `A runner needs ${gib(bytes)}, but this machine has only ${gib(totalmem())}.`;
       throw new ChasquiError('deployment_refused', message);
     }
     return { revision, manifest, weights, bytes };

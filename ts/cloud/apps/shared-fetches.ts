@@ -1,11 +1,11 @@
-/** Fetches that are under way: those who want the same file at the same time share one, and what nobody wants is ended. */
+/** Running fetches. Callers that need the same file share one; a fetch that no revision needs is aborted. */
 import { ChasquiError } from '../../errors.js';
-import type { TellFetched } from './hub-weights.js';
+import type { OnFetchProgress } from './hub-weights.js';
 
 interface Fetch {
   promise: Promise<string>;
-  watchers: Set<TellFetched>;
-  /** Null: it goes on to its end. */
+  watchers: Set<OnFetchProgress>;
+  /** Null: cannot be aborted. */
   ending: Ending | null;
 }
 
@@ -14,26 +14,26 @@ interface Ending {
   isWanted(): boolean;
 }
 
-/** Returns the path of the file. */
-export type Begin = (tell: TellFetched, signal: AbortSignal) => Promise<string>;
+/** Resolves with the path of the file. */
+export type Begin = (tell: OnFetchProgress, signal: AbortSignal) => Promise<string>;
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 export class SharedFetches {
   readonly #running = new Map<string, Fetch>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** With `isWanted`, the signal of `begin` is aborted as soon as that says no, and by `close`. */
-  once(key: string, watch: TellFetched, begin: Begin, isWanted?: () => boolean): Promise<string> {
-    // Its revision is fetched by the next control plane.
+  /** With `isWanted`, the signal of `begin` aborts when that returns false, and on `close`. */
+  once(key: string, watch: OnFetchProgress, begin: Begin, isWanted?: () => boolean): Promise<string> {
+    // The next control plane fetches it.
     if (this.#closed) return never();
     const fetch = this.#running.get(key) ?? this.#begin(key, begin, isWanted);
     fetch.watchers.add(watch);
     return fetch.promise.catch((error: unknown) => (this.#closed ? never() : Promise.reject(error)));
   }
 
-  /** Ends what can be ended. Nobody hears of it, so that no revision fails: the next control plane goes on with it. */
+  /** Aborts what can be aborted. Callers stay pending, so no revision fails and the next control plane resumes. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
@@ -45,7 +45,7 @@ export class SharedFetches {
   }
 
   #begin(key: string, begin: Begin, isWanted: (() => boolean) | undefined): Fetch {
-    const watchers = new Set<TellFetched>();
+    const watchers = new Set<OnFetchProgress>();
     const stop = new AbortController();
     const promise = begin((fraction, bytes) => {
       for (const watcher of watchers) watcher(fraction, bytes);
@@ -54,16 +54,16 @@ export class SharedFetches {
     const forget = (): void => this.#forget(key, fetch);
     promise.then(forget, forget);
     this.#running.set(key, fetch);
-    this.#timer ??= setInterval(() => this.#endUnwanted(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.#endUnwanted(), POLL_MS).unref();
     return fetch;
   }
 
   #endUnwanted(): void {
     for (const [key, fetch] of this.#running) {
       if (fetch.ending === null || mayBeWanted(fetch.ending)) continue;
-      // Who wants it from now on begins it anew.
+      // Later callers start a new fetch.
       this.#forget(key, fetch);
-      fetch.ending.stop.abort(new ChasquiError('model_fetch_failed', 'Nobody waits for the model any more.'));
+      fetch.ending.stop.abort(new ChasquiError('model_fetch_failed', 'No revision needs the model any more.'));
     }
   }
 
@@ -75,7 +75,7 @@ export class SharedFetches {
   }
 }
 
-/** Where it cannot be known, the next look tells. */
+/** On an error the next poll decides. */
 function mayBeWanted({ isWanted }: Ending): boolean {
   try {
     return isWanted();

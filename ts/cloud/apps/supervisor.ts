@@ -1,28 +1,46 @@
 /**
- * Brings what runs in line with what was deployed: looks at all apps, has `decide` say what to do, and does it. What
- * happens to runners is told back to it, and leads to the next look.
+ * Reconciles the runners with the deployed apps: passes the state of all apps to `decide` and carries out its actions.
+ * Runs every second and after each event of a runner.
  */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Container } from '../runners/container.js';
 import { limitsOf } from '../runners/container-arguments.js';
+import type { Podman } from '../runners/podman.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
-import { type Isolation, RunnerProcess } from '../runners/runner-process.js';
+import { type Isolation, type IsolationName, type RunnerCommand, RunnerProcess } from '../runners/runner-process.js';
 import { type Manifest, slotsOf } from '../script/manifest.js';
 import type { AppRow, RunnerRow, RunnerState } from './app-store.js';
 import { type Action, decide } from './decide.js';
 import { LiveApp, type Startable } from './live-app.js';
 import { LiveRunner, type RunnerEnd, type RunnerHooks } from './live-runner.js';
 import { boundLog, lastLineOf, logFileOf, pruneLogs } from './logs.js';
-import { Rollouts } from './rollouts.js';
-import { runnerModels } from './runner-models.js';
-import type { SupervisorParts } from './supervisor-parts.js';
+import { type RolloutParts, Rollouts } from './rollouts.js';
+import { runnerModels } from './runner-memory.js';
+
+export interface SupervisorParts extends RolloutParts {
+  readonly command: RunnerCommand;
+  /** For new runners. Runners of an earlier control plane keep theirs. */
+  readonly isolation: IsolationName;
+  readonly podman: Podman;
+  /** Folder of the runners' sockets. Must be short: the system limits the length of socket paths. */
+  readonly runFolder: string;
+  readonly logFolder: string;
+  /** Stored responses, in a folder per app. */
+  readonly responsesFolder: string;
+  /** Memory for all runners. */
+  readonly budgetBytes: number;
+  /** Whether runners exit with this process, even if it is killed. */
+  readonly endsWithParent: boolean;
+}
 
 const TICK_MS = 1000;
 const BOUND_LOGS_MS = 5000;
-/** A runner that no control plane asks for is not kept for ever. */
+/** A runner exits after this time without a control plane. */
 const ORPHAN_MS = 15 * 60_000;
+const KILL_MS = 5000;
 
 export class Supervisor {
   readonly apps = new Map<string, LiveApp>();
@@ -34,15 +52,15 @@ export class Supervisor {
 
   constructor(readonly parts: SupervisorParts) {
     fs.mkdirSync(parts.runFolder, { recursive: true, mode: 0o700 });
-    this.rollouts = new Rollouts(parts, () => this.lookSoon());
+    this.rollouts = new Rollouts(parts, () => this.reconcileSoon());
   }
 
-  /** Takes over what an earlier control plane left. */
+  /** Takes over the runners and rollouts of an earlier control plane. */
   start(): void {
     for (const row of this.parts.store.apps()) this.#takeOver(row);
-    this.#timer = setInterval(() => this.#look(), TICK_MS);
+    this.#timer = setInterval(() => this.#reconcile(), TICK_MS);
     this.#logTimer = setInterval(() => this.#boundLogs(), BOUND_LOGS_MS);
-    this.lookSoon();
+    this.reconcileSoon();
   }
 
   find(org: string, name: string): LiveApp | null {
@@ -52,57 +70,57 @@ export class Supervisor {
     return null;
   }
 
-  /** Finds the app, or makes one without a revision. */
+  /** Returns the app, new and without a revision if it does not exist. */
   findOrAdd(org: string, name: string): LiveApp {
     return this.find(org, name) ?? this.#add(this.parts.store.addApp(org, name));
   }
 
-  /** Reads what the database has of the app now. */
+  /** Reloads the app from the database. */
   refresh(app: LiveApp): void {
     app.row = this.parts.store.app(app.id) ?? app.row;
     app.changed();
-    this.lookSoon();
+    this.reconcileSoon();
   }
 
-  lookSoon(): void {
+  reconcileSoon(): void {
     if (this.#stopped) return;
     this.#soon ??= setImmediate(() => {
       this.#soon = undefined;
-      this.#look();
+      this.#reconcile();
     });
   }
 
   drainRunner(app: LiveApp, runner: LiveRunner, reason: string): void {
     runner.drain(reason);
     app.changed();
-    this.lookSoon();
+    this.reconcileSoon();
   }
 
-  /** With `keepRunners` they go on, for the next control plane to find; else all have ended when it resolves. */
+  /** With `keepRunners` the runners keep running for the next control plane. Otherwise resolves when all have ended. */
   async stop({ keepRunners, graceMs }: { keepRunners: boolean; graceMs: number }): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
     clearInterval(this.#logTimer);
     const all = [...this.apps.values()].flatMap((app) => [...app.runnersById.values()]);
     if (keepRunners) {
-      for (const runner of all) runner.forget();
+      for (const runner of all) runner.release();
       return;
     }
     for (const runner of all) runner.drain('the cloud was stopped');
     const deadline = performance.now() + graceMs;
     const left = () => [...this.apps.values()].some((app) => app.runnersById.size > 0);
-    while (left() && performance.now() < deadline) await wait(20);
+    while (left() && performance.now() < deadline) await sleep(20);
     for (const runner of all) runner.process?.kill();
-    while (left() && performance.now() < deadline + KILL_MS) await wait(20);
+    while (left() && performance.now() < deadline + KILL_MS) await sleep(20);
   }
 
-  #look(): void {
+  #reconcile(): void {
     if (this.#stopped) return;
     const now = performance.now();
     const waiting = new Set<string>();
-    const attempt = (app: LiveApp, what: () => void): void => {
-      const problem = this.#attempt(app, what);
-      if (problem !== null) this.#wait(app, problem, waiting);
+    const attempt = (app: LiveApp, action: () => void): void => {
+      const failure = this.#attempt(app, action);
+      if (failure !== null) this.#wait(app, failure, waiting);
     };
     for (const app of this.apps.values()) attempt(app, () => this.rollouts.settle(app));
     const state = {
@@ -123,12 +141,12 @@ export class Supervisor {
   }
 
   /**
-   * What goes wrong for one app, such as a secret that cannot be read or a database that cannot be written, ends nothing
-   * else: the next look tries it again. Returns what it was.
+   * Returns the error message, or null. An error of one app (an unreadable secret, a failed write) affects no other;
+   * the next round retries.
    */
-  #attempt(app: LiveApp, what: () => void): string | null {
+  #attempt(app: LiveApp, action: () => void): string | null {
     try {
-      what();
+      action();
       return null;
     } catch (error) {
       const { message } = error as Error;
@@ -177,7 +195,7 @@ export class Supervisor {
     return app.active?.revision === revision ? app.active : null;
   }
 
-  /** A candidate that cannot be started has failed; a revision that has worked is tried again. */
+  /** A candidate that cannot start has failed. The active revision is retried. */
   #startOrFail(app: LiveApp, startable: Startable): void {
     try {
       this.#startRunner(app, startable);
@@ -193,10 +211,10 @@ export class Supervisor {
     const id = `r${randomBytes(6).toString('hex')}`;
     const bootId = RunnerProcess.newBootId();
     const { startMs, drainMs } = manifest.timeouts;
-    // What may throw comes first, so that no runner is known that has no process.
+    // Calls that may throw come first, so every known runner has a process.
     const withSecrets = { ...command, secrets: secrets(app.org, manifest.secrets) };
     pruneLogs(logFolder, app.id);
-    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'was started');
+    store.addRunner(app.row, { id, revision, boot_id: bootId, bytes, isolation }, 'started');
     const runner = new LiveRunner(
       { id, revision, slots: slotsOf(manifest), bytes, startMs, drainMs },
       this.#hooks(app),
@@ -207,7 +225,13 @@ export class Supervisor {
     runner.process = RunnerProcess.start(
       runFolder,
       {
-        ...{ ...first, others, id, bootId, drainMs, endsWithParent, orphanMs: ORPHAN_MS },
+        ...first,
+        others,
+        id,
+        bootId,
+        drainMs,
+        endsWithParent,
+        orphanMs: ORPHAN_MS,
         responsesFolder: responses,
       },
       withSecrets,
@@ -228,7 +252,7 @@ export class Supervisor {
   #hooks(app: LiveApp): RunnerHooks {
     return {
       onProgress: () => app.changed(),
-      lastWords: ({ id }) => lastLineOf(logFileOf(this.parts.logFolder, app.id, id)),
+      lastLogLine: ({ id }) => lastLineOf(logFileOf(this.parts.logFolder, app.id, id)),
       onChange: (runner, state, reason) => this.#attempt(app, () => this.#onRunnerChange(app, runner, state, reason)),
       onEnd: (runner, end) => this.#attempt(app, () => this.#onRunnerEnd(app, runner, end)),
     };
@@ -240,7 +264,7 @@ export class Supervisor {
     if (runner.process !== null) this.parts.store.setPid(id, runner.process.pid);
     this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
     app.changed();
-    this.lookSoon();
+    this.reconcileSoon();
   }
 
   #onRunnerEnd(app: LiveApp, runner: LiveRunner, { state, reason, isPermanent }: RunnerEnd): void {
@@ -251,11 +275,11 @@ export class Supervisor {
     this.#say(app, `runner ${id}: ${state.toLowerCase()}, ${reason}`);
     this.rollouts.onRunnerEnd(app, facts.revision, state === 'CRASHED' ? { reason, isPermanent } : null);
     app.changed();
-    this.lookSoon();
+    this.reconcileSoon();
   }
 
   #add(row: AppRow): LiveApp {
-    const app = new LiveApp(row, () => this.lookSoon());
+    const app = new LiveApp(row, () => this.reconcileSoon());
     this.apps.set(app.id, app);
     return app;
   }
@@ -269,8 +293,14 @@ export class Supervisor {
   #adopt(app: LiveApp, { id, revision, bytes, state, boot_id: bootId, pid, isolation }: RunnerRow): void {
     const manifest = this.rollouts.manifestOf(app, revision);
     if (manifest === null) {
-      // It ends by itself when no control plane has asked for it for a while.
-      this.parts.store.setRunner(app.row, id, revision, 'STOPPED', 'its revision cannot be read any more');
+      // The runner exits after `ORPHAN_MS`.
+      this.parts.store.setRunner(
+        app.row,
+        id,
+        revision,
+        'STOPPED',
+        'its revision was stored by an incompatible version of chasqui',
+      );
       return;
     }
     const { startMs, drainMs } = manifest.timeouts;
@@ -294,10 +324,4 @@ export class Supervisor {
   #say(app: LiveApp, line: string): void {
     this.parts.onEvent?.(`${app.org}/${app.name}: ${line}`);
   }
-}
-
-const KILL_MS = 5000;
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,9 +1,11 @@
-/** How apps and runners are shown: by the API, the command line and the dashboard. */
-import { lookAt } from '../runners/ask-runner.js';
+/** Apps and runners as the API, the command line, the dashboard and the metrics show them. */
+import type { MeasuredApp, MeasuredCloud } from '../metrics/cloud-metrics.js';
+import { fetchHealth } from '../runners/ask-runner.js';
 import { modelNamesOf } from '../script/manifest.js';
 import type { AppRow, AppStore, RevisionRow } from './app-store.js';
 import type { LiveApp } from './live-app.js';
 import type { LiveRunner } from './live-runner.js';
+import type { Supervisor } from './supervisor.js';
 
 export interface RevisionView {
   number: number;
@@ -24,23 +26,22 @@ export interface AppState {
   app: string;
   /** `ready`, `starting`, `asleep`, `deploying`, `failed` or `empty`. */
   state: string;
-  /** Why, where that needs saying. */
   reason: string | null;
-  /** What a start is at, such as `loading 43 %`; null while requests are taken, or nothing is started. */
+  /** Progress of a start, such as `loading 43 %`; null while the app serves requests or nothing starts. */
   progress: string | null;
   url: string;
   auth: string;
-  /** What requests name as `model`; null where nothing was deployed. */
+  /** The value of `model` in requests; null before the first deployment. */
   model: string | null;
-  /** All that they can name: each model, and after it its adapters. */
+  /** All accepted values of `model`: each model followed by its adapters. */
   models: readonly string[];
-  /** The active one. */
+  /** The active revision. */
   revision: number | null;
-  /** How many runners take requests. */
+  /** Number of runners that serve requests. */
   ready: number;
   demand: { running: number; queued: number };
   scale: { min: number; max: number; is_overridden: boolean };
-  /** The newest last; older ones only where they are active, on their way or asked for. */
+  /** The newest last. Only the last 20, the active one, one in progress and the requested one. */
   revisions: RevisionView[];
 }
 
@@ -52,9 +53,9 @@ export interface RunnerView {
   /** `loading`, `warming`, `idle`, `busy` or `draining`. */
   state: string;
   pid: number | null;
-  /** `process`, or `podman` for one in a container. */
+  /** `process` or `podman`. */
   isolation: string;
-  /** Requests that it computes or lets wait; null where it does not say. */
+  /** Running and queued requests; null if the runner does not reply. */
   running: number | null;
   slots: number;
   memory_bytes: number;
@@ -63,7 +64,7 @@ export interface RunnerView {
 
 const SHOWN_REVISIONS = 20;
 
-/** `asked` is the number of a revision that is to be shown however old it is. */
+/** `asked`: also include this revision. */
 export function stateOf(app: LiveApp, store: AppStore, url: string, asked: number | null = null): AppState {
   const ready = app.runners().length;
   const models = app.manifest === null ? [] : modelNamesOf(app.manifest);
@@ -73,7 +74,7 @@ export function stateOf(app: LiveApp, store: AppStore, url: string, asked: numbe
   return {
     org: app.org,
     app: app.name,
-    ...wordOf(app, ready),
+    ...statusOf(app, ready),
     progress: app.progress,
     url,
     auth: app.auth,
@@ -87,11 +88,11 @@ export function stateOf(app: LiveApp, store: AppStore, url: string, asked: numbe
   };
 }
 
-/** Asks a runner that takes requests how many it has. */
+/** Queries a ready runner for its number of requests. */
 export async function runnerView(app: LiveApp, runner: LiveRunner): Promise<RunnerView> {
   const { id, facts, state, process } = runner;
   const isReady = state === 'READY' && process !== null;
-  const health = isReady ? await lookAt(process.socketPath).catch(() => null) : null;
+  const health = isReady ? await fetchHealth(process.socketPath).catch(() => null) : null;
   const running = health === null ? null : health.active + health.queued;
   return {
     id,
@@ -108,7 +109,7 @@ export async function runnerView(app: LiveApp, runner: LiveRunner): Promise<Runn
   };
 }
 
-function wordOf(app: LiveApp, ready: number): { state: string; reason: string | null } {
+function statusOf(app: LiveApp, ready: number): { state: string; reason: string | null } {
   if (app.failure !== null) return { state: 'failed', reason: app.failure.message };
   if (app.rollout !== null) return { state: 'deploying', reason: `revision ${app.rollout.revision}` };
   if (ready > 0) return { state: 'ready', reason: null };
@@ -124,7 +125,43 @@ function isOverridden(row: AppRow): boolean {
 function revisionView(row: RevisionRow): RevisionView {
   const { number, state, reason, digest, message, author, strategy, created_at, activated_at, options } = row;
   return {
-    ...{ number, state: state.toLowerCase(), reason, digest, message, author, strategy, created_at, activated_at },
+    number,
+    state: state.toLowerCase(),
+    reason,
+    digest,
+    message,
+    author,
+    strategy,
+    created_at,
+    activated_at,
     options: JSON.parse(options),
+  };
+}
+
+/** The gauges of the metrics. */
+export function measure({ apps, parts }: Supervisor): MeasuredCloud {
+  const existing = [...apps.values()].filter(({ row }) => row.deleted === 0);
+  return { apps: existing.map(toMeasured), memoryLimitBytes: parts.budgetBytes };
+}
+
+function toMeasured(app: LiveApp): MeasuredApp {
+  const runners = { loading: 0, warming: 0, ready: 0, draining: 0 };
+  let memoryBytes = 0;
+  for (const { state, facts } of app.runnersById.values()) {
+    const label = state.toLowerCase();
+    if (label in runners) runners[label as keyof typeof runners] += 1;
+    memoryBytes += facts.bytes;
+  }
+  return {
+    org: app.org,
+    name: app.name,
+    running: app.demand.running,
+    waiting: app.demand.queued,
+    queueLimit: app.limits.queue,
+    runners,
+    memoryBytes,
+    starts: app.starts,
+    crashes: app.crashes,
+    hasFailed: app.failure !== null,
   };
 }

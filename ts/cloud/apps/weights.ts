@@ -1,4 +1,4 @@
-/** Brings the files of a revision onto this machine: once, however many runners and revisions want them. */
+/** Fetches the files of a revision to this machine. Runners and revisions share each fetch. */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { sizeOfModel } from '../../engine/model-files.js';
@@ -7,17 +7,15 @@ import { fetchModel } from '../../hub/fetch-model.js';
 import type { ImageHosts } from '../../images/public-address.js';
 import { filesIn, type Manifest, modelsIn } from '../script/manifest.js';
 import type { ModelReference } from '../script/model-reference.js';
-import { checkRoom } from './fetched-parts.js';
-import type { HubFetcher, TellFetched } from './hub-weights.js';
+import type { HubFetcher, OnFetchProgress } from './hub-weights.js';
 import { SharedFetches } from './shared-fetches.js';
 
-/** Size and SHA-256 of a file, when it was deployed. */
+/** Size and SHA-256 of a file at deployment. */
 export interface FileMark {
   size: number;
   sha256: string;
 }
 
-/** By the path of the file. */
 export type FileMarks = Readonly<Record<string, FileMark>>;
 
 /** The paths of a model's files. */
@@ -29,25 +27,28 @@ export interface ModelWeights {
   adapters: readonly string[];
 }
 
-/** Of all models of an app, in their order. */
+/** All models of an app, in the order of the manifest. */
 export type Weights = readonly ModelWeights[];
 
 export interface FetchWatcher {
-  /** What is done, such as `fetching weights`, and how much of it, from 0 to 1. */
+  /** `what`: for example `fetching weights`; `fraction`: from 0 to 1. */
   onProgress(what: string, fraction: number): void;
   /**
-   * Told how many bytes the files have together, as far as that is known, and again when it is more. What it throws ends
-   * the fetch for this app; a file of a hub that is on its way comes all the same, for whoever wants it next.
+   * Called with the total known size of the files, and again when it grows. An error it throws ends the fetch for this
+   * app only: a hub download that others may share continues.
    */
   checkSize?(bytes: number): void;
 }
+
+/** Disk space that fetches leave to other uses, such as the database: a twentieth of the disk, at most this much. */
+const MAX_RESERVE_BYTES = 2 ** 30;
 
 export class WeightStore {
   readonly #fetches = new SharedFetches();
 
   /**
-   * `folder`: where what is fetched is kept. `isWanted` says whether a revision still wants what is at an address; a fetch
-   * that none wants is ended.
+   * `folder`: destination of the fetched files. `isWanted`: whether a revision still needs a URL; otherwise its fetch
+   * ends.
    */
   constructor(
     private readonly folder: string,
@@ -56,14 +57,15 @@ export class WeightStore {
     private readonly isWanted: (url: string) => boolean = () => true,
   ) {}
 
-  /** Ends what is fetched from addresses. Nobody hears of it, so that the next control plane goes on with it. */
+  /** Ends fetches from URLs without failing their revisions, so the next control plane resumes them. */
   close(): Promise<void> {
     return this.#fetches.close();
   }
 
   /**
-   * `hubToken` is the app's own; `hosts` are those that addresses may lead to.
-   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`, and what the watcher throws
+   * `hubToken`: the app's own. `hosts`: which hosts URLs may lead to.
+   *
+   * @throws {ChasquiError} `model_file_missing`, `model_file_invalid`, `model_fetch_failed`, and errors of the watcher
    */
   async fetch(
     manifest: Manifest,
@@ -88,10 +90,10 @@ export class WeightStore {
       if (sizes.note(reference, sizeOfModel(path) ?? 0)) sizes.check();
       return path;
     };
-    const orNull = async (reference: ModelReference | null) => (reference === null ? null : one(reference));
+    const optional = async (reference: ModelReference | null) => (reference === null ? null : one(reference));
     const all: ModelWeights[] = [];
     for (const { model, mmproj, draftModel, adapters } of modelsIn(manifest)) {
-      const files = { model: await one(model), mmproj: await orNull(mmproj), draftModel: await orNull(draftModel) };
+      const files = { model: await one(model), mmproj: await optional(mmproj), draftModel: await optional(draftModel) };
       const paths: string[] = [];
       for (const { file } of adapters) paths.push(await one(file));
       all.push({ ...files, adapters: paths });
@@ -99,7 +101,7 @@ export class WeightStore {
     return all;
   }
 
-  /** What is known before anything is fetched: the size of a file on this machine, and 0 of all others. */
+  /** Size of a local file; 0 for files that have to be fetched. */
   #sizeHere(reference: ModelReference): number {
     if (reference.kind === 'demo') return sizeOfModel(this.demoModel) ?? 0;
     return reference.kind === 'file' ? (sizeOfModel(reference.path) ?? 0) : 0;
@@ -116,35 +118,35 @@ export class WeightStore {
         return Promise.resolve(this.demoModel);
       case 'file': {
         const { path } = reference;
-        const watch: TellFetched = (fraction) => onProgress('checking weights', fraction);
+        const watch: OnFetchProgress = (fraction) => onProgress('checking weights', fraction);
         return this.#fetches.once(`file:${path}:${marks[path]?.sha256}`, watch, (tell) =>
           checkFile(path, marks[path], tell),
         );
       }
       case 'url': {
-        const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
+        const watch: OnFetchProgress = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
         const { url } = reference;
-        const room = (bytes: number): void => checkRoom(this.folder, bytes);
+        const space = (bytes: number): void => checkDiskSpace(this.folder, bytes);
         return this.#fetches.once(
-          // Who may reach less has no part in a fetch of who may reach more.
+          // A fetch with fewer allowed hosts must not share one with more.
           `${hosts} ${url}`,
           watch,
-          (tell, signal) => fetchModel(url, this.folder, { onProgress: tell, checkRoom: room, hosts, signal }),
+          (tell, signal) => fetchModel(url, this.folder, { onProgress: tell, checkRoom: space, hosts, signal }),
           () => this.isWanted(url),
         );
       }
       case 'hub': {
         const name = [reference.repository, ...(reference.variant === null ? [] : [reference.variant])].join(':');
-        const watch: TellFetched = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
+        const watch: OnFetchProgress = (fraction, bytes) => onProgress('fetching weights', fraction, bytes);
         return this.#fetches.once(`hf:${name} ${hubToken}`, watch, (tell) => this.hub.fetch(name, hubToken, tell));
       }
     }
   }
 }
 
-/** What is known of the sizes of an app's files, of which each counts once however often it is named. */
+/** Known sizes of an app's files. A file that is named several times counts once. */
 class FileSizes {
-  /** Rejects with what a check that came later threw. */
+  /** Rejects with the error of a later check. */
   readonly refused: Promise<never>;
   readonly #bytes = new Map<string, number>();
   #refuse: (reason: unknown) => void = () => {};
@@ -153,11 +155,11 @@ class FileSizes {
     this.refused = new Promise((_, reject) => {
       this.#refuse = reject;
     });
-    // Nobody may be waiting for it.
+    // There may be no waiter.
     this.refused.catch(() => {});
   }
 
-  /** Returns whether that is more than was known. */
+  /** Returns whether the size grew. */
   note(reference: ModelReference, bytes: number): boolean {
     const key = JSON.stringify(reference);
     const known = this.#bytes.get(key) ?? 0;
@@ -169,7 +171,7 @@ class FileSizes {
     this.onSize([...this.#bytes.values()].reduce((sum, bytes) => sum + bytes, 0));
   }
 
-  /** For those who are told of a size and must not throw. */
+  /** For callbacks, which must not throw: `refused` rejects instead. */
   checkLater(): void {
     try {
       this.check();
@@ -179,12 +181,10 @@ class FileSizes {
   }
 }
 
-/** The model in the package is there. */
 function isFetched({ kind }: ModelReference): boolean {
   return kind !== 'demo';
 }
 
-/** Size and digest of a file. */
 export async function markOf(path: string, onProgress: (fraction: number) => void = () => {}): Promise<FileMark> {
   const { size } = fs.statSync(path);
   const hash = createHash('sha256');
@@ -197,21 +197,28 @@ export async function markOf(path: string, onProgress: (fraction: number) => voi
   return { size, sha256: hash.digest('hex') };
 }
 
-/** Files that were found right are not read again while they stay as they are. */
-const right = new Map<string, string>();
+/** Verified files are not read again unless their size or time changes. */
+const verified = new Map<string, string>();
 
 async function checkFile(path: string, mark: FileMark | undefined, tell: (fraction: number) => void): Promise<string> {
   const stat = fs.statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) throw new ChasquiError('model_file_missing', `There is no file ${path} on this machine.`);
+  if (stat === undefined)
+    throw new ChasquiError('model_file_missing', `The file ${path} does not exist on this machine.`);
   const known = `${mark?.sha256} ${stat.size} ${stat.mtimeMs}`;
-  if (mark === undefined || right.get(path) === known) return path;
+  if (mark === undefined || verified.get(path) === known) return path;
   const { sha256 } = await markOf(path, tell);
   if (sha256 !== mark.sha256) {
-    throw new ChasquiError(
-      'model_file_invalid',
-      `The file ${path} is another one than when it was deployed: deploy again.`,
-    );
+    throw new ChasquiError('model_file_invalid', `The file ${path} has changed since the deployment. Deploy again.`);
   }
-  right.set(path, known);
+  verified.set(path, known);
   return path;
+}
+
+/** @throws {ChasquiError} `no_space`: the disk of this folder has less free space */
+export function checkDiskSpace(folder: string, bytes: number): void {
+  fs.mkdirSync(folder, { recursive: true });
+  const { blocks, bavail, bsize } = fs.statfsSync(folder);
+  const free = bavail * bsize - Math.min(MAX_RESERVE_BYTES, (blocks * bsize) / 20);
+  if (bytes <= free) return;
+  throw new ChasquiError('no_space', 'The disk of the cloud is too full for the model.');
 }

@@ -1,7 +1,6 @@
 /** What the first container of a pod does: brings the files of the app's models, before the runner is started. */
 
-import { refuseTooLittleMemory } from '../apps/check-memory.js';
-import { runnerModels } from '../apps/runner-models.js';
+import { refuseTooLittleMemory, runnerModels } from '../apps/runner-memory.js';
 import type { WeightStore } from '../apps/weights.js';
 import type { RunnerModelFile } from '../runners/protocol.js';
 import type { Json } from '../script/canonical-json.js';

@@ -38,7 +38,7 @@ export interface RunnerHealth {
  * Null: it does not reply. Rejects with its reason when it says that it cannot compute any more, and with
  * `too_many_open_files` when it could not be asked.
  */
-export async function lookAt(socketPath: string): Promise<RunnerHealth | null> {
+export async function fetchHealth(socketPath: string): Promise<RunnerHealth | null> {
   const reply = await ask(socketPath, 'GET', '/health', undefined, LOOK_MS).catch((error) => {
     if (isOutOfFiles(error)) throw outOfFiles('The runner could not be asked', error);
     return null;

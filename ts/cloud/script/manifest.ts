@@ -7,6 +7,7 @@ import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { LOAD_OPTIONS } from '../../engine/load-option-table.js';
 import { aliasesOf } from '../../engine/load-options.js';
 import { fits, type OptionRow, wanted } from '../../engine/option-row.js';
+import { ChasquiError } from '../../errors.js';
 import type { AppModel, AppOptions, Duration } from './app.js';
 import type { Json } from './canonical-json.js';
 import { explain, invalid } from './explain.js';
@@ -215,4 +216,14 @@ function refuseSameNames(models: readonly ModelManifest[], name: string): void {
 
 function ms(text: Duration): number {
   return readDuration(text) as number;
+}
+
+/** Parses a manifest from the database. Returns null if an incompatible version of chasqui stored it. */
+export function storedManifest(json: string, name: string): Manifest | null {
+  try {
+    return toManifest(JSON.parse(json), name);
+  } catch (error) {
+    if (error instanceof ChasquiError) return null;
+    throw error;
+  }
 }

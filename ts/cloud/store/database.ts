@@ -1,21 +1,21 @@
 /**
- * The one database file of a cloud: apps, keys, usage and whatever else must outlast its process. Several processes may
- * use it at the same time. Each part of the cloud keeps its own tables and brings them up to date with `migrate`.
+ * The database file of a cloud: apps, keys, usage and other persistent state. Several processes may use it. Each part
+ * of the cloud owns its tables and updates them with `migrate`.
  */
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { ChasquiError } from '../../errors.js';
 import { openSqlite, type Sqlite } from '../../sqlite.js';
 
-/** What a column holds, and what `?` in a statement stands for. */
+/** A column or parameter value. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
 const FILE_NAME = 'cloud.db';
 
-/** Readers never wait in a database with a write-ahead log; a writer waits this long for another one. */
+/** With a write-ahead log readers never wait. A writer waits this long for another one. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** The file, in `folder`, which is made when it is not there; both are for this account's eyes only. */
+/** Opens or creates the database in `folder`. File and folder are private to this account. */
 export function openDatabase(folder: string): Database {
   const file = path.join(path.resolve(folder), FILE_NAME);
   return orFail(file, () => {
@@ -26,11 +26,11 @@ export function openDatabase(folder: string): Database {
   });
 }
 
-/** Methods throw `cloud_store_failed` when the file cannot be read or written. */
+/** Methods throw `cloud_store_failed` if the file cannot be read or written. */
 export class Database {
   readonly #connection: Sqlite;
   readonly #dataVersion: { get(): unknown };
-  /** Transactions within transactions are parts of the outermost. */
+  /** Nested transactions join the outermost. */
   #depth = 0;
   #ownWrites = 0;
 
@@ -38,7 +38,7 @@ export class Database {
     this.#connection = openSqlite(file);
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     this.#connection.exec('PRAGMA journal_mode = WAL');
-    // With this a deployed app or a revoked key survives a loss of power at the next moment.
+    // A deployed app or a revoked key must survive a power loss.
     this.#connection.exec('PRAGMA synchronous = FULL');
     this.#connection.exec('PRAGMA foreign_keys = ON');
     this.#connection.exec(
@@ -48,23 +48,23 @@ export class Database {
   }
 
   /**
-   * Takes the steps that the file has not been taken through yet, all or none. `room` names whose tables they make.
-   * Steps that have been published are never changed; new ones are added at the end.
+   * Applies the missing steps in one transaction. `owner` names the part that owns the tables. Published steps never
+   * change; new ones are appended.
    */
-  migrate(room: string, steps: readonly string[]): void {
+  migrate(owner: string, steps: readonly string[]): void {
     this.transaction(() => {
-      const taken = this.get<{ step: number }>('SELECT step FROM migrations WHERE room = ?', [room])?.step ?? 0;
+      const taken = this.get<{ step: number }>('SELECT step FROM migrations WHERE room = ?', [owner])?.step ?? 0;
       if (taken > steps.length) {
-        const message = `The database ${this.file} was written by a later version of chasqui: install that version.`;
+        const message = `The database ${this.file} was written by a newer version of chasqui. Install that version.`;
         throw new ChasquiError('cloud_store_failed', message);
       }
       for (const step of steps.slice(taken)) this.#orFail(() => this.#connection.exec(step));
-      this.run('INSERT OR REPLACE INTO migrations (room, step) VALUES (?, ?)', [room, steps.length]);
+      this.run('INSERT OR REPLACE INTO migrations (room, step) VALUES (?, ?)', [owner, steps.length]);
     });
   }
 
   all<Row>(sql: string, values: readonly SqlValue[] = []): Row[] {
-    // A statement is prepared for each use: libsql's give rows of an earlier use when they are kept.
+    // Prepare per call: a kept libsql statement returns rows of its earlier use.
     return this.#orFail(() => this.#connection.prepare(sql).all([...values]) as Row[]);
   }
 
@@ -72,7 +72,7 @@ export class Database {
     return this.all<Row>(sql, values)[0];
   }
 
-  /** Returns the number of rows that it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, values: readonly SqlValue[] = []): number {
     return this.#orFail(() => {
       this.#ownWrites++;
@@ -80,7 +80,7 @@ export class Database {
     });
   }
 
-  /** What `action` writes is there as a whole or, when it throws, not at all. */
+  /** Commits the writes of `action`, or rolls them back if it throws. */
   transaction<T>(action: () => T): T {
     if (this.#depth > 0) return action();
     this.#orFail(() => this.#connection.exec('BEGIN IMMEDIATE'));
@@ -97,7 +97,7 @@ export class Database {
     }
   }
 
-  /** Another text whenever something may have been written, by this process or another. Takes some 10 µs. */
+  /** Changes with every possible write by this process or another. Takes about 10 µs. */
   version(): string {
     return this.#orFail(() => {
       const { data_version: version } = this.#dataVersion.get() as { data_version: number };
@@ -120,7 +120,7 @@ function orFail<T>(file: string, action: () => T): T {
   } catch (error) {
     if (error instanceof ChasquiError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    const message = `The cloud's database ${file} cannot be used: ${reason}.`;
+    const message = `Cannot use the cloud's database ${file}: ${reason}.`;
     throw new ChasquiError('cloud_store_failed', message, null, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-/** Texts that runners need and nobody may read: encrypted in the database, by a key in a file of its own beside it. */
+/** Secrets of runners, encrypted in the database with a key in a separate file. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ const TAG_BYTES = 16;
 export class SecretStore {
   readonly #key: Buffer;
 
-  /** The key lies in `folder`, and is made when it is not there. */
+  /** `folder`: of the key file, which is created if missing. */
   constructor(
     private readonly database: Database,
     folder: string,
@@ -54,12 +54,12 @@ export class SecretStore {
     return rows.map(({ name, updated_at: updatedAt }) => ({ name, updatedAt }));
   }
 
-  /** Whether it was there. */
+  /** Returns whether it existed. */
   remove(org: string, name: string): boolean {
     return this.database.run('DELETE FROM secrets WHERE org = ? AND name = ?', [org, name]) > 0;
   }
 
-  /** Those of the names that there are, with their values. */
+  /** Values of the names that exist. */
   read(org: string, names: readonly string[]): Record<string, string> {
     const found = names.flatMap((name) => {
       const row = this.database.get<{ value: Uint8Array }>('SELECT value FROM secrets WHERE org = ? AND name = ?', [
@@ -71,7 +71,7 @@ export class SecretStore {
     return Object.fromEntries(found) as Record<string, string>;
   }
 
-  /** Nonce, tag, text. The label is part of what the tag covers, so that no row passes for another. */
+  /** Layout: nonce, tag, text. The tag authenticates the label, so a row cannot replace another. */
   #encrypt(text: string, label: Buffer): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(label);
@@ -85,7 +85,7 @@ export class SecretStore {
     try {
       return Buffer.concat([cipher.update(value.subarray(NONCE_BYTES + TAG_BYTES)), cipher.final()]).toString('utf8');
     } catch (cause) {
-      const message = 'The secrets were encrypted with another key than that in secret.key: set them again.';
+      const message = 'The secrets were not encrypted with the key in secret.key. Set them again.';
       throw new ChasquiError('cloud_store_failed', message, null, { cause });
     }
   }
@@ -99,7 +99,7 @@ function readKey(file: string): Buffer {
   if (!fs.existsSync(file)) {
     const part = `${file}.${randomBytes(4).toString('hex')}`;
     fs.writeFileSync(part, randomBytes(KEY_BYTES), { mode: 0o600, flush: true });
-    // Of two that make it at the same time, the second finds the first's.
+    // If two processes create it at the same time, the second uses the first's.
     try {
       fs.linkSync(part, file);
     } catch (error) {

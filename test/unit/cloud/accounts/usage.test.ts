@@ -57,7 +57,7 @@ test('numbers that are none add nothing', ({ accounts: { usage } }) => {
 test('what cannot be written is kept for the next time, within bounds', ({ accounts: { usage }, database }) => {
   database.run('ALTER TABLE usage_hourly RENAME TO away');
   for (let i = 0; i < 10_050; i++) usage.add(use({ keyId: `k${i}` }));
-  assert.throws(() => usage.flush(), /cannot be used/);
+  assert.throws(() => usage.flush(), /Cannot use the cloud's database/);
   assert.is(usage.lost, 50);
   database.run('ALTER TABLE away RENAME TO usage_hourly');
   usage.flush();

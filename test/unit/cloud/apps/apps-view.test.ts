@@ -23,7 +23,7 @@ test('changes of a scale, of a revision’s state, and new events are told, also
   const store = new AppStore(database);
   const nothing = { fetch: () => Promise.reject(new Error('nobody asks a hub')) };
   const supervisor = new Supervisor({
-    ...{ store, weights: new WeightStore(folder, demoModelPath, nothing), secrets: () => ({}), makeRoom: () => 0 },
+    ...{ store, weights: new WeightStore(folder, demoModelPath, nothing), secrets: () => ({}), freeDisk: () => 0 },
     ...{ command: { command: ['none'], environment: {} }, isolation: 'process', podman: new Podman('none') },
     ...{ runFolder: path.join(folder, 'run'), logFolder: folder, responsesFolder: folder },
     ...{ budgetBytes: 0, endsWithParent: true },

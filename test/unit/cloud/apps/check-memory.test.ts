@@ -4,9 +4,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkFilesHere, givenFileBytes, refuseTooLittleMemory } from '../../../../ts/cloud/apps/check-memory.js';
 import type { HubFetcher } from '../../../../ts/cloud/apps/hub-weights.js';
-import { estimateRunner } from '../../../../ts/cloud/apps/runner-models.js';
+import {
+  checkLocalFiles,
+  estimateRunner,
+  givenFileBytes,
+  refuseTooLittleMemory,
+} from '../../../../ts/cloud/apps/runner-memory.js';
 import { WeightStore } from '../../../../ts/cloud/apps/weights.js';
 import { toManifest } from '../../../../ts/cloud/script/manifest.js';
 import { ChasquiError } from '../../../../ts/errors.js';
@@ -39,8 +43,8 @@ test('less memory than the files have is refused with both numbers, and what to 
   const manifest = toManifest({ model: 'demo', machine: { memory: '1Gi' } }, 'chat');
   const { code, param, message } = refusal(() => refuseTooLittleMemory(manifest, 4300.5 * MIB, 'chat'));
   assert.equal([code, param], ['script_invalid', 'machine.memory']);
-  assert.match(message, '`machine.memory` of the app chat is 1024 MiB, but the files of its models have 4301 MiB: ');
-  assert.match(message, 'leave it out');
+  assert.match(message, '`machine.memory` of the app chat is 1024 MiB, but the model files have 4301 MiB. ');
+  assert.match(message, 'omit it');
   refuseTooLittleMemory(manifest, 1024 * MIB, 'chat');
 });
 
@@ -71,8 +75,8 @@ test('the files of all models count, each once, and all parts of one', () => {
     110 * MIB,
   );
   assert.match(
-    refusal(() => checkFilesHere(manifest, 'chat')).message,
-    'is 100 MiB, but the files of its models have 135 MiB',
+    refusal(() => checkLocalFiles(manifest, 'chat')).message,
+    'is 100 MiB, but the model files have 135 MiB',
   );
 });
 
@@ -119,7 +123,7 @@ test('a model that is being fetched is refused as soon as its size is known, and
     return store.fetch(manifest, {}, null, { onProgress: () => {}, checkSize });
   };
   const error = await fetch('50Mi').catch((thrown) => thrown);
-  assert.match(error.message, 'is 50 MiB, but the files of its models have 60 MiB');
+  assert.match(error.message, 'is 50 MiB, but the model files have 60 MiB');
   const enough = fetch('70Mi');
   arrive(file('arrived.gguf', 60 * MIB));
   assert.is((await enough)[0]?.model, path.join(folder, 'arrived.gguf'));

@@ -33,7 +33,7 @@ let last = 0;
 
 function ended(revision: number, state: 'CRASHED' | 'STOPPED', ageMs = 0): void {
   const id = `r${last++}`;
-  store.addRunner(app, { id, revision, boot_id: id, bytes: 1, isolation: 'process' }, 'was started');
+  store.addRunner(app, { id, revision, boot_id: id, bytes: 1, isolation: 'process' }, 'started');
   store.setRunner(app, id, revision, state, 'over');
   database.run('UPDATE runners SET ended_at = ended_at - ? WHERE id = ?', [ageMs, id]);
 }
@@ -71,15 +71,15 @@ test('the next start keeps to the pause that the last crash led to', () => {
   const live = new LiveApp(app, () => {});
   live.recallCrashes([30_000, 20_000, 3000], 100_000);
   // The third crash is followed by 4 seconds, and up to a quarter more.
-  assert.ok(live.restsUntil >= 101_000 && live.restsUntil <= 102_000, String(live.restsUntil));
+  assert.ok(live.backOffUntil >= 101_000 && live.backOffUntil <= 102_000, String(live.backOffUntil));
   assert.is(live.noteCrash(101_000), 4);
-  assert.ok(live.restsUntil >= 109_000);
+  assert.ok(live.backOffUntil >= 109_000);
 });
 
 test('an app without crashes starts at once', () => {
   const live = new LiveApp(app, () => {});
   live.recallCrashes([], 100_000);
-  assert.is(live.restsUntil, 0);
+  assert.is(live.backOffUntil, 0);
 });
 
 test.run();

@@ -26,7 +26,8 @@ function appOf(name: string, changes: Partial<PlannedApp> = {}): PlannedApp {
     tooFewSince: null,
     tooManySince: null,
     usedAt: 0,
-    restsUntil: 0,
+    backOffUntil: 0,
+    restoring: false,
     runners: [],
     ...changes,
   };
@@ -64,11 +65,11 @@ test('more runners beside those there are come after the delay only', () => {
 test('what is too many goes one at a time, the newest first, after a while', () => {
   const runners = [runner('r1'), runner('r2'), runner('r3', { state: 'starting' })];
   assert.equal(plan([appOf('a', { runners, tooManySince: 4001 })]), []);
-  assert.equal(short(plan([appOf('a', { runners, tooManySince: 4000 })])), ['stop r3: is not needed']);
+  assert.equal(short(plan([appOf('a', { runners, tooManySince: 4000 })])), ['stop r3: no longer needed']);
 });
 
 test('after a crash no runner is started before its rest is over', () => {
-  const app = appOf('a', { demand: { running: 0, queued: 1 }, restsUntil: 5001 });
+  const app = appOf('a', { demand: { running: 0, queued: 1 }, backOffUntil: 5001 });
   assert.equal(plan([app]), []);
   assert.equal(short(plan([app], { now: 5001 })), ['start a 1']);
 });
@@ -82,14 +83,14 @@ test('a candidate is started beside the old runners, which stay until it is acti
     active: { revision: 2, bytes: GIB },
     runners: [...runners, runner('r2', { revision: 2 })],
   });
-  assert.equal(short(plan([ready])), ['stop r1: was replaced']);
+  assert.equal(short(plan([ready])), ['stop r1: replaced by another revision']);
 });
 
 test('to recreate, the old runners go first, and the candidate waits for their end', () => {
   const candidate = { revision: 2, bytes: GIB, strategy: 'recreate', since: 0 } as const;
   for (const budgetBytes of [10 * GIB, GIB]) {
     const app = appOf('a', { candidate, runners: [runner('r1')] });
-    assert.equal(short(plan([app], { budgetBytes })), ['stop r1: makes way for revision 2', 'wait a']);
+    assert.equal(short(plan([app], { budgetBytes })), ['stop r1: stopped for revision 2', 'wait a']);
   }
   const leaving = [runner('r1', { state: 'leaving' })];
   assert.equal(short(plan([appOf('a', { candidate, runners: leaving })])), ['wait a']);
@@ -103,9 +104,9 @@ test('a candidate that never fits beside the old runners is refused, with what t
   assert.is(action?.kind, 'refuse');
   assert.match(
     action?.kind === 'refuse' ? action.reason : '',
-    'needs 3.0 GiB, but the runners of the active revision have 3.0 GiB of the 4.0 GiB',
+    'needs 3.0 GiB, but the runners of the active revision use 3.0 GiB of 4.0 GiB',
   );
-  assert.match(action?.kind === 'refuse' ? action.reason : '', 'the strategy recreate');
+  assert.match(action?.kind === 'refuse' ? action.reason : '', '--strategy recreate');
 });
 
 test('idle runners of others give way, those used longest ago first, and never ones that are needed', () => {
@@ -115,9 +116,9 @@ test('idle runners of others give way, those used longest ago first, and never o
   const busy = appOf('b', { usedAt: 0, demand: { running: 1, queued: 0 }, runners: [runner('b1')] });
   const kept = appOf('k', { usedAt: 0, scale: { ...older.scale, min: 1 }, runners: [runner('k1')] });
   const all = [wants, newer, older, busy, kept];
-  assert.equal(short(plan(all, { budgetBytes: 5 * GIB })), ['stop o1: gives way to w', 'wait w']);
+  assert.equal(short(plan(all, { budgetBytes: 5 * GIB })), ['stop o1: evicted for w', 'wait w']);
   const [, waits] = plan(all, { budgetBytes: 5 * GIB });
-  assert.is(waits?.kind === 'wait' && waits.reason, 'no memory: needs 2.0 GiB, free 1.0 GiB');
+  assert.is(waits?.kind === 'wait' && waits.reason, 'out of memory: needs 2.0 GiB, free 1.0 GiB');
   assert.equal(short(plan([wants, busy, kept], { budgetBytes: 3 * GIB })), ['wait w']);
 });
 
@@ -129,7 +130,7 @@ test('one that is only kept in reserve makes nobody give way, and nobody wait', 
   const needed = appOf('n', { demand: { running: 0, queued: 1 }, tooFewSince: 2 });
   assert.equal(short(plan([spare, other, needed], { budgetBytes: GIB })), [
     'wait s',
-    'stop o1: gives way to n',
+    'stop o1: evicted for n',
     'wait n',
   ]);
 });
@@ -144,7 +145,7 @@ test('who waits for memory is not passed by others, but for one that needs all o
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1', { bytes: 2 * GIB })] });
   const actions = plan([second, busy, first], { budgetBytes: 4 * GIB });
   assert.equal(short(actions), ['wait f', 'wait s']);
-  assert.match(actions[1]?.kind === 'wait' ? actions[1].reason : '', '; f is before it');
+  assert.match(actions[1]?.kind === 'wait' ? actions[1].reason : '', '; f is first in line');
   const huge = { ...first, active: { revision: 1, bytes: 9 * GIB } };
   assert.equal(short(plan([second, busy, huge], { budgetBytes: 4 * GIB })), ['wait f', 'start s 1']);
   assert.equal(short(plan([huge], { budgetBytes: 4 * GIB })), ['start f 1']);
@@ -186,7 +187,7 @@ test('one that needs more than all memory makes idle runners give way only where
   const idle = appOf('i', { runners: [runner('i1')] });
   const busy = appOf('b', { demand: { running: 1, queued: 0 }, runners: [runner('b1')] });
   assert.equal(short(plan([huge, idle, busy], { budgetBytes: 4 * GIB })), ['wait h']);
-  assert.equal(short(plan([huge, idle], { budgetBytes: 4 * GIB })), ['stop i1: gives way to h', 'wait h']);
+  assert.equal(short(plan([huge, idle], { budgetBytes: 4 * GIB })), ['stop i1: evicted for h', 'wait h']);
 });
 
 test('a deployment that waits for memory is passed by others after ten minutes', () => {
@@ -196,7 +197,7 @@ test('a deployment that waits for memory is passed by others after ten minutes',
   const idle = appOf('i', { runners: [runner('i1')] });
   const second = (since: number) => appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: since });
   const at = (now: number) => short(plan([busy, idle, large, second(now)], { budgetBytes: 4 * GIB, now }));
-  assert.equal(at(599_999), ['stop i1: gives way to l', 'wait l', 'wait s']);
+  assert.equal(at(599_999), ['stop i1: evicted for l', 'wait l', 'wait s']);
   assert.equal(at(600_000), ['wait l', 'start s 1']);
 });
 
@@ -207,7 +208,7 @@ test('a deployment that has waited for ten minutes still has idle runners give w
   const second = appOf('s', { demand: { running: 0, queued: 1 }, tooFewSince: 600_000 });
   const late = (...runners: PlannedRunner[]) =>
     short(plan([busy, appOf('i', { runners }), large, second], { budgetBytes: 4 * GIB, now: 600_000 }));
-  assert.equal(late(runner('i1')), ['stop i1: gives way to l', 'wait l', 'wait s']);
+  assert.equal(late(runner('i1')), ['stop i1: evicted for l', 'wait l', 'wait s']);
   assert.equal(late(runner('i1', { state: 'leaving' })), ['wait l', 'wait s']);
 });
 

@@ -9,7 +9,7 @@ const FACTS = { id: 'r1', revision: 1, slots: 1, bytes: 1, startMs: 60_000, drai
 test('why a runner failed is told in one line, and does not control the terminal of who reads it', () => {
   const ends: RunnerEnd[] = [];
   const nothing = () => undefined;
-  const hooks = { onChange: nothing, onProgress: nothing, lastWords: () => '' };
+  const hooks = { onChange: nothing, onProgress: nothing, lastLogLine: () => '' };
   const { listener } = new LiveRunner(FACTS, { ...hooks, onEnd: (_runner, end) => ends.push(end) });
   const failure: RunnerStatus['failure'] = { code: 'engine_failed', message: 'It\x1b]0;title\x07\u009b2J\r\nfailed.' };
   listener.onStatus({ bootId: 'b1', pid: 7, state: 'failed', fraction: 0, models: [], failure });

@@ -24,7 +24,7 @@ test.before.each(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-rollouts-'));
   database = openDatabase(folder);
   store = new AppStore(database);
-  rollouts = new Rollouts({ store, weights: weights as never, secrets: () => ({}), makeRoom: () => 0 }, () => {});
+  rollouts = new Rollouts({ store, weights: weights as never, secrets: () => ({}), freeDisk: () => 0 }, () => {});
   const row = store.addApp('me', 'chat');
   for (let revision = 0; revision < 2; revision++) store.activate(row, add(row), 'deployed');
   app = new LiveApp(store.app(row.id) ?? row, () => {});
@@ -53,7 +53,7 @@ test('three crashes of the active revision bring the one before back', () => {
   crash();
   assert.is(app.rollout?.revision, 1);
   assert.is(stateOf(2), 'FAILED');
-  assert.is(app.restsUntil, Number.POSITIVE_INFINITY);
+  assert.is(app.rollout?.restoring, true);
 });
 
 for (const crashes of [{ times: 3 }, { isPermanent: true }]) {
@@ -63,7 +63,7 @@ for (const crashes of [{ times: 3 }, { isPermanent: true }]) {
     assert.is(app.rollout?.revision, 3);
     assert.equal([stateOf(2), stateOf(3)], ['FAILED', 'FETCHING']);
     // Requests have no other revision meanwhile, which may be hours.
-    assert.ok(Number.isFinite(app.restsUntil));
+    assert.is(app.rollout?.restoring, false);
     rollouts.fail(app, 'its weights are not there');
     assert.is(app.rollout?.revision, 1);
     assert.is(stateOf(3), 'FAILED');
@@ -74,7 +74,7 @@ test('a deployment while the app goes back has the active revision started again
   crash({ times: 3 });
   rollouts.begin(app, add(), 'rolling', 'deployed');
   assert.is(app.rollout?.revision, 3);
-  assert.ok(Number.isFinite(app.restsUntil));
+  assert.is(app.rollout?.restoring, false);
 });
 
 for (const [what, isNewer] of [
@@ -87,7 +87,7 @@ for (const [what, isNewer] of [
     const found = new LiveApp(store.app(app.id) ?? app.row, () => {});
     rollouts.resume(found);
     assert.is(found.rollout?.revision, isNewer ? 3 : 1);
-    assert.is(Number.isFinite(found.restsUntil), isNewer);
+    assert.is(found.rollout?.restoring, !isNewer);
   });
 }
 
@@ -96,14 +96,14 @@ test('a runner that crashes while the app goes back begins nothing anew', () => 
   const { rollout } = app;
   crash();
   assert.is(app.rollout, rollout);
-  assert.is(app.restsUntil, Number.POSITIVE_INFINITY);
+  assert.is(app.rollout?.restoring, true);
 });
 
 test('a revision that has failed and has none before it is tried again when a deployment has failed', () => {
   crash({ times: 3 });
   rollouts.fail(app, 'its weights are not there');
   assert.equal([stateOf(1), stateOf(2), app.rollout], ['FAILED', 'FAILED', null]);
-  assert.is(app.restsUntil, 0);
+  assert.is(app.backOffUntil, 0);
 });
 
 test('a deployment whose failure could not be written is not started again, and fails when it can be written', () => {

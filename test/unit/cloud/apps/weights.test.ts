@@ -6,10 +6,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { refuseTooLittleMemory } from '../../../../ts/cloud/apps/check-memory.js';
-import { checkRoom, leftParts } from '../../../../ts/cloud/apps/fetched-parts.js';
 import type { HubFetcher } from '../../../../ts/cloud/apps/hub-weights.js';
-import { WeightStore } from '../../../../ts/cloud/apps/weights.js';
+import { abandonedParts } from '../../../../ts/cloud/apps/old-weights.js';
+import { refuseTooLittleMemory } from '../../../../ts/cloud/apps/runner-memory.js';
+import { checkDiskSpace, WeightStore } from '../../../../ts/cloud/apps/weights.js';
 import { toManifest } from '../../../../ts/cloud/script/manifest.js';
 import { demoModelPath } from '../../../support/demo-model.js';
 import { until } from '../../../support/until.js';
@@ -115,9 +115,9 @@ test('what is fetched ends with the cloud, leaves nothing, and nobody hears of i
 
 test('a disk keeps room for others', ({ folder }) => {
   const { bavail, bsize } = fs.statfsSync(folder);
-  checkRoom(path.join(folder, 'new'), 0);
+  checkDiskSpace(path.join(folder, 'new'), 0);
   try {
-    checkRoom(folder, bavail * bsize);
+    checkDiskSpace(folder, bavail * bsize);
     assert.unreachable();
   } catch (error) {
     assert.is((error as { code?: string }).code, 'no_space');
@@ -130,9 +130,9 @@ test('a part that nobody has written to for a while is left, and others may stil
   for (const file of files) fs.writeFileSync(file, 'GGUF');
   const [old = '', , whole = ''] = files;
   for (const file of [old, whole]) fs.utimesSync(file, Date.now() / 1000 - 3600, Date.now() / 1000 - 3600);
-  assert.equal(leftParts(folder), [old]);
-  assert.equal(leftParts(path.join(folder, 'none')), []);
-  assert.equal(leftParts(whole), []);
+  assert.equal(abandonedParts(folder), [old]);
+  assert.equal(abandonedParts(path.join(folder, 'none')), []);
+  assert.equal(abandonedParts(whole), []);
 });
 
 test.run();

@@ -55,7 +55,7 @@ test('another start reads them with the same key, another key does not', () => {
 test('a value that was moved to another name is refused', () => {
   const row = database.get<{ value: Uint8Array }>("SELECT value FROM secrets WHERE name = 'HF_TOKEN'");
   database.run("UPDATE secrets SET value = ? WHERE name = 'OTHER'", [Buffer.from(row?.value ?? [])]);
-  assert.throws(() => secrets.read('acme', ['OTHER']), /set them again/);
+  assert.throws(() => secrets.read('acme', ['OTHER']), /Set them again/);
 });
 
 test('a removed secret is gone', () => {

@@ -55,7 +55,7 @@ test('a control plane that was killed finds its runners again, with their proces
 test('two clouds do not work in one data folder', async () => {
   const second = await cloud.cli('cloud', 'start', '--port', '0');
   assert.is(second.code, 2);
-  assert.match(second.stderr, 'A cloud is running in this data folder already');
+  assert.match(second.stderr, 'A cloud already runs in this data folder');
 });
 
 test('runners that were killed while no control plane was there are started anew, and nobody else is ended', async () => {

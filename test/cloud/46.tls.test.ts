@@ -5,7 +5,7 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLoopback, refusePlainPublicListen } from '../../ts/cloud/gateway/public-listen.js';
+import { isLoopback, refusePlainPublicListen } from '../../ts/cloud/gateway/front-server.js';
 import { Certificate } from '../../ts/server/certificate.js';
 import { makeCertificate } from '../support/certificate.js';
 import { closeGateways, KEY, startGateway, startRunner, TestDeployment } from '../support/gateway.js';

@@ -49,7 +49,7 @@ for (const [path, event, end] of [
       assert.ok(text.startsWith(sent === '' ? '' : event), text);
       assert.match(text, /(^|\n)(event: error\n)?data: {.*"code":"runner_failed".*}\n\n$/);
       assert.not.match(text, /DONE|_stop|completed/);
-      assert.equal(app.failures, ['r1: it ended the stream before the last event']);
+      assert.equal(app.failures, ['r1: it ended the stream before the final event']);
       await until(() => gateway.usage[0]?.status === 503, 'it is counted as failed');
     }
   });

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { BodyTimes } from '../../ts/cloud/gateway/body-times.js';
+import type { BodyTimes } from '../../ts/cloud/gateway/front-server.js';
 import { closeGateways, startGateway } from '../support/gateway.js';
 import { parseReply, sendBytes } from '../support/raw-client.js';
 

@@ -63,7 +63,7 @@ export const authenticationRows: Row[] = [
       assert.type(choices[0]?.message.content, 'string');
       const failure = await ask(new OpenAI(options)).catch((error: unknown) => error);
       assert.instance(failure, OpenAI.AuthenticationError);
-      assert.match((failure as Error).message, /`Bearer` is not accepted here/);
+      assert.match((failure as Error).message, /`Bearer` is not accepted/);
     },
   },
   {

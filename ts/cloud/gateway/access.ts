@@ -1,24 +1,27 @@
-/** Who may call what. The gateway asks; where keys are kept is not its concern. */
+/** API keys as the gateway sees them, and the authorization of requests to apps. */
+import { ChasquiError } from '../../errors.js';
+import type { AppAddress } from './app-address.js';
+import type { AppDirectory, DeployedApp } from './directory.js';
 
-/** What a key may be used for: calling apps, deploying them, reading about them, managing the organisation. */
+/** `call`: requests to apps; `deploy`: deployments; `read`: status and logs; `admin`: the organisation. */
 export type Scope = 'call' | 'deploy' | 'read' | 'admin';
 
-/** Limits of a key; null is none. Several gateways do not share what they have counted. */
+/** Limits of a key; null: unlimited. Gateways do not share their counters. */
 export interface KeyLimits {
   readonly requestsPerMinute: number | null;
-  /** Prompt and completion tokens together. They are counted when a request is over. */
+  /** Prompt plus completion tokens, counted at the end of a request. */
   readonly tokensPerMinute: number | null;
-  /** How many requests may be under way or waiting at once. */
+  /** Running and queued requests. */
   readonly concurrency: number | null;
   readonly bodyBytes: number | null;
 }
 
-/** A key that is valid now. */
+/** A valid key. */
 export interface CloudKey {
   readonly id: string;
-  /** The only organisation that it opens; null is all. */
+  /** Restricts the key to one organisation; null: all. */
   readonly org: string | null;
-  /** The only app of the organisation that it opens; null is all. */
+  /** Restricts the key to one app; null: all. */
   readonly app: string | null;
   readonly scopes: readonly Scope[];
   readonly limits: KeyLimits;
@@ -26,8 +29,65 @@ export interface CloudKey {
 
 export interface KeyRing {
   /**
-   * Looks up the whole text after `Key `. Returns null for a key that is unknown, expired or revoked, at once also when
-   * another process revoked it.
+   * Looks up the text after `Key `. Returns null for an unknown, expired or revoked key. A revocation by another
+   * process takes effect at once.
    */
   check(key: string): CloudKey | null;
+}
+
+export interface Grant {
+  app: DeployedApp;
+  /** Null for a public app called without a valid key. */
+  key: { text: string; known: CloudKey } | null;
+}
+
+/**
+ * Reveals that an app exists only if it is public or the key opens it. Otherwise every request gets the same 401, or
+ * 403 for a key of this address without the scope `call`. A key of the whole organisation gets a 404 for a misspelt
+ * app.
+ *
+ * @throws {ChasquiError} `invalid_api_key`, `permission_denied`, `unknown_url`
+ */
+export function authorize(
+  { directory, keys }: { directory: AppDirectory; keys: KeyRing },
+  { org, app: name }: Pick<AppAddress, 'org' | 'app'>,
+  authorization: string | undefined,
+): Grant {
+  const [, text] = /^Key (\S{1,500})$/.exec(authorization ?? '') ?? [];
+  const known = text === undefined ? null : keys.check(text);
+  const key = text !== undefined && known !== null && opens(known, org, name) ? { text, known } : null;
+  const app = directory.find(org, name);
+  if (app !== null && (app.auth === 'public' || key !== null)) return { app, key };
+  if (known !== null && reaches(known, org, name) && key === null) throw lacksCall(known);
+  if (key === null) throw new ChasquiError('invalid_api_key', `${problemWith(authorization)} ${ADVICE}`);
+  throw new ChasquiError('unknown_url', `The organisation ${org} has no app ${name}.`);
+}
+
+/** Whether a key may call an app. */
+export function opens(key: CloudKey, org: string, app: string): boolean {
+  return key.scopes.includes('call') && reaches(key, org, app);
+}
+
+function reaches(key: CloudKey, org: string, app: string): boolean {
+  return (key.org === null || key.org === org) && (key.app === null || key.app === app);
+}
+
+function lacksCall({ id, scopes }: CloudKey): ChasquiError {
+  return new ChasquiError('permission_denied', `The key ${id} lacks the scope \`call\`; it has ${scopes.join(', ')}.`);
+}
+
+const ADVICE =
+  'Requests to a private app need the header `Authorization: Key <API_KEY>`, with one space and a key of this app.';
+
+/** Never repeats the header, which may contain a secret. */
+function problemWith(authorization: string | undefined): string {
+  if (authorization === undefined)
+    return 'The app does not exist, or it is private: the request has no Authorization header.';
+  if (/^Key \S+$/.test(authorization)) {
+    return 'The app does not exist, or the API key does not open it: the key may be unknown, expired, revoked or for another app.';
+  }
+  if (/^Bearer\s/i.test(authorization)) {
+    return 'The scheme `Bearer` is not accepted. Set the header explicitly in clients that send it by default.';
+  }
+  return 'The Authorization header is not `Key`, one space and a key.';
 }

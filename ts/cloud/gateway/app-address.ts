@@ -1,26 +1,26 @@
-/** Which app a request is for, and what it wants of it: `/<org>/<app>/v1/...`. */
+/** Parses the address of a request: `/<org>/<app>/v1/...`. */
 import { ChasquiError } from '../../errors.js';
 
 export interface AppAddress {
   org: string;
   app: string;
-  /** The path that the runner sees, beginning with a slash. */
+  /** Path for the runner, with a leading slash. */
   path: string;
-  /** With its question mark; empty without one. */
+  /** Includes the question mark; may be empty. */
   query: string;
 }
 
-/** First parts of paths that are the cloud's own, which no organisation can be called. */
+/** Path prefixes of the cloud itself, so no organisation may have these names. */
 export const RESERVED_ORGS: readonly string[] = ['api', 'dashboard', 'health', 'metrics'];
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const MAX_SHOWN_LENGTH = 200;
 
 /**
- * Names are taken as they stand, so nothing that is written in another way can mean an app.
+ * Names are not decoded, so each app has exactly one spelling.
  *
- * @throws {ChasquiError} `bad_request` for a path that another program might read as a different one; `unknown_url` for
- * a path that is not below an app.
+ * @throws {ChasquiError} `bad_request` for a path that another program might read differently; `unknown_url` for a path
+ * that is not below an app
  */
 export function parseAppAddress(target: string): AppAddress {
   const { path, query } = splitTarget(target);
@@ -29,19 +29,19 @@ export function parseAppAddress(target: string): AppAddress {
   if (!NAME.test(org) || !NAME.test(app) || RESERVED_ORGS.includes(org)) {
     throw new ChasquiError(
       'unknown_url',
-      `There is nothing at \`${shorten(path)}\`. Apps are at \`/<org>/<app>\`; the base URL of a client ends in \`/<org>/<app>/v1\`.`,
+      `Unknown URL \`${shorten(path)}\`. The base URL of an app ends in \`/<org>/<app>/v1\`.`,
     );
   }
   return { org, app, path: `/${rest.join('/')}`, query };
 }
 
-/** Whether a path is the cloud's own, and not an app's. */
-export function isOwn(target: string): boolean {
+/** Whether the cloud itself serves the path. */
+export function isCloudPath(target: string): boolean {
   const { path } = splitTarget(target);
   return path === '/' || RESERVED_ORGS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
 }
 
-/** A target may be a whole URL, as proxies send it (RFC 9112, 3.2.2). Its host says nothing here. */
+/** The target may be an absolute URL (RFC 9112, 3.2.2). Its host is ignored. */
 function splitTarget(target: string): { path: string; query: string } {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '');
   const at = local.indexOf('?');
@@ -49,10 +49,7 @@ function splitTarget(target: string): { path: string; query: string } {
   return { path: path === '' ? '/' : path, query: at < 0 ? '' : local.slice(at) };
 }
 
-/**
- * A runner's router might decode, join or go up what is written in one of these ways, and so be asked for a path that was
- * not checked here.
- */
+/** Rejects spellings that the runner's router might normalize to a path that was not checked here. */
 function refuseAmbiguous(path: string): void {
   const problem = problemWith(path);
   if (problem !== null) throw new ChasquiError('bad_request', `The path \`${shorten(path)}\` ${problem}.`);
@@ -60,22 +57,21 @@ function refuseAmbiguous(path: string): void {
 
 function problemWith(path: string): string | null {
   if (!path.startsWith('/')) return 'does not begin with a slash';
-  if (path.includes('//')) return 'has an empty part: `//`';
-  if (path.includes('\\') || /%(2f|5c)/i.test(path)) return 'has a slash or backslash within a part';
-  if (/%(?![0-9a-f]{2})/i.test(path)) return 'has a `%` that no two hexadecimal digits follow';
+  if (path.includes('//')) return 'has an empty segment: `//`';
+  if (path.includes('\\') || /%(2f|5c)/i.test(path)) return 'has an encoded slash or a backslash';
+  if (/%(?![0-9a-f]{2})/i.test(path)) return 'has a `%` without two hexadecimal digits';
   if (/%([01][0-9a-f]|7f)/i.test(path)) return 'has a control character';
-  if (path.split('/').some((part) => /^(\.|%2e){1,2}$/i.test(part)))
-    return 'has a part that means a folder: `.` or `..`';
-  return /^[!-~]*$/.test(path) ? null : 'has a character that must be written with `%`';
+  if (path.split('/').some((part) => /^(\.|%2e){1,2}$/i.test(part))) return 'has a relative segment: `.` or `..`';
+  return /^[!-~]*$/.test(path) ? null : 'has a character that must be percent-encoded';
 }
 
 function shorten(path: string): string {
   return path.length > MAX_SHOWN_LENGTH ? `${path.slice(0, MAX_SHOWN_LENGTH)}…` : path;
 }
 
-/** What of a runner is shown to callers: not what unloads its model, or says how it fares. */
-const OPEN_PATHS = /^\/(v1(\/.*)?|tokenize|detokenize|apply-template)\/?$/;
+/** Paths of a runner that clients may call; not its health or model management. */
+const PUBLIC_PATHS = /^\/(v1(\/.*)?|tokenize|detokenize|apply-template)\/?$/;
 
-export function isOpen(path: string): boolean {
-  return OPEN_PATHS.test(path);
+export function isPublicPath(path: string): boolean {
+  return PUBLIC_PATHS.test(path);
 }

@@ -1,27 +1,27 @@
-/** Which of an app's runners a request is given to, where there are several. */
+/** Chooses among the runners of an app. */
 import { type Decision, PrefixRouter } from '../routing/prefix-router.js';
 import { promptBlocks } from '../routing/prompt-blocks.js';
 import type { DeployedApp, RunnerAddress } from './directory.js';
-import type { TokenCounts } from './usage-report.js';
+import type { TokenCounts } from './usage.js';
 
-/** The choice of a runner for one request. It may be made again, when another runner takes the request. */
+/** The routing of one request. `choose` may run again if another runner takes over. */
 export interface Route {
   choose(runners: readonly RunnerAddress[], running: (id: string) => number): RunnerAddress;
-  /** To be called when the completion has begun. */
+  /** Call when the completion begins. */
   begun(): void;
-  /** To be called when the request is over; null where the runner has said nothing. */
+  /** Call at the end of the request; null without a usage report. */
   learn(report: TokenCounts | null): void;
 }
 
 export class AppRoutes {
-  /** A router is large: it goes with its app. */
+  /** A router is large, so it must not outlive its app. */
   readonly #routers = new WeakMap<DeployedApp, PrefixRouter>();
 
-  /** Returns null where there is nothing to choose. */
+  /** Returns null with fewer than two runners. */
   routeFor(app: DeployedApp, body: Buffer): Route | null {
     const runners = app.runners();
     if (runners.length < 2) {
-      // What is known of a runner that is alone is of no use by the time that there is another.
+      // The cache of a single runner will have changed before there is a second one.
       this.#routers.delete(app);
       return null;
     }

@@ -1,12 +1,12 @@
-/** Chunks of HTTP/1.1: a length in hexadecimal digits, a line end, so many bytes, a line end. */
+/** HTTP/1.1 chunked encoding: hexadecimal length, CRLF, bytes, CRLF. */
 
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 const MAX_SIZE_DIGITS = 8;
 
 /**
- * Where the last of the whole chunks ends that stand one behind the other from `at` on. Those with anything but a length in
- * front of them do not count, nor does the one without bytes, which trailers follow.
+ * Returns the end of the last complete chunk from `at` on. Stops before chunks with extensions and before the final
+ * empty chunk.
  */
 export function chunksEnd(bytes: Uint8Array, at: number): number {
   for (let start = at; ; ) {
@@ -24,7 +24,7 @@ export function chunksEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Their bytes alone. `framed` are whole chunks, as `chunksEnd` finds them, in Latin-1. */
+/** Removes the framing. `framed`: complete chunks, as found by `chunksEnd`, in Latin-1. */
 export function unframed(framed: string): string {
   let body = '';
   for (let at = 0; at < framed.length; ) {
@@ -36,12 +36,11 @@ export function unframed(framed: string): string {
   return body;
 }
 
-/** Bytes that have not arrived are undefined, and equal to nothing. */
 function isLineEnd(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === CARRIAGE_RETURN && bytes[at + 1] === LINE_FEED;
 }
 
-/** Returns -1 for what is no hexadecimal digit. */
+/** Returns -1 if the byte is not a hexadecimal digit. */
 function hexValue(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

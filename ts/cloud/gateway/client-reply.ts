@@ -1,4 +1,4 @@
-/** The reply to a client: passes on what a runner sends, and tells of failures at any point of it. */
+/** The reply to a client: relays the runner's reply and reports failures at any point of it. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CatalogueRow, ChasquiError, ERRORS } from '../../errors.js';
@@ -10,13 +10,13 @@ import type { ReplyHead } from './reply-reader.js';
 import { isAnthropics, isLastEvent, LastEvent, toFailureBody, toFailureFrames } from './stream-ends.js';
 
 export interface ReplyOptions {
-  /** A client that reads nothing for so long, while data waits for it, is disconnected; 0 is for ever. */
+  /** Disconnects a client that does not read for this long while data is pending; 0: never. */
   stallMs: number;
-  /** What of the app was asked for, which says how a stream may end and how failures are told; empty where it is not known. */
+  /** Path within the app, which decides how streams end and how errors look; empty if unknown. */
   path: string;
 }
 
-/** An event that is larger goes on in pieces, so that little of it is held. */
+/** Larger events are relayed in pieces to bound memory. */
 const MAX_HELD = 1024 * 1024;
 
 export class ClientReply {
@@ -24,7 +24,7 @@ export class ClientReply {
   readonly #options: ReplyOptions;
   #isStream = false;
   #hasWritten = false;
-  /** The beginning of an event that has not arrived in full. */
+  /** Start of an incomplete event. */
   #held = '';
   readonly #last = new LastEvent();
   #stalled: NodeJS.Timeout | null = null;
@@ -35,7 +35,7 @@ export class ClientReply {
     response.once('close', () => this.#stopStall());
   }
 
-  /** Whether a status has been sent, so that a failure can only be an event. */
+  /** Whether the status was sent. From then on a failure can only be an event. */
   get begun(): boolean {
     return this.#response.headersSent;
   }
@@ -48,7 +48,7 @@ export class ClientReply {
     return this.#response.statusCode;
   }
 
-  /** False for a stream whose last event is none that it may end with, or has not come in full. */
+  /** False for a stream with an incomplete last event, or one that must not be the last. */
   get mayEnd(): boolean {
     return !this.#isStream || (this.#held === '' && isLastEvent(this.#options.path, this.#last.text));
   }
@@ -61,13 +61,13 @@ export class ClientReply {
     for (const [name, value] of headers) this.#response.appendHeader(name, value);
     this.#isStream = /^text\/event-stream\b/i.test(String(this.#response.getHeader('content-type') ?? ''));
     this.#response.writeHead(status);
-    // The head goes out together with the first bytes of the body where these have come with it.
+    // Sends the head together with the first bytes of the body if these are available.
     queueMicrotask(() => {
       if (!this.#hasWritten && !this.#response.writableEnded) this.#response.flushHeaders();
     });
   }
 
-  /** Begins a stream of events of the gateway's own, for comments. */
+  /** Begins a stream of the gateway's own, for comments. */
   beginStream(): void {
     const headers = [
       ['content-type', 'text/event-stream; charset=utf-8'],
@@ -77,7 +77,7 @@ export class ClientReply {
     this.begin({ status: 200, headers });
   }
 
-  /** Of a stream, whole events only: no token can be read from a part of one, and a failure must not follow a part. */
+  /** Relays bytes. Streams are relayed in whole events, because a failure event must not follow a partial event. */
   pass(bytes: string): boolean {
     if (!this.#isStream) return this.#write(bytes);
     const all = this.#held === '' ? bytes : this.#held + bytes;
@@ -93,22 +93,22 @@ export class ClientReply {
     return this.#write(events);
   }
 
-  /** The same for whole chunks, with their lengths. As they are they go on where they hold nothing but whole events. */
+  /** Relays complete chunks. If they contain exactly whole events, they are written without reframing. */
   passChunks(framed: string): boolean {
     const isWhole = this.#isStream && this.#held === '' && framed.endsWith('\n\n\r\n') && this.#last.isBetween;
-    const socket = isWhole ? this.#ownSocket() : null;
+    const socket = isWhole ? this.#chunkSocket() : null;
     if (socket === null) return this.pass(unframed(framed));
     this.#last.addChunks(framed);
     return socket.write(framed, 'latin1');
   }
 
-  /** A comment of a stream, unless the client has not read the last one. */
+  /** Sends a stream comment, unless the client has not read the previous data. */
   comment(text: string): void {
     if (!this.#response.writableNeedDrain)
       this.#write(Buffer.from(`: ${text.replace(/\s+/g, ' ')}\n\n`).toString('latin1'));
   }
 
-  /** Calls back once when more can be written. The client is cut off when that takes too long. */
+  /** Calls `resume` once more data can be written. Disconnects the client after `stallMs`. */
   whenDrained(resume: () => void): void {
     const { socket } = this.#response;
     const { stallMs } = this.#options;
@@ -126,7 +126,7 @@ export class ClientReply {
     this.#endResponse();
   }
 
-  /** A reply that has begun and is no stream cannot tell: its connection is closed, so that it does not look complete. */
+  /** Reports an error. A reply that has begun and is not a stream is aborted, so that it does not look complete. */
   fail(error: ChasquiError): void {
     const response = this.#response;
     if (response.destroyed || response.writableEnded) return;
@@ -150,16 +150,16 @@ export class ClientReply {
     const id = response.getHeader('x-request-id');
     if (isAnthropics(path) && id !== undefined) response.setHeader('request-id', id);
     sendJson(response, row.status, toFailureBody(path, body));
-    this.#limitWait();
+    this.#limitUnreadTime();
   }
 
   #endResponse(): void {
     this.#response.end();
-    this.#limitWait();
+    this.#limitUnreadTime();
   }
 
-  /** A reply that is complete waits in memory until its client has read it. */
-  #limitWait(): void {
+  /** Limits how long a complete reply waits in memory for its client. */
+  #limitUnreadTime(): void {
     const { stallMs } = this.#options;
     if (stallMs === 0) return;
     const timer = setTimeout(() => this.#response.destroy(), stallMs);
@@ -173,17 +173,18 @@ export class ClientReply {
   }
 
   #write(bytes: string): boolean {
-    const socket = this.#ownSocket();
+    const socket = this.#chunkSocket();
     this.#hasWritten = true;
     if (socket === null) return this.#response.write(bytes, 'latin1');
     return socket.write(`${bytes.length.toString(16)}\r\n${bytes}\r\n`, 'latin1');
   }
 
   /**
-   * `ServerResponse.write()` makes four writes of a chunk, so chunks are framed here, as in `http/chunked-body.ts`. The
-   * first one goes through it, together with the head; null for that, and where there are no chunks.
+   * The socket, to write chunks in one piece: `ServerResponse.write()` makes four writes per chunk (see
+   * `http/chunked-body.ts`). Null for the first write, which includes the head, and for replies without chunked
+   * encoding.
    */
-  #ownSocket(): Socket | null {
+  #chunkSocket(): Socket | null {
     const { socket, chunkedEncoding } = this.#response;
     return this.#hasWritten && socket?.writable && chunkedEncoding ? socket : null;
   }
@@ -197,8 +198,8 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(bytes);
 }
 
-/** What was thrown → what the client is told. */
-export function toTold(thrown: unknown): ChasquiError {
+/** Maps any error to the error the client receives. */
+export function toClientError(thrown: unknown): ChasquiError {
   if (thrown instanceof ChasquiError) return thrown;
   if (isOutOfFiles(thrown)) return outOfFiles('The request could not be answered', thrown);
   return new ChasquiError('internal_error', ERRORS.internal_error.meaning, null, { cause: thrown });

@@ -1,9 +1,8 @@
-/** What all requests of a gateway share. */
+/** State shared by all requests of a gateway. */
 import type { BodyBudget } from '../../http/body/budget.js';
 import type { KeyRing } from './access.js';
 import type { AppDirectory } from './directory.js';
 import type { UsageSink } from './usage.js';
-import type { CommentOptions } from './waiting-comments.js';
 
 export interface GatewayParts {
   directory: AppDirectory;
@@ -11,17 +10,24 @@ export interface GatewayParts {
   usage: UsageSink;
 }
 
+export interface CommentOptions {
+  /** Delay before the first comment. */
+  firstMs: number;
+  /** Interval for repeating an unchanged comment. */
+  repeatMs: number;
+}
+
 export interface GatewayOptions {
-  /** The largest body in bytes; a key may allow less. */
+  /** Maximum body size in bytes; a key may lower it. */
   bodyLimit: number;
-  /** Milliseconds that a client may send nothing in the middle of its body. */
+  /** Maximum pause within a request body. */
   bodySilenceMs: number;
-  /** Milliseconds that a client may leave its reply unread before it is cut off; 0 is for ever. */
+  /** Disconnects clients that do not read for this long; 0: never. */
   stallMs: number;
   comments: CommentOptions;
-  /** How often the keys of running requests are checked again. */
+  /** Interval for rechecking the keys of running requests. */
   keyCheckMs: number;
-  /** Told of every error of the gateway itself; `requestId` is null where it concerns no single request. */
+  /** Receives internal errors; `requestId` is null for errors outside a request. */
   onError(error: unknown, requestId: string | null): void;
 }
 
@@ -36,6 +42,6 @@ export const GATEWAY_DEFAULTS: GatewayOptions = {
 
 export interface GatewayContext extends GatewayParts {
   options: GatewayOptions;
-  /** Limits what all bodies take together. */
+  /** Limits the memory of all request bodies. */
   bodies: BodyBudget;
 }

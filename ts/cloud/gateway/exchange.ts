@@ -1,20 +1,19 @@
-/** One request to an app, from its body to the end of its reply. */
+/** One request to an app, from reading its body to the end of the reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError, ERRORS } from '../../errors.js';
 import { parseJsonBody } from '../../http/body/json-body.js';
 import { readBody, refuseCompressed } from '../../http/body/read-body.js';
+import type { Grant } from './access.js';
 import type { AppAddress } from './app-address.js';
+import type { AppQueue, Place } from './app-queue.js';
 import type { Route } from './app-routes.js';
-import type { Grant } from './authorize.js';
-import { ClientReply, toTold } from './client-reply.js';
-import type { GatewayContext } from './context.js';
+import { ClientReply, toClientError } from './client-reply.js';
+import type { CommentOptions, GatewayContext } from './context.js';
 import { toRunnerHeaders } from './headers.js';
 import type { Admission } from './key-limits.js';
 import { type Relayed, relay } from './relay.js';
 import { countEvents } from './stream-ends.js';
-import { NO_TOKENS, type TokenCounts } from './usage-report.js';
-import { commentWhileWaiting } from './waiting-comments.js';
-import type { Place, WaitingRoom } from './waiting-room.js';
+import { NO_TOKENS, type TokenCounts } from './usage.js';
 
 export interface Arrival {
   id: string;
@@ -24,11 +23,10 @@ export interface Arrival {
   grant: Grant;
 }
 
-/** What there is of the app that the request is for. */
 export interface AppParts {
-  /** The app's one room. To be asked for when it is entered, because a room without requests is forgotten. */
-  room(): WaitingRoom;
-  /** Returns null where there are no two runners to choose from. */
+  /** Returns the app's queue. Call it per use: an empty queue is discarded. */
+  queue(): AppQueue;
+  /** Returns null with fewer than two runners. */
   route(body: Buffer): Route | null;
 }
 
@@ -42,7 +40,7 @@ export class Exchange {
   readonly #at = Date.now();
   #route: Route | null = null;
   #report: TokenCounts | null = null;
-  /** Events of a stream that came: about as many as the completion has tokens, and hardly ever more. */
+  /** Events of the stream so far, about one per completion token. */
   #events = 0;
   #sentBytes = 0;
   #waitedMs: number | null = null;
@@ -60,16 +58,17 @@ export class Exchange {
     return this.#arrival.grant;
   }
 
-  /** Ends it, at whatever point it is, with this error. */
+  /** Aborts the request with this error. */
   end(error: ChasquiError): void {
     this.#abort.abort(error);
   }
 
-  /** Resolves when the reply is over. Does not reject. */
+  /** Resolves at the end of the reply. Never rejects. */
   async run(admission: Admission | null): Promise<void> {
     const { response, id } = this.#arrival;
     const onClose = (): void => {
-      if (!response.writableEnded) this.end(new ChasquiError('client_closed_request', 'The client has left.'));
+      if (!response.writableEnded)
+        this.end(new ChasquiError('client_closed_request', 'The client closed the connection.'));
     };
     response.once('close', onClose);
     for (const [name, value] of Object.entries(admission?.headers ?? {})) this.#reply.setHeader(name, value);
@@ -77,7 +76,7 @@ export class Exchange {
     try {
       await this.#serve(await this.#readBody());
     } catch (thrown) {
-      failure = toTold(thrown);
+      failure = toClientError(thrown);
       if (failure.code === 'internal_error') this.#context.options.onError(thrown, id);
       this.#fail(failure);
     }
@@ -94,9 +93,9 @@ export class Exchange {
     if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
     const { bodyLimit, bodySilenceMs: maxSilenceMs } = this.#context.options;
     const maxBytes = Math.min(bodyLimit, grant.key?.known.limits.bodyBytes ?? bodyLimit);
-    return readBody(request, announced, { maxBytes, maxSilenceMs }, (makeWay) => {
-      const share = this.#context.bodies.open(makeWay);
-      // The body is kept to the end, because another runner may need it.
+    return readBody(request, announced, { maxBytes, maxSilenceMs }, (evict) => {
+      const share = this.#context.bodies.open(evict);
+      // Keep the body until the end: another runner may need it.
       response.once('close', () => share.release());
       return share;
     });
@@ -106,20 +105,20 @@ export class Exchange {
     const { grant } = this.#arrival;
     this.#route = this.#app.route(body);
     const first = await this.#visit(body, undefined);
-    if (first.relayed.kind === 'over') return;
+    if (first.relayed.kind === 'done') return;
     const others = grant.app.runners().some(({ id }) => id !== first.runnerId);
-    if (first.relayed.kind === 'not now' && !others) {
+    if (first.relayed.kind === 'unavailable' && !others) {
       first.relayed.pass();
       return;
     }
-    // A runner whose process has ended makes room for another, which is worth waiting for.
+    // A replacement of a crashed runner is worth waiting for.
     if (first.relayed.kind === 'failed' && !others && !first.relayed.isConnection) throw first.relayed.error;
     const second = await this.#visit(body, first.runnerId);
     if (second.relayed.kind === 'failed') throw second.relayed.error;
-    if (second.relayed.kind === 'not now') second.relayed.pass();
+    if (second.relayed.kind === 'unavailable') second.relayed.pass();
   }
 
-  /** Waits for a runner's place and gives it the request. `avoid` is the runner that has failed it before. */
+  /** Waits for a runner and sends it the request. `avoid`: a runner that has failed this request. */
   async #visit(body: Buffer, avoid: string | undefined): Promise<{ relayed: Relayed; runnerId: string }> {
     const { address, grant } = this.#arrival;
     const place = await this.#enter(body, avoid);
@@ -128,11 +127,11 @@ export class Exchange {
     this.#describe(place);
     this.#sentBytes = body.length;
     const { request, id } = this.#arrival;
-    const asked = {
+    const forwarded = {
       method: request.method ?? 'GET',
       path: address.path + address.query,
       headers: toRunnerHeaders(request.headers, id, grant.key?.known.id ?? null),
-      // A body means nothing there, and the runner does not wait for it.
+      // These methods have no body, and the runner does not wait for one.
       body: request.method === 'GET' || request.method === 'HEAD' ? Buffer.alloc(0) : body,
     };
     try {
@@ -144,13 +143,13 @@ export class Exchange {
         this.#events += countEvents(part);
       };
       const isFirst = avoid === undefined;
-      const relayed = await relay(place.runner, asked, {
+      const relayed = await relay(place.runner, forwarded, {
         reply: this.#reply,
         signal: this.#abort.signal,
         isFirst,
         onPart,
       });
-      if (relayed.kind === 'over') this.#report = relayed.report;
+      if (relayed.kind === 'done') this.#report = relayed.report;
       return { relayed, runnerId: place.runner.id };
     } finally {
       clearTimeout(late);
@@ -164,7 +163,7 @@ export class Exchange {
     const progress = (): string | null => directory.find(org, name)?.progress ?? null;
     const stop = commentWhileWaiting(this.#reply, () => wantsStream(body), progress, options.comments);
     try {
-      return await this.#app.room().enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
+      return await this.#app.queue().enter({ signal: this.#abort.signal, avoid, choose: this.#route?.choose });
     } finally {
       stop();
     }
@@ -179,7 +178,7 @@ export class Exchange {
 
   #fail(error: ChasquiError): void {
     const { request } = this.#arrival;
-    // Node reads a refused body to its end, so that the connection can be used again. That may be much.
+    // Otherwise Node would read the rest of the body to reuse the connection.
     if (!request.complete) this.#reply.setHeader('connection', 'close');
     if (error.code === 'invalid_api_key') this.#reply.setHeader('www-authenticate', 'Key');
     this.#reply.fail(error);
@@ -187,7 +186,7 @@ export class Exchange {
 
   #account(admission: Admission | null, status: number): void {
     const { grant } = this.#arrival;
-    const counts = this.#report ?? this.#countsOfBroken();
+    const counts = this.#report ?? this.#estimatedCounts();
     admission?.end(this.#report === null ? this.#estimate() : counts.promptTokens + counts.completionTokens);
     this.#route?.learn(this.#report);
     this.#context.usage.add({
@@ -204,23 +203,20 @@ export class Exchange {
   }
 
   /**
-   * Of a stream that broke off when its completion had begun: its prompt was computed, which no report has told of, so that
-   * an estimate stands for it. Of all others it is not known whether a runner has computed anything.
+   * Estimates for an aborted stream without a usage report: its prompt has been computed. For other failures it is
+   * unknown whether a runner computed anything.
    */
-  #countsOfBroken(): TokenCounts {
+  #estimatedCounts(): TokenCounts {
     if (!this.#reply.isStream || this.#events === 0) return NO_TOKENS;
     return { ...NO_TOKENS, promptTokens: this.#estimateOfPrompt(), completionTokens: this.#events };
   }
 
-  /**
-   * A request that breaks off has no report, and still counts towards the key's tokens: leaving before the end must not
-   * save them.
-   */
+  /** Tokens charged to the key if there is no report: aborting a request must not avoid its limits. */
   #estimate(): number {
     return this.#events + this.#estimateOfPrompt();
   }
 
-  /** Four bytes of a text are about a token; a body that is larger than any prompt has images in it. */
+  /** About four bytes per token. Bodies beyond the maximum contain images. */
   #estimateOfPrompt(): number {
     return Math.min(Math.ceil(this.#sentBytes / BYTES_PER_TOKEN), MAX_ESTIMATE);
   }
@@ -233,7 +229,7 @@ function wantsStream(body: Buffer): boolean {
   try {
     return (parseJsonBody(body) as { stream?: unknown } | null)?.stream === true;
   } catch {
-    // The runner says what is wrong with it.
+    // The runner reports the error.
     return false;
   }
 }
@@ -241,6 +237,40 @@ function wantsStream(body: Buffer): boolean {
 function tookTooLong(limitMs: number): ChasquiError {
   return new ChasquiError(
     'time_limit_exceeded',
-    `The request took longer than the ${limitMs / 1000} s that this app allows.`,
+    `The request exceeded the time limit of this app, ${limitMs / 1000} s.`,
   );
+}
+
+/** Interval for checking the progress. */
+const PROGRESS_POLL_MS = 1000;
+
+/**
+ * Sends comments to a waiting stream. Clients skip them, and proxies keep the connection open.
+ * Returns a function that stops the comments. `isStream` parses the body, so it is called at the first comment only.
+ */
+function commentWhileWaiting(
+  reply: ClientReply,
+  isStream: () => boolean,
+  progress: () => string | null,
+  { firstMs, repeatMs }: CommentOptions,
+): () => void {
+  let sent = '';
+  let sentAt = 0;
+  let timer: NodeJS.Timeout;
+  const check = (): void => {
+    if (!reply.begun) {
+      if (!isStream()) return;
+      reply.beginStream();
+    }
+    const text = progress() ?? 'waiting for a runner';
+    const now = performance.now();
+    if (text !== sent || now - sentAt >= repeatMs) {
+      reply.comment(text);
+      sent = text;
+      sentAt = now;
+    }
+    timer = setTimeout(check, Math.min(PROGRESS_POLL_MS, repeatMs));
+  };
+  timer = setTimeout(check, reply.begun ? 0 : firstMs);
+  return () => clearTimeout(timer);
 }

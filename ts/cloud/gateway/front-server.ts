@@ -1,36 +1,49 @@
-/** Node's server in front of the gateway: how many connections, how long they may take, and what is no request at all. */
+/** The HTTP server in front of the gateway: limits on connections and body times, and replies to invalid HTTP. */
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { ChasquiError } from '../../errors.js';
 import {
   HTTP_SETTINGS,
   limitConnections,
   OpenExchanges,
+  REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
 import { PipelinedRequests } from '../../http/pipelining.js';
 import { limitUnread } from '../../http/unread-replies.js';
 import type { Certificate } from '../../server/certificate.js';
-import { isOwn } from './app-address.js';
-import { BODY_TIMES, type BodyTimes, limitBodyTime } from './body-times.js';
+import { isCloudPath } from './app-address.js';
 import type { Gateway } from './gateway.js';
+import { hasBody } from './headers.js';
+
+export interface BodyTimes {
+  /** Limit for a whole body. */
+  totalMs: number;
+  /** Limit between two reads of a long body. */
+  silenceMs: number;
+}
+
+/** A busy disk can delay reading, which looks like silence. */
+export const BODY_TIMES: BodyTimes = { totalMs: REQUEST_TIMEOUT_MS, silenceMs: 60_000 };
 
 export interface FrontOptions {
   gateway: Pick<Gateway, 'handle'>;
-  /** Handles what is the cloud's own: paths that begin with a reserved name, and `/`. */
+  /** Handles `/` and paths with a reserved prefix. */
   own(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether the body of a request may take any time, as long as some of it comes and it is wanted. Default: of none. */
+  /** Whether a body has no total time limit; default: none. */
   mayTakeLong?(request: IncomingMessage): boolean;
   bodyTimes?: BodyTimes;
   /** Default: plain HTTP. */
   certificate?: Certificate | undefined;
   maxConnections?: number;
-  /** Of all replies that clients have not read; default 512 MiB. */
+  /** Memory for replies that clients have not read; default: 512 MiB. */
   maxUnreadBytes?: number;
 }
 
-/** The caller listens. */
+/** Returns a server that does not listen yet. */
 export function createFrontServer(options: FrontOptions): Server {
   const { gateway, own, certificate, maxConnections, maxUnreadBytes } = options;
   const { mayTakeLong = () => false, bodyTimes = BODY_TIMES } = options;
@@ -41,7 +54,7 @@ export function createFrontServer(options: FrontOptions): Server {
   const pipelined = new PipelinedRequests();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     exchanges.add(request, response);
-    if (isOwn(request.url ?? '/')) own(request, response);
+    if (isCloudPath(request.url ?? '/')) own(request, response);
     else gateway.handle(request, response);
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -52,7 +65,7 @@ export function createFrontServer(options: FrontOptions): Server {
     pipelined.inTurn(request, response, () => handle(request, response));
   };
   server.on('request', onRequest);
-  // A client that asks first is told to go on when it has been let in. Other expectations are ignored, as HTTP allows.
+  // `100 Continue` is sent after authorization. Other expectations are ignored, as HTTP allows.
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
       idle.add(request.socket, response);
@@ -65,4 +78,54 @@ export function createFrontServer(options: FrontOptions): Server {
   const stopWatching = certificate?.watch((contents) => (server as https.Server).setSecureContext(contents));
   if (stopWatching) server.once('close', stopWatching);
   return server;
+}
+
+/**
+ * Calls `onLate` when the body takes too long. With `isLong` only silence counts, until the reply has ended.
+ * Node has one limit per server, which would abort the upload of a large model over a slow connection.
+ */
+function limitBodyTime(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { totalMs, silenceMs, isLong }: BodyTimes & { isLong: boolean },
+  onLate: () => void,
+): void {
+  if (!hasBody(request)) return;
+  const { socket } = request;
+  let read = socket.bytesRead;
+  const check = (): void => {
+    if (request.complete) return;
+    if (isLong && !response.writableEnded && socket.bytesRead > read) read = socket.bytesRead;
+    else onLate();
+  };
+  const timer = setInterval(check, isLong ? silenceMs : totalMs);
+  timer.unref();
+  request.once('close', () => clearInterval(timer));
+}
+
+export interface ListenSettings {
+  host: string;
+  hasCertificate: boolean;
+  /** A proxy in front terminates TLS. */
+  trustProxy: boolean;
+  /** Accept plain text. */
+  insecure: boolean;
+}
+
+/** @throws {ChasquiError} `invalid_options` for a public address without TLS */
+export function refusePlainPublicListen({ host, hasCertificate, trustProxy, insecure }: ListenSettings): void {
+  if (hasCertificate || trustProxy || insecure || isLoopback(host)) return;
+  const error = new ChasquiError(
+    'invalid_options',
+    `${host} is reachable from other machines, and clients would send their keys in plain text. Set \`tlsCert\` and ` +
+      '`tlsKey`, or `trustProxy` if a proxy in front terminates TLS, or `insecure` to accept this.',
+  );
+  error.option = 'tlsCert';
+  throw error;
+}
+
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost') return true;
+  return ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback';
 }

@@ -1,31 +1,44 @@
-/** The gateway: `/<org>/<app>/…` → a runner of the app. */
+/** The gateway: routes `/<org>/<app>/…` to a runner of the app. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChasquiError } from '../../errors.js';
 import { BodyBudget } from '../../http/body/budget.js';
 import { checkHostHeader, REQUEST_ID_PREFIX } from '../../http/connections.js';
 import { newId } from '../../new-id.js';
-import { type AppAddress, isOpen, parseAppAddress } from './app-address.js';
+import { authorize, type Grant, opens } from './access.js';
+import { type AppAddress, isPublicPath, parseAppAddress } from './app-address.js';
+import { AppQueue } from './app-queue.js';
 import { AppRoutes } from './app-routes.js';
-import { replyToStatus } from './app-status.js';
-import { authorize, type Grant, opens } from './authorize.js';
-import { ClientReply, toTold } from './client-reply.js';
+import { ClientReply, sendJson, toClientError } from './client-reply.js';
 import { GATEWAY_DEFAULTS, type GatewayContext, type GatewayOptions, type GatewayParts } from './context.js';
 import type { DeployedApp } from './directory.js';
 import { type AppParts, Exchange } from './exchange.js';
-import { CORS_HEADERS, DATA_HEADERS, preflightHeaders } from './headers.js';
+import { CORS_HEADERS, DATA_HEADERS, hasBody, preflightHeaders } from './headers.js';
 import { KeyLimits } from './key-limits.js';
-import { WaitingRoom } from './waiting-room.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Requests that have ended with an error get this long to be told so. */
+/** Time to deliver the error to aborted requests. */
 const END_GRACE_MS = 1000;
+
+/** Reply of `GET /<org>/<app>/status` and `POST /<org>/<app>/wake`. */
+export interface AppStatus {
+  org: string;
+  app: string;
+  revision: number | null;
+  state: 'ready' | 'starting' | 'asleep' | 'failed';
+  /** Ready runners. */
+  runners: number;
+  running: number;
+  queued: number;
+  progress: string | null;
+  failure: { code: string; message: string } | null;
+}
 
 export class Gateway {
   readonly #context: GatewayContext;
   readonly #limits = new KeyLimits();
   readonly #routes = new AppRoutes();
-  readonly #rooms = new Map<string, WaitingRoom>();
+  readonly #queues = new Map<string, AppQueue>();
   readonly #running = new Set<Exchange>();
   #keyTimer: NodeJS.Timeout | null = null;
   #closing = false;
@@ -36,7 +49,6 @@ export class Gateway {
     this.#context = { ...parts, options: all, bodies: BodyBudget.forBodiesOf(all.bodyLimit) };
   }
 
-  /** Handles a request of Node's server whose reply is the next one on its connection. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     const id = newId(REQUEST_ID_PREFIX);
     response.setHeader('x-request-id', id);
@@ -44,21 +56,17 @@ export class Gateway {
     try {
       this.#admit(id, request, response);
     } catch (thrown) {
-      const error = toTold(thrown);
+      const error = toClientError(thrown);
       if (error.code === 'internal_error') this.#context.options.onError(thrown, id);
       this.#refuse(request, response, error);
     }
   }
 
-  /** How many requests a runner has. */
   runningAt(app: string, runner: string): number {
-    return this.#rooms.get(app)?.runningAt(runner) ?? 0;
+    return this.#queues.get(app)?.runningAt(runner) ?? 0;
   }
 
-  /**
-   * Lets running requests go on for `drainMs`, then ends them with an error, and resolves. Requests that come meanwhile
-   * are refused.
-   */
+  /** Rejects new requests, waits up to `drainMs` for running ones, then aborts them. */
   async close(drainMs: number): Promise<void> {
     this.#closing = true;
     await this.#idle(drainMs);
@@ -77,15 +85,15 @@ export class Gateway {
     }
     if (this.#closing) throw closing();
     const grant = authorize(this.#context, address, request.headers.authorization);
-    this.#rooms.get(grant.app.id)?.update(grant.app);
+    this.#queues.get(grant.app.id)?.update(grant.app);
     if (address.path === '/status' || address.path === '/wake') {
       this.#replyToOwnPath(address, grant.app, request, response);
-    } else if (isOpen(address.path)) {
+    } else if (isPublicPath(address.path)) {
       this.#start({ id, request, response, address, grant });
     } else {
       throw new ChasquiError(
         'unknown_url',
-        `There is no \`${address.path.slice(0, 200)}\` in an app. There are \`/v1/…\`, \`/tokenize\`, \`/detokenize\`, ` +
+        `Apps have no \`${address.path.slice(0, 200)}\`, only \`/v1/…\`, \`/tokenize\`, \`/detokenize\`, ` +
           '`/apply-template`, `GET /status` and `POST /wake`.',
       );
     }
@@ -101,7 +109,7 @@ export class Gateway {
     const { app, key } = arrival.grant;
     if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
     const admission = key === null ? null : this.#limits.admit(key.known);
-    const parts: AppParts = { room: () => this.#roomOf(app), route: (body) => this.#routes.routeFor(app, body) };
+    const parts: AppParts = { queue: () => this.#queueOf(app), route: (body) => this.#routes.routeFor(app, body) };
     const exchange = new Exchange(this.#context, arrival, parts);
     this.#running.add(exchange);
     this.#watchKeys();
@@ -115,22 +123,22 @@ export class Gateway {
   #replyToOwnPath({ path }: AppAddress, app: DeployedApp, request: IncomingMessage, response: ServerResponse): void {
     const allowed = path === '/wake' ? ['POST'] : ['GET', 'HEAD'];
     if (!allowed.includes(request.method ?? '')) throw methodNotAllowed(response, request.method, allowed);
-    const room = this.#roomOf(app);
+    const queue = this.#queueOf(app);
     if (path === '/wake') {
       if (app.failure !== null) throw new ChasquiError(app.failure.code, app.failure.message);
-      room.wake();
+      queue.wake();
     }
-    replyToStatus(response, app, room, path === '/wake' ? 202 : 200);
-    room.forgetIfEmpty();
+    replyToStatus(response, app, queue, path === '/wake' ? 202 : 200);
+    queue.forgetIfEmpty();
   }
 
-  #roomOf(app: DeployedApp): WaitingRoom {
-    let room = this.#rooms.get(app.id);
-    if (room === undefined) {
-      room = new WaitingRoom(app, () => this.#rooms.delete(app.id));
-      this.#rooms.set(app.id, room);
+  #queueOf(app: DeployedApp): AppQueue {
+    let queue = this.#queues.get(app.id);
+    if (queue === undefined) {
+      queue = new AppQueue(app, () => this.#queues.delete(app.id));
+      this.#queues.set(app.id, queue);
     }
-    return room;
+    return queue;
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, error: ChasquiError): void {
@@ -140,7 +148,7 @@ export class Gateway {
     new ClientReply(response, { stallMs, path: pathOf(request) }).fail(error);
   }
 
-  /** Ends requests whose key was revoked while they run. */
+  /** Rechecks keys while requests run. */
   #watchKeys(): void {
     if (this.#running.size === 0) {
       if (this.#keyTimer !== null) clearInterval(this.#keyTimer);
@@ -150,7 +158,7 @@ export class Gateway {
     }
   }
 
-  /** Where it cannot be known whether a key is valid, the next look tells. */
+  /** On an error, the next check decides. */
   #checkKeys(): void {
     try {
       this.#endRevoked();
@@ -187,17 +195,13 @@ export class Gateway {
   }
 }
 
-/** Empty where it is not an app's, or cannot be read. */
+/** Empty if the URL does not belong to an app. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   try {
     return parseAppAddress(url).path;
   } catch {
     return '';
   }
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -213,9 +217,33 @@ function replyToPreflight({ headers }: IncomingMessage, response: ServerResponse
 
 function methodNotAllowed(response: ServerResponse, method: string | undefined, allowed: readonly string[]) {
   response.setHeader('allow', allowed.join(', '));
-  return new ChasquiError('method_not_allowed', `This path takes ${allowed.join(' or ')}, not ${method}.`);
+  return new ChasquiError('method_not_allowed', `This path accepts ${allowed.join(' or ')}, not ${method}.`);
 }
 
 function closing(): ChasquiError {
-  return new ChasquiError('engine_closed', 'The gateway is shutting down; try again later.');
+  return new ChasquiError('engine_closed', 'The gateway is shutting down. Try again later.');
+}
+
+function replyToStatus(response: ServerResponse, app: DeployedApp, queue: AppQueue, status: number): void {
+  const { org, name, revision, progress, failure } = app;
+  const runners = app.runners().length;
+  const body: AppStatus = {
+    org,
+    app: name,
+    revision,
+    state: stateOf(app, runners, queue.isAwaited),
+    runners,
+    running: queue.running,
+    queued: queue.queued,
+    progress,
+    failure: failure === null ? null : { code: failure.code, message: failure.message },
+  };
+  response.setHeader('cache-control', 'no-store');
+  sendJson(response, status, body);
+}
+
+function stateOf({ failure, progress }: DeployedApp, runners: number, isAwaited: boolean): AppStatus['state'] {
+  if (failure !== null) return 'failed';
+  if (runners > 0) return 'ready';
+  return progress !== null || isAwaited ? 'starting' : 'asleep';
 }

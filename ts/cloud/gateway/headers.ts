@@ -1,13 +1,13 @@
-/** Which headers pass between a client and a runner. */
-import type { IncomingHttpHeaders } from 'node:http';
+/** Allowlists of the headers between client and runner. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { OWNER_HEADER, ownerOfKey } from '../../http/owner-header.js';
 import { IGNORED_HEADER } from '../../http/read-fields.js';
 import type { ReplyHead } from './reply-reader.js';
-import { ASK_FOR_REPORT } from './usage-report.js';
+import { ASK_FOR_REPORT } from './usage.js';
 
 /**
- * What a runner reads of a request. All others stay here: the client's key, cookies, whatever is between this client and
- * this gateway only, and what would make the runner believe something of the client.
+ * Request headers for the runner. All others are dropped: the key, cookies, hop-by-hop headers, and headers that claim
+ * facts about the client.
  */
 const PASSED_TO_RUNNER = [
   'accept',
@@ -20,8 +20,8 @@ const PASSED_TO_RUNNER = [
 ];
 
 /**
- * A cloud takes JSON whatever its content type says, and a runner may be one that looks. `keyId` is the key's that the
- * request came with, or null: then nothing is kept of it.
+ * The content type is always JSON: a cloud accepts any, but a runner may not. `keyId`: owner of stored responses; null:
+ * nothing is stored.
  */
 export function toRunnerHeaders(
   headers: IncomingHttpHeaders,
@@ -37,8 +37,8 @@ export function toRunnerHeaders(
 }
 
 /**
- * What a runner says of its reply that is for clients. All others stay here: what is between the runner and this gateway,
- * what the gateway sets itself, and what a runner that is in a stranger's hands would tell a browser about this origin.
+ * Reply headers for the client. All others are dropped: hop-by-hop headers, those the gateway sets itself, and those
+ * that a compromised runner could use against this origin.
  */
 const PASSED_TO_CLIENT: readonly string[] = [
   'allow',
@@ -55,16 +55,13 @@ export function toClientHead({ status, headers }: ReplyHead): ReplyHead {
   return { status, headers: headers.filter(([name]) => PASSED_TO_CLIENT.includes(name)) };
 }
 
-/**
- * The dashboard is of the same origin, and a browser that opens a reply may be its owner's. A reply is data: whatever a
- * runner says that it is, no script of it runs, and it is no page of this origin.
- */
+/** Replies share the origin of the dashboard. These headers keep browsers from running a reply as a page or script. */
 export const DATA_HEADERS: readonly (readonly [string, string])[] = [
   ['content-security-policy', "sandbox; default-src 'none'"],
   ['x-content-type-options', 'nosniff'],
 ];
 
-/** Pages of any origin may call an app: a key opens it, and no browser sends one by itself. */
+/** Pages of any origin may call an app. That is safe because browsers never send a key on their own. */
 export const CORS_HEADERS: readonly (readonly [string, string])[] = [
   ['access-control-allow-origin', '*'],
   [
@@ -75,7 +72,7 @@ export const CORS_HEADERS: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** A preflight is the same for apps that do not exist, and asks for no key, which browsers do not send with it. */
+/** Preflights need no key, because browsers send none, and reveal no app: they are the same for all paths. */
 export function preflightHeaders(asked: string | undefined): [string, string][] {
   const names = asked !== undefined && /^[\w\-, ]{1,1000}$/.test(asked) ? asked : 'authorization, content-type';
   return [
@@ -83,4 +80,8 @@ export function preflightHeaders(asked: string | undefined): [string, string][] 
     ['access-control-allow-headers', names],
     ['access-control-max-age', '600'],
   ];
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -1,4 +1,4 @@
-/** Gives a request to one runner, and passes the runner's reply on to the client. */
+/** Sends a request to one runner and relays the reply to the client. */
 import { ChasquiError, ERRORS, type ErrorCode } from '../../errors.js';
 import { outOfFiles } from '../../process/open-files.js';
 import { unframed } from './chunks.js';
@@ -7,33 +7,32 @@ import type { RunnerAddress } from './directory.js';
 import { toClientHead } from './headers.js';
 import { headerOf, type ReplyHead } from './reply-reader.js';
 import { RunnerConnection, type RunnerRequest } from './runner-connection.js';
-import { readReport, type TokenCounts } from './usage-report.js';
+import { readReport, type TokenCounts } from './usage.js';
 
 export interface RelayOptions {
   reply: ClientReply;
-  /** Aborted when the client is gone, or for what ends the request besides. */
+  /** Aborts the request. */
   signal: AbortSignal;
-  /** Whether this is the first runner that has the request, so that another may get it. */
+  /** Whether another runner may still get the request. */
   isFirst: boolean;
-  /** Called for every part of the body, which may have lengths of chunks in it. */
+  /** Called for each part of the body, which may include chunk framing. */
   onPart(part: string): void;
 }
 
-/** How it went, where nothing is left to be said to the client or all may be asked of another runner. */
 export type Relayed =
-  | { kind: 'over'; report: TokenCounts | null }
-  /** The connection failed before the reply began. The error is for the case that no other runner is asked. */
+  | { kind: 'done'; report: TokenCounts | null }
+  /** The connection failed before the reply began. `error` is for the client if no other runner is tried. */
   | { kind: 'failed'; error: ChasquiError; isConnection: boolean }
-  /** The runner takes no requests just now. `pass` sends its reply after all. */
-  | { kind: 'not now'; pass(): void };
+  /** The runner does not accept requests now. `pass` relays its reply anyway. */
+  | { kind: 'unavailable'; pass(): void };
 
-/** A reply of this kind, or of a runner that refuses, is held until it is complete, if it is not larger. */
+/** Maximum bytes kept of a reply that is buffered before it is relayed. */
 const MAX_HELD = 64 * 1024;
 
-/** What a runner says that has done nothing for the request. */
-const NOT_NOW: readonly string[] = ['engine_restarting', 'engine_closed', 'model_loading'] satisfies ErrorCode[];
+/** Errors of a runner that has not started the request. */
+const UNAVAILABLE: readonly string[] = ['engine_restarting', 'engine_closed', 'model_loading'] satisfies ErrorCode[];
 
-/** Rejects with what is to be told to the client, or with the signal's reason. */
+/** Rejects with an error for the client or the signal's reason. */
 export function relay(runner: RunnerAddress, request: RunnerRequest, options: RelayOptions): Promise<Relayed> {
   const { reply, signal } = options;
   return new Promise((resolve, reject) => {
@@ -52,16 +51,16 @@ export function relay(runner: RunnerAddress, request: RunnerRequest, options: Re
       runner.reportFailure(reason);
       incoming.fail(reason, isConnection);
     };
-    const goOn = (goesOn: boolean): boolean => {
-      if (!goesOn) reply.whenDrained(() => connection.resume());
-      return goesOn;
+    const pauseUnless = (hasRoom: boolean): boolean => {
+      if (!hasRoom) reply.whenDrained(() => connection.resume());
+      return hasRoom;
     };
     const connection = new RunnerConnection(runner, request, {
       onHead: (head) => incoming.begin(head),
-      onBody: (bytes) => goOn(incoming.add(bytes)),
-      onChunks: (framed) => goOn(incoming.addChunks(framed)),
+      onBody: (bytes) => pauseUnless(incoming.add(bytes)),
+      onChunks: (framed) => pauseUnless(incoming.addChunks(framed)),
       onEnd: (trailers) => {
-        if (incoming.isCutShort) onFailure('it ended the stream before the last event', false);
+        if (incoming.isCutShort) onFailure('it ended the stream before the final event', false);
         else incoming.end(trailers);
       },
       onFailure,
@@ -80,7 +79,7 @@ class IncomingReply {
   readonly #resolve: (relayed: Relayed) => void;
   readonly #reject: (error: ChasquiError) => void;
   #head: ReplyHead | null = null;
-  /** The body of a reply that is not passed on as it comes; null for the others. */
+  /** The buffered body; null for replies that are relayed as they arrive. */
   #held: string | null = null;
 
   constructor(options: RelayOptions, resolve: (relayed: Relayed) => void, reject: (error: ChasquiError) => void) {
@@ -114,7 +113,7 @@ class IncomingReply {
     return this.#options.reply.passChunks(framed);
   }
 
-  /** By HTTP the reply is complete, and by the protocol of its events it is not. */
+  /** Complete by HTTP, but not by the protocol of its events. */
   get isCutShort(): boolean {
     return this.#held === null && !this.#options.reply.mayEnd;
   }
@@ -124,26 +123,26 @@ class IncomingReply {
     const { reply } = this.#options;
     if (this.#held === null) {
       reply.end();
-      this.#resolve({ kind: 'over', report: readReport(head) ?? readReport({ headers: trailers }) });
+      this.#resolve({ kind: 'done', report: readReport(head) ?? readReport({ headers: trailers }) });
       return;
     }
     const held = Buffer.from(this.#held, 'latin1');
     if (reply.begun) this.#reject(toError(held));
-    else if (NOT_NOW.includes(codeOf(held))) this.#resolve({ kind: 'not now', pass: () => this.#passHeld() });
-    else this.#resolve({ kind: 'over', report: this.#passHeld() });
+    else if (UNAVAILABLE.includes(codeOf(held))) this.#resolve({ kind: 'unavailable', pass: () => this.#passHeld() });
+    else this.#resolve({ kind: 'done', report: this.#passHeld() });
   }
 
   fail(reason: string, isConnection: boolean): void {
-    const error = new ChasquiError('runner_failed', `The runner that had the request failed: ${reason}.`);
-    const isUntold = this.#head === null || this.#held !== null;
-    if (isUntold) this.#resolve({ kind: 'failed', error, isConnection });
+    const error = new ChasquiError('runner_failed', `The runner of the request failed: ${reason}.`);
+    const canRetry = this.#head === null || this.#held !== null;
+    if (canRetry) this.#resolve({ kind: 'failed', error, isConnection });
     else this.#reject(error);
   }
 
   #passHeld(): TokenCounts | null {
     const head = this.#head as ReplyHead;
     const { reply } = this.#options;
-    // What was held may be shorter than the reply was.
+    // The buffer may be shorter than the reply.
     const headers = head.headers.filter(([name]) => name !== 'content-length');
     reply.begin(toClientHead({ ...head, headers }));
     if (this.#held) reply.pass(this.#held);
@@ -160,11 +159,11 @@ function codeOf(body: Buffer): string {
   return String(errorIn(body)?.code ?? '');
 }
 
-/** A runner's error as one of ours, for a stream that has begun with comments. */
+/** Parses the error of a runner, for a stream that has begun with comments. */
 function toError(body: Buffer): ChasquiError {
   const { code, message, param } = errorIn(body) ?? {};
   if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code) || typeof message !== 'string') {
-    return new ChasquiError('runner_failed', 'The runner that had the request replied with something unexpected.');
+    return new ChasquiError('runner_failed', 'The runner of the request sent an invalid reply.');
   }
   return new ChasquiError(code as ErrorCode, message, typeof param === 'string' ? param : null);
 }

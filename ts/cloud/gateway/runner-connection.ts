@@ -1,4 +1,4 @@
-/** One request to a runner, over a connection of its own to the runner's Unix socket. */
+/** One request to a runner over its Unix socket. */
 import net from 'node:net';
 import { isOutOfFiles } from '../../process/open-files.js';
 import type { RunnerAddress } from './directory.js';
@@ -6,7 +6,7 @@ import { BrokenReply, type ReplyHead, ReplyReader } from './reply-reader.js';
 
 export interface RunnerRequest {
   method: string;
-  /** With its query. */
+  /** Includes the query. */
   path: string;
   headers: readonly (readonly [name: string, value: string])[];
   body: Buffer;
@@ -14,30 +14,27 @@ export interface RunnerRequest {
 
 export interface RunnerHandler {
   onHead(head: ReplyHead): void;
-  /** Bytes of the body, as Latin-1. Returns false when no more should come until `resume()`. */
+  /** Bytes of the body in Latin-1. Returns false to pause until `resume()`. */
   onBody(bytes: string): boolean;
-  /** The same for whole chunks with their lengths, see `ReplyHandler`. */
+  /** Complete chunks with their framing, see `ReplyHandler`. */
   onChunks(framed: string): boolean;
   onEnd(trailers: ReplyHead['headers']): void;
-  /**
-   * The connection failed or ended too early, or else the bytes are no reply. Nothing is called after it, or after
-   * `onEnd`.
-   */
+  /** The connection failed (`isConnection`) or the reply is invalid. No call follows this one or `onEnd`. */
   onFailure(reason: string, isConnection: boolean): void;
-  /** There is no connection, for want of files: the runner has no part in that. Nothing is called after it, either. */
+  /** No file descriptor is free for a connection, which is not the runner's fault. No call follows. */
   onNoFiles(error: Error): void;
 }
 
 /**
- * All connections are read into the same memory: libuv reads into it and calls back at once, and what is kept is copied
- * there. Windows reads ahead, so there each connection has memory of its own.
+ * All connections share one read buffer: libuv reads into it and calls back synchronously, and the reader copies what
+ * it keeps. Windows reads ahead, so connections have their own buffers there.
  */
 const READ_BYTES = 64 * 1024;
 const shared = process.platform === 'win32' ? null : Buffer.allocUnsafeSlow(READ_BYTES);
 
 /**
- * A connection is not used again: a new one costs a tenth of a millisecond, and a runner that has closed an old one in
- * the same moment would look like one that failed.
+ * Connections are not reused: a new one takes 0.1 ms, and a runner that closes an idle one at the same moment would
+ * look like a failed runner.
  */
 export class RunnerConnection {
   readonly #socket: net.Socket;
@@ -72,8 +69,8 @@ export class RunnerConnection {
       else if (this.#finish()) handler.onNoFiles(error);
     });
     this.#socket.on('close', () => this.#closed());
-    // In one piece: a runner may reply before it has read the body, and close; a body that comes then is a broken
-    // connection, by which its reply is lost.
+    // Write in one piece: a runner may reply and close before it has read the body, and a later write would break the
+    // connection and lose the reply.
     this.#socket.cork();
     this.#socket.write(toHead(request), 'latin1');
     if (request.body.length > 0) this.#socket.write(request.body);
@@ -85,7 +82,7 @@ export class RunnerConnection {
     this.#socket.resume();
   }
 
-  /** Ends the request: the runner sees that its client is gone. */
+  /** Closes the connection, so the runner cancels the request. */
   abort(): void {
     this.#finish();
   }
@@ -114,7 +111,7 @@ export class RunnerConnection {
     if (this.#finish()) this.#handler.onFailure(reason, isConnection);
   }
 
-  /** Returns false when it was over already. */
+  /** Returns false if it had finished before. */
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;

@@ -1,5 +1,4 @@
-/** How streams of events end: as their protocol has it, or with a failure, as the clients of that protocol read it. */
-
+/** How event streams of each protocol end: normally, or with a failure. */
 import { messageFailure } from '../../api/anthropic/messages/stream.js';
 import { responseFailure } from '../../api/openai/responses/response-events.js';
 import { toAnthropicError } from '../../api/shared/anthropic-error-body.js';
@@ -8,23 +7,22 @@ import type { ErrorBody } from '../../http/error-body.js';
 import { toFrames } from '../../http/framing.js';
 import { unframed } from './chunks.js';
 
-/** Whether those who call a path are Anthropic's clients. */
 export function isAnthropics(path: string): boolean {
   return /^\/v1\/messages(\/|$)/.test(path);
 }
 
-/** The body that tells of a failure before a reply has begun. */
+/** Error body before the reply has begun. */
 export function toFailureBody(path: string, body: ErrorBody): object {
   return isAnthropics(path) ? toAnthropicError(body) : body;
 }
 
-/** The frames that tell of a failure in the middle of a stream. */
+/** Error frames within a stream. */
 export function toFailureFrames(path: string, body: ErrorBody): string {
   if (isAnthropics(path)) return toFrames(messageFailure(body));
   return toFrames(path.startsWith('/v1/responses') ? responseFailure(body) : dataFailure(body));
 }
 
-/** What the last event of a stream begins with: the end proper, or a failure. */
+/** Prefixes of final events: the normal end or a failure. */
 const LAST_EVENTS: readonly { path: RegExp; begins: RegExp }[] = [
   { path: /^\/v1\/(chat\/)?completions\/?$/, begins: /^data: (\[DONE\]|\{"error":)/ },
   { path: /^\/v1\/messages\/?$/, begins: /^event: (message_stop|error)\n/ },
@@ -36,37 +34,37 @@ export function isLastEvent(path: string, event: string): boolean {
   return LAST_EVENTS.every((row) => !row.path.test(path) || row.begins.test(event));
 }
 
-/** How many events with data begin in a part of a stream, the one without JSON that ends it included. */
+/** Counts the `data:` events that begin in a part of a stream, including `[DONE]`. */
 export function countEvents(part: string): number {
   let count = part.startsWith('data:') ? 1 : 0;
-  // Line ends in data are written as \n, so that only events have them.
+  // JSON escapes line feeds, so only event boundaries contain them.
   for (let at = part.indexOf('\ndata:'); at >= 0; at = part.indexOf('\ndata:', at + 1)) count += 1;
   return count;
 }
 
 /**
- * Finds the last event of a stream. A piece of the stream has whole events, or the beginning of one that is very large, or
- * what follows such a beginning. There is a piece for every token, so it is only kept here: looking comes at the end.
+ * Tracks the last event of a stream. Pieces contain whole events, or parts of one very large event. `add` runs once per
+ * token, so it only stores; `text` searches.
  */
 export class LastEvent {
-  /** From where an event begins. */
+  /** Starts at an event boundary. */
   #recent = '';
-  /** The last character; empty between two events. */
+  /** The last character within an event; empty between events. */
   #within = '';
-  /** The chunks that came last, where nothing else came after them; else empty. */
+  /** The last chunks if nothing followed them; otherwise empty. */
   #chunks = '';
 
-  /** Whether all that came are whole events. */
+  /** Whether the last event is complete. */
   get isBetween(): boolean {
     return this.#within === '';
   }
 
-  /** Chunks with their lengths, of whole events, where all before them are whole. */
+  /** `framed`: chunks of whole events. Requires `isBetween`. */
   addChunks(framed: string): void {
     this.#chunks = framed;
   }
 
-  /** An event that comes in several pieces may end between the two line ends. */
+  /** A piece boundary may be between the two line feeds that end an event. */
   add(piece: string): void {
     const text = this.#within + piece;
     this.#chunks = '';

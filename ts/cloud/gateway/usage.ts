@@ -1,32 +1,53 @@
-/** What requests have used, for whoever sums it up. */
+/** Usage records of requests, and the usage reports of runners (`http/report-usage.ts`). */
+import { REPORT_HEADER, REPORT_USAGE, USAGE_HEADER } from '../../http/report-usage.js';
+import { headerOf, type ReplyHead } from './reply-reader.js';
 
-/** One request that is over. */
+/** A finished request. */
 export interface RequestUsage {
-  /** Null for a public app that was called without a key. */
+  /** Null for a public app called without a key. */
   readonly keyId: string | null;
   readonly org: string;
   readonly app: string;
-  /** When the request began, in milliseconds since 1970. */
+  /** Start, in milliseconds since 1970. */
   readonly at: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Those of the prompt's tokens that the runner had computed before. */
+  /** Prompt tokens that came from the runner's cache. */
   readonly cachedTokens: number;
-  /** The HTTP status that the client got; 499 when it had left before. */
+  /** HTTP status; 499 if the client had closed the connection. */
   readonly status: number;
-  /** How long it took, waiting included. */
+  /** Duration, including the wait for a runner. */
   readonly ms: number;
 }
 
-/** The same, for who watches how fast requests are served. */
+/** With latencies, for metrics. */
 export interface TimedUsage extends RequestUsage {
-  /** How long it waited for a place at a runner; null when it got none. */
+  /** Wait for a runner; null if it got none. */
   readonly waitedMs: number | null;
-  /** When the first byte of the completion came, after `at`; null when none did. */
+  /** Time to the first byte of the completion; null if there was none. */
   readonly firstByteMs: number | null;
 }
 
 export interface UsageSink {
-  /** Called once for every request that was let in. It must not throw. */
+  /** Called once per admitted request. Must not throw. */
   add(use: TimedUsage): void;
+}
+
+export interface TokenCounts {
+  promptTokens: number;
+  completionTokens: number;
+  cachedTokens: number;
+}
+
+export const NO_TOKENS: TokenCounts = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/** Request header that asks for the report. */
+export const ASK_FOR_REPORT = [REPORT_HEADER, REPORT_USAGE] as const;
+
+/** Returns null without a report. */
+export function readReport(from: Pick<ReplyHead, 'headers'>): TokenCounts | null {
+  const [, prompt, completion, cached] =
+    /^(\d{1,12}),(\d{1,12}),(\d{1,12})$/.exec(headerOf(from, USAGE_HEADER) ?? '') ?? [];
+  if (prompt === undefined) return null;
+  return { promptTokens: Number(prompt), completionTokens: Number(completion), cachedTokens: Number(cached) };
 }

@@ -1,48 +1,48 @@
 /**
- * The requests of one app: those that a runner has, and those that wait for one. Where there are several runners, each
- * request waits for the one that suits it best, because to take whichever is free first means to compute prompts anew
- * that another runner has in its cache (bench/README.md). A runner that has nothing to do takes from the others.
+ * The request queue of one app. With several runners, each request waits for the one that suits it best: taking the
+ * first free runner would recompute prompts that another one has cached (bench/README.md). An idle runner takes
+ * requests from the queues of others.
  */
 import { ChasquiError } from '../../errors.js';
 import type { DeployedApp, RunnerAddress } from './directory.js';
 
 /**
- * A runner is given as many requests again as it computes at once, so that it never waits for the next one. Others wait
- * here, where a runner that has just started can take them.
+ * A runner gets twice as many requests as it has slots, so it never idles between two. The rest waits here, where a new
+ * runner can take it.
  */
 const REQUESTS_PER_SLOT = 2;
 
-/** A place at a runner. */
+/** A request's admission to a runner. */
 export interface Place {
   runner: RunnerAddress;
-  /** Milliseconds waited while no runner took requests. */
+  /** Milliseconds waited while no runner was ready. */
   coldStartMs: number;
   /** Milliseconds waited while all runners were full. */
   queueMs: number;
-  /** To be called once, when the runner no longer has the request. */
+  /** Call at the end of the request. */
   release(): void;
 }
 
 export interface Entry {
-  /** Aborted when the request gives up its place. */
+  /** Aborts the wait. */
   signal: AbortSignal;
   /** A runner that has failed this request. */
   avoid?: string | undefined;
-  /** Chooses among at least one; `running` has what each runner has and what waits for it. */
+  /** Gets at least one runner; `running` counts requests at a runner and those waiting for it. */
   choose?: ((runners: readonly RunnerAddress[], running: (id: string) => number) => RunnerAddress) | undefined;
 }
 
 interface Waiter extends Entry {
   since: number;
-  /** The runner that it waits for; null while there is none. */
+  /** The preferred runner; null while there is none. */
   wants: string | null;
-  /** Since when there has been no runner; null while there is one. */
+  /** Since when no runner has been ready; null while one is. */
   coldSince: number | null;
   coldMs: number;
   settle(outcome: Place | ChasquiError): void;
 }
 
-export class WaitingRoom {
+export class AppQueue {
   #app: DeployedApp;
   readonly #onEmpty: () => void;
   readonly #waiters = new Set<Waiter>();
@@ -50,9 +50,9 @@ export class WaitingRoom {
   #stopListening: (() => void) | null = null;
   #runningTotal = 0;
   #wakeTimer: NodeJS.Timeout | null = null;
-  #told = '0/0';
+  #reported = '0/0';
 
-  /** `onEmpty` is called when there are no requests any more. */
+  /** `onEmpty`: called when the last request has ended. */
   constructor(app: DeployedApp, onEmpty: () => void) {
     this.#app = app;
     this.#onEmpty = onEmpty;
@@ -70,17 +70,17 @@ export class WaitingRoom {
     return this.#running.get(runner) ?? 0;
   }
 
-  /** Whether anything waits for a runner, a wake-up call included. */
+  /** Whether a request or a wake-up waits for a runner. */
   get isAwaited(): boolean {
     return this.#waiters.size > 0 || this.#wakeTimer !== null;
   }
 
-  /** To be called after a look at a room that may have been made for it. */
+  /** Discards the queue if it is empty. */
   forgetIfEmpty(): void {
-    this.#settled();
+    this.#updateState();
   }
 
-  /** The newest view of the same app. */
+  /** Replaces the app object by a newer one of the same app. */
   update(app: DeployedApp): void {
     if (this.#app === app) return;
     this.#app = app;
@@ -89,16 +89,16 @@ export class WaitingRoom {
   }
 
   /**
-   * Rejects with `queue_full`, `startup_timeout`, the app's own failure, or the signal's reason. Whoever waited longest
-   * is served first.
+   * Waits for a runner, in FIFO order. Rejects with `queue_full`, `startup_timeout`, the failure of the app or the
+   * signal's reason.
    */
   enter(entry: Entry): Promise<Place> {
     const refusal = this.#refusal(entry);
     if (refusal !== null) {
-      this.#settled();
+      this.#updateState();
       return Promise.reject(refusal);
     }
-    const runner = this.#choose(entry, this.#others(entry));
+    const runner = this.#choose(entry, this.#candidates(entry));
     if (runner === null || !this.#hasPlace(runner) || this.#waiting(runner.id) > 0) return this.#wait(entry, runner);
     return Promise.resolve(this.#give(runner, 0, 0));
   }
@@ -107,18 +107,19 @@ export class WaitingRoom {
     const { failure, limits } = this.#app;
     if (failure !== null) return new ChasquiError(failure.code, failure.message);
     if (entry.signal.aborted) return entry.signal.reason;
-    if (this.#waiters.size < limits.queue || this.#others(entry).some((runner) => this.#hasPlace(runner))) return null;
-    // A request that had a place and lost it because its runner failed is not sent away.
+    if (this.#waiters.size < limits.queue || this.#candidates(entry).some((runner) => this.#hasPlace(runner)))
+      return null;
+    // A request that lost its runner is not refused.
     return entry.avoid === undefined ? queueFull(limits.queue) : null;
   }
 
-  /** Has a runner started though nobody waits, for as long as a request would wait. */
+  /** Starts a runner without a request, for as long as a request would wait. */
   wake(): void {
     if (this.#app.runners().length > 0 || this.#wakeTimer !== null) return;
     this.#wakeTimer = setTimeout(() => this.#endWake(), this.#app.limits.startMs);
     this.#wakeTimer.unref();
     this.#listen(true);
-    this.#tell();
+    this.#reportDemand();
   }
 
   #wait(entry: Entry, runner: RunnerAddress | null): Promise<Place> {
@@ -140,17 +141,17 @@ export class WaitingRoom {
           this.#waiters.delete(waiter);
           if (outcome instanceof Error) reject(outcome);
           else resolve(outcome);
-          this.#settled();
+          this.#updateState();
         },
       };
       entry.signal.addEventListener('abort', leave, { once: true });
       this.#waiters.add(waiter);
       this.#listen(true);
-      this.#tell();
+      this.#reportDemand();
     });
   }
 
-  /** The first runner that comes may have been started for this, and then is not told to stop again. */
+  /** The first ready runner ends a wake-up. */
   #onChange(): void {
     const { failure } = this.#app;
     if (failure !== null) {
@@ -171,16 +172,16 @@ export class WaitingRoom {
     const runners = this.#app.runners();
     for (const waiter of [...this.#waiters]) {
       if (!runners.some(({ id }) => id === waiter.wants)) {
-        waiter.wants = this.#choose(waiter, this.#others(waiter))?.id ?? null;
+        waiter.wants = this.#choose(waiter, this.#candidates(waiter))?.id ?? null;
       }
       const runner = runners.find(({ id }) => id === waiter.wants);
       if (runner !== undefined && this.#hasPlace(runner)) this.#settle(waiter, runner);
     }
-    for (const runner of runners) this.#giveWork(runner);
+    for (const runner of runners) this.#fillSlots(runner);
   }
 
-  /** Whoever waits longest leaves another runner's line for one that has slots free and no line. */
-  #giveWork(runner: RunnerAddress): void {
+  /** Gives the oldest waiting requests to a runner with free slots, even if they preferred another one. */
+  #fillSlots(runner: RunnerAddress): void {
     for (const waiter of [...this.#waiters]) {
       if (this.runningAt(runner.id) >= runner.slots) return;
       if (waiter.avoid === runner.id) continue;
@@ -194,7 +195,7 @@ export class WaitingRoom {
     waiter.settle(this.#give(runner, waiter.coldMs, now - waiter.since - waiter.coldMs));
   }
 
-  #others({ avoid }: Entry): RunnerAddress[] {
+  #candidates({ avoid }: Entry): RunnerAddress[] {
     return this.#app.runners().filter(({ id }) => id !== avoid);
   }
 
@@ -215,14 +216,14 @@ export class WaitingRoom {
 
   #give(runner: RunnerAddress, coldStartMs: number, queueMs: number): Place {
     this.#change(runner.id, 1);
-    this.#tell();
+    this.#reportDemand();
     let isHeld = true;
     const release = (): void => {
       if (!isHeld) return;
       isHeld = false;
       this.#change(runner.id, -1);
       this.#serve();
-      this.#settled();
+      this.#updateState();
     };
     return { runner, coldStartMs: Math.round(coldStartMs), queueMs: Math.round(queueMs), release };
   }
@@ -238,11 +239,11 @@ export class WaitingRoom {
     if (this.#wakeTimer === null) return;
     clearTimeout(this.#wakeTimer);
     this.#wakeTimer = null;
-    this.#settled();
+    this.#updateState();
   }
 
-  #settled(): void {
-    this.#tell();
+  #updateState(): void {
+    this.#reportDemand();
     if (this.isAwaited) return;
     this.#listen(false);
     if (this.#runningTotal === 0) this.#onEmpty();
@@ -257,20 +258,20 @@ export class WaitingRoom {
     }
   }
 
-  #tell(): void {
+  #reportDemand(): void {
     const demand = { running: this.#runningTotal, queued: this.#waiters.size + (this.#wakeTimer === null ? 0 : 1) };
-    const told = `${demand.running}/${demand.queued}`;
-    if (told === this.#told) return;
-    this.#told = told;
+    const reported = `${demand.running}/${demand.queued}`;
+    if (reported === this.#reported) return;
+    this.#reported = reported;
     this.#app.setDemand(demand);
   }
 
   #timeout(startMs: number): ChasquiError {
     const { org, name, progress } = this.#app;
-    const state = progress === null ? '' : ` It is at: ${progress}.`;
+    const state = progress === null ? '' : ` Progress: ${progress}.`;
     return new ChasquiError(
       'startup_timeout',
-      `No runner of ${org}/${name} took the request within ${startMs / 1000} s.${state}`,
+      `No runner of ${org}/${name} was ready within ${startMs / 1000} s.${state}`,
     );
   }
 }
@@ -287,14 +288,11 @@ export function leastActive(runners: readonly RunnerAddress[], running: (id: str
   return best;
 }
 
-/** When a place becomes free is not known. Clients that wait longer after every refusal are the ones that help. */
+/** The wait is unknown. Clients should back off further after each refusal. */
 const QUEUE_RETRY_SECONDS = 5;
 
 function queueFull(limit: number): ChasquiError {
-  const error = new ChasquiError(
-    'queue_full',
-    `${limit} requests wait for a runner of this app already; try again later.`,
-  );
+  const error = new ChasquiError('queue_full', `The queue of this app is full (${limit} requests). Try again later.`);
   error.retryAfterSeconds = QUEUE_RETRY_SECONDS;
   return error;
 }

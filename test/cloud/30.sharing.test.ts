@@ -48,7 +48,7 @@ test('a revision that does not fit beside the old runners says so, and is deploy
   const { revision } = await cloud.deploy('one', { ...larger, slots: 2 });
   await cloud.untilRevision('one', revision, 'failed');
   const { revisions } = await cloud.status('one');
-  assert.match(revisions.at(-1)?.reason ?? '', 'Deploy with `--strategy recreate`');
+  assert.match(revisions.at(-1)?.reason ?? '', 'Deploy with the strategy `recreate`');
   assert.is((await cloud.post('one', { max_tokens: 1 })).status, 200);
   const again = await cloud.deployed('one', { ...larger, slots: 2 }, { strategy: 'recreate' });
   assert.is((await cloud.status('one')).revision, again.revision);

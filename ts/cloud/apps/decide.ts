@@ -287,7 +287,7 @@ function ownRunnersInTheWay({ app, bytes }: WantedRunner, budgetBytes: number): 
   const taken = sumOf(app.runners.filter(({ state }) => state !== 'leaving'));
   return (
     `A runner needs ${gib(bytes)}, but the runners of the active revision use ${gib(taken)} of ` +
-    `${gib(budgetBytes)}. Deploy with \`--strategy recreate\`, which stops them first.`
+    `${gib(budgetBytes)}. Deploy with the strategy \`recreate\`, which stops them first.`
   );
 }
 

@@ -132,7 +132,7 @@ export class Rollouts {
     if (app.rollout === null || since === undefined || now - since < app.rollout.manifest.timeouts.startMs) return;
     const isStarting = [...app.runnersById.values()].some(({ facts }) => facts.revision === app.rollout?.revision);
     if (isStarting) return;
-    const advice = app.runnersById.size > 0 ? `. \`--strategy recreate\` stops the old runners first` : '';
+    const advice = app.runnersById.size > 0 ? '. The strategy `recreate` stops the old runners first' : '';
     this.fail(app, `${app.waitsFor ?? 'no runner could be started in time'}${advice}`);
   }
 

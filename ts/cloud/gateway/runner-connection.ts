@@ -21,7 +21,7 @@ export interface RunnerHandler {
   onEnd(trailers: ReplyHead['headers']): void;
   /** The connection failed (`isConnection`) or the reply is invalid. No call follows this one or `onEnd`. */
   onFailure(reason: string, isConnection: boolean): void;
-  /** No file descriptor is free for a connection, which is not the runner's fault. No call follows. */
+  /** No file descriptor is free for a connection. The runner has not failed. No call follows. */
   onNoFiles(error: Error): void;
 }
 

@@ -106,7 +106,7 @@ test('a candidate that never fits beside the old runners is refused, with what t
     action?.kind === 'refuse' ? action.reason : '',
     'needs 3.0 GiB, but the runners of the active revision use 3.0 GiB of 4.0 GiB',
   );
-  assert.match(action?.kind === 'refuse' ? action.reason : '', '--strategy recreate');
+  assert.match(action?.kind === 'refuse' ? action.reason : '', 'the strategy `recreate`');
 });
 
 test('idle runners of others give way, those used longest ago first, and never ones that are needed', () => {

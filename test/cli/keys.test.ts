@@ -117,7 +117,7 @@ test('in a cloud a key reaches as far as that of who makes it, unless something 
   for (const args of [[], ['--app', 'chat'], ['--org', 'acme']]) await keys(folder, 'create', '--json', ...args);
   const beyond = await runCli(['keys', 'create', '--org', 'globex', '--data-dir', folder]);
   assert.equal([beyond.code, beyond.stdout], [1, '']);
-  assert.match(beyond.stderr, 'is for acme only');
+  assert.match(beyond.stderr, 'is restricted to acme');
   const made = accounts.keys.list().filter((each) => each.id !== id);
   assert.equal(made.map(({ org, app }) => `${org}/${app}`).sort(), ['acme/chat', 'acme/null', 'acme/null']);
   await cloud.close();

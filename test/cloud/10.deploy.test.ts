@@ -209,7 +209,7 @@ test('however many revisions came later, one is compared with, gone back to, and
   assert.is(back.code, 0, back.stderr);
   const failed = await cloud.cli('apps', 'rollback', 'often', '--to', '2');
   assert.is(failed.code, 4);
-  assert.match(failed.stderr, /revision 2 is failed: There is no file .*missing\.gguf/);
+  assert.match(failed.stderr, /revision 2 is failed: The file .*missing\.gguf/);
 });
 
 test('a candidate that does not fit beside the old runners says to recreate', async () => {

@@ -238,7 +238,7 @@ test('who deploys a file that does not fit hears it before sending it', async ()
   // The option is named as the command line has it.
   assert.match(
     refused.stderr.replace(/\s+/g, ' '),
-    /The model of 21 MiB does not fit: models that were sent may take 20 MiB together \(--uploads-limit\)/,
+    /The model of 21 MiB does not fit into the 20 MiB for uploads \(--uploads-limit\)/,
   );
   assert.equal(names(), []);
 });

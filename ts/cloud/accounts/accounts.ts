@@ -1,22 +1,22 @@
-/** Everything that a cloud knows of people and programs: who may do what, who did what, who used how much. */
+/** The accounts of a cloud: keys, users, sessions, usage and the audit log. */
 import { KeyStore } from '../../keys/key-store.js';
+import type { CloudKey, KeyRing } from '../gateway/access.js';
 import type { Database } from '../store/database.js';
 import { AuditLog } from './audit.js';
-import { StoredKeyRing } from './key-ring.js';
 import { Passwords } from './password.js';
 import { migrateAccounts } from './schema.js';
 import { Sessions } from './sessions.js';
 import { UsageStore } from './usage-store.js';
 import { OWNER, Users } from './users.js';
 
-/** What a process that is killed loses of usage at most. */
+/** A killed process loses at most this much usage. */
 const FLUSH_MS = 5000;
 
 export interface AccountsParts {
   database: Database;
-  /** The folder of the keys, which `chasqui keys` and servers without a cloud use as well. */
+  /** Folder of the keys, which `chasqui keys` and servers without a cloud share. */
   home: string;
-  /** Called when what was used could not be written down, which is tried again. */
+  /** Called when usage could not be written. The next flush retries. */
   onError?: (error: unknown) => void;
   flushMs?: number;
 }
@@ -28,14 +28,11 @@ export interface Accounts {
   readonly audit: AuditLog;
   readonly users: Users;
   readonly sessions: Sessions;
-  /** Whether nobody has set a password yet: then a start shows a link. */
+  /** Whether no user has a password yet, so a start should print a setup link. */
   needsSetup(): boolean;
-  /**
-   * Returns the path of a page on which a person sets a password: it works once, within half an hour, and ends those
-   * before it.
-   */
+  /** Returns the path of a page for setting a password. It works once, for half an hour, and replaces earlier ones. */
   setupPath(name?: string): string;
-  /** Writes down what was used. The database stays open. */
+  /** Writes pending usage. The database stays open. */
   close(): void;
 }
 
@@ -57,7 +54,12 @@ export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: Ac
   const timer = setInterval(flush, flushMs);
   timer.unref();
   return {
-    ...{ keys, ring, usage, users, audit: new AuditLog(database), sessions: new Sessions(database) },
+    keys,
+    ring,
+    usage,
+    users,
+    audit: new AuditLog(database),
+    sessions: new Sessions(database),
     needsSetup: () => !users.list().some(({ hasPassword }) => hasPassword),
     setupPath: (name = OWNER) => `/dashboard/setup/${users.newLink(users.add(name).id)}`,
     close: () => {
@@ -66,4 +68,29 @@ export function openAccounts({ database, home, onError, flushMs = FLUSH_MS }: Ac
       keys.close();
     },
   };
+}
+
+/** The keys for the gateway. Also records when each was last used. */
+export class StoredKeyRing implements KeyRing {
+  readonly #keys: KeyStore;
+  /** Pending times of last use by key id, in Unix seconds. Contains existing keys only. */
+  #used = new Map<string, number>();
+
+  constructor(keys: KeyStore) {
+    this.#keys = keys;
+  }
+
+  check(key: string): CloudKey | null {
+    const now = Date.now() / 1000;
+    const found = this.#keys.check(key, now);
+    if (found) this.#used.set(found.id, Math.floor(now));
+    return found;
+  }
+
+  /** Throws if the write fails. The next flush retries. */
+  flush(): void {
+    if (this.#used.size === 0) return;
+    this.#keys.used(this.#used);
+    this.#used = new Map();
+  }
 }

@@ -1,12 +1,12 @@
-/** Who changed what, and when. Rows are added only: the database itself refuses to change or delete one. */
+/** The audit log. Rows are only added: triggers refuse updates and deletions. */
 import type { Database } from '../store/database.js';
 
-/** Who does something: a person in the dashboard, a program with a key, or someone with an account on this machine. */
+/** The originator of a change: a dashboard user, an API key, or a local command. */
 export interface Actor {
   readonly kind: 'user' | 'key' | 'local' | 'nobody';
-  /** The person's name, or the key's id. */
+  /** Name of the user or id of the key. */
   readonly name: string;
-  /** What the actor may see and change at most; null is everything. */
+  /** Restricts the actor; null: no restriction. */
   readonly org: string | null;
   readonly app: string | null;
   readonly address: string | null;
@@ -16,11 +16,10 @@ export const LOCAL_ACTOR: Actor = { kind: 'local', name: 'this machine', org: nu
 
 export interface AuditEntry {
   actor: Actor;
-  /** Such as `key.create`. */
+  /** For example `key.create`. */
   action: string;
-  /** The organisation that it concerns, where it concerns one. */
   org?: string | null;
-  /** What was changed: a key's id, or `<org>/<app>`. */
+  /** The changed object: the id of a key, or `<org>/<app>`. */
   subject: string;
   detail?: object;
 }
@@ -29,7 +28,7 @@ export interface AuditRow {
   id: number;
   /** Unix seconds. */
   at: number;
-  /** Such as `key:0123456789abcdef`. */
+  /** For example `key:0123456789abcdef`. */
   actor: string;
   address: string | null;
   action: string;
@@ -40,7 +39,7 @@ export interface AuditRow {
 
 export interface AuditQuery {
   org?: string | null;
-  /** Only what was before the row of this id. */
+  /** Only rows before this id. */
   before?: number | null;
   limit?: number;
 }
@@ -55,13 +54,18 @@ export class AuditLog {
     this.#database = database;
   }
 
-  /** To be called in the transaction of the change itself, where that is one of the same database. */
+  /** If the change uses the same database, call this in its transaction. */
   add({ actor, action, org = null, subject, detail = {} }: AuditEntry): void {
     const text = JSON.stringify(detail);
     this.#database.run(
       'INSERT INTO audit (at, actor, address, action, org, subject, detail) VALUES (?, ?, ?, ?, ?, ?, ?)',
       [
-        ...[Math.floor(Date.now() / 1000), `${actor.kind}:${actor.name}`, actor.address, action, org, subject],
+        Math.floor(Date.now() / 1000),
+        `${actor.kind}:${actor.name}`,
+        actor.address,
+        action,
+        org,
+        subject,
         text.length > MAX_DETAIL_LENGTH ? JSON.stringify({ too_long: text.length }) : text,
       ],
     );

@@ -1,26 +1,27 @@
-/** Who sends a request to the management API, and whether that may do what it asks. */
+/** Authorizes requests to the management API. */
 import type { FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { KeyRing, Scope } from '../gateway/access.js';
 import { type Actor, LOCAL_ACTOR } from './audit.js';
 import { isSame } from './secret.js';
 
-/** What a request is about: null, or nothing, stands for all organisations and all apps. */
+/** The objects of a request; null or undefined: all organisations or apps. */
 export interface Reach {
   org?: string | null;
   app?: string | null;
 }
 
 /**
- * Returns who asks. Throws `invalid_api_key` for a request without a valid key, and `permission_denied` where the key
- * lacks the scope or is for another organisation or app. Without `reach`, the caller narrows what it does to that of the
- * actor.
+ * Returns the actor. Without `reach` the caller restricts the request to the actor's reach.
+ *
+ * @throws {ChasquiError} `invalid_api_key` without a valid key; `permission_denied` if the key lacks the scope or is
+ * for another organisation or app
  */
 export type Authorize = (request: FastifyRequest, scope: Scope, reach?: Reach) => Actor;
 
 export interface AuthorizeParts {
   ring: KeyRing;
-  /** What the file holds that only this machine's account can read; it opens everything. */
+  /** Token from a file that only this account can read; allows everything. */
   localToken: string | null;
 }
 
@@ -42,15 +43,13 @@ export function authorizer({ ring, localToken }: AuthorizeParts): Authorize {
   };
 }
 
-const UNKNOWN =
-  'Every request must carry the header `Authorization: Key <API_KEY>`, with one space and a key that is valid now.';
+const UNKNOWN = 'Requests need the header `Authorization: Key <API_KEY>`, with one space and a valid key.';
 
-/** Whether the actor may reach all of it. */
 export function isWithin({ org = null, app = null }: Reach, actor: Actor): boolean {
   return (actor.org === null || actor.org === org) && (actor.app === null || actor.app === app);
 }
 
 export function beyond({ name, org, app }: Actor): ChasquiError {
   const opened = [org, app].filter((part) => part !== null).join('/');
-  return new ChasquiError('permission_denied', `The key ${name} is for ${opened} only.`);
+  return new ChasquiError('permission_denied', `The key ${name} is restricted to ${opened}.`);
 }

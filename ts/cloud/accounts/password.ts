@@ -1,17 +1,17 @@
-/** Passwords: what may be one, how they are stored, and how one is compared with what is stored. */
+/** Rules, hashing and verification of passwords. */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 const MAX_PASSWORD_BYTES = 1024;
 
-/** One takes 128 MiB and a good part of a second, so there is one at a time and few wait. */
+/** A hash takes 128 MiB and up to a second, so they run one at a time with a short queue. */
 const MAX_WAITING = 16;
 
 const HASH_BYTES = 32;
 
 interface Cost {
-  /** The power of two that scrypt's N is. */
+  /** Base-2 logarithm of scrypt's N. */
   log2N: number;
   r: number;
   p: number;
@@ -19,22 +19,22 @@ interface Cost {
 
 const COST: Cost = { log2N: 17, r: 8, p: 1 };
 
-/** Throws `invalid_value` with what to do about it. */
+/** @throws {ChasquiError} `invalid_value` */
 export function checkPassword(password: string): void {
   const bytes = Buffer.byteLength(password);
   if ([...password].length >= MIN_PASSWORD_LENGTH && bytes <= MAX_PASSWORD_BYTES) return;
   const problem = bytes > MAX_PASSWORD_BYTES ? 'is too long' : `needs at least ${MIN_PASSWORD_LENGTH} characters`;
-  throw new ChasquiError('invalid_value', `The password ${problem}; a sentence makes a good one.`, 'password');
+  throw new ChasquiError('invalid_value', `The password ${problem}. Use a sentence, for example.`, 'password');
 }
 
 export class TooManyPasswords extends Error {}
 
-/** Its methods throw `TooManyPasswords` while too many others wait. */
+/** Methods throw `TooManyPasswords` while the queue is full. */
 export class Passwords {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** What is stored: `scrypt$17$8$1$<salt>$<hash>`. It tells its cost, so that new ones may cost more. */
+  /** Returns `scrypt$17$8$1$<salt>$<hash>`, including the cost, so later hashes may cost more. */
   async hash(password: string): Promise<string> {
     checkPassword(password);
     const salt = randomBytes(16);
@@ -43,15 +43,15 @@ export class Passwords {
     return ['scrypt', log2N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
   }
 
-  /** Takes as long for nobody's password, which is `null`, as for somebody's. */
+  /** Takes equally long for an unknown user (`null`). */
   async matches(password: string, stored: string | null): Promise<boolean> {
     if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false;
     const [kind, log2N, r, p, salt = '', hash = ''] = (stored ?? NO_PASSWORD).split('$');
-    if (kind !== 'scrypt') throw new Error('a stored password has a form that this version does not know');
+    if (kind !== 'scrypt') throw new Error('unknown format of a stored password');
     const cost = { log2N: Number(log2N), r: Number(r), p: Number(p) };
     const derived = await this.#derive(password, Buffer.from(salt, 'base64url'), cost);
-    const isRight = timingSafeEqual(derived, Buffer.from(hash, 'base64url'));
-    return stored !== null && isRight;
+    const isEqual = timingSafeEqual(derived, Buffer.from(hash, 'base64url'));
+    return stored !== null && isEqual;
   }
 
   #derive(password: string, salt: Buffer, { log2N, r, p }: Cost): Promise<Buffer> {
@@ -62,7 +62,7 @@ export class Passwords {
     const derived = this.#last.then(
       () =>
         new Promise<Buffer>((resolve, reject) => {
-          // The same letters may be typed as different characters on another keyboard.
+          // Keyboards may send different code points for the same letters.
           scrypt(password.normalize('NFKC'), salt, HASH_BYTES, options, (error, hash) => {
             if (error) reject(error);
             else resolve(hash);
@@ -74,7 +74,7 @@ export class Passwords {
   }
 }
 
-/** No password has it: its hash is zeros. */
+/** Matches no password: its hash is zeros. */
 const NO_PASSWORD = [
   'scrypt',
   ...Object.values(COST),

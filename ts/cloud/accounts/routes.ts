@@ -1,4 +1,4 @@
-/** `/api/cloud/v1/keys|users|usage|audit`: accounts for programs. */
+/** `/api/cloud/v1/keys|users|usage|audit`: the accounts API. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import type { ApiKey, NewKeySettings } from '../../keys/key-store.js';
@@ -6,23 +6,20 @@ import type { Accounts } from './accounts.js';
 import type { Actor } from './audit.js';
 import { type Authorize, beyond, isWithin } from './authorize.js';
 import { createKey, revokeKey, visibleKeys } from './key-changes.js';
-import { keyFromBody, nameFromBody } from './read-bodies.js';
-import { auditQuery, usageQuery } from './read-queries.js';
-import { usageCsv } from './usage-csv.js';
-import type { UsageRow } from './usage-store.js';
+import { auditQuery, keyFromBody, nameFromBody, usageQuery } from './parse-input.js';
+import { type UsageRow, usageCsv } from './usage-store.js';
 
 export interface AccountsRoutesParts {
   accounts: Accounts;
   authorize: Authorize;
-  /** Where browsers and clients reach the cloud, without a slash at the end. */
+  /** Base URL for browsers and clients, without a trailing slash. */
   publicUrl: () => string;
 }
 
 const BASE = '/api/cloud/v1';
-/** No key has more to say. */
 const BODY_LIMIT = 16 * 1024;
 
-/** Registers the routes. Errors are thrown as `ChasquiError` for the error handler of `app`. */
+/** Handlers throw `ChasquiError` for the error handler of `app`. */
 export function accountsRoutes(app: FastifyInstance, parts: AccountsRoutesParts): void {
   keysRoutes(app, parts);
   usersRoutes(app, parts);
@@ -44,7 +41,7 @@ function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoute
   app.get(`${BASE}/keys/:id`, async (request) => {
     const actor = authorize(request, 'read');
     const found = accounts.keys.find(idOf(request));
-    if (!found || !isWithin(found, actor)) throw new ChasquiError('key_not_found', 'There is no key with this id.');
+    if (!found || !isWithin(found, actor)) throw new ChasquiError('key_not_found', 'No key has this id.');
     return keyToJson(found);
   });
   app.delete(`${BASE}/keys/:id`, async (request) => {
@@ -53,7 +50,7 @@ function keysRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRoute
   });
 }
 
-/** People see everything, so only those may manage them who do as well. */
+/** Users see all organisations, so managing them requires an unrestricted `admin` key. */
 function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: AccountsRoutesParts): void {
   const authorizeAll = (request: FastifyRequest) => {
     const actor = authorize(request, 'admin');
@@ -79,7 +76,7 @@ function usersRoutes(app: FastifyInstance, { accounts, authorize, publicUrl }: A
   app.delete(`${BASE}/users/:id`, async (request, reply) => {
     const actor = authorizeAll(request);
     const user = accounts.users.find(idOf(request));
-    if (!user) throw new ChasquiError('key_not_found', 'There is no person with this id.');
+    if (!user) throw new ChasquiError('key_not_found', 'No user has this id.');
     accounts.audit.add({ actor, action: 'user.remove', subject: user.name });
     accounts.users.remove(user.id);
     reply.code(204);
@@ -96,17 +93,17 @@ function readingRoutes(app: FastifyInstance, { accounts, authorize }: AccountsRo
   });
   app.get(`${BASE}/audit`, async (request) => {
     const actor = authorize(request, 'admin');
-    // A row does not say which app it is about in a way that could be narrowed to one.
+    // Audit rows cannot be filtered by app.
     if (actor.app !== null) throw beyond(actor);
     const query = auditQuery(request.query);
     return { audit: accounts.audit.list({ ...query, org: narrowed(query, actor).org }) };
   });
 }
 
-/** What was asked for, where the actor may see it; all that the actor may see, where nothing was asked for. */
-function narrowed(asked: { org?: string | null; app?: string | null }, actor: Actor) {
-  const org = asked.org ?? actor.org;
-  const app = asked.app ?? actor.app;
+/** The requested reach, or by default the actor's own. */
+function narrowed(requested: { org?: string | null; app?: string | null }, actor: Actor) {
+  const org = requested.org ?? actor.org;
+  const app = requested.app ?? actor.app;
   if (!isWithin({ org, app }, actor)) throw beyond(actor);
   return { org, app };
 }
@@ -115,10 +112,17 @@ function idOf(request: FastifyRequest): string {
   return (request.params as { id: string }).id;
 }
 
-/** A key as the API and `chasqui keys` print it. */
+/** Format of a key in the API and `chasqui keys`. */
 export function keyToJson({ id, name, org, app, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, limits }: ApiKey) {
   return {
-    ...{ id, name, org, app, scopes, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt },
+    id,
+    name,
+    org,
+    app,
+    scopes,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
     last_used_at: lastUsedAt,
     limits: {
       requests_per_minute: limits.requestsPerMinute,

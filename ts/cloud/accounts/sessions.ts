@@ -1,4 +1,4 @@
-/** Who is signed in to the dashboard. Only hashes of what cookies hold are stored, and every session can be ended. */
+/** Dashboard sessions. Only hashes of the cookies' secrets are stored. */
 import { randomBytes } from 'node:crypto';
 import type { Database, SqlValue } from '../store/database.js';
 import { hashOf, newSecret } from './secret.js';
@@ -6,15 +6,15 @@ import { hashOf, newSecret } from './secret.js';
 const HOUR = 3600;
 const IDLE_SECONDS = 12 * HOUR;
 const MAX_SECONDS = 7 * 24 * HOUR;
-/** For how long a password counts as just typed. */
+/** How long a password confirmation is valid. */
 const CONFIRMED_SECONDS = 10 * 60;
-/** A page that is open asks every few seconds; the database need not know each time. */
+/** Open pages poll every few seconds; limit the writes. */
 const SEEN_EVERY_SECONDS = 60;
 const MAX_SESSIONS_PER_USER = 50;
 const MAX_BROWSER_LENGTH = 200;
 
 export interface Session {
-  /** Names it in lists; it opens nothing. */
+  /** Identifies the session in lists; not a secret. */
   id: string;
   userId: string;
   userName: string;
@@ -23,7 +23,7 @@ export interface Session {
   seenAt: number;
   confirmedAt: number;
   address: string;
-  /** What the browser calls itself. */
+  /** The `User-Agent`. */
   browser: string;
 }
 
@@ -38,7 +38,7 @@ interface SessionRow {
   browser: string;
 }
 
-/** Times are Unix seconds of the clock on the wall, because sessions outlast the process. */
+/** Times are Unix seconds of the system clock, because sessions outlast the process. */
 export class Sessions {
   readonly #database: Database;
   readonly #now: () => number;
@@ -48,13 +48,14 @@ export class Sessions {
     this.#now = () => Math.floor(now());
   }
 
-  /** A new one at every sign-in; returns what the cookie shall hold. */
+  /** Creates a session and returns the secret for the cookie. */
   begin(userId: string, { address, browser }: Pick<Session, 'address' | 'browser'>): string {
     const secret = newSecret();
     const now = this.#now();
     this.#database.transaction(() => {
       this.#database.run('DELETE FROM sessions WHERE created_at <= ? OR seen_at <= ?', [
-        ...[now - MAX_SECONDS, now - IDLE_SECONDS],
+        now - MAX_SECONDS,
+        now - IDLE_SECONDS,
       ]);
       this.#database.run(
         `DELETE FROM sessions WHERE user_id = ?1 AND hash NOT IN
@@ -64,20 +65,19 @@ export class Sessions {
       this.#database.run(
         `INSERT INTO sessions (hash, id, user_id, created_at, seen_at, confirmed_at, address, browser)
           VALUES (?1, ?2, ?3, ?4, ?4, ?4, ?5, ?6)`,
-        [
-          ...[hashOf(secret), randomBytes(8).toString('hex'), userId, now],
-          ...[address, browser.slice(0, MAX_BROWSER_LENGTH)],
-        ],
+        [hashOf(secret), randomBytes(8).toString('hex'), userId, now, address, browser.slice(0, MAX_BROWSER_LENGTH)],
       );
     });
     return secret;
   }
 
-  /** The session of a cookie, if it is good still. It counts as used now. */
+  /** Returns the valid session of a cookie and updates its time of use. */
   find(secret: string): Session | null {
     const now = this.#now();
     const [session] = this.#select('hash = ? AND sessions.created_at > ? AND seen_at > ?', [
-      ...[hashOf(secret), now - MAX_SECONDS, now - IDLE_SECONDS],
+      hashOf(secret),
+      now - MAX_SECONDS,
+      now - IDLE_SECONDS,
     ]);
     if (!session) return null;
     if (Math.abs(now - session.seenAt) >= SEEN_EVERY_SECONDS) {
@@ -86,23 +86,27 @@ export class Sessions {
     return session;
   }
 
-  /** Whether it is good still, without counting as used. */
+  /** Whether a session is valid. Does not update its time of use. */
   isOpen(id: string): boolean {
     const now = this.#now();
     return this.#select('sessions.id = ? AND sessions.created_at > ? AND seen_at > ?', [
-      ...[id, now - MAX_SECONDS, now - IDLE_SECONDS],
+      id,
+      now - MAX_SECONDS,
+      now - IDLE_SECONDS,
     ]).some(() => true);
   }
 
-  /** Those of one person, the one used last first. */
+  /** Sessions of a user, the most recently used first. */
   list(userId: string): Session[] {
     const now = this.#now();
     return this.#select('user_id = ? AND sessions.created_at > ? AND seen_at > ?', [
-      ...[userId, now - MAX_SECONDS, now - IDLE_SECONDS],
+      userId,
+      now - MAX_SECONDS,
+      now - IDLE_SECONDS,
     ]);
   }
 
-  /** Whether the password was typed so short a time ago that it need not be typed again. */
+  /** Whether the password was confirmed recently enough for sensitive changes. */
   isConfirmed({ confirmedAt }: Session): boolean {
     const age = this.#now() - confirmedAt;
     return age >= 0 && age < CONFIRMED_SECONDS;
@@ -112,7 +116,7 @@ export class Sessions {
     this.#database.run('UPDATE sessions SET confirmed_at = ? WHERE id = ?', [this.#now(), id]);
   }
 
-  /** Only of this person, so that an id of another's session ends nothing. */
+  /** Ends a session of this user only. */
   end(userId: string, id: string): boolean {
     return this.#database.run('DELETE FROM sessions WHERE user_id = ? AND id = ?', [userId, id]) > 0;
   }
@@ -128,8 +132,14 @@ export class Sessions {
       values,
     );
     return rows.map((row) => ({
-      ...{ id: row.id, userId: row.user_id, userName: row.user_name, createdAt: row.created_at, seenAt: row.seen_at },
-      ...{ confirmedAt: row.confirmed_at, address: row.address, browser: row.browser },
+      id: row.id,
+      userId: row.user_id,
+      userName: row.user_name,
+      createdAt: row.created_at,
+      seenAt: row.seen_at,
+      confirmedAt: row.confirmed_at,
+      address: row.address,
+      browser: row.browser,
     }));
   }
 }

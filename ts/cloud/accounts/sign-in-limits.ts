@@ -1,124 +1,112 @@
 /**
- * How often a password may be tried: so often per address, and so often per person. Where a person signed in lately, that
- * person has tries apart from those, which nobody elsewhere can use up.
+ * Limits password attempts per network and per user. Networks where a user has signed in have their own allowance for that
+ * user, which attempts from elsewhere cannot exhaust.
  */
-
-interface Bucket {
-  /** How many tries are left. */
-  left: number;
-  /** When that was so, in milliseconds of a clock that nobody sets. */
-  at: number;
-}
+import { TokenBucket } from '../gateway/token-bucket.js';
 
 export interface TryLimit {
-  /** How many tries there are at first. */
   burst: number;
-  /** How many come back. */
   perMinute: number;
-  /** Of how many addresses or people it keeps count. */
+  /** Maximum number of counted names. */
   maxEntries: number;
 }
 
-/** Counts tries per text. Each has `burst` of them at first, and gets `perMinute` more. */
+/** Counts attempts per name. */
 export class TryCounter {
-  readonly #limit: TryLimit;
-  readonly #clock: () => number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(limit: TryLimit, clock: () => number = () => performance.now()) {
-    this.#limit = limit;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly limit: TryLimit,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
 
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** Counts a try and returns 0, or returns after how many seconds the next one is allowed. */
-  take(text: string): number {
-    const { burst, perMinute } = this.#limit;
-    const now = this.#clock();
-    const known = this.#buckets.get(text);
-    if (!known && !this.#hasRoom(now)) return 60;
-    const left = known ? this.#leftAt(known, now) : burst;
-    if (left < 1) return Math.ceil(((1 - left) / perMinute) * 60);
-    this.#buckets.set(text, { left: left - 1, at: now });
+  /** Counts an attempt and returns 0, or returns the seconds until the next one is allowed. */
+  take(name: string): number {
+    const { burst, perMinute } = this.limit;
+    const now = this.clock();
+    let bucket = this.#buckets.get(name);
+    if (bucket === undefined) {
+      if (!this.#hasSpace(now)) return 60;
+      bucket = new TokenBucket(burst, perMinute, now);
+      this.#buckets.set(name, bucket);
+    }
+    const waitMs = bucket.waitMs(1, now);
+    if (waitMs > 0) return Math.ceil(waitMs / 1000);
+    bucket.take(1, now);
     return 0;
   }
 
-  /** The try was right, so those before it were a person's own mistakes. */
-  forget(text: string): void {
-    this.#buckets.delete(text);
-  }
-
-  #leftAt({ left, at }: Bucket, now: number): number {
-    return Math.min(this.#limit.burst, left + ((now - at) / 60_000) * this.#limit.perMinute);
+  /** Call after a successful attempt: the earlier ones were mistakes of the user. */
+  forget(name: string): void {
+    this.#buckets.delete(name);
   }
 
   /**
-   * Forgets those that have all their tries again. Where that makes no room, new ones are refused: to drop others would
-   * give whoever comes from thousands of addresses all tries anew.
+   * Drops full buckets. If none is full, new names are refused: dropping others would reset the limits for an attacker
+   * with thousands of addresses.
    */
-  #hasRoom(now: number): boolean {
-    if (this.#buckets.size < this.#limit.maxEntries) return true;
-    for (const [text, bucket] of this.#buckets) {
-      if (this.#leftAt(bucket, now) >= this.#limit.burst) this.#buckets.delete(text);
-    }
-    return this.#buckets.size < this.#limit.maxEntries;
+  #hasSpace(now: number): boolean {
+    if (this.#buckets.size < this.limit.maxEntries) return true;
+    for (const [name, bucket] of this.#buckets) if (bucket.isFull(now)) this.#buckets.delete(name);
+    return this.#buckets.size < this.limit.maxEntries;
   }
 }
 
 const PER_ADDRESS: TryLimit = { burst: 10, perMinute: 2, maxEntries: 20_000 };
-const PER_PERSON: TryLimit = { burst: 20, perMinute: 4, maxEntries: 20_000 };
-/** Few, because each adds to how often the password may be tried in all. */
-const MAX_NETWORKS_PER_PERSON = 8;
-const MAX_PEOPLE = 1000;
+const PER_USER: TryLimit = { burst: 20, perMinute: 4, maxEntries: 20_000 };
+/** Each network adds to the total number of attempts. */
+const MAX_NETWORKS_PER_USER = 8;
+const MAX_USERS = 1000;
 
 export class SignInLimits {
   readonly #addresses: TryCounter;
-  /** Of tries from where the person has not signed in lately. */
-  readonly #people: TryCounter;
-  /** Names that are nobody's are counted too, or the limit would tell which are somebody's. */
-  readonly #strangers: TryCounter;
-  /** Of tries from where the person has signed in lately, for each network. */
+  /** Attempts from unfamiliar networks, by user. */
+  readonly #users: TryCounter;
+  /** Unknown names are counted as well. Otherwise the limit would reveal which names exist. */
+  readonly #unknownNames: TryCounter;
+  /** Attempts from networks where the user has signed in, by network and user. */
   readonly #familiar: TryCounter;
-  /** Where each person has signed in, the latest last. */
+  /** Networks of each user, the latest last. */
   readonly #networks = new Map<string, string[]>();
 
   constructor(clock?: () => number) {
     this.#addresses = new TryCounter(PER_ADDRESS, clock);
-    this.#people = new TryCounter(PER_PERSON, clock);
-    this.#strangers = new TryCounter(PER_PERSON, clock);
+    this.#users = new TryCounter(PER_USER, clock);
+    this.#unknownNames = new TryCounter(PER_USER, clock);
     this.#familiar = new TryCounter(PER_ADDRESS, clock);
   }
 
-  /** Counts a try and returns 0, or returns after how many seconds the next one is allowed. */
+  /** Counts an attempt and returns 0, or returns the seconds until the next one is allowed. */
   take(address: string, name: string, isKnown: boolean): number {
-    const [network, person] = [networkOf(address), personOf(name)];
-    if (isKnown && this.#networks.get(person)?.includes(network)) return this.#familiar.take(`${network} ${person}`);
+    const [network, user] = [networkOf(address), userOf(name)];
+    if (isKnown && this.#networks.get(user)?.includes(network)) return this.#familiar.take(`${network} ${user}`);
     const wait = this.#addresses.take(network);
     if (wait > 0) return wait;
-    return (isKnown ? this.#people : this.#strangers).take(person);
+    return (isKnown ? this.#users : this.#unknownNames).take(user);
   }
 
-  /** Tries for this person from elsewhere stay counted: they may have been somebody else's. */
+  /** Attempts for this user from other networks stay counted: they may be an attacker's. */
   succeeded(address: string, name: string): void {
-    const [network, person] = [networkOf(address), personOf(name)];
+    const [network, user] = [networkOf(address), userOf(name)];
     this.#addresses.forget(network);
-    this.#familiar.forget(`${network} ${person}`);
-    const others = (this.#networks.get(person) ?? []).filter((each) => each !== network);
-    this.#networks.delete(person);
-    this.#networks.set(person, [...others, network].slice(-MAX_NETWORKS_PER_PERSON));
+    this.#familiar.forget(`${network} ${user}`);
+    const others = (this.#networks.get(user) ?? []).filter((each) => each !== network);
+    this.#networks.delete(user);
+    this.#networks.set(user, [...others, network].slice(-MAX_NETWORKS_PER_USER));
     const [oldest = ''] = this.#networks.keys();
-    if (this.#networks.size > MAX_PEOPLE) this.#networks.delete(oldest);
+    if (this.#networks.size > MAX_USERS) this.#networks.delete(oldest);
   }
 }
 
-function personOf(name: string): string {
+function userOf(name: string): string {
   return name.toLowerCase().slice(0, 100);
 }
 
-/** One customer of a provider has all the IPv6 addresses that begin with the same 64 bits. */
+/** An IPv6 customer owns a /64 prefix, so its addresses count as one. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -1,18 +1,18 @@
-/** What requests have used, summed per hour, key and app. */
+/** Usage of requests, summed by hour, key and app, and its CSV format. */
 import { ChasquiError } from '../../errors.js';
 import type { RequestUsage, UsageSink } from '../gateway/usage.js';
 import type { Database } from '../store/database.js';
 
 const HOUR_MS = 3_600_000;
-/** More sums than this are not held in memory. */
+/** Maximum number of pending sums in memory. */
 const MAX_PENDING = 10_000;
 
 export interface UsageCounts {
   requests: number;
-  /** Those of the requests that ended with an error, or whose client left. */
+  /** Requests that ended with an error or were cancelled by the client. */
   failed: number;
   promptTokens: number;
-  /** Those of the prompt tokens that did not have to be computed. */
+  /** Prompt tokens from the cache. */
   cachedTokens: number;
   completionTokens: number;
   ms: number;
@@ -27,7 +27,7 @@ interface Pending extends UsageCounts {
 }
 
 export interface UsageRow extends UsageCounts {
-  /** Unix seconds at which the hour or day begins. */
+  /** Start of the hour or day, in Unix seconds. */
   at: number;
   keyId: string | null;
   org: string;
@@ -38,12 +38,12 @@ export interface UsageQuery {
   /** Unix seconds. */
   from: number;
   to: number;
-  /** How many hours a row sums up, counted from 1970 on. */
+  /** Hours per row, aligned to 1970. */
   hours: number;
   org?: string | null;
   app?: string | null;
   keyId?: string | null;
-  /** How many rows there may be; default and maximum 50,000. */
+  /** Maximum number of rows; default and upper bound 50,000. */
   limit?: number;
 }
 
@@ -52,7 +52,7 @@ const MAX_USAGE_ROWS = 50_000;
 export class UsageStore implements UsageSink {
   readonly #database: Database;
   readonly #pending = new Map<string, Pending>();
-  /** Requests that could not be counted, because the file could not be written for long. */
+  /** Requests that were not counted because writes kept failing. */
   lost = 0;
 
   constructor(database: Database) {
@@ -76,7 +76,7 @@ export class UsageStore implements UsageSink {
     this.#pending.set(name, sum);
   }
 
-  /** Writes down what was added since. Throws when it cannot; then nothing is forgotten, and the next time tries again. */
+  /** Writes the pending sums. Throws if the write fails; the next flush retries. */
   flush(): void {
     if (this.#pending.size === 0) return;
     this.#database.transaction(() => {
@@ -86,8 +86,9 @@ export class UsageStore implements UsageSink {
   }
 
   /**
-   * In the order of time. What was added in the last seconds is not in it.
-   * @throws {ChasquiError} `invalid_value` where there are more rows than that, of which a part would have wrong sums
+   * Returns rows by time, without those still pending.
+   *
+   * @throws {ChasquiError} `invalid_value` beyond `limit`, because a truncated list would have wrong sums
    */
   list({ from, to, hours, org = null, app = null, keyId = null, limit = MAX_USAGE_ROWS }: UsageQuery): UsageRow[] {
     const maxRows = Math.min(limit, MAX_USAGE_ROWS);
@@ -98,18 +99,20 @@ export class UsageStore implements UsageSink {
       WHERE hour >= ?1 AND hour < ?2 AND (?4 IS NULL OR org = ?4) AND (?5 IS NULL OR app = ?5)
         AND (?6 IS NULL OR key_id = ?6)
       GROUP BY bucket, key_id, org, app ORDER BY bucket, org, app, key_id LIMIT ?7`,
-      [...[Math.floor(from / 3600), Math.ceil(to / 3600), hours, org, app, keyId], maxRows + 1],
+      [Math.floor(from / 3600), Math.ceil(to / 3600), hours, org, app, keyId, maxRows + 1],
     );
     if (rows.length > maxRows) throw tooManyRows(maxRows);
     return rows.map((row) => ({
-      ...{
-        at: (row.bucket as number) * 3600,
-        keyId: row.key_id === '' ? null : row.key_id,
-        org: row.org,
-        app: row.app,
-      },
-      ...{ requests: row.requests as number, failed: row.failed as number, promptTokens: row.prompt as number },
-      ...{ cachedTokens: row.cached as number, completionTokens: row.completion as number, ms: row.ms as number },
+      at: (row.bucket as number) * 3600,
+      keyId: row.key_id === '' ? null : row.key_id,
+      org: row.org,
+      app: row.app,
+      requests: row.requests as number,
+      failed: row.failed as number,
+      promptTokens: row.prompt as number,
+      cachedTokens: row.cached as number,
+      completionTokens: row.completion as number,
+      ms: row.ms as number,
     }));
   }
 
@@ -127,19 +130,59 @@ export class UsageStore implements UsageSink {
 }
 
 const NOTHING: Readonly<UsageCounts> = {
-  ...{ requests: 0, failed: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0, ms: 0 },
+  requests: 0,
+  failed: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  ms: 0,
 };
 
 function tooManyRows(limit: number): ChasquiError {
   return new ChasquiError(
     'invalid_value',
-    `There are more than ${limit} rows of usage in this time: ask for a shorter one, for days instead of hours, or for ` +
-      'one organisation, app or key.',
+    `More than ${limit} rows of usage match. Request a shorter time, days instead of hours, or one organisation, app or key.`,
     'from',
   );
 }
 
-/** What a runner reports is not trusted to be a number that sums well. */
+/** Runners are not trusted to report valid numbers. */
 function wholeNumber(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+}
+
+const CSV_COLUMNS = [
+  'from',
+  'key_id',
+  'org',
+  'app',
+  'requests',
+  'failed',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+];
+
+/** One line per row, with CRLF line ends. */
+export function usageCsv(rows: readonly UsageRow[]): string {
+  const lines = rows.map(({ at, keyId, org, app, requests, failed, promptTokens, cachedTokens, completionTokens }) =>
+    [
+      new Date(at * 1000).toISOString(),
+      keyId ?? '',
+      cell(org),
+      cell(app),
+      requests,
+      failed,
+      promptTokens,
+      cachedTokens,
+      completionTokens,
+    ].join(','),
+  );
+  return `${[CSV_COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
+}
+
+/** Quotes a name, and keeps spreadsheets from reading it as a formula. */
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

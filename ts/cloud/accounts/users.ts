@@ -1,4 +1,4 @@
-/** The people who may use the dashboard, and the one-time links by which they set their passwords. */
+/** Users of the dashboard, and the one-time links for setting their passwords. */
 import { ChasquiError } from '../../errors.js';
 import { newId } from '../../new-id.js';
 import type { Database } from '../store/database.js';
@@ -48,18 +48,22 @@ export class Users {
     return row ? toUser(row) : null;
   }
 
-  /** The person of this name, who is added when there is none. */
+  /** Returns the user of this name, created if necessary. */
   add(name: string): User {
     if (!USER_NAME.test(name)) {
       const message =
-        '`name` must have up to 64 letters, digits, spaces and `._@+-`, and begin with a letter or digit.';
+        '`name` must have at most 64 letters, digits, spaces and `._@+-`, and start with a letter or digit.';
       throw new ChasquiError('invalid_value', message, 'name');
     }
     return this.#database.transaction(() => {
       const known = this.named(name);
       if (known) return known;
       if (this.list().length >= MAX_USERS) {
-        throw new ChasquiError('invalid_value', `There are ${MAX_USERS} people already; remove some.`, 'name');
+        throw new ChasquiError(
+          'invalid_value',
+          `The limit of ${MAX_USERS} users is reached. Remove one first.`,
+          'name',
+        );
       }
       const id = newId('user-');
       this.#database.run('INSERT INTO users (id, name, created_at) VALUES (?, ?, unixepoch())', [id, name]);
@@ -67,12 +71,12 @@ export class Users {
     });
   }
 
-  /** Ends the person's sessions too. Returns false when there is no such person. */
+  /** Also ends the user's sessions. Returns false if the user does not exist. */
   remove(id: string): boolean {
     return this.#database.run('DELETE FROM users WHERE id = ?', [id]) > 0;
   }
 
-  /** Returns the secret of a link for setting the person's password: once, within half an hour. Older ones end. */
+  /** Returns the secret of a link for setting the password: valid once, for half an hour. Invalidates earlier links. */
   newLink(userId: string, now = Date.now() / 1000): string {
     const secret = newSecret();
     this.#database.transaction(() => {
@@ -84,7 +88,7 @@ export class Users {
     return secret;
   }
 
-  /** Whose password a link sets, if it is good still. Looking does not use it up. */
+  /** Returns the user of a valid link without using it up. */
   ofLink(secret: string, now = Date.now() / 1000): User | null {
     const row = this.#database.get<UserRow>(
       'SELECT users.* FROM setup_links JOIN users ON users.id = user_id WHERE hash = ? AND expires_at > ?',
@@ -93,7 +97,7 @@ export class Users {
     return row ? toUser(row) : null;
   }
 
-  /** Uses a link up. Of two at the same time one gets null. */
+  /** Uses up a link. Returns null if it is invalid or was used concurrently. */
   async setPasswordByLink(secret: string, password: string): Promise<User | null> {
     if (!this.ofLink(secret)) return null;
     const stored = await this.#passwords.hash(password);
@@ -106,17 +110,17 @@ export class Users {
     });
   }
 
-  /** All sessions of the person end: whoever knew the old password is out. */
+  /** Ends all sessions of the user. */
   async setPassword(userId: string, password: string): Promise<void> {
     const stored = await this.#passwords.hash(password);
     this.#database.transaction(() => this.#store(userId, stored));
   }
 
-  /** Takes as long for a name that nobody has. */
+  /** Takes equally long for an unknown name. */
   async withPassword(name: string, password: string): Promise<User | null> {
     const row = this.#database.get<UserRow>('SELECT * FROM users WHERE name = ?', [name]);
     const matches = await this.#passwords.matches(password, row?.password ?? null);
-    // The person may have been removed, or have got another password, while this one was being checked.
+    // The user may have been removed or changed during the check.
     const now = row && this.#database.get<UserRow>('SELECT * FROM users WHERE id = ?', [row.id]);
     return matches && now && now.password === row.password ? toUser(now) : null;
   }

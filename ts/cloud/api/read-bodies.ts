@@ -1,4 +1,4 @@
-/** What programs send to the management API → what is done with it; or an error with the field's name. */
+/** Parses bodies and queries of the management API. Errors name the field. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { MAX_ADAPTERS } from '../../engine/adapter-file.js';
 import { ChasquiError } from '../../errors.js';
@@ -8,7 +8,7 @@ import { MAX_MODELS } from '../script/manifest.js';
 
 const ajv = new Ajv({ allErrors: false, strict: true, verbose: true });
 
-/** Of all models of an app: each with its projector, its draft model and its adapters. */
+/** Per model: the model, its projector, its draft model and its adapters. */
 const MAX_FILES = MAX_MODELS * (3 + MAX_ADAPTERS);
 
 const MARK = {
@@ -45,7 +45,7 @@ const checkRollback = ajv.compile<{ revision?: number }>({
   properties: { revision: { type: 'integer', minimum: 1, maximum: 2 ** 31 } },
 });
 
-/** The longest that an environment takes everywhere. */
+/** The maximum that every environment accepts. */
 const checkSecret = ajv.compile<{ value: string }>({
   type: 'object',
   required: ['value'],
@@ -57,7 +57,7 @@ export function readDeployment(body: unknown): Deployment {
   return { options, files, message, strategy };
 }
 
-/** Null: as the script says. */
+/** Returns null for the scale of the script. */
 export function readScale(body: unknown): { min: number; max: number } | null {
   if (body === undefined || body === null) return null;
   return checked(checkScale, body);
@@ -71,7 +71,6 @@ export function readSecret(body: unknown): string {
   return checked(checkSecret, body).value;
 }
 
-/** Of a query: whole numbers, and the cursor of logs as JSON. */
 export function readCount(query: unknown, name: string, otherwise: number, max: number): number {
   const text = (query as Record<string, unknown>)[name];
   if (text === undefined) return otherwise;
@@ -88,9 +87,9 @@ export function readCursor(query: unknown): LogCursor | null {
     const offsets = Object.entries(parsed as object);
     if (offsets.every(([, offset]) => Number.isSafeInteger(offset) && offset >= 0)) return Object.fromEntries(offsets);
   } catch {
-    // It is refused below.
+    // Falls through to the error.
   }
-  throw new ChasquiError('invalid_value', '`cursor` must be what an earlier reply had as its cursor.', 'cursor');
+  throw new ChasquiError('invalid_value', '`cursor` must be the cursor of an earlier reply.', 'cursor');
 }
 
 function checked<T>(check: ValidateFunction<T>, body: unknown): T {

@@ -1,4 +1,4 @@
-/** `/api/cloud/v1/apps|runners|secrets|models|about`: the management of apps, for the command line and other programs. */
+/** `/api/cloud/v1/apps|runners|secrets|models|about`: the management API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../../errors.js';
 import { VERSION } from '../../version.js';
@@ -16,7 +16,7 @@ export interface ApiParts {
   uploads: ModelUploads;
   audit: Pick<AuditLog, 'add'>;
   authorize: Authorize;
-  /** The organisation that is there from the first start. */
+  /** The owner's organisation. */
   ownOrg: string;
   publicUrl: () => string;
 }
@@ -27,7 +27,7 @@ const BODY_LIMIT = 2 ** 20;
 const MAX_EVENTS = 1000;
 const MODEL_URL = new RegExp(`^${API_BASE}/models/[0-9a-f]{64}(\\?|$)`);
 
-/** Errors are thrown as `ChasquiError` for the error handler of `app`. */
+/** Handlers throw `ChasquiError` for the error handler of `app`. */
 export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.get(`${API_BASE}/about`, async (request) => {
     parts.authorize(request, 'read');
@@ -42,27 +42,27 @@ export function apiRoutes(app: FastifyInstance, parts: ApiParts): void {
     const { sha256 } = request.params as { sha256: string };
     const path = parts.uploads.find(sha256, org);
     const bytes = readCount(request.query, 'bytes', 0, Number.MAX_SAFE_INTEGER);
-    // Who is about to send it hears before that there is no room. What another one has sent takes none.
-    if (path === null && !parts.uploads.isThere(sha256, bytes)) parts.uploads.makeRoom(bytes);
+    // Report a full disk before the upload. A model that another organisation has sent needs no space.
+    if (path === null && !parts.uploads.exists(sha256, bytes)) parts.uploads.reserveSpace(bytes);
     return { path };
   });
 }
 
 /**
- * Whether it sends a model, which may take hours. Paths that lead to no route are none: nobody asks there who sends, and the
- * body is gathered all the same.
+ * Whether the request uploads a model, which may take hours. Only paths of the route count: elsewhere nothing
+ * authorizes the sender while the body is read.
  */
 export function isUpload({ method, url = '' }: { method?: string | undefined; url?: string | undefined }): boolean {
   return method === 'PUT' && MODEL_URL.test(url);
 }
 
-/** In a scope of its own, because no parser may gather what comes here. */
+/** In its own scope, without body parsers. */
 function uploadRoute(scope: FastifyInstance, { uploads, authorize }: ApiParts): void {
   scope.removeAllContentTypeParsers();
-  // Models are received as they come, whatever they are said to be.
+  // Any content type.
   scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    // Node reads what is refused to its end, so that the connection can be used again. That may be without end.
+    // Otherwise Node would read the rest of a refused body to reuse the connection.
     reply.header('connection', 'close');
     authorize(request, 'deploy');
     reply.removeHeader('connection');
@@ -84,7 +84,7 @@ function readingRoutes(app: FastifyInstance, { control, authorize }: ApiParts): 
   });
   app.get(APP, async (request) => {
     const { org, name } = reading(request);
-    // There is no revision 0.
+    // 0 selects no revision.
     const revision = readCount(request.query, 'revision', 0, Number.MAX_SAFE_INTEGER);
     return { ...control.status(org, name, revision), runners: await control.runnersOf(org, name) };
   });
@@ -160,7 +160,7 @@ function secretRoutes(app: FastifyInstance, { secrets, authorize, audit }: ApiPa
     const { org, name } = request.params as { org: string; name: string };
     const actor = authorize(request, 'deploy', { org });
     if (!secrets.remove(org, name))
-      throw new ChasquiError('app_not_found', `There is no secret ${name.slice(0, 100)}.`);
+      throw new ChasquiError('app_not_found', `The secret ${name.slice(0, 100)} does not exist.`);
     audit.add({ actor, action: 'secret.remove', org, subject: `${org}/${name}` });
     return { name };
   });

@@ -1,6 +1,6 @@
 /**
- * Models that are sent by those who deploy from another machine, kept by their digests. Together they take no more than a
- * limit: those that were used longest ago make way, unless a revision may still need them.
+ * Uploaded models of remote deployments, stored by digest. If they exceed the limit, the least recently used ones that
+ * no revision needs are evicted.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -14,18 +14,18 @@ import type { Database } from '../store/database.js';
 
 export interface UploadSettings {
   folder: string;
-  /** What all of them may take; null: half of the disk that they are on. */
+  /** Maximum total size; null: half of their disk. */
   limitBytes: number | null;
   senders: ModelSenders;
-  /** The paths of files that may go, and that nobody has used for a while; asked when there is no room. */
+  /** Paths of files that may be evicted. */
   removable(): readonly string[];
 }
 
 const GGUF = Buffer.from('GGUF');
-/** Of a body whose length is not known, room is made for so much at a time. */
+/** Space is reserved in steps of this size if the length is unknown. */
 const PART_BYTES = 64 * 2 ** 20;
 
-/** The bytes of a model as they come, which must be those of a GGUF file with this digest. */
+/** Verifies an upload: a GGUF file with the expected digest. */
 class ArrivingModel {
   readonly #sha256: string;
   readonly #hash = createHash('sha256');
@@ -52,17 +52,17 @@ class ArrivingModel {
   }
 }
 
-/** Has a file count as used now. Returns false when it is not there. */
+/** Updates the time of use. Returns false if the file does not exist. */
 function use(file: string): boolean {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  // The time of its last change tells runners that it is still the file that they have checked.
+  // Keep the modification time: it identifies verified files.
   if (stat !== undefined) fs.utimesSync(file, new Date(), stat.mtime);
   return stat !== undefined;
 }
 
 /**
- * Who sends what is there already shows that it has it, and nothing is written: runners may have the file open, and would
- * keep a second one on the disk.
+ * Verifies an upload of a model that exists, without writing it: runners may have the file open, and a second copy
+ * would take space.
  */
 async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable<Buffer>): Promise<void> {
   const size = sizeOf(file);
@@ -70,45 +70,45 @@ async function compare(file: string, model: ArrivingModel, chunks: AsyncIterable
   for await (const chunk of chunks) {
     model.add(chunk);
     if (model.bytes > size) throw otherDigest();
-    // Sending may take longer than a model is kept that nobody uses.
+    // A slow upload must not let the model expire.
     if (model.bytes - usedAt < PART_BYTES) continue;
     use(file);
     usedAt = model.bytes;
   }
   model.end();
   if (use(file)) return;
-  throw new ChasquiError('no_space', 'The model made way for others while it was sent: send it once more.');
+  throw new ChasquiError('no_space', 'The model was evicted during the upload. Send it again.');
 }
 
 export class ModelUploads {
   readonly #settings: UploadSettings;
-  /** Room for the files that are being received, by their paths. */
+  /** Reserved bytes of running uploads, by path. */
   readonly #reserved = new Map<string, number>();
 
   constructor(settings: UploadSettings) {
     this.#settings = settings;
   }
 
-  /** The path of a model that `org` has sent before, or anybody for null, which counts as used now; null: it has not. */
+  /** Returns the path of a model that `org` (null: any organisation) has sent, or null. Updates its time of use. */
   find(sha256: string, org: string | null): string | null {
     const file = this.#fileOf(sha256);
     return this.isOf(file, org) && use(file) ? file : null;
   }
 
-  /** Whether a model of so many bytes is there, whoever has sent it. */
-  isThere(sha256: string, bytes: number): boolean {
+  /** Whether any organisation has sent a model of this size. */
+  exists(sha256: string, bytes: number): boolean {
     return fs.statSync(this.#fileOf(sha256), { throwIfNoEntry: false })?.size === bytes;
   }
 
-  /** Whether a path is that of a model which `org` has sent, or anybody for null. */
+  /** Whether the path is a model that `org` (null: any organisation) has sent. */
   isOf(file: string, org: string | null): boolean {
     const { folder, senders } = this.#settings;
     if (path.dirname(path.normalize(file)) !== folder) return false;
     return org === null || senders.has(path.basename(file, '.gguf'), org);
   }
 
-  /** Makes room for so many bytes. @throws {ChasquiError} `no_space` */
-  makeRoom(bytes: number): void {
+  /** Evicts models until `bytes` fit. @throws {ChasquiError} `no_space` */
+  reserveSpace(bytes: number): void {
     const limit = this.#limit();
     let missing = this.#used() + bytes - limit;
     if (missing <= 0) return;
@@ -123,14 +123,14 @@ export class ModelUploads {
   }
 
   /**
-   * Returns the path. Nothing else than a GGUF file with the digest is kept, because a program that is told where another
-   * kind of file lies might run it. `length` is null where it is not known, and `org` where everything is open to the
-   * sender.
+   * Stores an upload and returns its path. Only GGUF files with the digest are kept, because other files at a known
+   * path could be executed. `length`: null if unknown; `org`: null for an unrestricted sender.
+   *
    * @throws {ChasquiError} `invalid_value`, `no_space`
    */
   async receive(sha256: string, org: string | null, body: Readable, length: number | null): Promise<string> {
     const file = this.#fileOf(sha256);
-    // A body that is refused stays open, because its connection is where the reply goes.
+    // A refused body stays open: the reply uses its connection.
     const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
     if (this.find(sha256, null) === null) await this.#keep(file, new ArrivingModel(sha256), chunks, length);
     else await compare(file, new ArrivingModel(sha256), chunks);
@@ -143,7 +143,7 @@ export class ModelUploads {
     const part = `${file}.${randomUUID()}.part`;
     let reserved = 0;
     const reserve = (bytes: number): void => {
-      this.makeRoom(bytes);
+      this.reserveSpace(bytes);
       reserved += bytes;
       this.#reserved.set(part, reserved);
     };
@@ -156,16 +156,16 @@ export class ModelUploads {
     };
     try {
       reserve(length ?? PART_BYTES);
-      // Opened before anything is refused: a stream opens its file later, perhaps after it was removed.
+      // Open the file now: a stream would open it later, perhaps after its removal.
       const fd = fs.openSync(part, 'wx', 0o600);
       await pipeline(checked, fs.createWriteStream(part, { fd }));
       model.end();
-      // Its time becomes a whole number of milliseconds, which later uses can set again as it is.
+      // Rounds its time to milliseconds, so that later calls can restore it exactly.
       use(part);
       fs.renameSync(part, file);
     } catch (error) {
       if (!isFullDisk(error) || error instanceof ChasquiError) throw error;
-      throw new ChasquiError('no_space', 'The disk of the cloud is full: the model could not be received.');
+      throw new ChasquiError('no_space', 'The disk of the cloud is full. The upload was stopped.');
     } finally {
       this.#reserved.delete(part);
       fs.rmSync(part, { force: true });
@@ -196,23 +196,23 @@ export class ModelUploads {
   #tooMuch(bytes: number, limit: number): ChasquiError {
     return new ChasquiError(
       'no_space',
-      `The model of ${shown(bytes)} does not fit: models that were sent may take ${shown(limit)} together ` +
-        '(`uploadsLimit`), and apps may still need those that are there.',
+      `The model of ${formatSize(bytes)} does not fit into the ${formatSize(limit)} for uploads (\`uploadsLimit\`). ` +
+        'Apps may still need the uploaded models.',
     );
   }
 }
 
 function otherDigest(): ChasquiError {
-  return new ChasquiError('invalid_value', 'The body does not have the digest that its path names.', 'sha256');
+  return new ChasquiError('invalid_value', 'The digest of the body differs from the path.', 'sha256');
 }
 
 function noGguf(): ChasquiError {
-  return new ChasquiError('invalid_value', 'The body is no GGUF file: it does not begin as one.');
+  return new ChasquiError('invalid_value', 'The body is not a GGUF file.');
 }
 
 const MIB = 2 ** 20;
 
-function shown(bytes: number): string {
+function formatSize(bytes: number): string {
   return bytes < 1024 * MIB ? `${Math.ceil(bytes / MIB)} MiB` : gib(bytes);
 }
 
@@ -235,11 +235,11 @@ export class ModelSenders {
   }
 
   /** Also removes the senders of models that no longer exist. */
-  add(sha256: string, org: string, isThere: (sha256: string) => boolean): void {
+  add(sha256: string, org: string, exists: (sha256: string) => boolean): void {
     this.database.transaction(() => {
       const all = this.database.all<{ sha256: string }>('SELECT DISTINCT sha256 FROM model_senders');
       for (const { sha256: each } of all) {
-        if (!isThere(each)) this.database.run('DELETE FROM model_senders WHERE sha256 = ?', [each]);
+        if (!exists(each)) this.database.run('DELETE FROM model_senders WHERE sha256 = ?', [each]);
       }
       this.database.run('INSERT OR IGNORE INTO model_senders (sha256, org) VALUES (?, ?)', [sha256, org]);
     });

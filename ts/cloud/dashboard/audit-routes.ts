@@ -1,7 +1,7 @@
 /** The page of the audit. */
 import type { FastifyInstance } from 'fastify';
 import type { AuditRow } from '../accounts/audit.js';
-import { auditQuery } from '../accounts/read-queries.js';
+import { auditQuery } from '../accounts/parse-input.js';
 import { type DashboardContext, signedIn } from './context.js';
 import { type Html, html } from './html.js';
 import { BASE, emptyState, heading, sendPage } from './page.js';

@@ -1,6 +1,6 @@
 /** The page of usage, and its file for spreadsheets. */
 import type { FastifyInstance } from 'fastify';
-import { usageCsv } from '../accounts/usage-csv.js';
+import { usageCsv } from '../accounts/usage-store.js';
 import { type DashboardContext, signedIn } from './context.js';
 import { BASE, sendPage } from './page.js';
 import { RANGES, type UsageChoice, usagePage } from './usage-page.js';

@@ -1,56 +1,21 @@
-/** Holds each key to its limits: requests and tokens a minute, and requests at once. */
+/** Enforces the limits of keys: requests and tokens per minute, and concurrent requests. */
 import { ChasquiError } from '../../errors.js';
 import type { CloudKey } from './access.js';
+import { TokenBucket } from './token-bucket.js';
 
-const MINUTE_MS = 60_000;
+/** Beyond this many accounts, those with full buckets are dropped. */
+const MAX_ACCOUNTS = 10_000;
 
-/** So many keys are remembered before those are forgotten that have nothing to remember. */
-const MAX_IDLE_KEYS = 10_000;
-
-/** A request that was let in. */
 export interface Admission {
-  /** What OpenAI's clients read from a reply: limits, what remains, and when all of it is there again. */
+  /** The `x-ratelimit-*` headers that OpenAI clients read. */
   headers: Readonly<Record<string, string>>;
-  /** To be called once, when the request is over, with the tokens that it used. */
+  /** Call once at the end of the request, with the tokens it used. */
   end(tokens: number): void;
 }
 
-/** An allowance that fills up again within a minute. It may be overdrawn, because tokens are counted afterwards. */
-class Allowance {
-  #left: number;
-  #at: number;
-
-  constructor(
-    readonly limit: number,
-    now: number,
-  ) {
-    this.#left = limit;
-    this.#at = now;
-  }
-
-  left(now: number): number {
-    this.#left = Math.min(this.limit, this.#left + ((now - this.#at) * this.limit) / MINUTE_MS);
-    this.#at = now;
-    return this.#left;
-  }
-
-  take(amount: number, now: number): void {
-    this.#left = this.left(now) - amount;
-  }
-
-  /** Milliseconds until there is `amount`. */
-  until(amount: number, now: number): number {
-    return Math.max(0, ((amount - this.left(now)) * MINUTE_MS) / this.limit);
-  }
-
-  isFull(now: number): boolean {
-    return this.left(now) >= this.limit;
-  }
-}
-
 interface Account {
-  requests: Allowance | null;
-  tokens: Allowance | null;
+  requests: TokenBucket | null;
+  tokens: TokenBucket | null;
   running: number;
 }
 
@@ -58,25 +23,25 @@ export class KeyLimits {
   readonly #accounts = new Map<string, Account>();
   readonly #now: () => number;
 
-  /** `now` is a monotonic clock in milliseconds: the other one may be set. */
+  /** `now`: a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** @throws {ChasquiError} `rate_limit_exceeded`, with the seconds after which trying again helps. */
+  /** @throws {ChasquiError} `rate_limit_exceeded`, with `retryAfterSeconds` */
   admit(key: CloudKey): Admission {
     const now = this.#now();
     const account = this.#account(key, now);
     const { concurrency } = key.limits;
     if (concurrency !== null && account.running >= concurrency) {
-      throw refusal(`${concurrency} requests at once`, 1000);
+      throw refusal(`${concurrency} concurrent requests`, 1000);
     }
     const { requests, tokens } = account;
-    if (requests !== null && requests.left(now) < 1) {
-      throw refusal(`${requests.limit} requests a minute`, requests.until(1, now));
+    if (requests !== null && requests.tokens(now) < 1) {
+      throw refusal(`${requests.capacity} requests per minute`, requests.waitMs(1, now));
     }
-    if (tokens !== null && tokens.left(now) <= 0) {
-      throw refusal(`${tokens.limit} tokens a minute`, tokens.until(1, now));
+    if (tokens !== null && tokens.tokens(now) <= 0) {
+      throw refusal(`${tokens.capacity} tokens per minute`, tokens.waitMs(1, now));
     }
     requests?.take(1, now);
     account.running += 1;
@@ -92,7 +57,7 @@ export class KeyLimits {
   #account({ id, limits }: CloudKey, now: number): Account {
     let account = this.#accounts.get(id);
     if (account === undefined) {
-      if (this.#accounts.size >= MAX_IDLE_KEYS) this.#forgetIdle(now);
+      if (this.#accounts.size >= MAX_ACCOUNTS) this.#dropIdle(now);
       account = { requests: null, tokens: null, running: 0 };
       this.#accounts.set(id, account);
     }
@@ -101,25 +66,25 @@ export class KeyLimits {
     return account;
   }
 
-  #forgetIdle(now: number): void {
+  #dropIdle(now: number): void {
     for (const [id, { running, requests, tokens }] of this.#accounts) {
       if (running === 0 && (requests?.isFull(now) ?? true) && (tokens?.isFull(now) ?? true)) this.#accounts.delete(id);
     }
   }
 }
 
-/** A limit that was changed counts from now on. */
-function renewed(allowance: Allowance | null, limit: number | null, now: number): Allowance | null {
+/** A changed limit starts with a full bucket. */
+function renewed(bucket: TokenBucket | null, limit: number | null, now: number): TokenBucket | null {
   if (limit === null || limit <= 0) return null;
-  return allowance?.limit === limit ? allowance : new Allowance(limit, now);
+  return bucket?.capacity === limit ? bucket : new TokenBucket(limit, limit, now);
 }
 
-function describe(what: string, allowance: Allowance | null, now: number): Record<string, string> {
-  if (allowance === null) return {};
+function describe(what: string, bucket: TokenBucket | null, now: number): Record<string, string> {
+  if (bucket === null) return {};
   return {
-    [`x-ratelimit-limit-${what}`]: String(allowance.limit),
-    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(allowance.left(now)))),
-    [`x-ratelimit-reset-${what}`]: `${(allowance.until(allowance.limit, now) / 1000).toFixed(3)}s`,
+    [`x-ratelimit-limit-${what}`]: String(bucket.capacity),
+    [`x-ratelimit-remaining-${what}`]: String(Math.max(0, Math.floor(bucket.tokens(now)))),
+    [`x-ratelimit-reset-${what}`]: `${(bucket.waitMs(bucket.capacity, now) / 1000).toFixed(3)}s`,
   };
 }
 

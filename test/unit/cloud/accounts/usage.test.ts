@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { usageCsv } from '../../../../ts/cloud/accounts/usage-csv.js';
+import { usageCsv } from '../../../../ts/cloud/accounts/usage-store.js';
 import type { RequestUsage } from '../../../../ts/cloud/gateway/usage.js';
 import { type TestAccounts, testAccounts } from '../../../support/cloud-accounts.js';
 
@@ -81,7 +81,7 @@ test('more rows than are listed are refused, because the sums of a part would be
   const span = { from: DAY, to: DAY + 24 * HOUR };
   assert.is(usage.list({ ...span, hours: 1, limit: 3 }).length, 3);
   assert.is(usage.list({ ...span, hours: 24, limit: 1 }).length, 1);
-  assert.throws(() => usage.list({ ...span, hours: 1, limit: 2 }), /more than 2 rows of usage.*a shorter one/);
+  assert.throws(() => usage.list({ ...span, hours: 1, limit: 2 }), /More than 2 rows of usage.*a shorter time/);
 });
 
 const actor = { kind: 'user', name: 'owner', org: null, app: null, address: '127.0.0.1' } as const;

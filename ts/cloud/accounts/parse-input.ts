@@ -1,12 +1,14 @@
-/** What programs send to the accounts API → settings, or `invalid_type` and its kin with the field's name. */
+/** Parses bodies and queries of the accounts API. Errors name the field. */
 import { ChasquiError } from '../../errors.js';
 import type { NewKeySettings } from '../../keys/key-store.js';
 import type { Scope } from '../gateway/access.js';
+import { type AuditQuery, MAX_AUDIT_ROWS } from './audit.js';
+import type { UsageQuery } from './usage-store.js';
 
 const KEY_FIELDS = ['name', 'org', 'app', 'scopes', 'expires_at', 'limits'];
 const LIMIT_FIELDS = ['requests_per_minute', 'tokens_per_minute', 'concurrency', 'body_bytes'];
 
-/** The values' ranges are checked where the key is made. */
+/** `KeyStore.create` checks the ranges. */
 export function keyFromBody(body: unknown): NewKeySettings {
   const fields = objectOf(body ?? {}, '', KEY_FIELDS);
   const limits = fields.limits === undefined ? {} : objectOf(fields.limits, 'limits', LIMIT_FIELDS);
@@ -20,7 +22,7 @@ export function keyFromBody(body: unknown): NewKeySettings {
     name: textOf(fields, 'name'),
     expiresAt: numberOf(fields, 'expires_at'),
   };
-  // Without these the key reaches as far as that of who makes it.
+  // If omitted, the values of the actor apply.
   if (fields.org !== undefined) settings.org = textOf(fields, 'org');
   if (fields.app !== undefined) settings.app = textOf(fields, 'app');
   if (fields.scopes !== undefined) settings.scopes = scopesOf(fields.scopes);
@@ -40,7 +42,7 @@ function objectOf(value: unknown, field: string, known: readonly string[]): Reco
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   if (unknown === undefined) return value as Record<string, unknown>;
   const name = field === '' ? unknown : `${field}.${unknown}`;
-  throw new ChasquiError('unknown_parameter', `There is no field \`${name}\`; there are ${known.join(', ')}.`, name);
+  throw new ChasquiError('unknown_parameter', `Unknown field \`${name}\`. Known fields: ${known.join(', ')}.`, name);
 }
 
 function textOf(fields: Record<string, unknown>, name: string): string | null {
@@ -62,4 +64,55 @@ function scopesOf(value: unknown): Scope[] {
 
 function wrongType(field: string, wanted: string): ChasquiError {
   return new ChasquiError('invalid_type', `\`${field}\` must be ${wanted}.`, field);
+}
+
+const DAY_SECONDS = 86_400;
+const MAX_DAYS = 3660;
+
+type Given = Record<string, unknown>;
+
+/** Default: the last 30 days, by day. */
+export function usageQuery(query: unknown, now = Date.now() / 1000): UsageQuery & { format: 'json' | 'csv' } {
+  const given = query as Given;
+  const to = numberIn(given, 'to') ?? Math.ceil(now);
+  const from = numberIn(given, 'from') ?? to - 30 * DAY_SECONDS;
+  if (from >= to || to - from > MAX_DAYS * DAY_SECONDS) {
+    throw wrong('from', `must be a time before \`to\`, at most ${MAX_DAYS} days`);
+  }
+  const by = oneOf(given, 'by', ['day', 'hour'] as const);
+  const format = oneOf(given, 'format', ['json', 'csv'] as const);
+  const [org, app, keyId] = ['org', 'app', 'key_id'].map((name) => textIn(given, name)) as (string | null)[];
+  return { from, to, hours: by === 'hour' ? 1 : 24, org: org ?? null, app: app ?? null, keyId: keyId ?? null, format };
+}
+
+export function auditQuery(query: unknown): AuditQuery {
+  const given = query as Given;
+  const limit = numberIn(given, 'limit') ?? 100;
+  if (limit < 1 || limit > MAX_AUDIT_ROWS) throw wrong('limit', `must be from 1 to ${MAX_AUDIT_ROWS}`);
+  return { org: textIn(given, 'org'), before: numberIn(given, 'before'), limit };
+}
+
+function numberIn(given: Given, name: string): number | null {
+  const text = textIn(given, name);
+  if (text === null) return null;
+  if (!/^\d{1,12}$/.test(text)) throw wrong(name, 'must be a whole number');
+  return Number(text);
+}
+
+function oneOf<const Text extends string>(given: Given, name: string, allowed: readonly Text[]): Text {
+  const text = textIn(given, name) ?? (allowed[0] as Text);
+  if (allowed.includes(text as Text)) return text as Text;
+  throw wrong(name, `must be one of ${allowed.join(', ')}`);
+}
+
+/** A repeated field is an array. */
+function textIn(given: Given, name: string): string | null {
+  const value = given[name] ?? null;
+  if (value === null || value === '') return null;
+  if (typeof value === 'string' && value.length <= 200) return value;
+  throw wrong(name, 'must be given once, with up to 200 characters');
+}
+
+function wrong(field: string, problem: string): ChasquiError {
+  return new ChasquiError('invalid_value', `\`${field}\` ${problem}.`, field);
 }

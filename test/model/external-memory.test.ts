@@ -38,7 +38,7 @@ test('prompts whose images nobody holds any more are collected', async () => {
   const mmproj = syntheticProjector({ kind: 'mlp', modelWidth: 160, ...shape });
   const images = [picture(1, 2048, 2048)];
   const share = await shareCollected({ mmproj }, 60, async (core, info) => {
-    const { media } = await core.tokenizePrompt(info.imageMarker ?? '', images, 1);
+    const { media } = await core.call('tokenizePrompt', [info.imageMarker ?? '', images]);
     return media as object;
   });
   assert.ok(share > 0.4, `${share} of 60 are collected`);
@@ -46,7 +46,7 @@ test('prompts whose images nobody holds any more are collected', async () => {
 
 test('so are compiled grammars', async () => {
   const grammar = grammarOfSchema({ enum: Array.from({ length: 20_000 }, (_, at) => `value number ${at * 7919}`) });
-  const share = await shareCollected({}, 30, (core) => core.compileGrammar(grammar, 8, 1));
+  const share = await shareCollected({}, 30, (core) => core.call('compileGrammar', [grammar, 8]));
   assert.ok(share > 0.4, `${share} of 30 are collected`);
 });
 

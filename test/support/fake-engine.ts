@@ -2,21 +2,21 @@
 
 import { NO_COUNTS } from '../../ts/api/server/health/handler.js';
 import type { AdapterUse } from '../../ts/engine/adapter-file.js';
-import type {
-  ChatMessage,
-  Embeddings,
+import {
+  type ChatMessage,
+  type Embeddings,
   Engine,
-  EngineState,
-  EngineStats,
-  Finish,
-  ModelInfo,
-  Ranking,
-  ReasoningTags,
-  RenderedPrompt,
-  RenderOptions,
-  ReplyFormat,
-  TextInput,
-  Token,
+  type EngineState,
+  type EngineStats,
+  type Finish,
+  type ModelInfo,
+  type Ranking,
+  type ReasoningTags,
+  type RenderedPrompt,
+  type RenderOptions,
+  type ReplyFormat,
+  type TextInput,
+  type Token,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
 import { joinParts } from '../../ts/engine/join-parts.js';
@@ -45,7 +45,7 @@ export interface FakeScript {
 
 export const HELLO: Partial<Token>[][] = [[{ text: 'Hel' }], [{ text: 'lo' }, { text: '' }, { text: '!' }]];
 
-export class FakeEngine implements Engine {
+export class FakeEngine extends Engine {
   model: ModelInfo;
   /** Every job submitted, in order. */
   readonly jobs: Job[] = [];
@@ -63,6 +63,7 @@ export class FakeEngine implements Engine {
   #script: FakeScript;
 
   constructor(script: FakeScript = {}) {
+    super({});
     this.#script = script;
     this.model = { ...MODEL, ...script.model };
   }
@@ -72,7 +73,7 @@ export class FakeEngine implements Engine {
     this.#script = { ...this.#script, ...script };
   }
 
-  async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
+  override async render(messages: readonly ChatMessage[], options: RenderOptions = {}): Promise<RenderedPrompt> {
     this.conversations.push(messages);
     this.renderOptions.push(options);
     const images: ImageInput[] = [];
@@ -83,24 +84,24 @@ export class FakeEngine implements Engine {
     return { ...rendered, ...this.#script.renderWith?.(messages, options) };
   }
 
-  async tokenize(text: string): Promise<Int32Array> {
+  override async tokenize(text: string): Promise<Int32Array> {
     return Int32Array.from(Buffer.from(text));
   }
 
-  async countTokens({ prompt }: { prompt: string }): Promise<number> {
+  override async countTokens({ prompt }: { prompt: string }): Promise<number> {
     return Buffer.byteLength(prompt);
   }
 
-  async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
+  override async tokenizeInfill(prefix: string, suffix: string): Promise<Int32Array> {
     return this.tokenize(`<pre>${prefix}<suf>${suffix}<mid>`);
   }
 
-  async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {
+  override async pieces(tokens: readonly number[]): Promise<Uint8Array[]> {
     return tokens.map((token) => Uint8Array.of(token));
   }
 
   /** A text's vector is its length and its first byte. */
-  async embed(inputs: readonly TextInput[]): Promise<Embeddings> {
+  override async embed(inputs: readonly TextInput[]): Promise<Embeddings> {
     const tokens = inputs.map((input) => (typeof input === 'string' ? [...Buffer.from(input)] : input));
     const tooLong = tokens.findIndex(({ length }) => length > this.model.embeddingContextLength);
     if (tooLong >= 0) {
@@ -114,10 +115,14 @@ export class FakeEngine implements Engine {
   }
 
   /** A document is as relevant as it is long. */
-  async rank(query: string, documents: readonly string[]): Promise<Ranking> {
+  override async rank(query: string, documents: readonly string[]): Promise<Ranking> {
     if (this.model.pooling !== 'rank') throw new ChasquiError('model_not_capable', 'This model does not rank.');
     const promptTokens = documents.reduce((sum, { length }) => sum + length + query.length, 0);
     return { scores: documents.map(({ length }) => length), promptTokens };
+  }
+
+  async call(): Promise<never> {
+    throw new Error('A fake engine has no native code.');
   }
 
   submit(given: Job, { signal }: { signal?: AbortSignal } = {}): FakeStream {
@@ -148,7 +153,7 @@ export class FakeEngine implements Engine {
     for (const stream of this.running) stream.step();
   }
 
-  async stats(): Promise<EngineStats> {
+  override async stats(): Promise<EngineStats> {
     return {
       ...NO_COUNTS,
       active: this.running.size,

@@ -60,15 +60,14 @@ export class FakeChild {
   }
 
   started(placement: Partial<typeof info>): StartedChild {
-    const asked = () => new Promise<never>((_resolve, reject) => void this.#waiting.push(reject));
     const core = {
+      call: async (method: string) =>
+        method === 'stats'
+          ? { active: this.submitted.length }
+          : new Promise<never>((_resolve, reject) => void this.#waiting.push(reject)),
       submit: (job: CoreJob) => void this.submitted.push(job),
       cancel: (id: number) => void this.cancelled.push(id),
       pause: () => {},
-      cancelPreparation: () => {},
-      cancelEmbed: () => {},
-      embed: asked,
-      stats: async () => ({ active: this.submitted.length }),
       end: (reason: unknown) => {
         for (const reject of this.#waiting.splice(0)) reject(reason);
       },
@@ -103,9 +102,7 @@ export class FakePreparation {
   started(): Awaited<ReturnType<StartPreparation>> {
     const core = {
       waits: false,
-      tokenizeTextPrompt: async (prompt: string) => Int32Array.of(prompt.length),
-      tokenize: async (text: string) => Int32Array.of(text.length),
-      cancelPreparation: () => {},
+      call: async (_method: string, [text = '']: string[]) => Int32Array.of(text.length),
       end: () => {},
       close: async () => {
         this.closed += 1;

@@ -1,275 +1,135 @@
-/**
- * The engine as the rest of the TypeScript sees it. It computes in this process or in one of its own, so everything that
- * crosses this interface is plain data or a promise.
- */
+/** The engine as the rest of the TypeScript sees it. It computes in this process or in processes of its own. */
 import type { ChasquiError } from '../errors.js';
+import type { AdapterUse } from './adapter-file.js';
+import type { CallInput, CallName, CallResult } from './calls.js';
+import { embed, rank } from './embed.js';
 import type {
-  NativeFinish,
-  NativeModelInfo,
-  NativeReasoningTags,
-  NativeReplyDelta,
-  NativeReplyFormat,
-  NativeStats,
-} from '../native/addon.js';
-import type { AdapterInfo, AdapterUse } from './adapter-file.js';
-import type { Grammar, ImageInput, Job, SamplingSettings } from './job.js';
+  AbortOptions,
+  ChatMessage,
+  Embeddings,
+  EngineProcesses,
+  EngineState,
+  EngineStats,
+  ModelInfo,
+  Ranking,
+  RenderedPrompt,
+  RenderOptions,
+  SubmitOptions,
+  TextInput,
+  TokenStream,
+} from './engine-types.js';
+import type { ImageInput, Job } from './job.js';
+import { shareImages } from './prepared-prompts.js';
+import { toRenderRequest } from './render-request.js';
+import { takesTextOnly } from './takes-text-only.js';
 
-/** What is known about a loaded model. */
-export interface ModelInfo extends NativeModelInfo {
-  /** The name requests use: the alias if one was given, else the file's name without `.gguf`. */
-  id: string;
-  path: string;
-  /** Unix seconds; when the model was loaded. */
-  created: number;
-  /** What was done instead, and why, where it is not known how many layers fit into the GPUs' memory. */
-  unfitted?: string;
-  /** The GPUs of the modules that were loaded, those with memory of their own; absent: there are none. */
-  gpus?: readonly DeviceMemory[];
-  /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
-  adapters?: readonly AdapterInfo[];
-  /** What jobs are computed with that do not say; absent: nobody has said, and it is none. */
-  adaptersInUse?: readonly AdapterUse[];
-  /** How its options say that it samples unless a request says otherwise; absent: nothing. */
-  sampling?: Partial<SamplingSettings>;
-  /** What message parts the model takes. */
-  inputModalities: readonly ('text' | 'image')[];
-}
-
-export interface DeviceMemory {
-  /** By ggml's name. */
-  name: string;
-  /** 0 where the driver does not say. */
-  memoryBytes: number;
-}
-
-export interface ChatTextPart {
-  type: 'text';
-  text: string;
-}
-
-export interface ChatImagePart {
-  type: 'image';
-  image: ImageInput;
-}
-
-export type ChatPart = ChatTextPart | ChatImagePart;
-
-/** One chat message, reduced to what a template can use. */
-export interface ChatMessage {
-  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  /** Parts are joined to one text, texts that follow one another by a line break. */
-  content: string | readonly ChatPart[];
-  name?: string;
-  /** An assistant's. */
-  reasoning?: string;
-  toolCalls?: readonly ChatToolCall[];
-  /** A tool's: which call this is the result of. */
-  toolCallId?: string;
-}
-
-export interface ChatToolCall {
-  id?: string;
-  name: string;
-  /** A JSON object as text. */
-  arguments: string;
-}
-
-export interface ChatTool {
-  name: string;
-  description?: string;
-  /** JSON Schema; absent: the function takes no arguments. */
-  parameters?: object;
-}
-
-/** What a template and the grammars made for it may be told beside the messages. */
-export interface RenderOptions {
-  tools?: readonly ChatTool[];
-  /** `none` tells the model of the tools all the same; an object names the function that must be called. */
-  toolChoice?: 'auto' | 'none' | 'required' | { name: string };
-  /** Default: as far as the template can. */
-  parallelToolCalls?: boolean;
-  /** What the answer must be, unless it calls a tool. */
-  jsonSchema?: object;
-  /** False: the completion is a new message, also after one of the assistant's, which is continued otherwise. */
-  continueFinalMessage?: boolean;
-  /** Variables of the template. */
-  templateKwargs?: Readonly<Record<string, unknown>>;
-}
-
-export interface RenderedPrompt {
-  /** The prompt with the model's own special tokens spelled out. */
-  prompt: string;
-  /** Stop strings that this template needs besides the end-of-generation tokens. */
-  additionalStops: readonly string[];
-  /** The images of the messages, in order; the prompt holds a marker for each. Their bytes may not change any more. */
-  images: readonly ImageInput[];
-  /** Names of control tokens that show in the answer, because its format needs them. */
-  preservedTokens: readonly string[];
-  /** What the answer must be, as tools and schema ask for; `null` when anything will do. */
-  grammar: Grammar | null;
-  /** How to parse the completion, for the job (`Job.format`); `null` when the completion is just its text. */
-  format: ReplyFormat | null;
-  /** How to tell reasoning from the rest, for the job (`Job.reasoning`); `null` when that cannot be told. */
-  reasoning: ReasoningTags | null;
-}
-
-/** Plain data that only the engine understands. */
-export type ReplyFormat = NativeReplyFormat;
-/** The same. */
-export type ReasoningTags = NativeReasoningTags;
-/** What a parsed completion grew by. */
-export type ReplyDelta = NativeReplyDelta;
-
-export interface Finish extends NativeFinish {
-  /** How many of the tokens were spent on reasoning, up to its end mark; only where the job has a format. */
-  reasoningTokens?: number;
-}
-export type FinishReason = Finish['reason'];
-export type Timings = Finish['timings'];
-
-export interface TokenLogprob {
-  id: number;
-  /** The token's own bytes; one character may be spread over several tokens. */
-  bytes: Uint8Array;
-  logprob: number;
-}
-
-export interface TokenLogprobs extends TokenLogprob {
-  /** The most probable alternatives, most probable first; as many as the job asked for. */
-  top: readonly TokenLogprob[];
-}
-
-/** One sampled token. */
-export interface Token {
-  id: number;
-  /**
-   * The text that became certain with this token. Empty while a character is incomplete or a stop string may be
-   * starting; the concatenation over all tokens is the exact answer.
-   */
-  text: string;
-  /**
-   * Only where the job has a format: what the completion grew by since the last token that had this. Text may be held back
-   * for a later token, but not beyond the last one. Whatever a model writes can be parsed: what does not fit is content.
-   */
-  deltas?: readonly ReplyDelta[];
-  logprobs?: TokenLogprobs;
-  /** On the last token only. */
-  finish?: Finish;
-}
-
-/** How much of a prompt is computed, in tokens; what was found in the prefix cache is. */
-export interface Prefill {
-  computed: number;
-  total: number;
-  /** How many were found there; absent before the first step. */
-  cached?: number;
-}
+export type * from './engine-types.js';
 
 /**
- * The tokens of one job. Iterate it once. `break`, `return()` and the job's AbortSignal free the sequence within one
- * engine step. A failure rejects `next()` with a `ChasquiError`; an abort rejects it with the signal's reason.
+ * Implementations provide `call` and `submit`; the methods for callers are written once, here. Calls that render, tokenize
+ * or compile reject with `prepare_timeout` when they take too long, and with `queue_full` when too many are waiting.
  */
-export interface TokenStream extends AsyncIterableIterator<Token> {
-  return(): Promise<IteratorResult<Token>>;
-  /** How far the prompt is at this moment; `null` before its length is known, and absent where nobody tells. */
-  readonly prefill?: Prefill | null;
+export abstract class Engine {
+  /** Variables of the chat template that the model was loaded with; requests override them. */
+  readonly templateVariables: Readonly<Record<string, unknown>>;
+
+  constructor(templateVariables: Readonly<Record<string, unknown>>) {
+    this.templateVariables = templateVariables;
+  }
+
+  abstract readonly model: ModelInfo;
+  abstract readonly state: EngineState;
+
+  /** Absent if the engine computes in this process. */
+  get processes(): EngineProcesses | undefined {
+    return undefined;
+  }
+
+  /** Runs one call of the table in `calls.ts`. */
+  abstract call<M extends CallName>(method: M, args: CallInput<M>, on?: AbortOptions): Promise<CallResult<M>>;
+
   /**
-   * Calls `take` with the same tokens, all that are ready at a time, within the engine's wake; resolves at the end. While
-   * a promise that `take` returned is open, nothing more is brought. When it throws, or that promise rejects, the
-   * sequence is freed and so is this promise rejected.
+   * Starts a job. Never throws: errors (`context_length_exceeded`, `invalid_job`, `queue_full`, `engine_closed` ...) reject
+   * the stream's first `next()`, as does a promise of a job that rejects.
    */
-  forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void>;
-}
+  abstract submit(job: Job | Promise<Job>, options?: SubmitOptions): TokenStream;
 
-/** A text, or its tokens. */
-export type TextInput = string | readonly number[];
+  /** Sets the adapters of jobs that name none. */
+  abstract useAdapters(adapters: readonly AdapterUse[]): void;
 
-export interface Embeddings {
-  /** One for each input, of Euclidean length 1. */
-  vectors: Float32Array[];
-  promptTokens: number;
-}
-
-export interface Ranking {
-  /** One for each document, in their order; the greater, the more relevant. What the model's head puts out, unscaled. */
-  scores: number[];
-  promptTokens: number;
-}
-
-/** `restarting`: its process ended, and another is on its way; `failed`: none will be. */
-export type EngineState = 'ready' | 'restarting' | 'failed' | 'closed';
-
-/** Counts at one moment. */
-export type EngineStats = NativeStats;
-
-/** Jobs that differ in their seeds only, by which they know each other: what they have in common is prepared once. */
-export interface Siblings {
-  /** How many there are. */
-  readonly count: number;
-}
-
-export interface SubmitOptions extends OnBehalf {
-  siblings?: Siblings;
   /**
-   * Whoever reads the stream has no use for a part of it: `forEachBatch` may give all tokens at the end, in one batch, and
-   * start a job whose engine fails once more. Default false.
+   * Cancels all work and frees everything. Streams and calls reject with `reason`, by default `engine_closed`. Idempotent,
+   * and safe in every state.
    */
-  whole?: boolean;
-}
+  abstract close(reason?: ChasquiError): Promise<void>;
 
-/** Whose work it is: it ends, and rejects with the signal's reason, when the signal is aborted. */
-export interface OnBehalf {
-  signal?: AbortSignal;
-}
-
-/** Which processes an engine has beside the one that loaded it; `null`: that one is not there at the moment. */
-export interface EngineProcesses {
-  readonly engine: number | null;
-  /** What prepares requests. */
-  readonly preparation: number | null;
-}
-
-/**
- * Whatever renders, tokenizes or compiles rejects with `prepare_timeout` when it takes too long, and with `queue_full`
- * when too much of that is waiting.
- */
-export interface Engine {
-  readonly model: ModelInfo;
-  readonly state: EngineState;
-  /** As they are now; absent where it computes in the process that loaded it. */
-  readonly processes?: EngineProcesses;
   /**
-   * Applies the model's chat template. Rejects with `template_failed` when the template refuses the conversation, with
-   * `image_not_supported` when it holds an image and the model takes none, with `invalid_grammar` when a schema cannot
-   * be enforced, with `unsupported_parameter` when a tool must be called and the template has no form for that.
-   * A trailing assistant message is continued.
+   * Applies the model's chat template; a trailing assistant message is continued. Rejects with `template_failed` if the
+   * template refuses the conversation, with `image_not_supported` if the model takes no images, with `invalid_grammar` if a
+   * schema cannot be enforced, with `unsupported_parameter` if a tool call is required that the template cannot express.
    */
-  render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt>;
-  /** How many tokens a prompt has, its images' included. Rejects with what is wrong with them. */
-  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number>;
-  tokenize(text: string, options?: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf): Promise<Int32Array>;
-  /** The tokens whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
-  tokenizeInfill(prefix: string, suffix: string, on?: OnBehalf): Promise<Int32Array>;
+  async render(
+    messages: readonly ChatMessage[],
+    options: RenderOptions = {},
+    on?: AbortOptions,
+  ): Promise<RenderedPrompt> {
+    const templateKwargs = { ...this.templateVariables, ...options.templateKwargs };
+    let images: ImageInput[] = [];
+    const rendered = await this.call(
+      'render',
+      ({ imageMarker, vision, id }) => {
+        images = [];
+        const request = toRenderRequest(messages, { ...options, templateKwargs }, imageMarker ?? '', images);
+        if (images.length > 0 && !vision) throw takesTextOnly(id);
+        return [request] as [string];
+      },
+      on,
+    );
+    return { ...rendered, images: shareImages(images) };
+  }
+
+  /** The number of tokens of a prompt, its images included. Rejects if an image cannot be read. */
+  async countTokens({ prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: AbortOptions): Promise<number> {
+    if (images.length === 0) return (await this.call('tokenize', [prompt, true, true], on)).length;
+    return (await this.call('tokenizePrompt', [prompt, images], on)).tokens.length;
+  }
+
+  tokenize(
+    text: string,
+    {
+      addSpecial = false,
+      parseSpecial = false,
+      ...on
+    }: { addSpecial?: boolean; parseSpecial?: boolean } & AbortOptions = {},
+  ): Promise<Int32Array> {
+    return this.call('tokenize', [text, addSpecial, parseSpecial], on);
+  }
+
+  /** The prompt whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
+  tokenizeInfill(prefix: string, suffix: string, on?: AbortOptions): Promise<Int32Array> {
+    return this.call('tokenizeInfill', [prefix, suffix], on);
+  }
+
   /** The bytes of each token; control tokens are spelled by their names. Rejects with `invalid_job`. */
-  pieces(tokens: readonly number[], on?: OnBehalf): Promise<Uint8Array[]>;
+  async pieces(tokens: readonly number[], on?: AbortOptions): Promise<Uint8Array[]> {
+    const { bytes, ends } = await this.call('pieces', [Int32Array.from(tokens)], on);
+    return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+  }
+
   /**
-   * The vectors of texts. Short ones share a pass, whoever asks for them. Rejects with `model_not_capable`, and with
-   * `context_length_exceeded` or `invalid_value` naming `input[i]`; or with the signal's reason.
+   * One vector for each input. Short inputs of concurrent calls are computed together. Rejects with `model_not_capable`, and
+   * with `context_length_exceeded` or `invalid_value` naming `input[i]`.
    */
-  embed(inputs: readonly TextInput[], on?: OnBehalf): Promise<Embeddings>;
-  /** How relevant each document is to the query. Rejects as `embed` does, naming `documents[i]` or `query`. */
-  rank(query: string, documents: readonly string[], on?: OnBehalf): Promise<Ranking>;
-  /**
-   * Starts a job. Never throws: what is wrong (`context_length_exceeded`, `invalid_job`, `queue_full`,
-   * `engine_closed` ...) rejects the stream's first `next()`.
-   */
-  submit(job: Job, options?: SubmitOptions): TokenStream;
-  stats(): Promise<EngineStats>;
-  /** From now on, jobs that do not say are computed with these adapters of the model. */
-  useAdapters(adapters: readonly AdapterUse[]): void;
-  /**
-   * Cancels what runs (streams reject with `reason`, `engine_closed` where there is none), frees everything. Safe in every
-   * state, any number of times.
-   */
-  close(reason?: ChasquiError): Promise<void>;
+  embed(inputs: readonly TextInput[], on?: AbortOptions): Promise<Embeddings> {
+    return embed(this, this.model, inputs, on);
+  }
+
+  /** The relevance of each document to the query. Rejects as `embed` does, naming `documents[i]` or `query`. */
+  rank(query: string, documents: readonly string[], on?: AbortOptions): Promise<Ranking> {
+    return rank(this, this.model, query, documents, on);
+  }
+
+  stats(): Promise<EngineStats> {
+    return this.call('stats', []);
+  }
 }

@@ -1,7 +1,7 @@
 import { ChasquiError, type ErrorCode } from '../errors.js';
 import { FIELDS_PER_RECORD, type NativeFailure, type NativeLogprobs, RECORD_FLAGS } from '../native/addon.js';
 import { GROWTH_FLAGS, type ParsedText } from './core.js';
-import type { Finish, Token } from './engine.js';
+import type { Finish, Token } from './engine-types.js';
 import type { JobStream } from './token-stream.js';
 
 /** Sorts one wake's events into the streams they belong to, then wakes each reader once. */

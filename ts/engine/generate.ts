@@ -1,9 +1,9 @@
 /** Prompts and conversations as a caller of the library writes them → tokens. */
 import type { ImageHosts } from '../images/public-address.js';
-import type { Engine, OnBehalf, TokenStream } from './engine.js';
-import { completeJob, type GenerateOptions, NEUTRAL_SAMPLING } from './job.js';
+import type { Engine } from './engine.js';
+import type { AbortOptions, TokenStream } from './engine-types.js';
+import { completeJob, type GenerateOptions, type Job, NEUTRAL_SAMPLING } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
-import { RelayedStream } from './relayed-stream.js';
 import { takesTextOnly } from './takes-text-only.js';
 
 /** A conversation or a prompt, and how to go on from it. */
@@ -18,21 +18,19 @@ export type GenerateRequest =
 export function generate(
   engine: Engine,
   request: GenerateRequest,
-  options: OnBehalf,
+  options: AbortOptions,
   hosts: ImageHosts = 'public',
 ): TokenStream {
   const defaults = { ...NEUTRAL_SAMPLING, ...engine.model.sampling };
   if ('prompt' in request) return engine.submit(completeJob(request, defaults), options);
   const { messages, ...rest } = request;
-  return new RelayedStream(async (failure) => {
-    if (failure !== undefined) throw failure;
+  const toJob = async (): Promise<Job> => {
     options.signal?.throwIfAborted();
     if (hasImages(messages) && !engine.model.vision) throw takesTextOnly(engine.model.id);
     const loaded = await loadChatImages(messages, { hosts, ...options });
-    const rendered = await engine.render(loaded, {}, options);
-    const stop = [...(rest.stop ?? []), ...rendered.additionalStops];
-    const { prompt, images, reasoning } = rendered;
-    const complete = { ...rest, prompt, images, reasoning, stop };
-    return engine.submit(completeJob(complete, defaults), options);
-  });
+    const { prompt, images, reasoning, additionalStops } = await engine.render(loaded, {}, options);
+    const stop = [...(rest.stop ?? []), ...additionalStops];
+    return completeJob({ ...rest, prompt, images, reasoning, stop }, defaults);
+  };
+  return engine.submit(toJob(), options);
 }

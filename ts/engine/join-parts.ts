@@ -1,5 +1,5 @@
 /** A message's parts → one text, as llama.cpp's own server joins them. */
-import type { ChatMessage } from './engine.js';
+import type { ChatMessage } from './engine-types.js';
 import type { ImageInput } from './job.js';
 
 /**

@@ -1,7 +1,7 @@
 /** Conversations as a caller in this process writes them → with every image loaded. */
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
-import type { ChatMessage, ChatPart, ChatTextPart } from './engine.js';
+import type { ChatMessage, ChatPart, ChatTextPart } from './engine-types.js';
 import type { ImageInput } from './job.js';
 
 /** An image by its file's bytes (PNG, JPEG, WebP, BMP, or the first frame of a GIF), or by its pixels. */

@@ -2,103 +2,100 @@ import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import type { NativeConstraint, NativePrompt, NativeReasoningLimit } from '../native/addon.js';
 import type { AdapterUse } from './adapter-file.js';
+import { CALLS, type CallArgs, type CallInput, type CallName, type CallResult } from './calls.js';
 import type { CoreJob, EngineCore } from './core.js';
-import { Embedder } from './embedder.js';
-import type {
-  ChatMessage,
-  Embeddings,
-  Engine,
-  EngineState,
-  EngineStats,
-  ModelInfo,
-  OnBehalf,
-  Ranking,
-  RenderedPrompt,
-  RenderOptions,
-  Siblings,
-  SubmitOptions,
-  TextInput,
-  TokenStream,
-} from './engine.js';
+import { Engine } from './engine.js';
 import { engineClosed, withReason } from './engine-closed.js';
+import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
-import type { ImageInput, Job } from './job.js';
+import type { Job } from './job.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
 import { withCatalogueCode } from './native-failure.js';
 import { asksForDrafts } from './open-request.js';
-import { Preparation } from './preparation.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
-import { toRenderRequest } from './render-request.js';
 import { takesTextOnly } from './takes-text-only.js';
 import { templateVariables } from './template-option-table.js';
 import { JobStream } from './token-stream.js';
 
-/** What jobs that differ in their seeds only have in common: prompt and limit of reasoning, and a grammar for each. */
+/** What the choices of a request share: prompt and limit of reasoning, and one constraint for each. */
 interface Prepared {
   prompt: NativePrompt;
   constraints: NativeConstraint[];
   reasoning: NativeReasoningLimit | null;
 }
 
-/** A loaded model with an engine of its own, wherever that computes. */
-export class Model implements Engine {
+/** A loaded model and the code that computes it, in this process or in others. */
+export class Model extends Engine {
   #info: ModelInfo;
   readonly #core: EngineCore;
   readonly #streams: Map<number, JobStream>;
   readonly #maxQueue: number;
   readonly #imageHosts: ImageHosts;
-  readonly #templateVariables: Readonly<Record<string, unknown>>;
   readonly #reasoning: ReasoningLimits;
   readonly #asksForDrafts: boolean;
-  readonly #embedder: Embedder;
-  readonly #preparation: Preparation;
-  readonly #prepared: PreparedPrompts;
+  readonly #prompts = new PreparedPrompts();
   readonly #families = new WeakMap<Siblings, Promise<Prepared>>();
   #lastJobId = 0;
+  #limitedCalls = 0;
   #averageJobMs = 0;
   #closed: Promise<void> | null = null;
-  /** Why it was closed. */
   #closedBy: ChasquiError | null = null;
   #end: ChasquiError | null = null;
 
   /** Made by `loadModel`. */
   constructor(core: EngineCore, streams: Map<number, JobStream>, info: ModelInfo, options: LoadOptions) {
+    super(templateVariables(options));
     this.#core = core;
     this.#streams = streams;
     this.#maxQueue = options.maxQueue ?? LOAD_OPTIONS.maxQueue.default;
-    this.#templateVariables = templateVariables(options);
     this.#reasoning = reasoningLimits(options);
     this.#asksForDrafts = asksForDrafts(options);
     this.#imageHosts = options.imageHosts ?? LOAD_OPTIONS.imageHosts.default;
     this.#info = info;
-    this.#preparation = new Preparation(core);
-    this.#embedder = new Embedder(core, this.#preparation, info, info.parallel + this.#maxQueue);
-    this.#prepared = new PreparedPrompts(core, this.#preparation);
   }
 
   get model(): ModelInfo {
     return this.#info;
   }
 
+  get state(): EngineState {
+    if (this.#end !== null) return 'failed';
+    return this.#closed === null ? 'ready' : 'closed';
+  }
+
   /** See `generate`. */
-  generate(request: GenerateRequest, options: OnBehalf = {}): TokenStream {
+  generate(request: GenerateRequest, options: AbortOptions = {}): TokenStream {
     return generate(this, request, options, this.#imageHosts);
   }
 
-  submit(given: Job, options: SubmitOptions = {}): TokenStream {
-    const { signal } = options;
+  submit(given: Job | Promise<Job>, options: SubmitOptions = {}): TokenStream {
+    const stream = new JobStream(options);
+    if (given instanceof Promise) {
+      given.then(
+        (job) => this.run(stream, job, options),
+        (error) => stream.fail(withCatalogueCode(error)),
+      );
+    } else {
+      this.run(stream, given, options);
+    }
+    return stream;
+  }
+
+  /** Computes a job for `stream`, which another engine may have tried before. */
+  run(stream: JobStream, given: Job, options: SubmitOptions): void {
+    if (stream.ended) return;
     const job = { ...given, adapters: given.adapters ?? this.#info.adaptersInUse ?? null };
     const id = this.#nextJobId();
-    const onAbort = () => stream.abort(signal?.reason);
-    const stream = new JobStream({
+    const isFull = this.#streams.size >= this.#maxRequests;
+    this.#streams.set(id, stream);
+    stream.attach({
       onEnd: (left) => {
-        signal?.removeEventListener('abort', onAbort);
         this.#streams.delete(id);
-        // Ids that the engine never saw, because the prompt was still being prepared, mean nothing to it.
+        // The engine ignores ids of jobs that were still being prepared.
         if (left && this.#closed === null && this.#end === null) this.#core.cancel(id);
       },
       onFinish: ({ timings }) => {
@@ -107,88 +104,37 @@ export class Model implements Engine {
       },
       onBacklog: (paused) => this.#core.pause(id, paused),
     });
-    const isFull = this.#streams.size >= this.model.parallel + this.#maxQueue;
-    this.#streams.set(id, stream);
     if (this.#end !== null) stream.fail(this.#end);
     else if (this.#closedBy !== null) stream.fail(this.#closedBy);
     else if (isFull) stream.fail(this.#queueFull());
-    else if (signal?.aborted) stream.abort(signal.reason);
     else {
-      signal?.addEventListener('abort', onAbort);
-      this.#submitWhenReady(id, stream, job, options).catch((error) => stream.fail(withCatalogueCode(error)));
+      this.#submitWhenReady(id, job, options).catch((error) => this.#streams.get(id)?.fail(withCatalogueCode(error)));
     }
-    return stream;
   }
 
-  async render(
-    messages: readonly ChatMessage[],
-    options: RenderOptions = {},
-    { signal }: OnBehalf = {},
-  ): Promise<RenderedPrompt> {
-    const images: ImageInput[] = [];
-    const templateKwargs = { ...this.#templateVariables, ...options.templateKwargs };
-    const request = toRenderRequest(messages, { ...options, templateKwargs }, this.model.imageMarker ?? '', images);
-    if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    this.#prepared.share(Object.freeze(images));
-    const rendering = this.#preparation.run(signal, (owner) => this.#core.render(request, owner));
-    return { ...(await this.#told(rendering)), images };
-  }
-
-  async tokenize(
-    text: string,
-    {
-      addSpecial = false,
-      parseSpecial = false,
-      signal,
-    }: { addSpecial?: boolean; parseSpecial?: boolean } & OnBehalf = {},
-  ): Promise<Int32Array> {
-    const start = (owner: number) => this.#core.tokenize(text, addSpecial, parseSpecial, owner);
-    return this.#told(this.#preparation.run(signal, start));
-  }
-
-  async countTokens(
-    { prompt, images }: Pick<RenderedPrompt, 'prompt' | 'images'>,
-    { signal }: OnBehalf = {},
-  ): Promise<number> {
-    if (images.length > 0) return (await this.#told(this.#prepared.prepare(prompt, images, signal))).tokens.length;
-    const tokens = await this.tokenize(prompt, { addSpecial: true, parseSpecial: true, ...(signal && { signal }) });
-    return tokens.length;
-  }
-
-  async tokenizeInfill(prefix: string, suffix: string, { signal }: OnBehalf = {}): Promise<Int32Array> {
-    const start = (owner: number) => this.#core.tokenizeInfill(prefix, suffix, owner);
-    return this.#told(this.#preparation.run(signal, start));
-  }
-
-  async pieces(tokens: readonly number[], { signal }: OnBehalf = {}): Promise<Uint8Array[]> {
-    const start = (owner: number) => this.#core.pieces(Int32Array.from(tokens), owner);
-    const { bytes, ends } = await this.#told(this.#preparation.run(signal, start));
-    return Array.from(ends, (end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
-  }
-
-  async embed(inputs: readonly TextInput[], { signal }: OnBehalf = {}): Promise<Embeddings> {
-    return this.#told(this.#embedder.embed(inputs, signal));
-  }
-
-  async rank(query: string, documents: readonly string[], { signal }: OnBehalf = {}): Promise<Ranking> {
-    return this.#told(this.#embedder.rank(query, documents, signal));
-  }
-
-  async stats(): Promise<EngineStats> {
+  async call<M extends CallName>(method: M, input: CallInput<M>, on: AbortOptions = {}): Promise<CallResult<M>> {
     if (this.#closedBy !== null) throw this.#closedBy;
-    return this.#core.stats();
+    const isLimited = CALLS[method].limited === true;
+    if (isLimited && this.#limitedCalls >= this.#maxRequests) throw this.#tooManyCalls();
+    this.#limitedCalls += isLimited ? 1 : 0;
+    try {
+      const args = typeof input === 'function' ? input(this.#info) : input;
+      const call = () => this.#core.call(method, args, on);
+      if (method !== 'tokenizePrompt') return await call();
+      const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
+      return (await this.#prompts.get(prompt, images, call as unknown as () => Promise<NativePrompt>)) as CallResult<M>;
+    } catch (error) {
+      throw withReason(withCatalogueCode(error), this.#closedBy);
+    } finally {
+      this.#limitedCalls -= isLimited ? 1 : 0;
+    }
   }
 
   useAdapters(adapters: readonly AdapterUse[]): void {
     this.#info = { ...this.#info, adaptersInUse: adapters };
   }
 
-  get state(): EngineState {
-    if (this.#end !== null) return 'failed';
-    return this.#closed === null ? 'ready' : 'closed';
-  }
-
-  /** The engine is gone, and nobody closed it: whatever was asked of it rejects with `reason`, now and from now on. */
+  /** The engine is gone, but was not closed: all streams reject with `reason`, now and from now on. */
   end(reason: ChasquiError): void {
     this.#end ??= reason;
     for (const stream of [...this.#streams.values()]) stream.fail(reason);
@@ -206,18 +152,19 @@ export class Model implements Engine {
     await closing;
   }
 
-  async #submitWhenReady(id: number, stream: JobStream, job: Job, options: SubmitOptions): Promise<void> {
-    refuseUnknownTokens(job, this.model.vocabularySize);
+  async #submitWhenReady(id: number, job: Job, options: SubmitOptions): Promise<void> {
+    refuseUnknownTokens(job, this.#info.vocabularySize);
     const { prompt, constraints, reasoning } = await this.#prepare(job, options);
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
     stream.prepared(prompt.tokens.length);
-    if (stream.ended) return;
     this.#core.submit(toCoreJob(id, prompt, reasoning, job, this.#draftsFromText(job)), constraints.pop() ?? null);
   }
 
   /**
-   * Whether tokens may be drafted from the text so far. How many are depends on how long steps took, and kernels may round
-   * rows that are computed together otherwise than one alone. Where they are not known to round alike it is not done if the
-   * same completion is expected again: with a seed never, and where nothing is drawn only if drafts were asked for.
+   * Whether tokens may be drafted from the text so far. The number of drafts depends on how long steps took, and kernels may
+   * round a batch of rows differently from a single row. Unless they are known not to, nothing is drafted if the caller may
+   * expect the same completion again: with a seed never, and with greedy sampling only if drafts were asked for.
    */
   #draftsFromText({ sampling, adapters }: Job): boolean {
     if (this.#info.roundsAlike && (adapters ?? []).length === 0) return true;
@@ -225,62 +172,62 @@ export class Model implements Engine {
     return seed === null && (this.#asksForDrafts || (temperature > 0 && topK !== 1));
   }
 
-  /** The same, but errors are those of the catalogue, and say why the engine was closed. */
-  async #told<T>(promise: Promise<T>): Promise<T> {
-    try {
-      return await promise;
-    } catch (error) {
-      throw withReason(withCatalogueCode(error), this.#closedBy);
-    }
-  }
-
   #prepare(job: Job, { signal, siblings }: SubmitOptions): Promise<Prepared> {
-    if (!siblings) return this.#prepareFor(1, job, signal);
+    if (!siblings) return this.#prepareFor(1, job, { signal });
     const known = this.#families.get(siblings);
     if (known) return known;
-    const prepared = this.#prepareFor(siblings.count, job, signal);
+    const prepared = this.#prepareFor(siblings.count, job, { signal });
     this.#families.set(siblings, prepared);
     // They may be submitted once more.
     prepared.catch(() => this.#families.delete(siblings));
     return prepared;
   }
 
-  async #prepareFor(count: number, job: Job, signal: AbortSignal | undefined): Promise<Prepared> {
+  async #prepareFor(count: number, job: Job, on: AbortOptions): Promise<Prepared> {
     const { grammar } = job;
     const [prompt, reasoning, constraints] = await Promise.all([
-      this.#tokenizePrompt(job, signal),
-      this.#limitReasoning(job, signal),
-      grammar === null
-        ? []
-        : this.#preparation.run(signal, (owner) => this.#core.compileGrammar(grammar, count, owner)),
+      this.#tokenizePrompt(job, on),
+      this.#limitReasoning(job, on),
+      grammar === null ? [] : this.call('compileGrammar', [grammar, count], on),
     ]);
     return { prompt, reasoning, constraints };
   }
 
-  async #limitReasoning(job: Job, signal: AbortSignal | undefined): Promise<NativeReasoningLimit | null> {
+  async #limitReasoning(job: Job, on: AbortOptions): Promise<NativeReasoningLimit | null> {
     const limit = reasoningLimitOf(job, this.#reasoning);
     if (limit === null) return null;
-    const start = (owner: number) => this.#core.tokenize(limit.message, false, false, owner);
-    const message = limit.message === '' ? new Int32Array() : await this.#preparation.run(signal, start);
-    return { ...limit, message };
+    const { message } = limit;
+    const tokens = message === '' ? new Int32Array() : await this.call('tokenize', [message, false, false], on);
+    return { ...limit, message: tokens };
   }
 
-  async #tokenizePrompt({ prompt, images }: Job, signal: AbortSignal | undefined): Promise<NativePrompt> {
-    if (images.length > 0 && !this.model.vision) throw takesTextOnly(this.model.id);
-    if (typeof prompt === 'string') return this.#prepared.prepare(prompt, images, signal);
+  async #tokenizePrompt({ prompt, images }: Job, on: AbortOptions): Promise<NativePrompt> {
+    if (images.length > 0 && !this.#info.vision) throw takesTextOnly(this.#info.id);
+    if (typeof prompt === 'string') return this.call('tokenizePrompt', [prompt, images], on);
     if (images.length === 0) return { tokens: Int32Array.from(prompt), media: null };
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
   }
 
+  /** Running and waiting. */
+  get #maxRequests(): number {
+    return this.#info.parallel + this.#maxQueue;
+  }
+
   #queueFull(): ChasquiError {
+    const { parallel } = this.#info;
     const error = new ChasquiError(
       'queue_full',
-      `The server is busy: ${this.model.parallel} requests are running and ${this.#maxQueue} are waiting. Try again later.`,
+      `The server is busy: ${parallel} requests are running and ${this.#maxQueue} are waiting. Try again later.`,
     );
     // A waiting job moves up whenever a running one ends.
-    const secondsPerTurn = this.#averageJobMs / 1000 / this.model.parallel;
+    const secondsPerTurn = this.#averageJobMs / 1000 / parallel;
     error.retryAfterSeconds = Math.min(60, Math.max(1, Math.ceil(secondsPerTurn)));
     return error;
+  }
+
+  #tooManyCalls(): ChasquiError {
+    const message = `${this.#limitedCalls} requests for embeddings are waiting. Try again later.`;
+    return Object.assign(new ChasquiError('queue_full', message), { retryAfterSeconds: 1 });
   }
 
   #nextJobId(): number {

@@ -1,33 +1,29 @@
-/** Prompts with images, tokenized: what the completions of a request, and the count of its tokens, have in common. */
+/** Prompts with images, tokenized once for all completions of a request and for the count of its tokens. */
 import type { NativePrompt } from '../native/addon.js';
-import type { EngineCore } from './core.js';
 import type { ImageInput } from './job.js';
-import type { Preparation } from './preparation.js';
+
+/** Lists that do not change any more, and whose images do not either. */
+const sharedLists = new WeakSet<readonly ImageInput[]>();
+
+/** Prompts with this very list are tokenized once for each engine. */
+export function shareImages(images: ImageInput[]): readonly ImageInput[] {
+  if (images.length > 0) sharedLists.add(images);
+  return Object.freeze(images);
+}
 
 export class PreparedPrompts {
-  readonly #core: Pick<EngineCore, 'tokenizePrompt'>;
-  readonly #preparation: Preparation;
-  readonly #shared = new WeakMap<readonly ImageInput[], Map<string, Promise<NativePrompt>>>();
+  readonly #prompts = new WeakMap<readonly ImageInput[], Map<string, Promise<NativePrompt>>>();
 
-  constructor(core: Pick<EngineCore, 'tokenizePrompt'>, preparation: Preparation) {
-    this.#core = core;
-    this.#preparation = preparation;
-  }
-
-  /** From now on a prompt with this very list is prepared once. Neither the list nor its images may change any more. */
-  share(images: readonly ImageInput[]): void {
-    if (images.length > 0) this.#shared.set(images, new Map());
-  }
-
-  prepare(prompt: string, images: readonly ImageInput[], signal?: AbortSignal): Promise<NativePrompt> {
-    const shared = this.#shared.get(images);
-    const known = shared?.get(prompt);
+  /** Returns the tokenized prompt, from `tokenize` unless it is known. A failure is not kept. */
+  get(prompt: string, images: readonly ImageInput[], tokenize: () => Promise<NativePrompt>): Promise<NativePrompt> {
+    if (!sharedLists.has(images)) return tokenize();
+    const prompts = this.#prompts.get(images) ?? new Map<string, Promise<NativePrompt>>();
+    this.#prompts.set(images, prompts);
+    const known = prompts.get(prompt);
     if (known) return known;
-    const prepared = this.#preparation.run(signal, (owner) => this.#core.tokenizePrompt(prompt, images, owner));
-    if (shared) {
-      shared.set(prompt, prepared);
-      prepared.catch(() => shared.delete(prompt));
-    }
+    const prepared = tokenize();
+    prompts.set(prompt, prepared);
+    prepared.catch(() => prompts.delete(prompt));
     return prepared;
   }
 }

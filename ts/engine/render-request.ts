@@ -1,5 +1,5 @@
 /** A conversation and what belongs to it → what native code renders (native/llama/chat-template.h). */
-import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine.js';
+import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine-types.js';
 import type { ImageInput } from './job.js';
 import { joinParts } from './join-parts.js';
 import { toWellFormedJson, withoutHalfPairs } from './well-formed-json.js';

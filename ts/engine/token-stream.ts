@@ -1,29 +1,40 @@
-import type { Finish, Prefill, Token, TokenStream } from './engine.js';
+import type { AbortOptions, Finish, Prefill, Token, TokenStream } from './engine-types.js';
 
-/** Who waits for tokens; told once, by one of these. */
+/** A reader that waits for tokens; exactly one of these is called. */
 interface Reader {
+  /** Takes all tokens at the end. */
+  whole: boolean;
   onBatch(tokens: Token[]): void;
   onEnd(): void;
   onError(error: unknown): void;
 }
 
-/** A reader this many tokens behind pauses its job; once it has caught up to the lower mark the job goes on. */
+/** A reader this many tokens behind pauses its job, which resumes at the lower mark. */
 const PAUSE_AT = 1024;
 const RESUME_AT = 256;
 
-/** What a stream tells the engine. */
-export interface StreamListener {
-  /** Called once; `left` says that the reader went away before the engine was done. */
+/** The engine that computes the job. */
+export interface JobSource {
+  /** Called once; `left`: the job goes on, but nobody reads it any more. */
   onEnd(left: boolean): void;
-  /** The job ended well. */
   onFinish(finish: Finish): void;
-  /** The reader is behind, or has caught up. */
   onBacklog(paused: boolean): void;
 }
 
+export interface JobStreamOptions extends AbortOptions {
+  /** `forEachBatch` gives all tokens at the end; default false. */
+  whole?: boolean;
+  /** The first token has come. */
+  onBegin?: () => void;
+  /** Called once, when nothing more comes. `complete`: the job has finished. */
+  onEnd?: (complete: boolean) => void;
+  /** Starts a job again that failed before its reader could have seen anything, or ends the stream. */
+  restart?: (error: unknown) => void;
+}
+
 /**
- * The reading end of one job. The engine pushes tokens and says when a wake is over; whoever reads takes them one by one
- * or a wake at a time.
+ * The reading end of one job. The engine pushes tokens and flushes after each wake; the reader takes single tokens or all
+ * that are ready.
  */
 export class JobStream implements TokenStream {
   #ready: Token[] = [];
@@ -31,14 +42,21 @@ export class JobStream implements TokenStream {
   #ended = false;
   #error: unknown;
   #reader: Reader | null = null;
+  #source: JobSource | null = null;
+  #begun = false;
+  #delivered = false;
   #paused = false;
   #promptTokens = 0;
   #computedTokens = 0;
   #cachedTokens: number | null = null;
-  readonly #listener: StreamListener;
+  readonly #options: JobStreamOptions;
+  readonly #onAbort = () => this.abort(this.#options.signal?.reason);
 
-  constructor(listener: StreamListener) {
-    this.#listener = listener;
+  constructor(options: JobStreamOptions = {}) {
+    this.#options = options;
+    const { signal } = options;
+    if (signal?.aborted) this.abort(signal.reason);
+    else signal?.addEventListener('abort', this.#onAbort);
   }
 
   get ended(): boolean {
@@ -51,42 +69,72 @@ export class JobStream implements TokenStream {
     return this.#cachedTokens === null ? known : { ...known, cached: this.#cachedTokens };
   }
 
-  /** The job has a prompt of so many tokens. */
+  /** From now on `source` computes the job, from its beginning. */
+  attach(source: JobSource): void {
+    this.#source = source;
+    this.#promptTokens = 0;
+    this.#computedTokens = 0;
+    this.#cachedTokens = null;
+  }
+
+  /** Tells the length of the prompt. */
   prepared(promptTokens: number): void {
     this.#promptTokens = promptTokens;
   }
 
-  /** So many tokens of the prompt are computed: at first, those that were cached. */
+  /** Tells how much of the prompt is computed; the first time, that is what was cached. */
   progress(computedTokens: number): void {
     this.#cachedTokens ??= computedTokens;
     this.#computedTokens = computedTokens;
   }
 
-  /** Adds a token without waking the reader. Returns whether it is the only one there, so that the reader may wait for it. */
+  /** Adds a token without waking the reader. Returns whether `flush` has to be called at the end of the wake. */
   push(token: Token): boolean {
     if (this.#ended) return false;
     this.#computedTokens = this.#promptTokens;
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#options.onBegin?.();
+    }
     const isFirst = !this.#hasReady();
-    if (isFirst) this.#startReady(token);
+    // Most lists hold one token, and a list that is made with it takes a tenth of the memory of one that grows by it.
+    if (isFirst) this.#setReady([token]);
     else this.#ready.push(token);
     if (token.finish === undefined) {
       this.#watchBacklog();
-    } else {
-      this.#listener.onFinish(token.finish);
-      this.#end(false);
+      return isFirst;
     }
-    return isFirst;
+    this.#source?.onFinish(token.finish);
+    this.#end(true, false);
+    return true;
   }
 
-  /** Ends the stream: the reader gets what is there already, then `error`. */
+  /** The job failed: starts it again if that goes unnoticed, else ends the stream with `error` after what is ready. */
   fail(error: unknown): void {
+    const { restart, whole } = this.#options;
+    if (this.#ended) return;
+    if (restart === undefined || (whole ? this.#delivered : this.#begun)) {
+      this.end(error);
+      return;
+    }
+    const source = this.#source;
+    this.#source = null;
+    source?.onEnd(false);
+    this.#setReady([]);
+    this.#begun = false;
+    this.#paused = false;
+    restart(error);
+  }
+
+  /** Ends the stream: the reader gets what is ready, then `error`. */
+  end(error: unknown): void {
+    if (this.#options.whole && !this.#delivered) this.#setReady([]);
     this.#endWith(error, false);
   }
 
-  /** Ends the stream now: unread tokens are dropped and the reader gets `reason`. */
+  /** Ends the stream now: drops what is ready, and the reader gets `reason`. */
   abort(reason: unknown): void {
-    this.#ready = [];
-    this.#position = 0;
+    this.#setReady([]);
     this.#endWith(reason, true);
   }
 
@@ -95,11 +143,15 @@ export class JobStream implements TokenStream {
     const reader = this.#reader;
     if (reader === null) return;
     if (this.#hasReady()) {
+      if (reader.whole && !this.#ended) return;
       this.#reader = null;
       reader.onBatch(this.#takeAll());
     } else if (this.#ended) {
       this.#reader = null;
-      this.#tellEnd(reader);
+      const error = this.#error;
+      this.#error = undefined;
+      if (error === undefined) reader.onEnd();
+      else reader.onError(error);
     }
   }
 
@@ -107,10 +159,13 @@ export class JobStream implements TokenStream {
     const token = this.#ready[this.#position];
     if (token !== undefined) {
       this.#position += 1;
+      this.#delivered = true;
       if (this.#paused) this.#watchBacklog();
       return { done: false, value: token };
     }
-    const batch = await this.#nextBatch();
+    const batch = await new Promise<Token[] | null>((resolve, reject) => {
+      this.#read({ whole: false, onBatch: resolve, onEnd: () => resolve(null), onError: reject });
+    });
     if (batch === null) return { done: true, value: undefined };
     // More may have been pushed between the wake and this line.
     this.#ready = this.#hasReady() ? batch.concat(this.#takeAll()) : batch;
@@ -119,10 +174,9 @@ export class JobStream implements TokenStream {
   }
 
   async return(): Promise<IteratorResult<Token>> {
-    this.#ready = [];
-    this.#position = 0;
+    this.#setReady([]);
     this.#error = undefined;
-    this.#end(true);
+    this.#end(false, true);
     this.flush();
     return { done: true, value: undefined };
   }
@@ -137,31 +191,22 @@ export class JobStream implements TokenStream {
         reject(reason);
         void this.return();
       };
-      const takeBatch = (tokens: Token[]): void | Promise<void> => {
-        try {
-          return take(tokens);
-        } catch (thrown) {
-          leave(thrown);
-        }
-      };
       const readOn = (): void => this.#read(reader);
       const reader: Reader = {
+        whole: this.#options.whole ?? false,
         onBatch: (tokens) => {
-          const taking = takeBatch(tokens);
-          if (taking === undefined) readOn();
-          else taking.then(readOn, leave);
+          try {
+            const taking = take(tokens);
+            if (taking === undefined) readOn();
+            else taking.then(readOn, leave);
+          } catch (thrown) {
+            leave(thrown);
+          }
         },
         onEnd: resolve,
         onError: reject,
       };
       readOn();
-    });
-  }
-
-  /** Resolves with `null` at the end. */
-  #nextBatch(): Promise<Token[] | null> {
-    return new Promise((resolve, reject) => {
-      this.#read({ onBatch: resolve, onEnd: () => resolve(null), onError: reject });
     });
   }
 
@@ -171,12 +216,12 @@ export class JobStream implements TokenStream {
       return;
     }
     this.#reader = reader;
+    if (this.#paused) this.#watchBacklog();
     this.flush();
   }
 
-  /** A list that is made with its token takes a tenth of the memory of one that grows by it, and most have just one. */
-  #startReady(token: Token): void {
-    this.#ready = [token];
+  #setReady(tokens: Token[]): void {
+    this.#ready = tokens;
     this.#position = 0;
   }
 
@@ -186,37 +231,32 @@ export class JobStream implements TokenStream {
 
   #takeAll(): Token[] {
     const tokens = this.#position === 0 ? this.#ready : this.#ready.slice(this.#position);
-    this.#ready = [];
-    this.#position = 0;
+    this.#setReady([]);
+    this.#delivered = true;
     if (this.#paused) this.#watchBacklog();
     return tokens;
-  }
-
-  #tellEnd(reader: Reader): void {
-    const error = this.#error;
-    this.#error = undefined;
-    if (error === undefined) reader.onEnd();
-    else reader.onError(error);
   }
 
   #endWith(error: unknown, left: boolean): void {
     if (this.#ended) return;
     this.#error = error;
-    this.#end(left);
+    this.#end(false, left);
     this.flush();
   }
 
-  #end(left: boolean): void {
+  #end(complete: boolean, left: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#listener.onEnd(left);
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#source?.onEnd(left);
+    this.#options.onEnd?.(complete);
   }
 
   #watchBacklog(): void {
-    const unread = this.#ready.length - this.#position;
+    const unread = this.#reader?.whole ? 0 : this.#ready.length - this.#position;
     const pause = this.#paused ? unread > RESUME_AT : unread >= PAUSE_AT;
     if (pause === this.#paused || this.#ended) return;
     this.#paused = pause;
-    this.#listener.onBacklog(pause);
+    this.#source?.onBacklog(pause);
   }
 }

@@ -15,7 +15,7 @@ import { webpToPng } from './webp-to-png.js';
 export interface LoadImagesOptions {
   hosts: ImageHosts;
   /** Ends all downloads; the promise then rejects with its reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** How host names are resolved; default: by DNS. */
   resolve?: Resolve;
   /** Default 10 s for each download. */

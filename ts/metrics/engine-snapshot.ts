@@ -2,7 +2,7 @@
 import type { Engine, EngineStats } from '../engine/engine.js';
 
 /** The part of an engine that is needed here. */
-export interface WatchedEngine extends Pick<Engine, 'stats' | 'processes'> {
+export interface WatchedEngine extends Pick<Engine, 'stats'>, Partial<Pick<Engine, 'processes'>> {
   readonly model: Pick<Engine['model'], 'id'>;
 }
 

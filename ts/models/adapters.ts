@@ -1,18 +1,15 @@
 /** Adapters (LoRA) as models of their own: `base:name`, loaded and unloaded with the model that they belong to. */
 import type { AdapterFile, AdapterUse } from '../engine/adapter-file.js';
-import type {
-  ChatMessage,
-  Embeddings,
+import type { CallInput, CallName, CallResult } from '../engine/calls.js';
+import {
+  type AbortOptions,
+  type Embeddings,
   Engine,
-  EngineState,
-  EngineStats,
-  ModelInfo,
-  OnBehalf,
-  Ranking,
-  RenderedPrompt,
-  RenderOptions,
-  SubmitOptions,
-  TokenStream,
+  type EngineState,
+  type ModelInfo,
+  type Ranking,
+  type SubmitOptions,
+  type TokenStream,
 } from '../engine/engine.js';
 import type { Job } from '../engine/job.js';
 import { ChasquiError } from '../errors.js';
@@ -44,11 +41,12 @@ export function withAdapters(
 }
 
 /** An engine whose jobs are computed with an adapter, unless they name adapters themselves. */
-export class AdaptedEngine implements Engine {
+export class AdaptedEngine extends Engine {
   readonly #engine: Engine;
   readonly #name: string;
 
   constructor(engine: Engine, name: string) {
+    super(engine.templateVariables);
     this.#engine = engine;
     this.#name = name;
   }
@@ -62,43 +60,24 @@ export class AdaptedEngine implements Engine {
     return this.#engine.state;
   }
 
-  submit(job: Job, options?: SubmitOptions): TokenStream {
+  submit(given: Job | Promise<Job>, options?: SubmitOptions): TokenStream {
     const { adapters: known = [] } = this.#engine.model;
     const adapter = known.findIndex(({ name }) => name === this.#name);
     const own = [{ adapter, scale: known[adapter]?.scale ?? 1 }];
-    return this.#engine.submit({ ...job, adapters: job.adapters ?? own }, options);
+    const withOwn = (job: Job): Job => ({ ...job, adapters: job.adapters ?? own });
+    return this.#engine.submit(given instanceof Promise ? given.then(withOwn) : withOwn(given), options);
   }
 
-  render(messages: readonly ChatMessage[], options?: RenderOptions, on?: OnBehalf): Promise<RenderedPrompt> {
-    return this.#engine.render(messages, options, on);
+  call<M extends CallName>(method: M, args: CallInput<M>, on?: AbortOptions): Promise<CallResult<M>> {
+    return this.#engine.call(method, args, on);
   }
 
-  countTokens(prompt: Pick<RenderedPrompt, 'prompt' | 'images'>, on?: OnBehalf): Promise<number> {
-    return this.#engine.countTokens(prompt, on);
-  }
-
-  tokenize(text: string, options?: Parameters<Engine['tokenize']>[1]): Promise<Int32Array> {
-    return this.#engine.tokenize(text, options);
-  }
-
-  tokenizeInfill(prefix: string, suffix: string, on?: OnBehalf): Promise<Int32Array> {
-    return this.#engine.tokenizeInfill(prefix, suffix, on);
-  }
-
-  pieces(tokens: readonly number[], on?: OnBehalf): Promise<Uint8Array[]> {
-    return this.#engine.pieces(tokens, on);
-  }
-
-  async embed(): Promise<Embeddings> {
+  override async embed(): Promise<Embeddings> {
     throw this.#completesOnly();
   }
 
-  async rank(): Promise<Ranking> {
+  override async rank(): Promise<Ranking> {
     throw this.#completesOnly();
-  }
-
-  stats(): Promise<EngineStats> {
-    return this.#engine.stats();
   }
 
   useAdapters(adapters: readonly AdapterUse[]): void {

@@ -13,7 +13,7 @@ import { RECORD_FLAGS } from '../../../ts/native/addon.js';
 
 const test = suite("unit: the server's end of the pipe to an engine");
 
-type Call = [id: number, method: string, ...args: unknown[]];
+type Call = [id: number, method: string, args: unknown[], owner?: number];
 
 /** A pipe whose other end is the test. */
 class FakePipe extends Duplex {
@@ -65,11 +65,19 @@ const ended = new ChasquiError('engine_restarting', 'gone');
 test('calls are answered by their numbers, in any order, with values and with errors', async () => {
   const { pipe, core } = connected();
   assert.not(pipe.waits);
-  const [first, second, third] = [core.stats(), core.tokenize('a', true, false, 1), outcome(core.render('{}', 2))];
+  const [first, second, third] = [
+    core.run('stats', [], 1),
+    core.run('tokenize', ['a', true, false], 1),
+    outcome(core.run('render', ['{}'], 2)),
+  ];
   assert.ok(pipe.waits);
   assert.equal(
     pipe.calls.map(([, ...call]) => call),
-    [['stats'], ['tokenize', 'a', true, false, 1], ['render', '{}', 2]],
+    [
+      ['stats', [], 1],
+      ['tokenize', ['a', true, false], 1],
+      ['render', ['{}'], 2],
+    ],
   );
   const [one, two, three] = pipe.calls.map(([id]) => id);
   const failure = toWire(new ChasquiError('template_failed', 'no', 'messages'));
@@ -87,31 +95,31 @@ test('calls are answered by their numbers, in any order, with values and with er
 test('when the process is gone all calls reject, those that come later too, and nothing is waited for', async () => {
   const { pipe, core } = connected();
   core.submit(job(1), null);
-  const [tokens, vectors] = [core.tokenize('a', true, false, 1), core.embed(1, new Int32Array(1), new Int32Array(1))];
+  const tokens = core.run('tokenize', ['a', true, false], 1);
+  const vectors = core.run('embed', [new Int32Array(1), new Int32Array(1)], 1);
   pipe.destroy();
-  const late = core.render('{}', 1);
+  const late = core.run('render', ['{}'], 1);
   core.pause(1, true);
   core.cancel(1);
   core.end(ended);
-  for (const call of [tokens, vectors, late, core.stats()]) assert.is(await outcome(call), ended);
+  for (const call of [tokens, vectors, late, core.run('stats', [], 1)]) assert.is(await outcome(call), ended);
   assert.throws(
     () => core.submit(job(2), null),
     (error: unknown) => error === ended,
   );
   const before = pipe.calls.length;
-  core.cancelEmbed(1);
-  core.cancelPreparation(1);
+  core.cancelOwner(1);
   assert.is(pipe.calls.length, before);
   assert.not(pipe.waits);
 });
 
 test('a pipe that breaks rejects nothing by itself, and ends nobody', async () => {
   const { pipe, core } = connected();
-  const call = core.stats();
+  const call = core.run('stats', [], 1);
   pipe.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
   await turn();
   core.submit(job(1), null);
-  const late = core.stats();
+  const late = core.run('stats', [], 1);
   await turn();
   core.end(ended);
   assert.is(await outcome(call), ended);
@@ -131,21 +139,23 @@ test('the server waits for jobs until they end, fail or are cancelled', async ()
   }
 });
 
-test('an embedding that is cancelled is waited for no more', async () => {
+test('a call that is aborted rejects at once, and the server waits until the process has cancelled it', async () => {
   const { pipe, core } = connected();
-  void core.embed(5, new Int32Array(1), new Int32Array(1));
-  const [[id]] = pipe.calls as [Call];
-  core.cancelEmbed(5);
-  assert.not(pipe.waits);
-  assert.equal(pipe.calls.at(-1), [0, 'cancelEmbed', 5]);
-  await pipe.answer(encodeFrame(FRAME.error, [id, toWire(ended)]));
+  const stop = new AbortController();
+  const call = outcome(core.call('embed', [new Int32Array(1), new Int32Array(1)], { signal: stop.signal }));
+  const [[id, , , owner]] = pipe.calls as [Call];
+  stop.abort(ended);
+  assert.is(await call, ended);
+  assert.equal(pipe.calls.at(-1), [0, 'cancelOwner', [owner]]);
+  assert.ok(pipe.waits);
+  await pipe.answer(encodeFrame(FRAME.error, [id, toWire(new Error('cancelled'))]));
   assert.not(pipe.waits);
 });
 
 test('what cannot be sent rejects, and is not waited for', async () => {
   const { pipe, core } = connected();
   const notData = (() => {}) as never;
-  assert.instance(await outcome(core.render(notData, 1)), Error);
+  assert.instance(await outcome(core.run('render', notData, 1)), Error);
   assert.throws(() => core.submit({ ...job(1), stop: notData }, null));
   assert.not(pipe.waits);
 });
@@ -158,7 +168,7 @@ test('what cannot be read ends the process, and not the server', async () => {
     Buffer.from([3, 0, 0, 0, FRAME.events, 1, 2]),
   ]) {
     const { pipe, core, log } = connected();
-    const call = core.stats();
+    const call = core.run('stats', [], 1);
     await pipe.answer(garbage);
     assert.is(log.length, 1);
     assert.match(log[0] ?? '', /^garbled: ./);
@@ -170,13 +180,13 @@ test('what cannot be read ends the process, and not the server', async () => {
 
 test('images and grammars stay there: they go back by their numbers', async () => {
   const { pipe, core } = connected();
-  const asked = core.tokenizePrompt('a', [], 1);
+  const asked = core.run('tokenizePrompt', ['a', []], 1);
   await pipe.answer(encodeFrame(FRAME.result, [1, { tokens: Int32Array.of(1), media: 42 }]));
-  const compiled = core.compileGrammar({} as never, 2, 1);
+  const compiled = core.run('compileGrammar', [{} as never, 2], 1);
   await pipe.answer(encodeFrame(FRAME.result, [2, [7, 8]]));
   const [, second] = await compiled;
   core.submit({ ...job(3), media: (await asked).media }, second ?? null);
-  assert.equal(pipe.calls.at(-1), [0, 'submit', { id: 3, media: 42 }, 8]);
+  assert.equal(pipe.calls.at(-1), [0, 'submit', [{ id: 3, media: 42 }, 8]]);
 });
 
 test.run();

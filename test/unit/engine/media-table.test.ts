@@ -11,20 +11,20 @@ const images: NativeImage[] = [{ bytes: Uint8Array.of(1) }];
 /** Reads when it is told to, unless it reads at once. */
 function tableAndReads(atOnce = true) {
   const reads: { prompt: string; finish(): void }[] = [];
-  const table = new MediaTable({
-    tokenizePrompt: (prompt, pictures) =>
+  const table = new MediaTable(
+    ([prompt, pictures]) =>
       new Promise<NativePrompt>((resolve) => {
         const media = pictures.length === 0 ? null : ({ prompt } as unknown as NativeMedia);
         const finish = () => resolve({ tokens: Int32Array.of(prompt.length), media });
         reads.push({ prompt, finish });
         if (atOnce) finish();
       }),
-  });
+  );
   return { table, reads };
 }
 
 async function idOf(table: MediaTable, prompt: string): Promise<number> {
-  return (await table.tokenize(prompt, images, 1)).id as number;
+  return (await table.tokenize([prompt, images], 1)).media as number;
 }
 
 async function isGone(table: MediaTable, id: number): Promise<boolean> {
@@ -36,8 +36,8 @@ async function isGone(table: MediaTable, id: number): Promise<boolean> {
 
 test('a prompt has a number if it has images', async () => {
   const { table } = tableAndReads();
-  assert.equal(await table.tokenize('abc', [], 1), { tokens: Int32Array.of(3), id: null });
-  assert.equal(await table.tokenize('abc', images, 1), { tokens: Int32Array.of(3), id: 1 });
+  assert.equal(await table.tokenize(['abc', []], 1), { tokens: Int32Array.of(3), media: null });
+  assert.equal(await table.tokenize(['abc', images], 1), { tokens: Int32Array.of(3), media: 1 });
 });
 
 test('the latest are there as they were read, others are read once more', async () => {

@@ -1,31 +1,30 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { EngineCore } from '../../../ts/engine/core.js';
 import { completeJob, grammarOfSchema } from '../../../ts/engine/job.js';
 import { Model } from '../../../ts/engine/model.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import type { NativeConstraint } from '../../../ts/native/addon.js';
+import { fakeCore } from '../../support/fake-core.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('siblings whose preparation failed are prepared once more where they are submitted again', async () => {
-  const restarting = new ChasquiError('engine_restarting', 'What prepares requests ended. Try again in a moment.');
+  const restarting = new ChasquiError('engine_restarting', 'The preparation process ended. Try again in a moment.');
   const failures = [restarting];
   const compiled: number[] = [];
   const constraints: (NativeConstraint | null)[] = [];
-  const core: Partial<EngineCore> = {
+  const core = fakeCore({
     tokenizePrompt: async () => ({ tokens: Int32Array.of(1), media: null }),
-    compileGrammar: async (_grammar, copies) => {
+    compileGrammar: async (_grammar: unknown, copies: number) => {
       const failure = failures.shift();
       if (failure) throw failure;
       compiled.push(copies);
       return Array.from({ length: copies }, () => ({}) as NativeConstraint);
     },
-    submit: (_job, constraint) => void constraints.push(constraint),
-    cancelPreparation: () => {},
-  };
-  const model = new Model(core as EngineCore, new Map(), new FakeEngine().model, {});
+    submit: (_job: unknown, constraint: NativeConstraint | null) => void constraints.push(constraint),
+  });
+  const model = new Model(core, new Map(), new FakeEngine().model, {});
   const job = completeJob({ prompt: 'Hi', grammar: grammarOfSchema({ type: 'integer' }) });
   const siblings = { count: 2 };
   for (const failed of [model.submit(job, { siblings }), model.submit(job, { siblings })]) {

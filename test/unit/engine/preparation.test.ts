@@ -3,57 +3,54 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { submitChoices } from '../../../ts/api/shared/completion/choices.js';
 import type { AdapterUse } from '../../../ts/engine/adapter-file.js';
-import type { EngineCore } from '../../../ts/engine/core.js';
+import { type CallTarget, callTarget } from '../../../ts/engine/calls.js';
 import type { ModelInfo } from '../../../ts/engine/engine.js';
 import { completeJob, grammarOf, NEUTRAL_SAMPLING } from '../../../ts/engine/job.js';
 import type { LoadOptions } from '../../../ts/engine/load-options.js';
 import { Model } from '../../../ts/engine/model.js';
-import { Preparation } from '../../../ts/engine/preparation.js';
 import type { NativeConstraint, NativeJob } from '../../../ts/native/addon.js';
+import { fakeCore } from '../../support/fake-core.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const never = new Promise<never>(() => {});
 
-function recorded() {
+/** Notes the owners of calls, which `settle` or never end. */
+function recorded(settle: boolean) {
+  const owners: number[] = [];
   const cancelled: number[] = [];
-  return { cancelled, preparation: new Preparation({ cancelPreparation: (owner) => cancelled.push(owner) }) };
+  const target = {
+    run: (_method: string, _args: unknown, owner: number) => {
+      owners.push(owner);
+      return settle ? Promise.resolve(new Int32Array()) : never;
+    },
+    cancelOwner: (owner: number) => cancelled.push(owner),
+  } as unknown as CallTarget;
+  const call = (signal?: AbortSignal) => callTarget(target, 'tokenize', ['a', false, false], { signal });
+  return { call, owners, cancelled };
 }
 
 test('what shares a signal has one owner, what has none has its own', async () => {
-  const { preparation } = recorded();
+  const { call, owners } = recorded(true);
   const [one, other] = [new AbortController().signal, new AbortController().signal];
-  const owners: number[] = [];
-  for (const signal of [one, other, one, undefined, undefined]) {
-    await preparation.run(signal, async (owner) => owners.push(owner));
-  }
+  for (const signal of [one, other, one, undefined, undefined]) await call(signal);
   assert.is(owners[0], owners[2]);
   assert.is(new Set(owners).size, 4);
 });
 
 test('an abort rejects at once with its reason and ends the work of its owner', async () => {
-  const { preparation, cancelled } = recorded();
+  const { call, owners, cancelled } = recorded(false);
   const gone = new AbortController();
-  let owner = -1;
-  const work = preparation.run(gone.signal, (each) => {
-    owner = each;
-    return never;
-  });
+  const work = call(gone.signal);
+  await settled();
   gone.abort(new Error('gone'));
-  await work.then(
-    () => assert.unreachable(),
-    (error: Error) => assert.is(error.message, 'gone'),
-  );
-  assert.equal(cancelled, [owner]);
-  let wasAsked = false;
-  await preparation
-    .run(gone.signal, async () => {
-      wasAsked = true;
-    })
-    .then(
+  for (const aborted of [work, call(gone.signal)]) {
+    await aborted.then(
       () => assert.unreachable(),
       (error: Error) => assert.is(error.message, 'gone'),
     );
-  assert.not.ok(wasAsked);
+  }
+  assert.equal(cancelled, owners);
+  assert.is(owners.length, 1, 'what is aborted is not asked for');
 });
 
 /** A model whose native engine notes what it is asked for. */
@@ -71,15 +68,9 @@ function counted(options: LoadOptions = {}, more: Partial<ModelInfo> = {}) {
     },
     submit: (job: NativeJob, constraint: NativeConstraint | null) => submitted.push([job, constraint]),
     cancel: () => {},
-    cancelPreparation: () => {},
   };
   const { model: info } = new FakeEngine();
-  const model = new Model(
-    native as unknown as EngineCore,
-    new Map(),
-    { ...info, ...more },
-    { maxQueue: 256, ...options },
-  );
+  const model = new Model(fakeCore(native), new Map(), { ...info, ...more }, { maxQueue: 256, ...options });
   return { asked, submitted, model };
 }
 

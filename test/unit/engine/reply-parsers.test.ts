@@ -50,8 +50,7 @@ test('each job is parsed once for a wake, at the place of its last record', () =
 
 test('a token whose text is all that its reply grew by has a flag instead', async () => {
   const parsers = new ReplyParsers(() => new FakeParser());
-  const listener = { onEnd() {}, onFinish() {}, onBacklog() {} };
-  const streams = new Map([1, 2, 3, 4].map((job) => [job, new JobStream(listener)]));
+  const streams = new Map([1, 2, 3, 4].map((job) => [job, new JobStream()]));
   for (const job of streams.keys()) parsers.add(job, FORMAT);
   const taken = new Map<number, Token[]>();
   for (const [job, stream] of streams) void stream.forEachBatch((tokens) => void taken.set(job, tokens));

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert';
 import type { RestartEvent } from '../../../ts/engine/child/restart-event.js';
 import type { EngineEnd, StartedPreparation, StartPreparation } from '../../../ts/engine/child/start-child.js';
 import { SupervisedPreparation } from '../../../ts/engine/child/supervised-preparation.js';
-import type { EngineState } from '../../../ts/engine/engine.js';
+import type { AbortOptions, EngineState } from '../../../ts/engine/engine.js';
+import { untilAborted } from '../../../ts/engine/until-aborted.js';
 import { ChasquiError } from '../../../ts/errors.js';
 
 const test = suite('unit: what prepares requests, in a process that is replaced');
@@ -38,7 +39,7 @@ interface Waiting {
 /** A process: it answers when the test says so. */
 class FakeProcess {
   readonly asked: Waiting[] = [];
-  readonly cancelled: number[] = [];
+  readonly cancelled: string[] = [];
   readonly aborts: string[] = [];
   readonly beat = { stats: null, at: 0 };
   readonly ended: Promise<EngineEnd>;
@@ -72,9 +73,10 @@ class FakeProcess {
       get waits() {
         return asked.length > 0;
       },
-      tokenize: (text: string) =>
-        new Promise<Int32Array>((resolve, reject) => void asked.push({ text, resolve, reject })),
-      cancelPreparation: (owner: number) => void this.cancelled.push(owner),
+      call: (_method: string, [text = '']: string[], { signal }: AbortOptions = {}) => {
+        const answer = new Promise<Int32Array>((resolve, reject) => void asked.push({ text, resolve, reject }));
+        return untilAborted(answer, signal, () => void this.cancelled.push(text));
+      },
       end: (reason: unknown) => {
         for (const { reject } of asked.splice(0)) reject(reason);
       },
@@ -102,7 +104,8 @@ async function opened() {
   };
   const preparation = await SupervisedPreparation.open('m.gguf', {}, hooks, start);
   const last = () => processes.at(-1) as FakeProcess;
-  const tokenize = (text: string, owner = 1) => preparation.tokenize(text, false, false, owner);
+  const tokenize = (text: string, signal?: AbortSignal) =>
+    preparation.call('tokenize', [text, false, false], { signal });
   /** The running one ends, and the next is there. */
   const replace = async (end: EngineEnd): Promise<void> => {
     await last().die(end);
@@ -170,7 +173,7 @@ for (const [how, end] of Object.entries({ crashes: CRASH, 'takes too much memory
     await replace(end);
     const error = await bad;
     assert.is(error.code, 'prompt_refused');
-    assert.match(error.message, new RegExp(`^What prepares requests ended 2 times .*: ${end.message}\\.`));
+    assert.match(error.message, new RegExp(`^The preparation process ended 2 times .*: ${end.message}\\.`));
     for (let each = 0; each < 4; each += 1) await last().answerAll();
     assert.equal((await Promise.all([...good, other])).map(Number), [1, 2, 3, 3]);
     assert.is(await codeOf(tokenize('bad')), 'prompt_refused');
@@ -233,13 +236,13 @@ test('a process that gives no sign of life while something is asked of it is end
 test('what is cancelled is not asked again, and was not there at an end', async () => {
   const { preparation, last, tokenize, replace } = await opened();
   for (let end = 0; end < 3; end += 1) {
-    const answer = codeOf(tokenize('a', 7));
+    const stop = new AbortController();
+    const answer = codeOf(tokenize('a', stop.signal));
     await turn();
-    preparation.cancelPreparation(7);
-    await turn();
-    assert.equal(last().cancelled, [7]);
+    stop.abort(new Error('gone'));
+    assert.is(await answer, 'gone');
+    assert.equal(last().cancelled, ['a']);
     await replace(CRASH);
-    assert.is(await answer, 'engine_restarting');
     assert.equal(last().texts, []);
     // The next process is used, so that the next end is not its own.
     const other = tokenize(`${end}`);

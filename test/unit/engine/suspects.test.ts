@@ -37,7 +37,7 @@ async function isOpen(trial: Promise<void>): Promise<boolean> {
 }
 
 test('what was there at two ends is refused, what was there at one is not', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   endWith(suspects, 'bad', 'other');
   assert.not(isRefused(suspects, 'bad'));
   endWith(suspects, 'bad');
@@ -47,13 +47,13 @@ test('what was there at two ends is refused, what was there at one is not', () =
 });
 
 test('equal requests that are there at one end, such as the choices of one, count once', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   endWith(suspects, { prompt: 'Hi', images: [] }, { prompt: 'Hi', images: [] });
   assert.not(isRefused(suspects, { prompt: 'Hi', images: [] }));
 });
 
 test('what waits for an engine, or is over, was not there when one ended', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   for (let end = 0; end < 3; end += 1) {
     const waiting = suspects.begin('waits');
     const left = suspects.begin('left');
@@ -67,7 +67,7 @@ test('what waits for an engine, or is over, was not there when one ended', () =>
 });
 
 test('what ends well is forgotten, and what does not is not', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   endWith(suspects, 'good', 'bad');
   entered(suspects, 'good').end(true);
   entered(suspects, 'bad').end(false);
@@ -90,7 +90,7 @@ test('an hour after its last end a request is as any other', () => {
 });
 
 test('requests are told apart by all that they hold: text, tokens, grammars and the bytes of pictures', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   const picture = (byte: number) => [{ bytes: Buffer.alloc(100, byte) }];
   const requests = [
     { prompt: 'a', images: [], grammar: null },
@@ -111,14 +111,14 @@ test('requests are told apart by all that they hold: text, tokens, grammars and 
 });
 
 test('the same bytes in a Buffer and in an array are the same picture', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   endWith(suspects, { images: [{ bytes: Buffer.from([1, 2, 3]) }] });
   endWith(suspects, { images: [{ bytes: Uint8Array.of(1, 2, 3) }] });
   assert.ok(isRefused(suspects, { images: [{ bytes: Buffer.from([1, 2, 3]) }] }));
 });
 
 test('of many requests the latest are remembered', () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   const many = Array.from({ length: 2000 }, (_, at) => `request ${at}`);
   endWith(suspects, ...many);
   endWith(suspects, 'request 0');
@@ -128,7 +128,7 @@ test('of many requests the latest are remembered', () => {
 });
 
 test('one is on trial at a time, until it has passed or ended, wherever it waits itself', async () => {
-  const suspects = new Suspects();
+  const suspects = new Suspects('The engine');
   const [first, second, third, fourth] = ['1', '2', '3', '4'].map((name) => suspects.begin(name)) as [
     Suspect,
     Suspect,

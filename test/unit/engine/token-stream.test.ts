@@ -10,7 +10,8 @@ const test = suite('unit: token stream');
 
 function streamAndLog(): { stream: JobStream; log: string[] } {
   const log: string[] = [];
-  const stream = new JobStream({
+  const stream = new JobStream();
+  stream.attach({
     onEnd: (left) => log.push(left ? 'left' : 'ended'),
     onFinish: ({ reason }) => log.push(reason),
     onBacklog: (paused) => log.push(paused ? 'paused' : 'resumed'),

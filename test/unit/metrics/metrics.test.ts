@@ -89,9 +89,9 @@ test('engines that come back, and models that are loaded', async () => {
 if (process.platform === 'linux') {
   test('the process of an engine, while there is one', async () => {
     const metrics = new Metrics();
-    const engine = Object.assign(engineWith('m', {}), {
-      processes: { engine: process.pid as number | null, preparation: null },
-    });
+    const engine = engineWith('m', {});
+    const processes = { engine: process.pid as number | null, preparation: null };
+    Object.defineProperty(engine, 'processes', { value: processes });
     const other = engineWith('in this process', {});
     metrics.watchEngines(() => [engine, other]);
     const { rss } = process.memoryUsage();
@@ -103,7 +103,7 @@ if (process.platform === 'linux') {
     assert.ok(Math.abs(cpu - (user + system) / 1e6) < 1, `${cpu} s`);
     // There is no such process: Linux's numbers end below.
     for (const pid of [2 ** 30, null]) {
-      engine.processes = { engine: pid, preparation: null };
+      processes.engine = pid;
       assert.equal((await read(metrics)).samples('chasqui_engine_process_resident_memory_bytes'), []);
     }
   });

@@ -1,21 +1,19 @@
-/** An `EngineCore`, or a `PreparationCore`, whose code is in another process: each call is a frame. */
+/** The server's end of the pipe to a child process: each call is a frame. */
 import type { Socket } from 'node:net';
-import type {
-  NativeConstraint,
-  NativeGrammar,
-  NativeImage,
-  NativeMedia,
-  NativePrompt,
-  NativeRenderedPrompt,
-  NativeStats,
-  NativeTokenLists,
+import {
+  FIELDS_PER_RECORD,
+  type NativeConstraint,
+  type NativeMedia,
+  type NativePrompt,
+  RECORD_FLAGS,
 } from '../../native/addon.js';
-import { FIELDS_PER_RECORD, RECORD_FLAGS } from '../../native/addon.js';
-import type { CoreJob, EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
-import type { WirePrompt } from './core-methods.js';
+import { CALLS, type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
+import type { CoreJob, EngineCore, OnCoreEvents } from '../core.js';
+import type { AbortOptions } from '../engine-types.js';
 import { decodeValue, EventsDecoder, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { WireError } from './messages.js';
 import { fromWire } from './wire-error.js';
+import type { WirePrompt, WorkerMessages } from './worker-target.js';
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -25,40 +23,38 @@ interface Waiting {
 export interface ProcessHooks {
   /** Ends the process. */
   close(): Promise<void>;
-  /** It has written what cannot be read; nothing more is read from it. */
+  /** It wrote an invalid frame; nothing more is read from it. */
   onGarbled(what: string): void;
 }
 
-/** Stands for an object of the other process, which is released there when this one is collected. */
+/** A native object of the child process, which is released there when this one is collected. */
 class Handle {
   constructor(readonly id: number) {}
 }
 
-export class ChildCore implements EngineCore, PreparationCore {
+export class ChildCore implements EngineCore, CallTarget {
   readonly #pipe: Socket;
   readonly #process: ProcessHooks;
   readonly #calls = new Map<number, Waiting>();
   readonly #jobs = new Set<number>();
-  /** By the ids of embeddings, those of their calls. */
-  readonly #embeddings = new Map<number, number>();
-  readonly #handles = new FinalizationRegistry<{ method: 'releaseMedia' | 'releaseConstraint'; id: number }>(
-    ({ method, id }) => this.#tell(method, id),
+  readonly #handles = new FinalizationRegistry<WorkerMessages['release']>((released) =>
+    this.#tell('release', ...released),
   );
   #lastCall = 0;
   #ended: unknown;
 
-  /** This process stays for as long as there is something that it waits for. */
+  /** Pending calls and jobs keep this process alive. */
   constructor(pipe: Socket, onEvents: OnCoreEvents, process: ProcessHooks) {
     this.#pipe = pipe;
     this.#process = process;
     const events = new EventsDecoder();
-    // Once for each wake, so nothing is gathered in a list.
-    const toldOfEnds: OnCoreEvents = (records, count, text, extras, parsed) => {
+    // No rest parameters: this runs once for each wake.
+    const endJobsFirst: OnCoreEvents = (records, count, text, extras, parsed) => {
       this.#endJobs(records, count);
       onEvents(records, count, text, extras, parsed);
     };
     const reader = new FrameReader((kind, payload) => {
-      if (kind === FRAME.events) events.decode(payload, toldOfEnds);
+      if (kind === FRAME.events) events.decode(payload, endJobsFirst);
       else this.#settle(kind, decodeValue(payload) as [number, unknown]);
     });
     pipe.on('data', (data: Buffer) => {
@@ -69,12 +65,12 @@ export class ChildCore implements EngineCore, PreparationCore {
         process.onGarbled((error as Error).message);
       }
     });
-    // That the process has ended is told by itself (`end`).
+    // `end` reports the end of the process.
     pipe.on('error', () => {});
     pipe.unref();
   }
 
-  /** The process is gone: whatever was asked of it rejects with `reason`, now and from now on. */
+  /** The process is gone: calls reject with `reason`, now and from now on. */
   end(reason: unknown): void {
     this.#ended ??= reason;
     const calls = [...this.#calls.values()];
@@ -84,66 +80,22 @@ export class ChildCore implements EngineCore, PreparationCore {
     for (const { reject } of calls) reject(reason);
   }
 
-  /** Whether something was asked and is not answered yet. */
+  /** Whether calls are pending. */
   get waits(): boolean {
     return this.#calls.size > 0;
   }
 
-  render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
-    return this.#call('render', requestJson, owner);
+  call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
+    return callTarget(this, method, args, on);
   }
 
-  tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array> {
-    return this.#call('tokenize', text, addSpecial, parseSpecial, owner);
+  async run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {
+    const result = await this.#ask(method, args, owner);
+    return (CALLS[method].handles === undefined ? result : this.#withHandles(result)) as CallResult<M>;
   }
 
-  async tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt> {
-    const { tokens, media } = await this.#call<WirePrompt>('tokenizePrompt', prompt, images, owner);
-    if (media === null) return { tokens, media };
-    return { tokens, media: this.#handle('releaseMedia', media) as unknown as NativeMedia };
-  }
-
-  tokenizeTextPrompt(prompt: string, contextLength: number, owner: number): Promise<Int32Array> {
-    return this.#call('tokenizeTextPrompt', prompt, contextLength, owner);
-  }
-
-  tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array> {
-    return this.#call('tokenizeInfill', prefix, suffix, owner);
-  }
-
-  tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#call('tokenizeInputs', texts, most, owner);
-  }
-
-  tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#call('tokenizePairs', query, documents, most, owner);
-  }
-
-  pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }> {
-    return this.#call('pieces', tokens, owner);
-  }
-
-  embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
-    const embedding = this.#call<Float32Array>('embed', id, tokens, lengths);
-    this.#embeddings.set(id, this.#lastCall);
-    return embedding.finally(() => this.#embeddings.delete(id));
-  }
-
-  /** The call is not answered any more. */
-  cancelEmbed(id: number): void {
-    this.#calls.delete(this.#embeddings.get(id) ?? 0);
-    this.#embeddings.delete(id);
-    this.#restWhenIdle();
-    this.#tell('cancelEmbed', id);
-  }
-
-  async compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]> {
-    const ids = await this.#call<number[]>('compileGrammar', grammar, copies, owner);
-    return ids.map((id) => this.#handle('releaseConstraint', id) as unknown as NativeConstraint);
-  }
-
-  cancelPreparation(owner: number): void {
-    this.#tell('cancelPreparation', owner);
+  cancelOwner(owner: number): void {
+    this.#tell('cancelOwner', owner);
   }
 
   submit(job: CoreJob, constraint: NativeConstraint | null): void {
@@ -163,28 +115,24 @@ export class ChildCore implements EngineCore, PreparationCore {
     this.#tell('cancel', jobId);
   }
 
-  stats(): Promise<NativeStats> {
-    return this.#call('stats');
-  }
-
   close(): Promise<void> {
     return this.#process.close();
   }
 
-  #call<T>(method: string, ...args: unknown[]): Promise<T> {
+  #ask(method: CallName, args: readonly unknown[], owner: number): Promise<unknown> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     this.#lastCall = (this.#lastCall % (2 ** 32 - 1)) + 1;
     const id = this.#lastCall;
     return new Promise((resolve, reject) => {
-      this.#pipe.write(encodeFrame(FRAME.call, [id, method, ...args]));
-      this.#calls.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.#pipe.write(encodeFrame(FRAME.call, [id, method, args, owner]));
+      this.#calls.set(id, { resolve, reject });
       this.#pipe.ref();
     });
   }
 
-  /** A call that is not answered. */
-  #tell(method: string, ...args: unknown[]): void {
-    if (this.#ended === undefined) this.#pipe.write(encodeFrame(FRAME.call, [0, method, ...args]));
+  /** A message has no result. */
+  #tell<M extends keyof WorkerMessages>(method: M, ...args: WorkerMessages[M]): void {
+    if (this.#ended === undefined) this.#pipe.write(encodeFrame(FRAME.call, [0, method, args]));
   }
 
   #settle(kind: number, [id, value]: [number, unknown]): void {
@@ -207,9 +155,16 @@ export class ChildCore implements EngineCore, PreparationCore {
     if (this.#calls.size === 0 && this.#jobs.size === 0) this.#pipe.unref();
   }
 
-  #handle(method: 'releaseMedia' | 'releaseConstraint', id: number): Handle {
+  #withHandles(result: unknown): NativePrompt | NativeConstraint[] {
+    if (Array.isArray(result))
+      return result.map((id) => this.#handle('constraints', id) as unknown as NativeConstraint);
+    const { tokens, media } = result as WirePrompt;
+    return { tokens, media: media === null ? null : (this.#handle('media', media) as unknown as NativeMedia) };
+  }
+
+  #handle(kind: 'media' | 'constraints', id: number): Handle {
     const handle = new Handle(id);
-    this.#handles.register(handle, { method, id });
+    this.#handles.register(handle, [kind, id]);
     return handle;
   }
 }

@@ -1,15 +1,15 @@
-/** The process of an engine: loads one model and computes for the server that started it. */
+/** The worker process: loads one model and computes for the server that started it. */
 import { openLocal } from '../local/open-local.js';
-import { coreMethods } from './core-methods.js';
 import { serveParent } from './serve-parent.js';
+import { WorkerTarget } from './worker-target.js';
 
 serveParent({
   async open({ path, options }, link) {
     const { core, info } = await openLocal(path, options, link, link.sendEvents);
     return {
       info,
-      methods: coreMethods(core, link.failJob),
-      stats: () => core.stats(),
+      target: new WorkerTarget(core, link.failJob),
+      stats: () => core.call('stats', []),
       close: () => core.close(),
     };
   },

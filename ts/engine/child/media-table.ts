@@ -1,48 +1,49 @@
 /**
- * The images of prompts that were tokenized and are to be submitted, perhaps several times. As pixels they take up to a
- * hundred times the room of their files, and nobody knows which prompts will be submitted, so that only the latest are
- * kept as pixels. The others are read once more when they are needed after all.
+ * The images of tokenized prompts, which may be submitted several times. Pixels take up to a hundred times the memory of
+ * image files, and only some prompts are submitted, so only the latest prompts keep their pixels. The images of others are
+ * decoded again when they are needed.
  */
-import type { NativeImage, NativeMedia } from '../../native/addon.js';
-import type { EngineCore } from '../core.js';
+import type { NativeImage, NativeMedia, NativePrompt } from '../../native/addon.js';
 
-/** Prompts that are kept with their pixels. */
+/** Prompts that keep their pixels. */
 const MAX_READY = 8;
 
 interface Entry {
-  prompt: string;
-  images: readonly NativeImage[];
+  args: PromptArgs;
   owner: number;
   media: NativeMedia | null;
 }
 
+type PromptArgs = [prompt: string, images: readonly NativeImage[]];
+type TokenizePrompt = (args: PromptArgs, owner: number) => Promise<NativePrompt>;
+
 export class MediaTable {
-  readonly #core: Pick<EngineCore, 'tokenizePrompt'>;
+  readonly #tokenizePrompt: TokenizePrompt;
   /** The latest last. */
   readonly #entries = new Map<number, Entry>();
   #last = 0;
 
-  constructor(core: Pick<EngineCore, 'tokenizePrompt'>) {
-    this.#core = core;
+  constructor(tokenizePrompt: TokenizePrompt) {
+    this.#tokenizePrompt = tokenizePrompt;
   }
 
-  /** The tokens of a prompt, and the number of its images; `null` when it has none. */
-  async tokenize(prompt: string, images: readonly NativeImage[], owner: number) {
-    const { tokens, media } = await this.#core.tokenizePrompt(prompt, images, owner);
-    if (media === null) return { tokens, id: null };
+  /** Returns the tokens of a prompt, and the number of its images; `null` if it has none. */
+  async tokenize(args: PromptArgs, owner: number): Promise<{ tokens: Int32Array; media: number | null }> {
+    const { tokens, media } = await this.#tokenizePrompt(args, owner);
+    if (media === null) return { tokens, media };
     this.#last += 1;
-    this.#keep(this.#last, { prompt, images, owner, media });
-    return { tokens, id: this.#last };
+    this.#keep(this.#last, { args, owner, media });
+    return { tokens, media: this.#last };
   }
 
   async get(id: number): Promise<NativeMedia> {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new Error(`There are no images ${id} in this process.`);
-    const { prompt, images, owner } = entry;
-    const media = entry.media ?? (await this.#core.tokenizePrompt(prompt, images, owner)).media;
+    const { args, owner } = entry;
+    const media = entry.media ?? (await this.#tokenizePrompt(args, owner)).media;
     if (media === null) throw new Error(`The images ${id} are no longer images.`);
     // They may have been released while they were read.
-    if (this.#entries.has(id)) this.#keep(id, { prompt, images, owner, media });
+    if (this.#entries.has(id)) this.#keep(id, { args, owner, media });
     return media;
   }
 

@@ -1,6 +1,6 @@
 /** The control channel between a server and the process of an engine, or of its preparation, beside the pipe of `frames.ts`. */
 import type { NativeFailure, NativeStats } from '../../native/addon.js';
-import type { ModelInfo } from '../engine.js';
+import type { ModelInfo } from '../engine-types.js';
 import type { LoadOptions } from '../load-options.js';
 
 /** To the process. The first one is `open`. */

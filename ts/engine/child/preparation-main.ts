@@ -1,6 +1,6 @@
 /**
- * The process that prepares requests for an engine, with the vocabulary of its model alone. What a request holds may crash
- * it, occupy it for ever, or make it take more and more memory: then it ends, and its server starts another.
+ * The preparation process: renders, tokenizes and compiles for an engine, with the vocabulary of its model alone. A request
+ * may crash it, block it, or make it take more and more memory: then the process ends, and the server starts another.
  */
 import { resolve } from 'node:path';
 import { loadAddon } from '../../native/load-addon.js';
@@ -8,11 +8,11 @@ import { completeLoadOptions } from '../load-options.js';
 import { toPreparerRequest } from '../open-request.js';
 import { MemoryWatch } from './memory-watch.js';
 import { EXIT_CODES } from './messages.js';
-import { preparationMethods } from './preparation-methods.js';
+import { PreparerTarget } from './preparer-target.js';
 import { serveParent } from './serve-parent.js';
 
 const MIB = 2 ** 20;
-/** In good order means at once: there is nothing to free, and threads may be at work. */
+/** Ends at once: there is nothing to free, and threads may be at work. */
 const quit = (code: number) => loadAddon().addon.quit(code);
 
 serveParent({
@@ -27,7 +27,7 @@ serveParent({
     const openParser: typeof addon.openParser = (format) => addon.openParser(format);
     return {
       info: null,
-      methods: preparationMethods(preparer, openParser, (work) => watch.during(work)),
+      target: new PreparerTarget(preparer, openParser, (work) => watch.during(work)),
       stats: async () => null,
       close: async () => {},
     };

@@ -1,43 +1,41 @@
 /**
- * What the processes of an engine and of its preparation have in common: they work for the server that started them, whose
- * calls come through a pipe (`frames.ts`); how they begin and end is said on the control channel (`messages.ts`). They end
- * with their server.
+ * The child's side of both kinds of process, worker and preparation. Calls of the server come through a pipe (`frames.ts`);
+ * start and end are agreed on the control channel (`messages.ts`). A child ends with its server.
  */
 import { writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { FIELDS_PER_RECORD, type NativeStats, RECORD_FLAGS } from '../../native/addon.js';
 import { loadAddon } from '../../native/load-addon.js';
+import type { CallArgs, CallName, CallTarget } from '../calls.js';
 import type { OnCoreEvents } from '../core.js';
-import type { ModelInfo } from '../engine.js';
+import type { ModelInfo } from '../engine-types.js';
 import type { LoadHooks } from '../load-options.js';
 import { PIPE_FD } from './child-scripts.js';
-import type { CoreMethods } from './core-methods.js';
 import { decodeValue, encodeEvents, encodeFrame, FRAME, FrameReader } from './frames.js';
 import type { ControlMessage, StateMessage } from './messages.js';
 import { toWire } from './wire-error.js';
 
 export type OpenMessage = ControlMessage & { do: 'open' };
 
-/** How what was opened speaks to the server. */
+/** Reports to the server. */
 export interface Link extends LoadHooks {
   sendEvents: OnCoreEvents;
-  /** Tells what is wrong with a job, as the engine reports it: a record that has nothing but the failure. */
+  /** Reports an error in a job as the engine does: by a record that holds only the failure. */
   failJob(jobId: number, thrown: unknown): void;
 }
 
-/** What was opened. */
 export interface Served {
   info: ModelInfo | null;
-  methods: CoreMethods;
+  /** Runs calls, and has a method for each message without a result. */
+  target: CallTarget;
   stats(): Promise<NativeStats | null>;
   close(): Promise<void>;
 }
 
 export interface Service {
   open(message: OpenMessage, link: Link): Promise<Served>;
-  /** Ends the process in good order. */
   exit(): void;
-  /** How readily the kernel ends it for want of memory: from 0, as any process, to 1000. */
+  /** The process's `oom_score_adj`, above that of the server, which can start another process. */
   oomScore: number;
 }
 
@@ -56,7 +54,7 @@ export function serveParent({ open, exit, oomScore }: Service): void {
       clearInterval(beat);
       return served.close();
     };
-    const reader = new FrameReader((_kind, payload) => void answer(served.methods, decodeValue(payload) as Call, pipe));
+    const reader = new FrameReader((_kind, payload) => void answer(served.target, decodeValue(payload) as Call, pipe));
     pipe.on('data', (data: Buffer) => reader.push(data));
     tell({ state: 'ready', info: served.info });
   };
@@ -69,9 +67,9 @@ export function serveParent({ open, exit, oomScore }: Service): void {
 }
 
 function endWithParent(pipe: Socket): void {
-  // A terminal sends these to all of its processes; the server decides what becomes of this one.
+  // A terminal sends these to all of its processes, but the server decides when this one ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  // Whatever it is at, nobody will read the result: there is nothing to put in order.
+  // Nothing needs to be saved, and no result can be delivered.
   const endNow = () => process.kill(process.pid, 'SIGKILL');
   process.on('disconnect', endNow);
   pipe.on('error', endNow).on('close', endNow);
@@ -89,24 +87,27 @@ function linkTo(pipe: Socket, signal: AbortSignal): Link {
   };
 }
 
-type Call = [id: number, method: string, ...args: unknown[]];
+type Call = [id: number, method: string, args: unknown[], owner: number];
 
-/** Calls with the id 0 are not answered. */
-async function answer(methods: CoreMethods, [id, method, ...args]: Call, pipe: Socket): Promise<void> {
+/** A call with the id 0 is a message: it has no owner and no result. */
+async function answer(target: CallTarget, [id, method, args, owner]: Call, pipe: Socket): Promise<void> {
+  if (id === 0) {
+    (target as unknown as Record<string, (...args: unknown[]) => void>)[method]?.(...args);
+    return;
+  }
   try {
-    const value = await methods[method]?.(...args);
-    if (id !== 0) pipe.write(encodeFrame(FRAME.result, [id, value]));
+    const value = await target.run(method as CallName, args as CallArgs<CallName>, owner);
+    pipe.write(encodeFrame(FRAME.result, [id, value]));
   } catch (thrown) {
-    if (id !== 0) pipe.write(encodeFrame(FRAME.error, [id, toWire(thrown)]));
+    pipe.write(encodeFrame(FRAME.error, [id, toWire(thrown)]));
   }
 }
 
 function tell(message: StateMessage): void {
-  // When the channel is gone, so is the server.
+  // If the channel is closed, the server is gone.
   process.send?.(message, undefined, undefined, () => {});
 }
 
-/** More likely than the server, which can start another. */
 function preferForOutOfMemory(score: number): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', String(score));

@@ -1,100 +1,51 @@
-/** An `EngineCore` of two processes: one computes, and one prepares requests for it. */
-import type {
-  NativeConstraint,
-  NativeGrammar,
-  NativeImage,
-  NativePrompt,
-  NativeRenderedPrompt,
-  NativeStats,
-  NativeTokenLists,
-} from '../../native/addon.js';
-import type { CoreJob, EngineCore, PreparationCore } from '../core.js';
-import type { ModelInfo } from '../engine.js';
+/** An `EngineCore` of two processes: the worker computes, the preparation process prepares requests for it. */
+import type { NativeConstraint } from '../../native/addon.js';
+import { CALLS, type CallArgs, type Caller, type CallName, type CallResult } from '../calls.js';
+import type { CoreJob, EngineCore } from '../core.js';
+import type { AbortOptions, ModelInfo } from '../engine-types.js';
 
 export class SplitCore implements EngineCore {
-  readonly #engine: EngineCore;
-  readonly #preparation: PreparationCore;
+  readonly #worker: EngineCore;
+  readonly #preparation: Caller;
   readonly #info: Pick<ModelInfo, 'contextLength' | 'generates'>;
 
-  constructor(engine: EngineCore, preparation: PreparationCore, info: Pick<ModelInfo, 'contextLength' | 'generates'>) {
-    this.#engine = engine;
+  constructor(worker: EngineCore, preparation: Caller, info: Pick<ModelInfo, 'contextLength' | 'generates'>) {
+    this.#worker = worker;
     this.#preparation = preparation;
     this.#info = info;
   }
 
-  render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
-    return this.#preparation.render(requestJson, owner);
-  }
-
-  tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array> {
-    return this.#preparation.tokenize(text, addSpecial, parseSpecial, owner);
-  }
-
-  /**
-   * Only the engine's process has a projector, which says how many tokens an image takes, so there a prompt with images is
-   * tokenized once more when its text has shown itself harmless.
-   */
-  async tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt> {
-    const { contextLength, generates } = this.#info;
-    // Its error is the engine's.
-    if (!generates) return this.#engine.tokenizePrompt(prompt, images, owner);
-    const tokens = await this.#preparation.tokenizeTextPrompt(prompt, contextLength, owner);
-    return images.length === 0 ? { tokens, media: null } : this.#engine.tokenizePrompt(prompt, images, owner);
-  }
-
-  tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array> {
-    return this.#preparation.tokenizeInfill(prefix, suffix, owner);
-  }
-
-  tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#preparation.tokenizeInputs(texts, most, owner);
-  }
-
-  tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#preparation.tokenizePairs(query, documents, most, owner);
-  }
-
-  pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }> {
-    return this.#preparation.pieces(tokens, owner);
-  }
-
-  /** A compiled grammar cannot leave its process. So the engine compiles what could be compiled in the other process before. */
-  async compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]> {
-    await this.#preparation.compileGrammar(grammar, copies, owner);
-    return this.#engine.compileGrammar(grammar, copies, owner);
-  }
-
-  cancelPreparation(owner: number): void {
-    this.#preparation.cancelPreparation(owner);
-    this.#engine.cancelPreparation(owner);
-  }
-
-  embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
-    return this.#engine.embed(id, tokens, lengths);
-  }
-
-  cancelEmbed(id: number): void {
-    this.#engine.cancelEmbed(id);
+  async call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
+    const { runsIn } = CALLS[method];
+    if (runsIn === 'preparation') return this.#preparation.call(method, args, on);
+    if (method === 'tokenizePrompt') {
+      const [prompt, images] = args as unknown as CallArgs<'tokenizePrompt'>;
+      // The worker reports that the model generates nothing.
+      if (this.#info.generates) {
+        const tokens = await this.#preparation.call('tokenizeTextPrompt', [prompt, this.#info.contextLength], on);
+        // Only the worker has a projector, which determines the number of tokens of an image.
+        if (images.length === 0) return { tokens, media: null } as CallResult<M>;
+      }
+    } else if (runsIn === 'both') {
+      await this.#preparation.call(method, args, on);
+    }
+    return this.#worker.call(method, args, on);
   }
 
   submit(job: CoreJob, constraint: NativeConstraint | null): void {
-    this.#engine.submit(job, constraint);
+    this.#worker.submit(job, constraint);
   }
 
   pause(jobId: number, paused: boolean): void {
-    this.#engine.pause(jobId, paused);
+    this.#worker.pause(jobId, paused);
   }
 
   cancel(jobId: number): void {
-    this.#engine.cancel(jobId);
+    this.#worker.cancel(jobId);
   }
 
-  stats(): Promise<NativeStats> {
-    return this.#engine.stats();
-  }
-
-  /** Closes the engine alone: what prepares requests outlives it. */
+  /** Closes the worker alone: the preparation process serves the next one as well. */
   close(): Promise<void> {
-    return this.#engine.close();
+    return this.#worker.close();
   }
 }

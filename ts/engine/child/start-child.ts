@@ -6,8 +6,9 @@ import { describeExit, type ForkedScript, START_LIMIT_MS } from '../../process/f
 import { HangWatch } from '../../process/hang-watch.js';
 import { isOutOfFiles, outOfFiles } from '../../process/open-files.js';
 import { countOutOfMemoryKills } from '../../process/out-of-memory.js';
-import type { EngineCore, OnCoreEvents, PreparationCore } from '../core.js';
-import type { ModelInfo } from '../engine.js';
+import type { Caller } from '../calls.js';
+import type { EngineCore, OnCoreEvents } from '../core.js';
+import type { ModelInfo } from '../engine-types.js';
 import type { LoadOptions } from '../load-options.js';
 import { ChildCore } from './child-core.js';
 import { type ChildScript, forkChild, PIPE_FD } from './child-scripts.js';
@@ -15,6 +16,8 @@ import { type ControlMessage, EXIT_CODES, type StateMessage } from './messages.j
 import { fromWire } from './wire-error.js';
 
 const BEAT_MS = 500;
+/** How long loading may give no sign of progress. */
+export const LOAD_TIMEOUT_MS = 10 * 60_000;
 /** For the current step and for freeing a model; what takes longer is ended. A server waits longer than this. */
 export const CLOSE_LIMIT_MS = 5000;
 /** How long a process that is to say where it stands may take to do so. */
@@ -32,7 +35,7 @@ export interface EngineEnd {
   exitCode: number | null;
 }
 
-interface StartedProcess {
+export interface StartedProcess {
   readonly pid: number | undefined;
   /** When the process is gone. */
   readonly ended: Promise<EngineEnd>;
@@ -48,7 +51,7 @@ export interface StartedChild extends StartedProcess {
 }
 
 export interface StartedPreparation extends StartedProcess {
-  readonly core: PreparationCore & Pick<ChildCore, 'end' | 'waits' | 'close'>;
+  readonly core: Caller & Pick<ChildCore, 'end' | 'waits' | 'close'>;
 }
 
 export interface ChildHooks {

@@ -1,33 +1,29 @@
-/** Starts the process of an engine, and puts together the model that computes there. */
+/** Starts the worker of an engine, and puts together the model that computes there. */
 import { deliver } from '../events.js';
 import type { LoadHooks, LoadOptions } from '../load-options.js';
 import { Model } from '../model.js';
 import type { JobStream } from '../token-stream.js';
 import { SplitCore } from './split-core.js';
-import type { StartChild, StartedChild } from './start-child.js';
+import { LOAD_TIMEOUT_MS, type StartChild } from './start-child.js';
 import type { SupervisedPreparation } from './supervised-preparation.js';
+import type { SupervisedProcess } from './supervisor.js';
 
 export interface StartHooks extends LoadHooks {
   coreDumps?: boolean | undefined;
 }
 
-export interface RunningModel {
-  model: Model;
-  child: StartedChild;
-  loadMs: number;
+export interface Worker extends SupervisedProcess {
+  readonly model: Model;
 }
 
-const LOAD_TIMEOUT_MS = 10 * 60_000;
-
-/** `preparing`: what prepares requests for it, which may not have started yet. Rejects as both do. */
+/** `preparing` may still be starting. Rejects as both do. */
 export async function startModel(
   start: StartChild,
   path: string,
   options: LoadOptions,
   hooks: StartHooks,
-  preparing: SupervisedPreparation | Promise<SupervisedPreparation>,
-): Promise<RunningModel> {
-  const began = performance.now();
+  preparing: Promise<SupervisedPreparation>,
+): Promise<Worker> {
   const streams = new Map<number, JobStream>();
   const child = await start(path, options, {
     onEvents: (records, count, text, extras, parsed) => deliver(streams, records, count, text, extras, parsed),
@@ -36,10 +32,14 @@ export async function startModel(
     loadTimeoutMs: LOAD_TIMEOUT_MS,
     coreDumps: hooks.coreDumps,
   });
-  const loadMs = performance.now() - began;
   try {
     const core = new SplitCore(child.core, await preparing, child.info);
-    return { child, model: new Model(core, streams, child.info, options), loadMs };
+    const model = new Model(core, streams, child.info, options);
+    const end: Worker['end'] = (reason) => {
+      child.core.end(reason);
+      model.end(reason);
+    };
+    return { ...child, model, end, close: (reason) => model.close(reason) };
   } catch (error) {
     await child.core.close();
     throw error;

@@ -26,7 +26,7 @@ export class Suspects {
   #gate: Promise<void> = Promise.resolve();
 
   /** `what` it is that ends; `now`: milliseconds that only grow. */
-  constructor(what = 'The engine', now: () => number = () => performance.now()) {
+  constructor(what: string, now: () => number = () => performance.now()) {
     this.#what = what;
     this.#now = now;
   }
@@ -83,7 +83,7 @@ export class Suspect {
   readonly harmless: Promise<void>;
   #setHarmless: () => void = () => {};
   #digest: string | undefined;
-  #over = false;
+  isOver = false;
 
   constructor(
     private readonly request: unknown,
@@ -102,7 +102,7 @@ export class Suspect {
 
   /** The process gets it now. Whatever waits for a process has no part in how the last one ended. */
   entered(): void {
-    if (!this.#over) this.running.add(this);
+    if (!this.isOver) this.running.add(this);
   }
 
   passed(): void {
@@ -111,7 +111,7 @@ export class Suspect {
 
   /** It is over; `well`: the process did all of it. */
   end(well: boolean): void {
-    this.#over = true;
+    this.isOver = true;
     this.running.delete(this);
     this.#setHarmless();
     if (well && this.ends.size > 0) this.ends.delete(this.digest);
@@ -124,21 +124,21 @@ function digestOf(request: unknown): string {
 
 /** With digests in the place of bytes, which must not get into JSON: that has several characters for each. */
 function withoutBytes(value: unknown): unknown {
-  if (value instanceof Uint8Array) return digestOfBytes(value);
+  if (ArrayBuffer.isView(value)) return digestOfBytes(value as NodeJS.ArrayBufferView);
   if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(withoutBytes);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutBytes(each)]));
 }
 
 /** The choices of a request share their images. */
-const digestsOfBytes = new WeakMap<Uint8Array, string>();
+const digestsOfBytes = new WeakMap<NodeJS.ArrayBufferView, string>();
 
-function digestOfBytes(bytes: Uint8Array): string {
+function digestOfBytes(bytes: NodeJS.ArrayBufferView): string {
   const digest = digestsOfBytes.get(bytes) ?? sha256(bytes);
   digestsOfBytes.set(bytes, digest);
   return digest;
 }
 
-function sha256(data: string | Uint8Array): string {
+function sha256(data: string | NodeJS.ArrayBufferView): string {
   return createHash('sha256').update(data).digest('base64');
 }

@@ -1,24 +1,42 @@
-/** The engine of this process: the addon's, and parsers for what its jobs write. */
-import type {
-  NativeConstraint,
-  NativeEngine,
-  NativeGrammar,
-  NativeImage,
-  NativePrompt,
-  NativeRenderedPrompt,
-  NativeStats,
-  NativeTokenLists,
-} from '../../native/addon.js';
+/** The engine in this process: the addon's, and parsers for the completions of its jobs. */
+import type { NativeConstraint, NativeEngine } from '../../native/addon.js';
+import { type CallArgs, type CallName, type CallResult, type CallTarget, callTarget } from '../calls.js';
 import type { CoreJob, EngineCore } from '../core.js';
+import type { AbortOptions } from '../engine-types.js';
 import type { ReplyParsers } from './reply-parsers.js';
 
-export class LocalCore implements EngineCore {
+interface Embedding {
+  owner: number;
+  reject(error: Error): void;
+}
+
+export class LocalCore implements EngineCore, CallTarget {
   readonly #native: NativeEngine;
   readonly #parsers: ReplyParsers;
+  /** By the id that native code knows them by. */
+  readonly #embeddings = new Map<number, Embedding>();
+  #lastEmbedding = 0;
 
   constructor(native: NativeEngine, parsers: ReplyParsers) {
     this.#native = native;
     this.#parsers = parsers;
+  }
+
+  call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>> {
+    return callTarget(this, method, args, on);
+  }
+
+  async run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>> {
+    return (await this.#run(method, args, owner)) as CallResult<M>;
+  }
+
+  cancelOwner(owner: number): void {
+    this.#native.preparer.cancelPreparation(owner);
+    for (const [id, embedding] of this.#embeddings) {
+      if (embedding.owner !== owner) continue;
+      this.#native.cancelEmbed(id);
+      embedding.reject(new Error('The embedding was cancelled.'));
+    }
   }
 
   submit({ format, ...job }: CoreJob, constraint: NativeConstraint | null): void {
@@ -40,55 +58,27 @@ export class LocalCore implements EngineCore {
     this.#native.pause(jobId, paused);
   }
 
-  render(requestJson: string, owner: number): Promise<NativeRenderedPrompt> {
-    return this.#native.preparer.render(requestJson, owner);
-  }
-
-  tokenize(text: string, addSpecial: boolean, parseSpecial: boolean, owner: number): Promise<Int32Array> {
-    return this.#native.preparer.tokenize(text, addSpecial, parseSpecial, owner);
-  }
-
-  tokenizePrompt(prompt: string, images: readonly NativeImage[], owner: number): Promise<NativePrompt> {
-    return this.#native.tokenizePrompt(prompt, images, owner);
-  }
-
-  tokenizeInfill(prefix: string, suffix: string, owner: number): Promise<Int32Array> {
-    return this.#native.preparer.tokenizeInfill(prefix, suffix, owner);
-  }
-
-  tokenizeInputs(texts: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#native.preparer.tokenizeInputs(texts, most, owner);
-  }
-
-  tokenizePairs(query: string, documents: readonly string[], most: number, owner: number): Promise<NativeTokenLists> {
-    return this.#native.preparer.tokenizePairs(query, documents, most, owner);
-  }
-
-  pieces(tokens: Int32Array, owner: number): Promise<{ bytes: Uint8Array; ends: Int32Array }> {
-    return this.#native.preparer.pieces(tokens, owner);
-  }
-
-  embed(id: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
-    return this.#native.embed(id, tokens, lengths);
-  }
-
-  cancelEmbed(id: number): void {
-    this.#native.cancelEmbed(id);
-  }
-
-  compileGrammar(grammar: NativeGrammar, copies: number, owner: number): Promise<NativeConstraint[]> {
-    return this.#native.preparer.compileGrammar(grammar, copies, owner);
-  }
-
-  cancelPreparation(owner: number): void {
-    this.#native.preparer.cancelPreparation(owner);
-  }
-
-  async stats(): Promise<NativeStats> {
-    return this.#native.stats();
-  }
-
   close(): Promise<void> {
     return this.#native.close();
+  }
+
+  #run(method: CallName, args: readonly unknown[], owner: number): unknown {
+    if (method === 'stats') return this.#native.stats();
+    if (method === 'embed') return this.#embed(owner, ...(args as CallArgs<'embed'>));
+    if (method === 'tokenizePrompt') {
+      return this.#native.tokenizePrompt(...(args as CallArgs<'tokenizePrompt'>), owner);
+    }
+    const preparer = this.#native.preparer as unknown as Record<string, (...args: unknown[]) => unknown>;
+    return preparer[method]?.(...args, owner);
+  }
+
+  /** The native promise never settles once it has been cancelled. */
+  #embed(owner: number, tokens: Int32Array, lengths: Int32Array): Promise<Float32Array> {
+    this.#lastEmbedding = (this.#lastEmbedding + 1) % 2 ** 31;
+    const id = this.#lastEmbedding;
+    return new Promise<Float32Array>((resolve, reject) => {
+      this.#embeddings.set(id, { owner, reject });
+      this.#native.embed(id, tokens, lengths).then(resolve, reject);
+    }).finally(() => this.#embeddings.delete(id));
   }
 }

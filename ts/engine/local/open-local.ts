@@ -6,8 +6,8 @@ import { loadAddon } from '../../native/load-addon.js';
 import { readAdapterFiles } from '../adapter-file.js';
 import { checkMetadata, tryMetadata } from '../check-metadata.js';
 import { chooseContext } from '../choose-context.js';
-import type { EngineCore, OnCoreEvents } from '../core.js';
-import type { ModelInfo } from '../engine.js';
+import type { OnCoreEvents } from '../core.js';
+import type { ModelInfo } from '../engine-types.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
 import { loadedShare } from '../model-files.js';
 import { catalogued } from '../native-failure.js';
@@ -18,7 +18,7 @@ import { LocalCore } from './local-core.js';
 import { ReplyParsers } from './reply-parsers.js';
 
 export interface OpenedCore {
-  core: EngineCore;
+  core: LocalCore;
   info: ModelInfo;
 }
 

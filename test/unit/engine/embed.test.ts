@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { EngineCore } from '../../../ts/engine/core.js';
-import { Embedder } from '../../../ts/engine/embedder.js';
-import { Preparation } from '../../../ts/engine/preparation.js';
+import { embed, rank } from '../../../ts/engine/embed.js';
+import type { TextInput } from '../../../ts/engine/engine.js';
 import { ChasquiError } from '../../../ts/errors.js';
 import type { NativeTokenLists } from '../../../ts/native/addon.js';
 import type { NativePooling } from '../../../ts/native/open-request.js';
+import { fakeCore } from '../../support/fake-core.js';
 import { FakeEngine } from '../../support/fake-engine.js';
 
 const MAX_TOKENS = 8;
@@ -24,7 +24,7 @@ function tokenizedTo(texts: readonly string[]): NativeTokenLists {
 
 function embedder(pooling: NativePooling) {
   const asked: string[] = [];
-  const native = {
+  const native = fakeCore({
     tokenizeInputs: async (texts: readonly string[]) => {
       asked.push(`inputs ${texts.length}`);
       return tokenizedTo(texts);
@@ -34,14 +34,17 @@ function embedder(pooling: NativePooling) {
       return tokenizedTo(documents.map((document) => query + document));
     },
     /** A text's score is its first token. */
-    embed: async (_id: number, tokens: Int32Array, lengths: Int32Array) => {
+    embed: async (tokens: Int32Array, lengths: Int32Array) => {
       const starts = Array.from(lengths, (_, at) => lengths.slice(0, at).reduce((sum, length) => sum + length, 0));
       return Float32Array.from(starts, (start) => tokens[start] ?? 0);
     },
-    cancelPreparation: () => {},
-  } as unknown as EngineCore;
+  });
   const model = { ...new FakeEngine().model, pooling, embeddingContextLength: MAX_TOKENS, vocabularySize: 256 };
-  return { asked, embedder: new Embedder(native, new Preparation(native), model, 4) };
+  const embedder = {
+    embed: (inputs: readonly TextInput[]) => embed(native, model, inputs),
+    rank: (query: string, documents: readonly string[]) => rank(native, model, query, documents),
+  };
+  return { asked, embedder };
 }
 
 async function refusal(work: Promise<unknown>): Promise<[code: string, param: string | null, message: string]> {

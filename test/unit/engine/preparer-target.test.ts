@@ -1,12 +1,13 @@
-// What a server may call in the process that prepares requests: each call is watched, and only data goes back.
+// Calls in the preparation process: each is watched, and only data is returned.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { preparationMethods } from '../../../ts/engine/child/preparation-methods.js';
+import type { CallArgs, CallName } from '../../../ts/engine/calls.js';
+import { PreparerTarget } from '../../../ts/engine/child/preparer-target.js';
 import type { NativePreparer } from '../../../ts/native/addon.js';
 
-const test = suite('unit: calls in the process that prepares requests');
+const test = suite('unit: calls in the preparation process');
 
-const NAMES = [
+const NAMES: CallName[] = [
   'tokenize',
   'tokenizeTextPrompt',
   'tokenizeInfill',
@@ -32,7 +33,7 @@ function prepared(format: unknown = null) {
     if (given === 'bad') throw new Error('no such parser');
     log.push(`parser ${given}`);
   };
-  const methods = preparationMethods(preparer, openParser, async (work) => {
+  const target = new PreparerTarget(preparer, openParser, async (work) => {
     isWatched = true;
     try {
       return await work();
@@ -40,28 +41,29 @@ function prepared(format: unknown = null) {
       isWatched = false;
     }
   });
-  return { methods, log };
+  const run = (name: CallName, ...args: unknown[]) => target.run(name, args as CallArgs<CallName>, 1);
+  return { run, target, log };
 }
 
 test('everything that prepares is watched', async () => {
-  const { methods, log } = prepared();
-  for (const name of NAMES) await methods[name]?.();
+  const { run, target, log } = prepared();
+  for (const name of NAMES) await run(name);
   assert.equal(log, NAMES);
-  methods.cancelPreparation?.(3);
+  target.cancelOwner(3);
   assert.is(log.at(-1), 'cancel 3');
 });
 
 test('a compiled grammar stays here', async () => {
-  const { methods } = prepared();
-  assert.equal(await methods.compileGrammar?.({}, 2, 1), []);
+  const { run } = prepared();
+  assert.equal(await run('compileGrammar', {}, 2), []);
 });
 
 test('a format is tried before it is handed out', async () => {
   const good = prepared('good');
-  assert.equal(await good.methods.render?.('{}', 1), { format: 'good' });
+  assert.equal(await good.run('render', '{}'), { format: 'good' });
   assert.equal(good.log, ['render', 'parser good']);
   const bad = prepared('bad');
-  const error = await Promise.resolve(bad.methods.render?.('{}', 1)).catch((thrown) => thrown);
+  const error = await bad.run('render', '{}').catch((thrown) => thrown);
   assert.match((error as Error).message, /no such parser/);
 });
 

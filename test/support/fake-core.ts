@@ -1,0 +1,10 @@
+/** What computes for a model, played by a test: calls go to the method of their name. */
+import type { EngineCore } from '../../ts/engine/core.js';
+
+type Methods = Record<string, unknown>;
+
+export function fakeCore(methods: Methods): EngineCore {
+  const call = async (method: string, args: readonly unknown[]) =>
+    (methods[method] as ((...args: readonly unknown[]) => unknown) | undefined)?.(...args);
+  return { ...methods, call } as unknown as EngineCore;
+}

@@ -1,0 +1,84 @@
+/**
+ * The calls that an engine takes. Native code declares what each takes and returns (`native/addon.ts`); this table declares
+ * where it runs and what becomes of it when that process ends. Jobs (`submit`) are not calls.
+ */
+import type { NativeEngine, NativePreparer, NativeStats } from '../native/addon.js';
+import type { AbortOptions, ModelInfo } from './engine-types.js';
+import { untilAborted } from './until-aborted.js';
+
+/** As native code has them: the last argument is the owner, a number for the request (see `NativePreparer`). */
+interface NativeCalls extends Omit<NativePreparer, 'cancelPreparation'>, Pick<NativeEngine, 'tokenizePrompt'> {
+  /** The vectors of all inputs, one after another; `tokens` holds the inputs likewise, `lengths` the length of each. */
+  embed(tokens: Int32Array, lengths: Int32Array, owner: number): Promise<Float32Array>;
+  stats(owner: number): Promise<NativeStats>;
+}
+
+export type CallName = keyof NativeCalls;
+export type CallArgs<M extends CallName> = Parameters<NativeCalls[M]> extends [...infer A, number] ? A : never;
+export type CallResult<M extends CallName> = Awaited<ReturnType<NativeCalls[M]>>;
+
+interface CallRule {
+  /**
+   * `preparation`: needs the vocabulary only. `worker`: needs the model. `both`: runs in the preparation process first,
+   * where a crash or a hang costs no completions, and then in the worker, because its result cannot leave that process.
+   * Preparation repeats a call when its process ends; the worker's supervisor repeats the others.
+   */
+  runsIn: 'preparation' | 'worker' | 'both';
+  /** Native objects in the result: they stay in the worker and cross the pipe as numbers. */
+  handles?: 'media' | 'constraints';
+  /** Counts against the limit of requests that the engine computes or queues. */
+  limited?: boolean;
+  /** Fails at once, instead of waiting, while the engine restarts. */
+  failsFast?: boolean;
+}
+
+export const CALLS: Readonly<Record<CallName, CallRule>> = {
+  render: { runsIn: 'preparation' },
+  tokenize: { runsIn: 'preparation' },
+  tokenizeTextPrompt: { runsIn: 'preparation' },
+  tokenizeInfill: { runsIn: 'preparation' },
+  tokenizeInputs: { runsIn: 'preparation' },
+  tokenizePairs: { runsIn: 'preparation' },
+  pieces: { runsIn: 'preparation' },
+  tokenizePrompt: { runsIn: 'both', handles: 'media' },
+  compileGrammar: { runsIn: 'both', handles: 'constraints' },
+  embed: { runsIn: 'worker', limited: true },
+  stats: { runsIn: 'worker', failsFast: true },
+};
+
+/** Arguments, or a function that makes them from the model of the process that will run the call. */
+export type CallInput<M extends CallName> = CallArgs<M> | ((model: ModelInfo) => CallArgs<M>);
+
+/** Runs calls, wherever that is. Rejects with the signal's reason as soon as it is aborted. */
+export interface Caller {
+  call<M extends CallName>(method: M, args: CallArgs<M>, on?: AbortOptions): Promise<CallResult<M>>;
+}
+
+/** Runs calls in one process. Native code takes turns between owners, and cancels all work of one owner together. */
+export interface CallTarget {
+  run<M extends CallName>(method: M, args: CallArgs<M>, owner: number): Promise<CallResult<M>>;
+  cancelOwner(owner: number): void;
+}
+
+export async function callTarget<M extends CallName>(
+  target: CallTarget,
+  method: M,
+  args: CallArgs<M>,
+  { signal }: AbortOptions = {},
+): Promise<CallResult<M>> {
+  signal?.throwIfAborted();
+  const owner = ownerOf(signal);
+  return untilAborted(target.run(method, args, owner), signal, () => target.cancelOwner(owner));
+}
+
+/** Calls that share a signal belong to one request. */
+const owners = new WeakMap<AbortSignal, number>();
+let lastOwner = 0;
+
+function ownerOf(signal: AbortSignal | undefined): number {
+  const known = signal && owners.get(signal);
+  if (known !== undefined) return known;
+  lastOwner = (lastOwner + 1) % 2 ** 32;
+  if (signal) owners.set(signal, lastOwner);
+  return lastOwner;
+}

@@ -1,0 +1,133 @@
+/** Texts → vectors or scores. */
+import { ChasquiError } from '../errors.js';
+import type { NativeTokenLists } from '../native/addon.js';
+import type { Caller } from './calls.js';
+import { checkTokens } from './check-tokens.js';
+import type { AbortOptions, Embeddings, ModelInfo, Ranking, TextInput } from './engine-types.js';
+
+export async function embed(
+  caller: Caller,
+  model: ModelInfo,
+  inputs: readonly TextInput[],
+  on?: AbortOptions,
+): Promise<Embeddings> {
+  if (model.pooling === 'rank') {
+    throw notCapable(model, 'ranks documents and makes no embeddings; ask it to rerank instead');
+  }
+  const tokenized = await tokenize(caller, model, inputs, on);
+  const { values, promptTokens } = await compute(caller, model, tokenized, 'input', on);
+  return { vectors: slices(values, inputs.length), promptTokens };
+}
+
+export async function rank(
+  caller: Caller,
+  model: ModelInfo,
+  query: string,
+  documents: readonly string[],
+  on?: AbortOptions,
+): Promise<Ranking> {
+  if (model.pooling !== 'rank') throw notCapable(model, 'has no head for ranking documents');
+  const tokenized = await tokenizePairs(caller, model, query, documents, on);
+  const { values, promptTokens } = await compute(caller, model, tokenized, 'documents', on);
+  // A head with several outputs classifies; llama.cpp ranks by the first one.
+  return { scores: slices(values, documents.length).map((scores) => scores[0] ?? 0), promptTokens };
+}
+
+/** Tokenizes all texts in one call, which ends at the first that is too long. */
+async function tokenize(
+  caller: Caller,
+  model: ModelInfo,
+  inputs: readonly TextInput[],
+  on?: AbortOptions,
+): Promise<Int32Array[]> {
+  const places = inputs.flatMap((input, place) => (typeof input === 'string' ? [place] : []));
+  const texts = places.map((place) => inputs[place] as string);
+  const lists = await tokenizeTexts(caller, model, texts, (place) => `input[${places[place]}]`, on);
+  const rest = lists.values();
+  return inputs.map((input) =>
+    typeof input === 'string' ? (rest.next().value as Int32Array) : Int32Array.from(input),
+  );
+}
+
+async function tokenizePairs(
+  caller: Caller,
+  model: ModelInfo,
+  query: string,
+  documents: readonly string[],
+  on?: AbortOptions,
+): Promise<Int32Array[]> {
+  const max = model.embeddingContextLength;
+  const pairs = await caller.call('tokenizePairs', [query, documents, max], on);
+  // If the query alone is too long, name the query and not the document that it was joined with.
+  if (pairs.lengths.some((length) => length < 0 || length > max)) {
+    await tokenizeTexts(caller, model, [query], () => 'query', on);
+  }
+  return split(pairs, max, (place) => `documents[${place}]`);
+}
+
+async function tokenizeTexts(
+  caller: Caller,
+  { embeddingContextLength: max }: ModelInfo,
+  texts: readonly string[],
+  nameOf: (place: number) => string,
+  on?: AbortOptions,
+): Promise<Int32Array[]> {
+  if (texts.length === 0) return [];
+  return split(await caller.call('tokenizeInputs', [texts, max], on), max, nameOf);
+}
+
+function split({ tokens, lengths }: NativeTokenLists, max: number, nameOf: (place: number) => string): Int32Array[] {
+  let end = 0;
+  return Array.from(lengths, (length, place) => {
+    checkLength(length, max, nameOf(place));
+    end += length;
+    return tokens.subarray(end - length, end);
+  });
+}
+
+async function compute(
+  caller: Caller,
+  { embeddingContextLength, vocabularySize }: ModelInfo,
+  inputs: readonly Int32Array[],
+  name: string,
+  on?: AbortOptions,
+) {
+  for (const [index, tokens] of inputs.entries()) {
+    const param = `${name}[${index}]`;
+    if (tokens.length === 0) throw new ChasquiError('invalid_value', `\`${param}\` holds no text.`, param);
+    checkLength(tokens.length, embeddingContextLength, param);
+    checkTokens(tokens, param, vocabularySize);
+  }
+  const lengths = Int32Array.from(inputs, (tokens) => tokens.length);
+  const promptTokens = lengths.reduce((sum, length) => sum + length, 0);
+  if (inputs.length === 0) return { values: new Float32Array(0), promptTokens };
+  const joined = new Int32Array(promptTokens);
+  let at = 0;
+  for (const tokens of inputs) {
+    joined.set(tokens, at);
+    at += tokens.length;
+  }
+  return { values: await caller.call('embed', [joined, lengths], on), promptTokens };
+}
+
+/** A negative length means that there are at least as many tokens. */
+function checkLength(length: number, max: number, param: string): void {
+  if (length >= 0 && length <= max) return;
+  const has = length < 0 ? `at least ${-length}` : `${length}`;
+  const error = new ChasquiError(
+    'context_length_exceeded',
+    `\`${param}\` has ${has} tokens, but this model takes at most ${max} at a time. Split or shorten it.`,
+    param,
+  );
+  throw Object.assign(error, { promptTokens: Math.abs(length), contextLength: max });
+}
+
+function notCapable({ id }: ModelInfo, why: string): ChasquiError {
+  return new ChasquiError('model_not_capable', `The model \`${id}\` ${why}.`);
+}
+
+/** Splits `values` into equal parts. */
+function slices(values: Float32Array, count: number): Float32Array[] {
+  const length = values.length / count;
+  return Array.from({ length: count }, (_, index) => values.subarray(index * length, (index + 1) * length));
+}

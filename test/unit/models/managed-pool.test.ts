@@ -303,7 +303,7 @@ test('a model whose engine was given up is listed as failed, until it is unloade
   (a.engines[0] as FakeEngine).state = 'failed';
   const { status, reason, pid } = pool.list()[0] as ModelEntry;
   assert.equal([status, pid], ['failed', null]);
-  assert.match(String(reason), /is not started any more/);
+  assert.match(String(reason), /is not restarted/);
   pool.unload('a');
   await until(() => states()[0] === 'unloaded', 'it is unloaded');
   (await pool.acquire('a', {})).release();

@@ -207,7 +207,7 @@ export class Supervisor<P extends SupervisedProcess> {
     const { end } = ended;
     const { afterMs, requestsWait } = this.#rules.nextStart(ended);
     if (afterMs === null) {
-      this.#failure = `${this.#rules.name} ended again and again, the last time: ${end.message}. It is not started any more.`;
+      this.#failure = `${this.#rules.name} ended again and again, the last time: ${end.message}. It is not restarted.`;
     }
     const isUnnoticed = this.#rules.restartsUnnoticed && afterMs === 0;
     if (!isUnnoticed) this.#become(afterMs === null ? 'failed' : 'restarting');

@@ -110,7 +110,7 @@ export class SupervisedEngine extends Engine {
             return startModel(starts.engine, path, current, startHooks, preparing);
           },
           nextStart: ({ end, startError }): NextStart => {
-            // This is no fault of the engine, so it is tried again without end; requests fail fast meanwhile.
+            // Not caused by the engine: retry indefinitely; requests fail fast meanwhile.
             if (isOutOfFiles(startError)) return { afterMs: NO_FILES_DELAY_MS, requestsWait: false };
             return { afterMs: end.cause === 'killed' ? 0 : delayAfterFailure(), requestsWait: true };
           },

@@ -9,7 +9,6 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { FileTimes } from './support/file-times.mjs';
 import { noAgents } from './support/find-agents.mjs';
 import { chromiumPath } from './support/find-chromium.mjs';
 import { kubernetesFolder } from './support/find-kubernetes.mjs';
@@ -23,11 +22,11 @@ const vulkanVariables = path.join(root, 'build', 'vulkan-tools', 'env');
 /** Replies of all servers of this run (record-replies.mjs). */
 const replies = path.join(root, 'build', 'test-replies');
 
-/** CPU time of each tier (measure-cpu.mjs). */
+/** Durations and CPU times of test files (record-times.mjs). */
 const times = path.join(root, 'build', 'test-times');
 const SLOWEST_FILES = 10;
 const POLL_MS = 500;
-const measure = pathToFileURL(path.join(here, 'support', 'measure-cpu.mjs')).href;
+const recordTimes = pathToFileURL(path.join(here, 'support', 'record-times.mjs')).href;
 
 /** Files of the tier `agents` to run, such as `codex`; all by default. */
 const agents = process.env.CHASQUI_TEST_AGENTS;
@@ -207,36 +206,37 @@ async function runTier(tier, atOnce) {
   }
   if (!atOnce) console.log(`\n${tier.name}`);
   const started = Date.now();
-  const files = new FileTimes(tier.name);
-  const { output, end } = await runUvu(tier, atOnce, files);
+  const { output, end } = await runUvu(tier, atOnce);
   if (atOnce) console.log(`\n${tier.name}\n${output}`);
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  const note = `${seconds} s, ${cpuSeconds(tier.name)} s of CPU time`;
-  return { name: tier.name, note, files: files.end(), ...judge(output, end) };
+  const files = readTimes(tier.name);
+  const cpu = files.reduce((sum, file) => sum + file.cpu, 0).toFixed(1);
+  return { name: tier.name, note: `${seconds} s, ${cpu} s of CPU time`, files, ...judge(output, end) };
 }
 
-function cpuSeconds(name) {
-  const file = path.join(times, name);
-  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '?';
+function readTimes(tier) {
+  const log = path.join(times, tier);
+  const lines = fs.existsSync(log) ? fs.readFileSync(log, 'utf8').trim().split('\n') : [];
+  return lines.map((line) => ({ tier, ...JSON.parse(line) }));
 }
 
-function runUvu({ name, limit, env, only = '' }, atOnce, files) {
+function runUvu({ name, limit, env, only = '' }, atOnce) {
   const uvu = path.join(root, 'node_modules', 'uvu', 'bin.js');
   const color = process.stdout.isTTY ? '--color' : '--no-color';
   const args = [
     '--import',
     register,
     '--import',
-    measure,
+    recordTimes,
     uvu,
     path.join('test', name),
-    String.raw`\.test\.ts$`,
+    String.raw`${only}.*\.test\.ts$`,
     color,
   ];
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: root,
-      env: { ...recording(), CHASQUI_TEST_CPU_TIME: path.join(times, name), ...env?.() },
+      env: { ...recording(), CHASQUI_TEST_TIMES: path.join(times, name), ...env?.() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);
@@ -248,7 +248,6 @@ function runUvu({ name, limit, env, only = '' }, atOnce, files) {
     }, limit);
     child.stdout.on('data', (data) => {
       output += data;
-      files.read(String(data));
       if (!atOnce) process.stdout.write(data);
     });
     child.stderr.pipe(process.stderr, { end: false });
@@ -306,9 +305,12 @@ function summarise(results) {
     console.log(`  ${name.padEnd(width)}  ${counts}  ${[note, problem].filter(Boolean).join('; ')}`);
   }
   console.log('\nSlowest files');
-  const files = results.flatMap((result) => result.files).sort((a, b) => b.seconds - a.seconds);
-  for (const { file, seconds } of files.slice(0, SLOWEST_FILES))
-    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${file}`);
+  const files = results.flatMap((result) => result.files).filter(({ file }) => file !== null);
+  for (const { tier, file, seconds, cpu } of files.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_FILES)) {
+    console.log(
+      `  ${seconds.toFixed(1).padStart(6)} s  ${cpu.toFixed(1).padStart(6)} s of CPU time  test/${tier}/${file}`,
+    );
+  }
   const sum = (key) => results.reduce((total, result) => total + result[key], 0);
   const failed = sum('failed');
   console.log(`\n${sum('passed')} passed, ${failed} failed`);

@@ -69,8 +69,7 @@ const tiers = [
   { name: 'agents', seconds: 120, cores: 1, limit: 20 * minute, when: noAgents, onRequest: true, only: agents },
   { name: 'cloud', seconds: 300, cores: 1, limit: 30 * minute, when: noBrowser },
   { name: 'property', seconds: 15, cores: 1, limit: 20 * minute },
-  // Compares durations beside an attack with durations without one.
-  { name: 'hostile', seconds: 120, cores: Infinity, limit: 20 * minute },
+  { name: 'hostile', seconds: 150, cores: 1.2, limit: 20 * minute },
   { name: 'faults', seconds: 180, cores: Infinity, limit: 20 * minute, when: noProcesses },
   // Last: it reads the replies of all other tiers.
   { name: 'conformance', seconds: 15, cores: Infinity, limit: 15 * minute, last: true },

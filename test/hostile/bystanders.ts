@@ -1,59 +1,79 @@
-/** Four clients who do nothing wrong: one stream each after another, every frame of it looked at. */
+/** Four well-behaved clients: each requests one stream after another and checks every frame. */
 import http from 'node:http';
+import { until } from '../support/until.js';
+import { ServerClock } from './server-clock.js';
 
 const STREAMS = 4;
 const MAX_TOKENS = 120;
 const PROMPTS = ['Hello!', 'Tell me about the sea.', 'Count to ten.', 'What is a knot?'];
 
-/** What happened to them since the last time somebody asked. */
+/** What happened since the last report. */
 export interface Report {
   failures: string[];
-  /** Between two frames, or the request and the first one. */
+  /** Between two frames, or between a request and its first frame. */
   longestGapMs: number;
-  frames: number;
+  /** The same in CPU time of the server, in which other programs of the machine do not count. */
+  longestCpuGapMs: number;
+}
+
+interface Instant {
+  ms: number;
+  cpuMs: number;
 }
 
 export class Bystanders {
   readonly #port: number;
   readonly #model: string;
+  readonly #clock: ServerClock;
   readonly #clients: Promise<void>[];
   readonly #requests = new Set<http.ClientRequest>();
   #over = false;
   #failures: string[] = [];
-  #longestGapMs = 0;
-  #frames = 0;
-  /** When each of them last heard anything. */
-  readonly #heard: number[] = [];
+  #longest: Instant = { ms: 0, cpuMs: 0 };
+  /** Of the last frame of each client. */
+  readonly #heard: Instant[] = [];
+  /** Of each client, in all. */
+  readonly #frames = Array<number>(STREAMS).fill(0);
 
-  constructor(port: number, model: string) {
+  /** `pid`: the server's. */
+  constructor(port: number, model: string, pid: number) {
     this.#port = port;
     this.#model = model;
+    this.#clock = new ServerClock(pid);
     this.#clients = Array.from({ length: STREAMS }, (_, index) => this.#ask(index));
   }
 
-  /** Also ends the counting: the next report is about what comes after this one. */
+  /** Resolves when each client has received so many more frames. */
+  async untilServed(frames: number, limitMs: number): Promise<void> {
+    const before = [...this.#frames];
+    const isServed = () => this.#frames.every((count, index) => count >= (before[index] ?? 0) + frames);
+    await until(isServed, `${frames} frames for each bystander`, limitMs);
+  }
+
+  /** Starts the next report. */
   report(): Report {
-    const now = performance.now();
-    // Whoever has been waiting until now has waited at least so long.
-    for (const heard of this.#heard) this.#longestGapMs = Math.max(this.#longestGapMs, now - heard);
-    const report = { failures: this.#failures, longestGapMs: this.#longestGapMs, frames: this.#frames };
+    const now = this.#now();
+    // A client that is waiting has waited at least until now.
+    for (const heard of this.#heard) this.#countGap(heard, now);
+    const { ms: longestGapMs, cpuMs: longestCpuGapMs } = this.#longest;
+    const report = { failures: this.#failures, longestGapMs, longestCpuGapMs };
     this.#failures = [];
-    this.#longestGapMs = 0;
-    this.#frames = 0;
+    this.#longest = { ms: 0, cpuMs: 0 };
     this.#heard.fill(now);
     return report;
   }
 
-  /** Each stream is broken off where it is. */
+  /** Aborts the streams. */
   async leave(): Promise<void> {
     this.#over = true;
+    this.#clock.stop();
     for (const request of this.#requests) request.destroy();
     await Promise.all(this.#clients);
   }
 
   async #ask(index: number): Promise<void> {
     while (!this.#over) {
-      this.#heard[index] = performance.now();
+      this.#heard[index] = this.#now();
       const failure = await this.#stream(index);
       if (failure === null || this.#over) continue;
       this.#failures.push(failure);
@@ -102,10 +122,21 @@ export class Bystanders {
   }
 
   #hear(index: number): void {
-    const now = performance.now();
-    this.#longestGapMs = Math.max(this.#longestGapMs, now - (this.#heard[index] ?? now));
+    const now = this.#now();
+    this.#countGap(this.#heard[index] ?? now, now);
     this.#heard[index] = now;
-    this.#frames += 1;
+    this.#frames[index] = (this.#frames[index] ?? 0) + 1;
+  }
+
+  #countGap(from: Instant, to: Instant): void {
+    this.#longest = {
+      ms: Math.max(this.#longest.ms, to.ms - from.ms),
+      cpuMs: Math.max(this.#longest.cpuMs, to.cpuMs - from.cpuMs),
+    };
+  }
+
+  #now(): Instant {
+    return { ms: performance.now(), cpuMs: this.#clock.cpuMs };
   }
 }
 

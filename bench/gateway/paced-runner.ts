@@ -4,8 +4,7 @@
  */
 import http, { type ServerResponse } from 'node:http';
 import process from 'node:process';
-import { ChunkedBody } from '../../ts/http/chunked-body.js';
-import { REPORT_HEADER, USAGE_HEADER } from '../../ts/http/report-usage.js';
+import { REPORT_HEADER, USAGE_HEADER } from '../../ts/http/observe-requests.js';
 
 const EVERY_MS = 10;
 const [, , socketPath] = process.argv;
@@ -14,7 +13,6 @@ const head =
 const frame = `data: ${head}{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}]}\n\n`;
 
 interface Stream {
-  body: ChunkedBody;
   tokens: number;
   left: number;
 }
@@ -24,10 +22,10 @@ setInterval(() => {
   for (const [response, stream] of streams) {
     stream.left -= 1;
     if (stream.left > 0) {
-      stream.body.write(frame);
+      response.write(frame);
     } else {
       streams.delete(response);
-      stream.body.write('data: [DONE]\n\n');
+      response.write('data: [DONE]\n\n');
       if (response.req.headers[REPORT_HEADER]) response.addTrailers({ [USAGE_HEADER]: `10,${stream.tokens},0` });
       response.end();
     }
@@ -43,9 +41,8 @@ http
     request.once('end', () => {
       const { max_tokens: tokens } = JSON.parse(text) as { max_tokens: number };
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'transfer-encoding': 'chunked' });
-      const body = new ChunkedBody(response);
-      body.write(frame);
-      streams.set(response, { body, tokens, left: tokens });
+      response.write(frame);
+      streams.set(response, { tokens, left: tokens });
       response.once('close', () => streams.delete(response));
     });
   })

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { endConnections } from '../../ts/http/idle-connections.js';
+import { endConnections } from '../../ts/http/connections.js';
 import { closeGateways, KEY, startGateway, startRunner, TestDeployment } from '../support/gateway.js';
 import { startOwnCloud } from '../support/own-cloud.js';
 import { until } from '../support/until.js';

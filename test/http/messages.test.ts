@@ -322,7 +322,7 @@ test('a failure in a stream is an event of its own, after what was open is close
   assert.is(events.at(-2).type, 'content_block_stop');
   const { type, error } = events.at(-1);
   assert.is(type, 'error');
-  assert.match(error.message, /could not be evaluated.* under request req_/);
+  assert.match(error.message, /evaluation of the model failed.* under request req_/);
   assert.equal({ ...error, message: '' }, { message: '', type: 'api_error', param: null, code: 'decode_failed' });
 });
 

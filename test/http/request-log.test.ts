@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildApp } from '../../ts/api/app.js';
 import type { AppOptions } from '../../ts/api/context.js';
-import type { LogOptions } from '../../ts/http/request-log.js';
+import type { LogOptions } from '../../ts/http/log-levels.js';
 import { SingleModel } from '../../ts/models/single-model.js';
 import { runtime } from '../../ts/profiles/runtime.js';
 import { CHAT_PATH, chatBody, closeApps, listeningApp, testApp } from '../support/build-app.js';

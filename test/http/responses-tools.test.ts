@@ -206,7 +206,7 @@ test('a grammar is passed over and named where calls have a form that has no JSO
   const strict = responses(script, { strict: true });
   const refused = await strict.respond({ tools });
   expectError(refused, { status: 400, code: 'unsupported_parameter', param: 'tools[1].format' });
-  assert.match(refused.json().error.message, /^`tools\[1\]\.format` is nothing/);
+  assert.match(refused.json().error.message, /^`tools\[1\]\.format` is not supported/);
 });
 
 test('what is no grammar at all is an error that says where and why', async () => {

@@ -129,7 +129,7 @@ test('a failure after that is an error frame, and no [DONE]', async () => {
   assert.not.ok(done);
   const { error, ...rest } = events.at(-1);
   assert.equal(rest, {});
-  assert.match(error.message, /could not be evaluated.* under request req_/);
+  assert.match(error.message, /evaluation of the model failed.* under request req_/);
   assert.equal({ ...error, message: '' }, { message: '', type: 'server_error', param: null, code: 'decode_failed' });
   assert.equal(serverErrors, [failWith]);
 });

@@ -3,7 +3,7 @@ import net, { type AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFrontServer } from '../../ts/cloud/gateway/front-server.js';
-import { limitUnread } from '../../ts/http/unread-replies.js';
+import { limitUnread } from '../../ts/http/connections.js';
 import { until } from '../support/until.js';
 
 const test = suite('http: replies that nobody reads');

@@ -1,7 +1,7 @@
 /** An answer with every kind of part, as the deltas that make it, and its ends. */
 
 import type { CompletionDelta } from '../../ts/api/shared/completion/completion-reader.js';
-import type { SseEvent } from '../../ts/http/framing.js';
+import type { SseEvent } from '../../ts/http/sse.js';
 
 export const FULL_COMPLETION: readonly CompletionDelta[] = [
   { reasoning_content: 'They want ' },

@@ -1,6 +1,6 @@
 /** From the options for a server's log, its metrics and its end to its settings. */
 import process from 'node:process';
-import type { LogOptions } from '../http/request-log.js';
+import type { LogOptions } from '../http/log-levels.js';
 import type { OtherNames } from '../metrics/other-names.js';
 import type { StartSettings } from '../server/start.js';
 import { HOSTING_OPTIONS, type HostingOptions } from './hosting-option-table.js';

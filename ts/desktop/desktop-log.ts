@@ -1,7 +1,7 @@
 /** The app's log: lines for the page that shows them, and files that are kept, the oldest of which is dropped. */
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { LogOptions } from '../http/request-log.js';
+import type { LogOptions } from '../http/log-levels.js';
 import type { LogLine } from './api-types.js';
 import type { EventBus } from './event-bus.js';
 

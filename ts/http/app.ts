@@ -7,12 +7,14 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../new-id.js';
 import { MAX_TEXT_BYTES } from './body/limits.js';
-import { readBodies } from './body/read-bodies.js';
+import { readBodies } from './body/read-body.js';
 import {
   cutOffUnreadReplies,
   HTTP_SETTINGS,
   limitConnections,
+  limitUnread,
   OpenExchanges,
+  PipelinedRequests,
   REQUEST_ID_PREFIX,
   REQUEST_TIMEOUT_MS,
   refuseTunnels,
@@ -21,11 +23,7 @@ import {
 } from './connections.js';
 import type { HttpContext, HttpOptions } from './context.js';
 import { guardRequests } from './guards/guard-requests.js';
-import { observeRequests } from './observe-requests.js';
-import { PipelinedRequests } from './pipelining.js';
-import { reportUsage } from './report-usage.js';
-import { logSettings } from './request-log.js';
-import { limitUnread } from './unread-replies.js';
+import { logSettings, observeRequests, reportUsage } from './observe-requests.js';
 import { validateBodies } from './validate-bodies.js';
 
 /** What the API adds to the server: its routes, and how their errors are sent. */

@@ -1,11 +1,11 @@
 /** Connections: how many there may be, how long they may take, and the reply to bytes that are no HTTP request. */
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
+import tls from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { newId } from '../new-id.js';
 import { toErrorBody } from './error-handler.js';
-import { IdleConnections } from './idle-connections.js';
 
 /** Many more than requests may wait, yet so few that their buffers take no more than some hundred megabytes. */
 const MAX_CONNECTIONS = 2048;
@@ -143,4 +143,125 @@ export function replyToBrokenHttp(error: NodeJS.ErrnoException, socket: Socket, 
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.setTimeout(ERROR_GRACE_MS, () => socket.destroy());
+}
+
+interface Connection {
+  /** Whether a request has come at all. A new connection's first one may be on its way. */
+  hasAsked: boolean;
+  /** Replies that are not written to their ends. */
+  replies: number;
+  /** Bytes that had been read when the last reply was over. More of them are the beginning of a request. */
+  read: number;
+}
+
+/** Makes the server's own way to close idle connections, which it takes when it closes, one that cuts nothing off. */
+export class IdleConnections {
+  readonly #connections = new Map<Socket, Connection>();
+
+  constructor(server: Server) {
+    server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#connections.set(socket, { hasAsked: false, replies: 0, read: socket.bytesRead });
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    server.on('request', (request, response) => this.add(request.socket, response));
+    server.closeIdleConnections = () => this.#close(() => true);
+  }
+
+  /** For requests that come by another event of the server than `request`. */
+  add(socket: Socket, response: ServerResponse): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    connection.hasAsked = true;
+    connection.replies += 1;
+    response.once('close', () => {
+      connection.replies -= 1;
+      connection.read = socket.bytesRead;
+    });
+  }
+
+  /** Closes those that wait for another request than their first. */
+  makeRoom(): void {
+    this.#close(({ hasAsked }) => hasAsked);
+  }
+
+  #close(isMeant: (connection: Connection) => boolean): void {
+    for (const [socket, connection] of this.#connections) {
+      const isIdle = connection.replies === 0 && socket.bytesRead === connection.read;
+      if (isIdle && isMeant(connection)) socket.destroy();
+    }
+  }
+}
+
+const LOOK_MS = 20;
+
+/**
+ * For a server that takes no new connections: closes the others as they have nothing more to read, and after `graceMs`
+ * all that are left.
+ */
+export async function endConnections(server: Server, graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  const count = () => new Promise<number>((resolve) => server.getConnections((_error, left) => resolve(left ?? 0)));
+  while ((await count()) > 0 && performance.now() < deadline) {
+    server.closeIdleConnections();
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  server.closeAllConnections();
+}
+
+/** How many of a connection may wait for their turn. */
+const MAX_WAITING = 64;
+
+/**
+ * They are served one after another, so that one connection has no more than one at a time: limits that are by request or
+ * by connection would mean little otherwise. A connection with more than 64 that wait is closed.
+ */
+export class PipelinedRequests {
+  readonly #waiting = new WeakMap<Socket, number>();
+
+  /** Calls `handle` when the replies before this one are over, and never when the client leaves before. */
+  inTurn({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    // Node gives a reply the socket when it is the first in line.
+    if (response.socket !== null) {
+      handle();
+      return;
+    }
+    const count = (this.#waiting.get(socket) ?? 0) + 1;
+    this.#waiting.set(socket, count);
+    if (count > MAX_WAITING) {
+      socket.destroy();
+      return;
+    }
+    response.once('socket', () => {
+      this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
+      if (!socket.destroyed) handle();
+    });
+  }
+}
+
+const MAX_UNREAD_BYTES = 512 * 2 ** 20;
+const CHECK_MS = 500;
+
+export function limitUnread(server: Server, max = MAX_UNREAD_BYTES): void {
+  const sockets = new Set<Socket>();
+  const add = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  server.on('connection', add);
+  // Of an https server, where what waits is counted before it is encrypted.
+  server.on('secureConnection', add);
+  const timer = setInterval(() => cutOff(sockets, max), CHECK_MS);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+}
+
+function cutOff(sockets: ReadonlySet<Socket>, max: number): void {
+  let unread = 0;
+  for (const { writableLength } of sockets) unread += writableLength;
+  if (unread <= max) return;
+  for (const socket of [...sockets].sort((one, other) => other.writableLength - one.writableLength)) {
+    unread -= socket.writableLength;
+    socket.destroy();
+    if (unread <= max / 2) return;
+  }
 }

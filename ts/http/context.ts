@@ -1,5 +1,6 @@
 /** Options of the HTTP server, and the context that its hooks and routes share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ChasquiError } from '../errors.js';
 import type { ImageHosts } from '../images/public-address.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { RequestRecord } from '../metrics/request-record.js';
@@ -8,8 +9,7 @@ import type { ModelPool } from '../models/pool.js';
 import type { Profile } from '../profiles/profile.js';
 import type { ServerErrorListener } from './error-handler.js';
 import type { KeyCheck } from './guards/authentication.js';
-import { basePathOf, type Deployment } from './guards/base-path.js';
-import type { LogOptions } from './request-log.js';
+import type { LogOptions } from './log-levels.js';
 import { RunningReplies } from './running-replies.js';
 
 export interface HttpOptions {
@@ -122,4 +122,26 @@ export function createHttpContext(
     asksForKeys: profile.authentication !== 'none' && options.access !== 'public',
     basePath: options.basePath ?? basePathOf(profile, options.deployment),
   };
+}
+
+/** The app that a serverless server runs, and the organisation that it belongs to. */
+export interface Deployment {
+  org: string;
+  app: string;
+}
+
+/** Throws `invalid_options` where the mode needs a deployment and none, or an impossible one, is given. */
+export function basePathOf({ mode, basePath }: Profile, deployment: Deployment | undefined): string {
+  if (basePath === '') return '';
+  if (!deployment) throw new ChasquiError('invalid_options', `The ${mode} mode needs an organisation and an app.`);
+  const { org, app } = deployment;
+  for (const name of [org, app]) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+      throw new ChasquiError(
+        'invalid_options',
+        `\`${name}\` cannot be part of a URL path: use up to 100 letters, digits, \`.\`, \`_\` and \`-\`.`,
+      );
+    }
+  }
+  return basePath.replace('<org_id>', org).replace('<app_id>', app);
 }

@@ -1,9 +1,8 @@
 /** Any failure → OpenAI's envelope and a status. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { type CatalogueRow, ChasquiError, ERRORS } from '../errors.js';
+import { type CatalogueRow, ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
 import type { ErrorBody } from './error-body.js';
-import { fieldOfError } from './field-of-error.js';
 
 /** Called with what was thrown, for every failure that is the server's own error. */
 export type ServerErrorListener = (error: unknown, requestId: string) => void;
@@ -86,4 +85,17 @@ function fromFastify(error: FastifyError, request: FastifyRequest): ChasquiError
   }
   if (isOutOfFiles(error)) return outOfFiles('The request could not be answered', error);
   return new ChasquiError('internal_error', error.message);
+}
+
+const FIELDS: Partial<Record<ErrorCode, string>> = {
+  model_not_capable: 'model',
+  template_failed: 'messages',
+  context_length_exceeded: 'messages',
+  invalid_grammar: 'grammar',
+  prompt_refused: 'messages',
+  invalid_job: 'messages',
+};
+
+export function fieldOfError({ code, param }: ChasquiError): string | null {
+  return param ?? FIELDS[code] ?? null;
 }

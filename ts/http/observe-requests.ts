@@ -1,11 +1,18 @@
 /** Gives every request a record, and reports it to the metrics, the log and the spans when the reply is over. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify';
 import type { Engine } from '../engine/engine.js';
 import { type Arrival, RequestRecord } from '../metrics/request-record.js';
-import { readTraceParent } from '../metrics/trace-parent.js';
+import { readTraceParent, toTraceParent } from '../metrics/trace-parent.js';
 import type { ModelPool } from '../models/pool.js';
 import type { HttpContext } from './context.js';
-import { logRequest } from './request-log.js';
+import type { LogOptions } from './log-levels.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -63,4 +70,90 @@ function toArrival(request: FastifyRequest, basePath: string): Arrival {
 
 function withoutBase(url: string, basePath: string): string {
   return url.startsWith(`${basePath}/`) ? url.slice(basePath.length) : url;
+}
+
+type LogSettings = Pick<FastifyServerOptions, 'logger' | 'logController' | 'childLoggerFactory'>;
+
+/** Fastify's settings. Of its own lines only warnings are kept, because ours say more about a request. */
+export function logSettings(log: LogOptions | undefined): LogSettings {
+  if (log === undefined || log.level === 'silent') return { logger: false };
+  const { level } = log;
+  return {
+    logger: {
+      level: level === 'error' ? 'error' : 'warn',
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      stream: { write: (line: string) => log.write(line) },
+    },
+    childLoggerFactory: (logger, bindings, options) => logger.child(bindings, { ...options, level }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
+  };
+}
+
+/** Machines call these endpoints several times a second. */
+const ROUTINE: readonly (string | null)[] = ['/live', '/ready', '/health', '/metrics'];
+
+/** `log` must be the request's, which adds the request's id. */
+export function logRequest(log: FastifyBaseLogger, record: RequestRecord): void {
+  const { status, arrival } = record;
+  const level = status >= 500 ? 'warn' : ROUTINE.includes(arrival.endpoint) ? 'debug' : 'info';
+  log[level](toFields(record), 'request');
+}
+
+function toFields(record: RequestRecord): Record<string, unknown> {
+  const { arrival, timings, model, status } = record;
+  return {
+    method: arrival.method,
+    path: arrival.path,
+    status,
+    ...(model !== null && { model }),
+    ...(record.errorCode !== null && { error: record.errorCode }),
+    ...(record.promptTokens > 0 && { prompt_tokens: record.promptTokens, cached_tokens: record.cachedTokens }),
+    ...(record.generatedTokens > 0 && { completion_tokens: record.generatedTokens }),
+    ...(record.finishReasons.length > 0 && { finish_reason: [...new Set(record.finishReasons)].join(',') }),
+    ...(timings && {
+      queue_ms: rounded(timings.queuedMs),
+      prefill_ms: rounded(timings.promptMs),
+      decode_ms: rounded(timings.predictedMs),
+    }),
+    ...(record.firstTokenMs !== null && { first_token_ms: rounded(record.firstTokenMs) }),
+    duration_ms: rounded(record.durationMs ?? 0),
+    ...(arrival.traceParent && { traceparent: toTraceParent(arrival.traceParent) }),
+    ...(record.prompt !== null && { prompt: record.prompt }),
+  };
+}
+
+/** Rounds to a tenth of a millisecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/** Asks for the report. */
+export const REPORT_HEADER = 'x-chasqui-report';
+export const REPORT_USAGE = 'usage';
+
+/** The report: prompt tokens, completion tokens, and those of the prompt that were cached, as `120,34,64`. */
+export const USAGE_HEADER = 'x-chasqui-usage';
+
+/** For replies that are sent whole. */
+export function reportUsage(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply) => {
+    if (isAsked(request)) reply.header(USAGE_HEADER, toReport(request));
+  });
+}
+
+/** For streamed replies, to be called right before they end. */
+export function reportUsageAtEnd(reply: FastifyReply): void {
+  const { request, raw } = reply;
+  if (isAsked(request) && raw.chunkedEncoding) raw.addTrailers({ [USAGE_HEADER]: toReport(request) });
+}
+
+function isAsked({ headers, record }: FastifyRequest): boolean {
+  // A request whose URL is not valid has no record.
+  return headers[REPORT_HEADER] === REPORT_USAGE && record !== null;
+}
+
+function toReport({ record }: FastifyRequest): string {
+  return `${record.promptTokens},${record.generatedTokens},${record.cachedTokens}`;
 }

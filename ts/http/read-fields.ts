@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError } from '../errors.js';
 import type { Profile } from '../profiles/profile.js';
 import { emptyBody } from './body/json-body.js';
+import type { HttpContext } from './context.js';
+import type { Operation } from './openapi/operation.js';
 import type { JsonSchema } from './schema/json-schema.js';
-import { unknownParts } from './schema/unknown-parts.js';
-import { nearestParameter, pickSupported } from './supported-fields.js';
 
 /**
  * The names of the ignored fields, percent-encoded and separated by `, `. A name that no mode knows and that looks like
@@ -121,4 +121,127 @@ function unknownParameter(name: string, profile: Profile, parameters: readonly s
     `\`${shown}\` is not a parameter that ${profile.mode} mode knows.${advice}`,
     shown,
   );
+}
+
+export interface SupportedFields {
+  /** The body with supported fields only, and without those that are `null`: null means absent. */
+  body: Record<string, unknown>;
+  /** The names of the others, in the body's order; those that are `null` ask for nothing and are not named. */
+  ignored: string[];
+}
+
+export function pickSupported(sent: Readonly<Record<string, unknown>>, parameters: readonly string[]) {
+  const known: ReadonlySet<string> = new Set(parameters);
+  const picked: SupportedFields = { body: {}, ignored: [] };
+  for (const [name, value] of Object.entries(sent)) {
+    if (value === null) continue;
+    if (known.has(name)) picked.body[name] = value;
+    else picked.ignored.push(name);
+  }
+  return picked;
+}
+
+/** Names that other modes, protocols and servers have for the same fields. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  repeat_penalty: ['repetition_penalty'],
+  repetition_penalty: ['repeat_penalty'],
+  max_tokens: ['max_output_tokens'],
+  max_completion_tokens: ['max_output_tokens', 'max_tokens'],
+  max_output_tokens: ['max_tokens'],
+  max_new_tokens: ['max_tokens', 'max_output_tokens'],
+  n_predict: ['max_tokens', 'max_output_tokens'],
+  stop: ['stop_sequences'],
+  stop_sequences: ['stop'],
+  timings_per_token: ['timings'],
+  messages: ['input'],
+  input: ['messages'],
+};
+
+/** The parameter that `name` was most likely meant to be, or null when nothing is near. */
+export function nearestParameter(name: string, parameters: readonly string[]): string | null {
+  // A body may well have a field called `constructor`.
+  const synonyms = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
+  const synonym = synonyms?.find((parameter) => parameters.includes(parameter));
+  if (synonym) return synonym;
+  if (name.length > 40) return null;
+  let nearest: string | null = null;
+  let smallest = Math.floor((name.length - 1) * 0.4) + 1;
+  for (const parameter of parameters) {
+    const distance = editDistance(name.toLowerCase(), parameter);
+    if (distance < smallest) {
+      smallest = distance;
+      nearest = parameter;
+    }
+  }
+  return nearest;
+}
+
+/** The Levenshtein distance, computed row by row. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const substitution = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/**
+ * Yields their paths, such as `messages[0].colour`. The value must be valid by the schema. A member that is `null` asks for
+ * nothing. Objects of which the schema names no properties, or which may have others, are whatever their sender wants.
+ */
+export function* unknownParts(value: unknown, schema: JsonSchema, path = ''): Generator<string> {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    if (!isSchema(schema.items)) return;
+    for (const [index, item] of value.entries()) yield* unknownParts(item, schema.items, `${path}[${index}]`);
+    return;
+  }
+  const { properties, additionalProperties } = variantOf(value as Record<string, unknown>, schema);
+  if (!isSchema(properties) || additionalProperties !== undefined) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (member === null) continue;
+    const at = path === '' ? name : `${path}.${name}`;
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (isSchema(known)) yield* unknownParts(member, known, at);
+    else yield at;
+  }
+}
+
+/** Of a schema with variants, the one that the value is. */
+function variantOf(value: Record<string, unknown>, schema: JsonSchema): JsonSchema {
+  // What may also be a text has the schema of its objects here.
+  if (isSchema(schema.else)) return variantOf(value, schema.else);
+  const { discriminator, oneOf } = schema;
+  if (!isSchema(discriminator) || !Array.isArray(oneOf)) return schema;
+  const tag = String(discriminator.propertyName);
+  const isMeant = ({ properties }: JsonSchema): boolean => {
+    const { const: only, enum: several } = (properties as Record<string, JsonSchema>)[tag] ?? {};
+    return only === value[tag] || (Array.isArray(several) && several.includes(value[tag]));
+  };
+  return (oneOf as JsonSchema[]).find(isMeant) ?? {};
+}
+
+function isSchema(schema: unknown): schema is JsonSchema {
+  return typeof schema === 'object' && schema !== null;
+}
+
+/**
+ * Bodies are checked by `schema`, and fields that it does not have are ignored or refused. `operation` is what the
+ * OpenAPI document says about the route beside its schema.
+ */
+export function bodyRoute(
+  { profile, options }: Pick<HttpContext, 'profile' | 'options'>,
+  schema: JsonSchema & { properties: object },
+  operation: Operation,
+) {
+  return {
+    schema: { body: schema },
+    config: { operation },
+    preValidation: readFields(profile, options.strict, Object.keys(schema.properties)),
+  };
 }

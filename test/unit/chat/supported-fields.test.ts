@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parametersOf } from '../../../ts/api/shared/chat/chat-schema.js';
-import { nearestParameter, pickSupported } from '../../../ts/http/supported-fields.js';
+import { nearestParameter, pickSupported } from '../../../ts/http/read-fields.js';
 import { runtime } from '../../../ts/profiles/runtime.js';
 
 const test = suite('unit: supported fields');

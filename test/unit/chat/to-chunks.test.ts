@@ -75,20 +75,20 @@ test('choices carry their index, and the usage of all comes once, after the last
     [1, 1, 1],
   );
   encoder.encode({ index: 0, tokens: [{ id: 1, text: 'b' }] });
-  assert.throws(() => encoder.assertFinished(), /ended without saying why/);
+  assert.throws(() => encoder.end(), /ended without saying why/);
   const last = chunks(encoder, [{ id: 1, text: '', finish: finishOf(7, 3) }], 0).at(-1);
   assert.equal(last?.choices, []);
   assert.is(last?.usage?.prompt_tokens, 7);
   assert.is(last?.usage?.completion_tokens, 4);
-  encoder.assertFinished();
+  encoder.end();
 });
 
 test('it knows whether the answer has ended', () => {
   const encoder = new ChunkEncoder(head, { includeUsage: false, choices: 1 });
   encoder.encode({ index: 0, tokens: [{ id: 1, text: 'a' }] });
-  assert.throws(() => encoder.assertFinished(), /ended without saying why/);
+  assert.throws(() => encoder.end(), /ended without saying why/);
   encoder.encode({ index: 0, tokens: [{ id: 1, text: '', finish: finishOf(1, 1) }] });
-  encoder.assertFinished();
+  encoder.end();
 });
 
 test.run();

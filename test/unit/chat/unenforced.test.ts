@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatCompletionRequest } from '../../../ts/api/shared/chat/chat-schema.js';
-import { unenforcedParts } from '../../../ts/api/shared/chat/unenforced-parts.js';
+import { unenforcedParts } from '../../../ts/api/shared/chat/render-chat.js';
 import { unenforced } from '../../../ts/api/shared/json-schema/unenforced.js';
 import { FAKE_TAGS } from '../../support/fake-engine.js';
 

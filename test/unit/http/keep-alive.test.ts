@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keepMsOf } from '../../../ts/api/shared/keep-alive.js';
+import { keepMsOf } from '../../../ts/api/shared/with-model.js';
 import { testApp } from '../../support/build-app.js';
 
 const test = suite('unit: how long a request has its model stay');

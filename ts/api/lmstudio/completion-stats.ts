@@ -1,17 +1,12 @@
 /** What LM Studio adds to completions: how fast they were, why they ended, and what computed them. */
 
 import type { Finish, ModelInfo, TokenStream } from '../../engine/engine.js';
+import type { SseEvent } from '../../http/sse.js';
 import { FollowedStream } from '../../metrics/followed-stream.js';
 import { architectureOf, quantisationOf } from '../../models/model-words.js';
 import { VERSION } from '../../version.js';
-import type { ChoiceBatch } from '../shared/completion/choices.js';
+import type { EventEncoder } from '../shared/completion/stream-reply.js';
 import type { LmStudioExtras } from './schema.js';
-
-/** Makes the chunks of a stream, as JSON. */
-interface Chunks {
-  encode(batch: ChoiceBatch): string[];
-  assertFinished(): void;
-}
 
 interface Completed {
   choices: readonly { finish_reason: string | null }[];
@@ -43,18 +38,21 @@ export class CompletionStats {
   }
 
   /** The same chunks; those that end a choice say what is known then. */
-  extendChunks(chunks: Chunks): Chunks {
+  extendChunks(chunks: EventEncoder): EventEncoder {
     return {
       encode: (batch) => {
         const encoded = chunks.encode(batch);
-        return batch.tokens.at(-1)?.finish ? encoded.map((json) => this.#extendChunk(json)) : encoded;
+        return batch.tokens.at(-1)?.finish ? encoded.map((event) => this.#extendChunk(event)) : encoded;
       },
-      assertFinished: () => chunks.assertFinished(),
+      progress: chunks.progress,
+      end: () => chunks.end(),
+      fail: (body) => chunks.fail(body),
     };
   }
 
-  #extendChunk(json: string): string {
-    return JSON.stringify(this.extend(JSON.parse(json) as Completed));
+  /** Chunks of OpenAI's protocol have no names. */
+  #extendChunk(event: SseEvent): SseEvent {
+    return typeof event === 'string' ? JSON.stringify(this.extend(JSON.parse(event) as Completed)) : event;
   }
 
   #extras(finish: Finish, reason: string | null): LmStudioExtras {

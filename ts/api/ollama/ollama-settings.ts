@@ -1,9 +1,8 @@
 /** What Ollama's routes have in common: their errors, their options, and which model a request means. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bodyRoute } from '../../http/body-route.js';
 import { errorHandler } from '../../http/error-handler.js';
 import type { Operation } from '../../http/openapi/operation.js';
-import { readInnerFields } from '../../http/read-fields.js';
+import { bodyRoute, readInnerFields } from '../../http/read-fields.js';
 import type { JsonSchema } from '../../http/schema/json-schema.js';
 import type { AppContext } from '../context.js';
 import { toOllamaError } from './ollama-errors.js';

@@ -1,13 +1,12 @@
 /** Lends a request the engine of the model that it names, until its reply is over. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.js';
+import { ChasquiError } from '../../errors.js';
 import type { ErrorBody } from '../../http/error-body.js';
 import { toChasquiError, toErrorBody } from '../../http/error-handler.js';
-import { type Framing, type SseEvent, serverSentEvents } from '../../http/framing.js';
+import { beginEvents, type Framing, type SseEvent, serverSentEvents } from '../../http/sse.js';
 import type { AppContext } from '../context.js';
-import { keepMsOf } from './keep-alive.js';
-import { LoadingComments } from './loading-comments.js';
-import type { ModelUse } from './model-use-schema.js';
+import { MAX_KEEP_ALIVE_S, type ModelUse } from './model-use-schema.js';
 
 export interface Leased {
   engine: Engine;
@@ -68,4 +67,73 @@ export function withModel<Body extends ModelUse & { model?: string; stream?: boo
       return undefined;
     }
   };
+}
+
+/** Milliseconds; Infinity: for ever, `undefined`: the request does not say. `keep_alive` goes before `ttl`. */
+export function keepMsOf({ keep_alive: keepAlive, ttl }: ModelUse): number | undefined {
+  const seconds = typeof keepAlive === 'string' ? toSeconds(keepAlive) : (keepAlive ?? ttl);
+  if (seconds === undefined) return undefined;
+  return seconds < 0 ? Infinity : seconds * 1000;
+}
+
+const SECONDS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+const DURATION = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
+const PART = /(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g;
+
+/** Go's durations, which Ollama takes, and plain numbers of seconds. */
+function toSeconds(text: string): number {
+  const [, sign, parts] = DURATION.exec(text) ?? [];
+  let seconds = Number.NaN;
+  if (/^-?\d+$/.test(text)) {
+    seconds = Number(text);
+  } else if (parts !== undefined) {
+    const sum = [...parts.matchAll(PART)].reduce((all, part) => all + toPartSeconds(part), 0);
+    seconds = sign === '-' ? -sum : sum;
+  }
+  if (seconds <= MAX_KEEP_ALIVE_S) return seconds;
+  throw new ChasquiError(
+    'invalid_value',
+    '`keep_alive` must be seconds, or a duration such as `5m` or `1h30m`; ' +
+      `${MAX_KEEP_ALIVE_S} seconds at most, less than 0 for ever.`,
+    'keep_alive',
+  );
+}
+
+function toPartSeconds([, count, unit = '']: RegExpExecArray): number {
+  return Number(count) * (SECONDS[unit] ?? Number.NaN);
+}
+
+export class LoadingComments {
+  readonly #reply: FastifyReply;
+  readonly #framing: Framing;
+  readonly #timer: NodeJS.Timeout;
+  #fraction = 0;
+  #begun = false;
+
+  /** The reply begins with the first comment, which is sent after `everyMs`. */
+  constructor(reply: FastifyReply, everyMs: number, framing: Framing) {
+    this.#reply = reply;
+    this.#framing = framing;
+    this.#timer = setInterval(() => this.#comment(), everyMs);
+  }
+
+  /** Whether the reply has begun, so that a failure can only be an event of it. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  readonly update = (fraction: number): void => {
+    this.#fraction = fraction;
+  };
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #comment(): void {
+    const { raw } = this.#reply;
+    if (!this.#begun) beginEvents(this.#reply, this.#framing);
+    this.#begun = true;
+    if (!raw.writableNeedDrain) raw.write(this.#framing.loading(Math.floor(this.#fraction * 100)));
+  }
 }

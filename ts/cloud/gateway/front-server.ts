@@ -7,13 +7,13 @@ import { ChasquiError } from '../../errors.js';
 import {
   HTTP_SETTINGS,
   limitConnections,
+  limitUnread,
   OpenExchanges,
+  PipelinedRequests,
   REQUEST_TIMEOUT_MS,
   refuseTunnels,
   replyToBrokenHttp,
 } from '../../http/connections.js';
-import { PipelinedRequests } from '../../http/pipelining.js';
-import { limitUnread } from '../../http/unread-replies.js';
 import type { Certificate } from '../../server/certificate.js';
 import { isCloudPath } from './app-address.js';
 import type { Gateway } from './gateway.js';

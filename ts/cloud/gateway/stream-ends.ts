@@ -2,9 +2,9 @@
 import { messageFailure } from '../../api/anthropic/messages/stream.js';
 import { responseFailure } from '../../api/openai/responses/response-events.js';
 import { toAnthropicError } from '../../api/shared/anthropic-error-body.js';
-import { dataFailure } from '../../api/shared/completion/event-stream.js';
+import { dataFailure } from '../../api/shared/completion/stream-reply.js';
 import type { ErrorBody } from '../../http/error-body.js';
-import { toFrames } from '../../http/framing.js';
+import { toFrames } from '../../http/sse.js';
 import { unframed } from './chunks.js';
 
 export function isAnthropics(path: string): boolean {

@@ -1,5 +1,5 @@
-/** Usage records of requests, and the usage reports of runners (`http/report-usage.ts`). */
-import { REPORT_HEADER, REPORT_USAGE, USAGE_HEADER } from '../../http/report-usage.js';
+/** Usage records of requests, and the usage reports of runners (`http/observe-requests.ts`). */
+import { REPORT_HEADER, REPORT_USAGE, USAGE_HEADER } from '../../http/observe-requests.js';
 import { headerOf, type ReplyHead } from './reply-reader.js';
 
 /** A finished request. */

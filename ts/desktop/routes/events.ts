@@ -1,8 +1,7 @@
 /** What happens in the app, as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { beginEvents } from '../../api/shared/completion/event-stream.js';
-import { toFrames } from '../../http/framing.js';
+import { beginEvents, toFrames } from '../../http/sse.js';
 import type { AppEvent } from '../event-bus.js';
 import type { DesktopApp } from './context.js';
 

@@ -1,8 +1,6 @@
 /** Bytes of a request's body → its value, or an error that says in one sentence what is wrong. */
 import { ChasquiError } from '../../errors.js';
-import { checkShape } from './check-shape.js';
-import { isImage, isImageFile, type Place, placeOf } from './image-places.js';
-import { MAX_TEXT_BYTES } from './limits.js';
+import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_TEXT_BYTES, MAX_VALUES } from './limits.js';
 
 /** `imageLists`: keys of lists whose images, as data URIs or in base64, do not count as text. */
 export function parseJsonBody(bytes: Buffer, imageLists: readonly string[] = []): unknown {
@@ -72,4 +70,135 @@ function tooMuchText(): ChasquiError {
     'request_too_large',
     `The request body holds more text than this server's limit, ${MAX_TEXT_BYTES} characters beside its images.`,
   );
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Throws for a text that is nested too deeply or has too many values. Reads every byte once. */
+export function checkShape(json: Uint8Array): void {
+  let depth = 0;
+  let values = 1;
+  let structure = 0;
+  let strings = 0;
+  for (let at = 0; at < json.length; at++) {
+    switch (json[at]) {
+      case QUOTE:
+        at = endOfString(json, at);
+        strings += 1;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        values += 1;
+        structure += 1;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        break;
+      case COLON:
+        structure += 1;
+        break;
+      default:
+        continue;
+    }
+    if (depth > MAX_BODY_DEPTH) throw tooDeep();
+    // A JSON text has no more strings than values and keys.
+    if (values > MAX_VALUES || strings > MAX_VALUES + MAX_STRUCTURE) throw tooMuch(`${MAX_VALUES} values`);
+    if (structure > MAX_STRUCTURE) throw tooMuch(`${MAX_STRUCTURE} objects, arrays and keys`);
+  }
+}
+
+/** From this distance on `indexOf`, which uses the processor's widest registers, is faster than a loop. */
+const NEAR = 64;
+
+/** Returns where the string that begins at `start` ends, or the end of the text where no quote ends it. */
+function endOfString(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    for (const near = Math.min(at + NEAR, json.length); at < near; at++) {
+      if (json[at] === QUOTE) return at;
+      if (json[at] === BACKSLASH) at += 1;
+    }
+    const quote = json.indexOf(QUOTE, at);
+    if (quote < 0) return json.length;
+    if (!isEscaped(json, quote, at)) return quote;
+    at = quote + 1;
+  }
+}
+
+/** A quote is escaped by an odd number of backslashes before it; none of them stands before `from`. */
+function isEscaped(json: Uint8Array, quote: number, from: number): boolean {
+  let first = quote;
+  while (first > from && json[first - 1] === BACKSLASH) first -= 1;
+  return (quote - first) % 2 === 1;
+}
+
+function tooDeep(): ChasquiError {
+  return new ChasquiError(
+    'invalid_value',
+    `The request body is nested deeper than this server's limit, ${MAX_BODY_DEPTH} levels.`,
+  );
+}
+
+function tooMuch(limit: string): ChasquiError {
+  return new ChasquiError('request_too_large', `The request body holds more than this server's limit, ${limit}.`);
+}
+
+/** Of an object or a list in a body. */
+export type Place =
+  /** It is the body itself. */
+  | 'body'
+  /** It is, or leads to, what the model is shown. */
+  | 'shown'
+  /** It is the result of a tool of OpenAI's: a screenshot, or values that are shown as JSON. */
+  | 'result'
+  | 'elsewhere';
+
+const KEYS_OF_BODIES = new Set(['messages', 'input', 'items', 'images']);
+const KEYS_OF_SHOWN = new Set(['content', 'output', 'source', 'image_url', 'images']);
+
+/** The place of what `parent`, which is in `place`, has under `key`. */
+export function placeOf(place: Place, parent: object, key: string): Place {
+  if (Array.isArray(parent)) return place === 'result' ? 'elsewhere' : place;
+  if (place === 'body') return KEYS_OF_BODIES.has(key) ? 'shown' : 'elsewhere';
+  if (place !== 'shown' || !KEYS_OF_SHOWN.has(key)) return 'elsewhere';
+  const isResult = key === 'output' && !/^(function|custom_tool)_call_output$/.test(textOf(parent, 'type'));
+  return isResult ? 'result' : 'shown';
+}
+
+/** The three protocols have the bytes of an image in Anthropic's `source` or in a data URI, whatever its type says. */
+export function isImage(place: Place, parent: object, key: string, value: string): boolean {
+  if (key === 'image_url') return (place === 'shown' || place === 'result') && isImageUri(value);
+  if (place !== 'shown') return false;
+  // A document in base64 cannot be read here, unless it is a text.
+  if (key === 'data') return textOf(parent, 'type') === 'base64' && !/^text\//i.test(textOf(parent, 'media_type'));
+  return key === 'url' && isImageUri(value);
+}
+
+/** How the files of images begin in base64: PNG, JPEG, GIF, WebP, BMP. */
+const IMAGE_BASE64 = /^(iVBORw0KGg|\/9j\/|R0lGOD|UklGR|Qk)/;
+
+/** A data URI, or the file in base64 alone. */
+export function isImageFile(value: unknown): boolean {
+  return typeof value === 'string' && (isImageUri(value) || IMAGE_BASE64.test(value));
+}
+
+function isImageUri(value: string): boolean {
+  return /^data:[^,\s]{0,200};base64,/i.test(value);
+}
+
+function textOf(parent: object, key: string): string {
+  const value: unknown = (parent as Record<string, unknown>)[key];
+  return typeof value === 'string' ? value : '';
 }

@@ -2,14 +2,17 @@
  * Checks that come before a request's body is read, in this order: headers that let a browser show an error to its
  * page, whether the caller may use the server at all, whether the path exists.
  */
-import type { FastifyInstance } from 'fastify';
+
+import { isIP } from 'node:net';
+import cors from '@fastify/cors';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
 import { ChasquiError } from '../../errors.js';
 import type { HttpContext, HttpOptions } from '../context.js';
+import { IGNORED_HEADER } from '../read-fields.js';
 import { shuttingDown } from '../running-replies.js';
 import { type KeyRule, requireApiKey } from './authentication.js';
-import { allowOrigins } from './cors.js';
 import { Endpoints } from './endpoints.js';
-import { checkHostHeader } from './host-header.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -59,4 +62,95 @@ function guardAccess(
   if (access === undefined)
     throw new ChasquiError('invalid_options', 'The option `access` is missing: say who may use this deployment.');
   if (access !== 'public') requireApiKey(app, { scheme, opens: access, openUrls });
+}
+
+/**
+ * Stand for every page and for every page of this machine, beside origins as a browser sends them
+ * (`https://host:port`).
+ */
+export const ANY_ORIGIN = '*';
+export const LOCAL_ORIGINS = 'local';
+
+/** Those of the endpoints for clients; the plugin has no DELETE unless it is told so. */
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE'];
+const EXPOSED_HEADERS = ['x-request-id', IGNORED_HEADER, 'retry-after', 'www-authenticate'];
+const PREFLIGHT_CACHE_SECONDS = 600;
+
+/** Without any allowed origin replies have no CORS headers, and a preflight gets the 405 of any other OPTIONS. */
+export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  app.register(cors, {
+    origin: (origin, decide) => decide(null, origin !== undefined && isAllowed(origin, origins)),
+    // The plugin's reply to an OPTIONS that is no preflight would not have our envelope.
+    strictPreflight: false,
+    methods: METHODS,
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_CACHE_SECONDS,
+  });
+}
+
+function isAllowed(origin: string, origins: readonly string[]): boolean {
+  if (origins.includes(ANY_ORIGIN) || origins.includes(origin)) return true;
+  return origins.includes(LOCAL_ORIGINS) && isLocal(origin);
+}
+
+/** The scheme does not matter, because desktop shells give their pages origins like `tauri://localhost`. */
+function isLocal(origin: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { hostname } = new URL(origin);
+  return /^(.+\.)?localhost$/.test(hostname) || /^127(\.\d+){3}$/.test(hostname) || hostname === '[::1]';
+}
+
+export const ANY_HOST = '*';
+
+export interface HostNames {
+  /** Names that the server goes by, or `ANY_HOST`; default none. */
+  names?: readonly string[];
+  /** Whether any name without a dot is taken, as containers and networks at home have them; default false. */
+  withoutDots?: boolean;
+}
+
+/** Accepts `localhost`, addresses, names of private networks, and those that it is told of. */
+export function checkHostHeader(app: FastifyInstance, { names = [], withoutDots = false }: HostNames): void {
+  if (names.includes(ANY_HOST)) return;
+  const known = new Set(names.map(normalize));
+  app.addHook('onRequest', async ({ headers }) => {
+    if (headers.host === undefined) return;
+    const name = normalize(headers.host.replace(/:\d*$/, ''));
+    if (known.has(name) || isUnmistakable(name) || (withoutDots && /^[a-z0-9_-]+$/.test(name))) return;
+    const shown = name.slice(0, 100);
+    const error = new ChasquiError(
+      'host_not_allowed',
+      `This server does not go by the name \`${shown}\`, which the Host header gives. Use its address, or add the name ` +
+        'to `allowedHosts` if it should.',
+    );
+    error.option = 'allowedHosts';
+    throw error;
+  });
+}
+
+function normalize(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+/**
+ * `localhost` and addresses lead where they say: nobody can make another name of them that leads here. Nor can anybody on
+ * the internet have a name that ends in `.internal`, which is kept for private networks (`host.docker.internal`).
+ */
+function isUnmistakable(name: string): boolean {
+  return (
+    name === '' ||
+    /^([^.]+\.)*localhost$/.test(name) ||
+    /^([^.]+\.)+internal$/.test(name) ||
+    isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+  );
+}
+
+/** Through a proxy on this machine everybody comes from here. */
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+export function isFromThisMachine({ headers, socket: { remoteAddress } }: FastifyRequest): boolean {
+  if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
+  // A Unix socket has no addresses.
+  return remoteAddress === undefined || ipaddr.process(remoteAddress).range() === 'loopback';
 }

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChasquiError } from '../../../../ts/errors.js';
-import { checkShape } from '../../../../ts/http/body/check-shape.js';
+import { checkShape } from '../../../../ts/http/body/json-body.js';
 import { MAX_BODY_DEPTH, MAX_STRUCTURE, MAX_VALUES } from '../../../../ts/http/body/limits.js';
 import { seededRandom } from '../../../support/seeded-random.js';
 

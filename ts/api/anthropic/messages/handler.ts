@@ -4,17 +4,16 @@
  */
 
 import type { FastifyInstance } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { anthropicRoute } from '../../shared/anthropic-route.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
-import { renderBody, startCompletion } from '../../shared/chat/start-completion.js';
-import { unenforcedParts } from '../../shared/chat/unenforced-parts.js';
+import { renderBody, renderChat } from '../../shared/chat/render-chat.js';
+import { startCompletion } from '../../shared/chat/start-completion.js';
 import { CompletionEventEncoder } from '../../shared/completion/completion-event-encoder.js';
-import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { withModel } from '../../shared/with-model.js';
 import {
   anthropicErrorSchema,
@@ -47,9 +46,10 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
       const { body } = request;
       const { body: chat, origins, ignored } = read(body);
       return origins.guard(chat, async () => {
-        const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-        const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS).map((part) => origins.nameOf(part));
-        nameIgnoredParts(reply, [...ignored, ...unenforced]);
+        const translated = { body: chat, origins, passedOver: ignored };
+        const how = { hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
+        const { rendered, ignored: unenforced } = await renderChat(engine, translated, how);
+        nameIgnoredParts(reply, unenforced);
         // The first event of a stream says how long the prompt is.
         const promptTokens = body.stream ? await engine.countTokens(rendered, { signal }) : 0;
         const started = startCompletion(engine, profile, chat, rendered, { signal, whole: !body.stream });
@@ -62,7 +62,7 @@ export function messagesRoutes(app: FastifyInstance, context: AppContext): void 
           return events.message;
         }
         const translate = (thrown: unknown) => origins.translate(thrown, chat);
-        return replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+        return streamCompletion(request, reply, { streams, encoder, signal, translate }, options);
       });
     },
     { fail: messageFailure },

@@ -2,7 +2,7 @@
 
 import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import type { SseEvent } from '../../../http/framing.js';
+import type { SseEvent } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
 import { toAnthropicError } from '../../shared/anthropic-error-body.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';

@@ -1,15 +1,13 @@
 /** llama-server's own completions: of texts, and of gaps in them. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../../engine/job.js';
-import { bodyRoute } from '../../../http/body-route.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
-import { unenforcedOf } from '../../shared/chat/unenforced-parts.js';
-import { dataFailure } from '../../shared/completion/event-stream.js';
-import { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { PromptProgress } from '../../shared/completion/reply-fields.js';
+import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
+import { unenforcedOf } from '../../shared/json-schema/unenforced.js';
 import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/submit-completions.js';
 import { spell } from '../../shared/text/to-tokens.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
@@ -116,7 +114,7 @@ async function completeTexts(
     });
     if (!stream) return await encoder.collect(streams);
     const events = { streams, encoder, signal, translate };
-    return await replyWithEvents(request, reply, events, context.options);
+    return await streamCompletion(request, reply, events, context.options);
   } catch (thrown) {
     throw translate(thrown);
   }

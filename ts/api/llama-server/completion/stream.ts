@@ -5,8 +5,8 @@ import { ChasquiError } from '../../../errors.js';
 import type { ErrorBody } from '../../../http/error-body.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
 import { toLogprobEntry } from '../../shared/completion/logprobs.js';
-import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
+import type { PromptProgress } from '../../shared/completion/reply-fields.js';
+import { RunningTimings, toTimings } from '../../shared/completion/reply-fields.js';
 import type { NativeEnding, NativePiece, TokenProbability } from '../native-reply-schema.js';
 
 export interface NativeCompletionSettings {

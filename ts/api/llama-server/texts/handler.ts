@@ -1,15 +1,14 @@
 /** The length of a chat's prompt, and rankings of texts, as llama-server has them. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
-import { bodyRoute } from '../../../http/body-route.js';
 import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import { readFields } from '../../../http/read-fields.js';
+import { bodyRoute, readFields } from '../../../http/read-fields.js';
 import { anyOf } from '../../../http/schema/json-schema.js';
 import type { AppContext } from '../../context.js';
 import { type InputTokens, inputTokensSchema } from '../../openai/responses/object-schema.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
-import { renderBody } from '../../shared/chat/start-completion.js';
+import { renderBody } from '../../shared/chat/render-chat.js';
 import { rerankReplySchema } from '../../shared/text/ranking-schema.js';
 import { toRanking } from '../../shared/text/to-ranking.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';

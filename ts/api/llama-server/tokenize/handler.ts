@@ -1,9 +1,8 @@
 /** The model's tokenizer and chat template as endpoints, under the names that llama-server gives them. */
 import type { FastifyInstance } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { CONVERSATION_ERRORS, MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
-import { readFields, readParts } from '../../../http/read-fields.js';
+import { bodyRoute, readFields, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
 import { toText, toTokens } from '../../shared/text/to-tokens.js';

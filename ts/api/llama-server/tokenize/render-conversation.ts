@@ -3,9 +3,8 @@ import type { Engine, RenderOptions } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { LoadImagesOptions } from '../../../images/load-images.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
+import { renderBody, renderMessages } from '../../shared/chat/render-chat.js';
 import { toRenderOptions } from '../../shared/chat/render-options.js';
-import { renderPrompt } from '../../shared/chat/render-prompt.js';
-import { renderBody } from '../../shared/chat/start-completion.js';
 
 const FIELD = 'add_generation_prompt';
 
@@ -38,6 +37,6 @@ async function generationPrompt(
   const { templateKwargs = {} } = toRenderOptions(body, engine.model);
   const call: RenderOptions = { tools: [{ name: 'any' }], toolChoice: 'required', templateKwargs };
   const options = engine.model.takesTools ? call : { jsonSchema: { type: 'object' }, templateKwargs };
-  const { grammar } = await renderPrompt(engine, [{ role: 'user', content: '' }], [], options, loading);
+  const { grammar } = await renderMessages(engine, [{ role: 'user', content: '' }], [], options, loading);
   return grammar?.prefill ?? '';
 }

@@ -1,16 +1,15 @@
 /** Ollama's requests for completions on their way through the server: each becomes a chat body, or one of texts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenStream } from '../../../engine/engine.js';
-import { jsonLines } from '../../../http/framing.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import { MAX_IGNORED_PARTS, nameIgnoredParts } from '../../../http/read-fields.js';
+import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
 import type { ChatTranslation } from '../../shared/chat/field-origins.js';
-import { renderBody, startCompletion } from '../../shared/chat/start-completion.js';
-import { unenforcedParts } from '../../shared/chat/unenforced-parts.js';
-import { beginEvents } from '../../shared/completion/event-stream.js';
-import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { renderChat } from '../../shared/chat/render-chat.js';
+import { startCompletion } from '../../shared/chat/start-completion.js';
+import { streamCompletion } from '../../shared/completion/stream-reply.js';
 import { aboutPrompt, submitCompletions } from '../../shared/text/submit-completions.js';
 import { type Leased, withModel } from '../../shared/with-model.js';
 import { ollamaFailure } from '../ollama-errors.js';
@@ -95,12 +94,9 @@ async function completeChat(exchange: Exchange, { body: chat, origins }: ChatTra
   const { context, request, reply, engine, signal } = exchange;
   const { imageHosts } = context.options;
   return origins.guard(chat, async () => {
-    const rendered = await renderBody(engine, chat, { hosts: imageHosts, signal });
-    const unenforced = unenforcedParts(chat, rendered, MAX_IGNORED_PARTS);
-    nameIgnoredParts(
-      reply,
-      unenforced.map((part) => origins.nameOf(part)),
-    );
+    const how = { hosts: imageHosts, signal, maxParts: MAX_IGNORED_PARTS };
+    const { rendered, ignored } = await renderChat(engine, { body: chat, origins }, how);
+    nameIgnoredParts(reply, ignored);
     const started = startCompletion(engine, context.profile, chat, rendered, { signal, whole: !chat.stream });
     const streams = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
     const translate = (thrown: unknown) => origins.translate(thrown, chat);
@@ -129,7 +125,7 @@ async function replyWithLines(
   const times = { arrivedAt: request.record.arrivedAt, loadedAt };
   const encoder = new CompletionLines({ model: shownName(body, engine.model.id), isChat, parsed, times });
   if (body.stream === false) return encoder.collect(streams);
-  return replyWithEvents(request, reply, { streams, encoder, signal, translate, framing: jsonLines }, context.options);
+  return streamCompletion(request, reply, { streams, encoder, signal, translate, framing: jsonLines }, context.options);
 }
 
 /** Nothing is to be completed: the request only had the model loaded, or says how long it stays. */

@@ -1,13 +1,12 @@
 /** Downloading and deleting models, as in Ollama, on servers whose clients may. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
-import { bodyRoute } from '../../../http/body-route.js';
 import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
-import { jsonLines } from '../../../http/framing.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import { shuttingDown } from '../../../http/running-replies.js';
+import { beginEvents, jsonLines } from '../../../http/sse.js';
 import type { AppContext } from '../../context.js';
-import { beginEvents } from '../../shared/completion/event-stream.js';
 import { ollamaFailure } from '../ollama-errors.js';
 import { type OllamaPullReply, ollamaErrorSchema, ollamaPullReplySchema } from '../ollama-reply-schema.js';
 import {

@@ -1,8 +1,8 @@
 /** The models that are served, as Ollama lists them. */
 import type { FastifyInstance } from 'fastify';
 import { ChasquiError } from '../../../errors.js';
-import { bodyRoute } from '../../../http/body-route.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import { findEntry, modelNotFound } from '../../../models/pool.js';
 import { VERSION } from '../../../version.js';
 import type { AppContext } from '../../context.js';

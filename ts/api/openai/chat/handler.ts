@@ -5,14 +5,12 @@ import { completionExamples, type Operation } from '../../../http/openapi/operat
 import { MAX_IGNORED_PARTS, nameIgnoredParts, readFields, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { chatCompletionSchema, parametersOf, type SentChatCompletion } from '../../shared/chat/chat-schema.js';
-import { refusePassedOver, renderTranslated } from '../../shared/chat/render-translated.js';
+import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion } from '../../shared/chat/start-completion.js';
 import { chatCompletionReplySchema } from '../../shared/completion/chat-reply-schema.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
-import { newCompletionHead } from '../../shared/completion/completion-head.js';
-import { dataEvents, dataFailure } from '../../shared/completion/event-stream.js';
-import { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
 import { functionsFor } from '../../shared/tools/functions-for.js';
 import { withModel } from '../../shared/with-model.js';
 import { toCompletion } from './reply.js';
@@ -35,39 +33,37 @@ export function chatCompletionsRoute(app: FastifyInstance, context: AppContext, 
   const complete = withModel<SentChatCompletion>(
     context,
     async (request, reply, { engine, signal }) => {
-      const asked = functionsFor(request.body);
-      const { body, origins, customTools } = asked;
-      if (strict) refusePassedOver(asked.passedOver);
-      const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
-      const { rendered, ignored } = await origins.guard(body, () => renderTranslated(engine, asked, how));
-      nameIgnoredParts(reply, ignored);
-      const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
-      const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
-      const extension = extended?.extension(engine.model);
-      const streams = extension?.follow(followed) ?? followed;
-      const parsed = rendered.format !== null;
-      const head = newCompletionHead(engine.model.id);
-      const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
+      const chat = functionsFor(request.body);
+      const { body, origins, customTools } = chat;
+      if (strict) refusePassedOver(chat.passedOver);
       const translate = (thrown: unknown) => origins.translate(thrown, body);
       try {
+        const how = { hosts: imageHosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
+        const { rendered, ignored } = await renderChat(engine, chat, how);
+        nameIgnoredParts(reply, ignored);
+        const started = startCompletion(engine, profile, body, rendered, { signal, whole: !body.stream });
+        const followed = request.record.follow(engine.model.id, started, { prompt: rendered.prompt });
+        const extension = extended?.extension(engine.model);
+        const streams = extension?.follow(followed) ?? followed;
+        const head = newCompletionHead(engine.model.id);
+        const parsed = rendered.format !== null;
+        const { logprobs, timings, timings_per_token: timingsPerToken, return_progress: returnsProgress } = body;
         if (!body.stream) {
-          const completion = await toCompletion(head, streams, {
-            parsed,
-            logprobs,
-            timings: timings || timingsPerToken,
-            customTools,
-          });
+          const reported = { parsed, logprobs, timings: timings || timingsPerToken, customTools };
+          const completion = await toCompletion(head, streams, reported);
           return extension?.extend(completion) ?? completion;
         }
-
-        const includeUsage = body.stream_options?.include_usage ?? false;
-        const choices = streams.length;
-        const progress = returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined;
-        const timed = timingsPerToken ? streams : [];
-        const how = { includeUsage, choices, parsed, timings, timed, progress, customTools };
-        const chunks = new ChunkEncoder(head, how);
-        const encoder = dataEvents(extension?.extendChunks(chunks) ?? chunks, returnsProgress);
-        return await replyWithEvents(request, reply, { streams, encoder, signal, translate }, options);
+        const chunks = new ChunkEncoder(head, {
+          includeUsage: body.stream_options?.include_usage ?? false,
+          choices: streams.length,
+          parsed,
+          timings,
+          timed: timingsPerToken ? streams : [],
+          progress: returnsProgress && streams[0] ? new PromptProgress(streams[0]) : undefined,
+          customTools,
+        });
+        const encoder = extension?.extendChunks(chunks) ?? chunks;
+        return await streamCompletion(request, reply, { streams, encoder, signal, translate }, options);
       } catch (thrown) {
         throw translate(thrown);
       }

@@ -2,10 +2,9 @@
 import type { TokenStream } from '../../../engine/engine.js';
 import type { ChatCompletion, LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import { forEachChoice } from '../../shared/completion/choices.js';
-import type { CompletionHead } from '../../shared/completion/completion-head.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
-import { toTimings } from '../../shared/completion/timings.js';
-import { totalReasoningTokens, toUsage } from '../../shared/completion/usage.js';
+import type { CompletionHead } from '../../shared/completion/reply-fields.js';
+import { toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
 import { CallForms } from './call-forms.js';
 
 export interface CompletionOptions {

@@ -3,13 +3,14 @@
  * prepared once, and only the token's own delta is serialised.
  */
 import type { TokenStream } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/sse.js';
 import type { LogprobEntry } from '../../shared/completion/chat-reply-schema.js';
 import type { ChoiceBatch } from '../../shared/completion/choices.js';
-import type { CompletionHead } from '../../shared/completion/completion-head.js';
 import { type CompletionDelta, CompletionReader } from '../../shared/completion/completion-reader.js';
-import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
-import { totalReasoningTokens, toUsage } from '../../shared/completion/usage.js';
+import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { RunningTimings, toTimings, totalReasoningTokens, toUsage } from '../../shared/completion/reply-fields.js';
+import { DONE, dataFailure, type EventEncoder } from '../../shared/completion/stream-reply.js';
 import { CallForms } from './call-forms.js';
 import type { ToolCallDelta } from './schema.js';
 
@@ -31,7 +32,8 @@ export interface ChunkOptions {
   customTools?: ReadonlySet<string> | undefined;
 }
 
-export class ChunkEncoder {
+export class ChunkEncoder implements EventEncoder {
+  readonly progress: (() => string[]) | undefined;
   /** All up to the value of `choices`. */
   readonly #head: string;
   /** All after the value of `choices`. */
@@ -41,17 +43,16 @@ export class ChunkEncoder {
   /** One for each choice; none where they are not reported. */
   readonly #running: RunningTimings[];
   readonly #readers: CompletionReader[];
-  /** One for each choice. */
-  readonly #forms: CallForms[];
+  /** One for each choice, if there are custom tools. */
+  readonly #forms: CallForms[] | null;
   readonly #started: boolean[];
-  readonly #progress: PromptProgress | undefined;
   readonly #firstDelta: string;
   /** All before and after the content, as JSON text, of a chunk that has nothing but content; one for each choice. */
   readonly #beforeContent: readonly string[];
   readonly #afterContent: string;
 
   constructor(head: CompletionHead, options: ChunkOptions) {
-    const { includeUsage, choices, parsed = false, timings = false, timed = [], customTools = new Set() } = options;
+    const { includeUsage, choices, parsed = false, timings = false, timed = [], customTools } = options;
     const { id, created, model, system_fingerprint } = head;
     const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, system_fingerprint });
     this.#head = `${fields.slice(0, -1)},"choices":`;
@@ -60,9 +61,10 @@ export class ChunkEncoder {
     this.#timings = timings || timed.length > 0;
     this.#running = timed.map((stream) => new RunningTimings(stream));
     this.#readers = Array.from({ length: choices }, () => new CompletionReader(parsed));
-    this.#forms = this.#readers.map(() => new CallForms(customTools));
+    this.#forms = customTools?.size ? this.#readers.map(() => new CallForms(customTools)) : null;
     this.#started = this.#readers.map(() => false);
-    this.#progress = options.progress;
+    const { progress } = options;
+    if (progress) this.progress = () => this.#newProgress(progress);
     // Whether a completion with a format has any content is not known yet.
     this.#firstDelta = `{"role":"assistant","content":${parsed ? 'null' : '""'}}`;
     this.#beforeContent = this.#readers.map((_, index) => `${this.#head}[{"index":${index},"delta":{"content":`);
@@ -75,7 +77,7 @@ export class ChunkEncoder {
    */
   encode({ index, tokens }: ChoiceBatch): string[] {
     const reader = this.#readers[index] as CompletionReader;
-    const chunks = this.progress();
+    const chunks = this.progress?.() ?? [];
     if (!this.#started[index]) chunks.push(this.#begin(index));
     const running = this.#running[index];
     running?.add(tokens.length);
@@ -88,9 +90,8 @@ export class ChunkEncoder {
     return chunks;
   }
 
-  /** What is new of the prompt. */
-  progress(): string[] {
-    const reports = this.#progress?.take() ?? [];
+  #newProgress(progress: PromptProgress): string[] {
+    const reports = progress.take();
     if (reports.length === 0) return [];
     const timings = toField(this.#running[0]?.soFar());
     const chunks = reports.map((report) => {
@@ -105,15 +106,19 @@ export class ChunkEncoder {
     return this.#choice(index, this.#firstDelta, 'null', 'null');
   }
 
-  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
-  assertFinished(): void {
+  end(): readonly SseEvent[] {
     for (const reader of this.#readers) reader.finish;
+    return DONE;
+  }
+
+  fail(body: ErrorBody): readonly SseEvent[] {
+    return dataFailure(body);
   }
 
   #encodeEnd(index: number, reader: CompletionReader, chunks: string[]): void {
     const timings = this.#timings ? toField(toTimings(reader.finish)) : '';
     const reason = `"${reader.finishReason}"`;
-    const rest = (this.#forms[index] as CallForms).rest();
+    const rest = this.#forms?.[index]?.rest() ?? [];
     if (rest.length > 0) chunks.push(this.#choice(index, deltaJson({}, rest), 'null', 'null'));
     chunks.push(this.#choice(index, NO_CONTENT, logprobsJson(reader.takeLogprobs()), reason, timings));
     if (this.#includeUsage && this.#readers.every(({ ended }) => ended)) {
@@ -131,7 +136,8 @@ export class ChunkEncoder {
 
   /** None for a piece of a call that adds nothing. */
   #delta(index: number, delta: CompletionDelta, timings: string): string[] {
-    const calls = delta.tool_calls?.flatMap((call) => (this.#forms[index] as CallForms).toDelta(call) ?? []);
+    const forms = this.#forms?.[index];
+    const calls = delta.tool_calls?.flatMap((call) => (forms ? (forms.toDelta(call) ?? []) : call));
     if (calls?.length === 0) return [];
     return [this.#choice(index, deltaJson(delta, calls), logprobsJson(delta.logprobs), 'null', timings)];
   }

@@ -1,18 +1,15 @@
 /** A text's way through the server, from valid body to its continuation. */
 
 import type { FastifyInstance } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { MAX_IGNORED_PARTS, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
+import { bodyRoute, MAX_IGNORED_PARTS, nameIgnoredParts, readParts } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
-import { unenforcedOf } from '../../shared/chat/unenforced-parts.js';
 import type { ExtendedEndpoint } from '../../shared/completion/completion-extension.js';
-import { newCompletionHead } from '../../shared/completion/completion-head.js';
-import { dataEvents, dataFailure } from '../../shared/completion/event-stream.js';
-import { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { replyWithEvents } from '../../shared/completion/reply-with-events.js';
+import { newCompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { dataFailure, streamCompletion } from '../../shared/completion/stream-reply.js';
+import { unenforcedOf } from '../../shared/json-schema/unenforced.js';
 import { aboutPrompt, firstOfEach, submitCompletions } from '../../shared/text/submit-completions.js';
 import { type CompletionRequest, completionSchema } from '../../shared/text/text-schema.js';
 import { withModel } from '../../shared/with-model.js';
@@ -56,13 +53,8 @@ export function completionsRoute(app: FastifyInstance, context: AppContext, exte
           const completion = await toWholeCompletion(encoder, completions);
           return extension?.extend(completion) ?? completion;
         }
-        const events = {
-          streams,
-          encoder: dataEvents(extension?.extendChunks(encoder) ?? encoder, returnsProgress),
-          signal,
-          translate,
-        };
-        return await replyWithEvents(request, reply, events, options);
+        const events = { streams, encoder: extension?.extendChunks(encoder) ?? encoder, signal, translate };
+        return await streamCompletion(request, reply, events, options);
       } catch (thrown) {
         throw translate(thrown);
       }

@@ -2,6 +2,8 @@
 
 import type { Finish } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import type { SseEvent } from '../../../http/sse.js';
 import type {
   PromptProgressReport,
   TimingsReport,
@@ -9,10 +11,9 @@ import type {
   Usage,
 } from '../../shared/completion/chat-reply-schema.js';
 import { type ChoiceBatch, forEachChoice } from '../../shared/completion/choices.js';
-import type { CompletionHead } from '../../shared/completion/completion-head.js';
-import type { PromptProgress } from '../../shared/completion/prompt-progress.js';
-import { RunningTimings, toTimings } from '../../shared/completion/timings.js';
-import { toUsage } from '../../shared/completion/usage.js';
+import type { CompletionHead, PromptProgress } from '../../shared/completion/reply-fields.js';
+import { RunningTimings, toTimings, toUsage } from '../../shared/completion/reply-fields.js';
+import { DONE, dataFailure, type EventEncoder } from '../../shared/completion/stream-reply.js';
 import type { RunningCompletions } from '../../shared/text/submit-completions.js';
 import { characterCount, LogprobColumns } from './legacy-logprobs.js';
 import type { Completion } from './schema.js';
@@ -36,7 +37,8 @@ interface EncoderOptions {
   progress?: readonly PromptProgress[];
 }
 
-export class CompletionEncoder {
+export class CompletionEncoder implements EventEncoder {
+  readonly progress: (() => string[]) | undefined;
   readonly #head: CompletionHead;
   readonly #options: EncoderOptions;
   readonly #choicesPerPrompt: number;
@@ -48,6 +50,7 @@ export class CompletionEncoder {
     this.#head = head;
     this.#chunkHead = `${JSON.stringify({ ...head, object: 'text_completion' }).slice(0, -1)},"choices":`;
     this.#options = options;
+    if (options.progress?.length) this.progress = () => this.#newProgress();
     this.#choicesPerPrompt = running.choicesPerPrompt;
     this.#choices = running.beginnings.map((text, index) => ({
       text,
@@ -64,7 +67,7 @@ export class CompletionEncoder {
   encode({ index, tokens }: ChoiceBatch): string[] {
     this.add({ index, tokens });
     const state = this.#choices[index] as ChoiceState;
-    const chunks = this.progress();
+    const chunks = this.progress?.() ?? [];
     if (state.text !== '') {
       const soFar = this.#options.timingsPerToken ? state.running.soFar() : undefined;
       chunks.push(this.#chunk([this.#take(index, null)], null, soFar));
@@ -79,7 +82,7 @@ export class CompletionEncoder {
   }
 
   /** What is new of the prompts, each at its first choice. */
-  progress(): string[] {
+  #newProgress(): string[] {
     const { progress = [], timingsPerToken } = this.#options;
     return progress.flatMap((prompt, at) => {
       const index = at * this.#choicesPerPrompt;
@@ -99,15 +102,19 @@ export class CompletionEncoder {
     }
   }
 
-  /** Throws when a choice has not ended: a stream that just stops must not look complete. */
-  assertFinished(): void {
+  end(): readonly SseEvent[] {
     if (this.#choices.some(({ finish }) => finish === null)) {
       throw new ChasquiError('internal_error', 'The completion ended without saying why.');
     }
+    return DONE;
+  }
+
+  fail(body: ErrorBody): readonly SseEvent[] {
+    return dataFailure(body);
   }
 
   whole(): Completion {
-    this.assertFinished();
+    this.end();
     const choices = this.#choices.map(({ finish }, index) => this.#take(index, finish));
     const timings = this.#timingsOf(this.#choices[0]?.finish);
     const reply = { ...this.#head, object: 'text_completion' as const, choices, usage: this.#usage() };

@@ -1,9 +1,9 @@
 /** Vectors of texts. */
 import type { FastifyInstance } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { jsonInSlices } from '../../../http/json-in-slices.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import {
   type EmbeddingsRequest,

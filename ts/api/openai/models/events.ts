@@ -1,12 +1,11 @@
 /** What becomes of the models, as server-sent events in llama-server's form. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { toFrames } from '../../../http/framing.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { beginEvents, toFrames } from '../../../http/sse.js';
 import { toModelEvent } from '../../../models/model-events.js';
 import type { ModelEvent } from '../../../models/pool.js';
 import type { AppContext } from '../../context.js';
-import { beginEvents } from '../../shared/completion/event-stream.js';
 import { type ModelRemoveEvent, type ModelStatusEvent, modelEventSchema } from './schema.js';
 
 export const MODEL_EVENTS_URL = '/models/sse';

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ModelInfo } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
-import { bodyRoute } from '../../../http/body-route.js';
 import { errorBodySchema } from '../../../http/error-body.js';
-import { isFromThisMachine } from '../../../http/guards/own-machine.js';
+import { isFromThisMachine } from '../../../http/guards/guard-requests.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import { anyOf } from '../../../http/schema/json-schema.js';
 import { findEntry, type ModelEntry, modelNotFound } from '../../../models/pool.js';
 import { anthropicErrorSchema } from '../../anthropic/messages/reply-schema.js';

@@ -1,8 +1,8 @@
 /** Documents in the order of how relevant they are to a query. */
 import type { FastifyInstance } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { MODEL_ERRORS } from '../../../http/openapi/failures.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import { type RerankRequest, rerankReplySchema, rerankSchema } from '../../shared/text/ranking-schema.js';
 import { toRanking } from '../../shared/text/to-ranking.js';

@@ -1,7 +1,7 @@
 /** Responses that are computed while nobody waits for a reply. They end with the server that computes them. */
 
 import { ChasquiError } from '../../../errors.js';
-import type { SseEvent } from '../../../http/framing.js';
+import type { SseEvent } from '../../../http/sse.js';
 import { type EventLog, EventLogs } from './event-log.js';
 import type { ResponseObject } from './object-schema.js';
 

@@ -1,7 +1,7 @@
 /** Conversations: made, read, added to and deleted, each by who sends the key that it was made with. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import type { Operation } from '../../../http/openapi/operation.js';
+import { bodyRoute } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import {
   type ChangedConversation,

@@ -4,7 +4,7 @@
  */
 
 import { ChasquiError } from '../../../errors.js';
-import type { SseEvent } from '../../../http/framing.js';
+import type { SseEvent } from '../../../http/sse.js';
 
 /** Of all events that are kept, in UTF-16 units. */
 const MAX_LENGTH = 64 * 2 ** 20;

@@ -3,16 +3,15 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bodyRoute } from '../../../http/body-route.js';
 import { CONVERSATION_ERRORS } from '../../../http/openapi/failures.js';
 import { completionExamples, type Operation } from '../../../http/openapi/operation.js';
-import { nameIgnoredParts } from '../../../http/read-fields.js';
+import { bodyRoute, nameIgnoredParts } from '../../../http/read-fields.js';
 import { shuttingDown } from '../../../http/running-replies.js';
 import type { AppContext } from '../../context.js';
 import { parametersOf } from '../../shared/chat/chat-schema.js';
-import { renderBody } from '../../shared/chat/start-completion.js';
+import { renderBody } from '../../shared/chat/render-chat.js';
 import { samplingDefaults } from '../../shared/chat/to-job.js';
-import { replyWithEvents, replyWithKeptEvents } from '../../shared/completion/reply-with-events.js';
+import { streamCompletion, streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import { withModel } from '../../shared/with-model.js';
 import { BackgroundResponses } from './background-responses.js';
 import { conversationsRoutes } from './conversation-routes.js';
@@ -59,7 +58,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
           return events.response;
         }
         const { signal } = leased;
-        return replyWithEvents(request, reply, { streams, encoder, signal, translate: work.translate }, options);
+        return streamCompletion(request, reply, { streams, encoder, signal, translate: work.translate }, options);
       });
     },
     { fail: responseFailure },
@@ -72,7 +71,7 @@ export function responsesRoutes(app: FastifyInstance, context: AppContext): void
     if (events === null) return queued;
     const signal = running.signalFor(reply.raw);
     const kept = { batches: events.from(0, signal), fail: responseFailure, signal };
-    await replyWithKeptEvents(request, reply, kept, options);
+    await streamStoredEvents(request, reply, kept, options);
     return undefined;
   };
   app.post<{ Body: ResponsesRequest }>(URL, settingsOf(createResponse), async (request, reply) =>

@@ -5,13 +5,13 @@
 
 import type { Finish } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import type { SseEvent } from '../../../http/framing.js';
+import type { SseEvent } from '../../../http/sse.js';
 import { newId } from '../../../new-id.js';
 import type { LogprobEntry, PromptProgressReport } from '../../shared/completion/chat-reply-schema.js';
 import { type CompletionProtocol, typedEvent } from '../../shared/completion/completion-event-encoder.js';
 import { type CompletionPart, CompletionParts, type PartEvent } from '../../shared/completion/completion-parts.js';
 import type { CompletionDelta } from '../../shared/completion/completion-reader.js';
-import { toUsage } from '../../shared/completion/usage.js';
+import { toUsage } from '../../shared/completion/reply-fields.js';
 import { InputReader } from '../../shared/tools/custom-tools.js';
 import { nowInSeconds } from './new-response.js';
 import type { ItemStatus, OutputItem, ResponseObject, ResponseUsage } from './object-schema.js';

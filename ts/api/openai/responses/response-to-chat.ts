@@ -2,8 +2,7 @@
 import { ChatMessageBuilder, type PastCall, type SourcedPart } from '../../shared/chat/chat-message-builder.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
 import { pickExtras } from '../../shared/chat/extras-schema.js';
-import { FieldOrigins } from '../../shared/chat/field-origins.js';
-import type { Translated } from '../../shared/chat/render-translated.js';
+import { type ChatTranslation, FieldOrigins } from '../../shared/chat/field-origins.js';
 import { toArguments } from '../../shared/tools/custom-tools.js';
 import type { ClientCall, ClientCallOutput, InputItem, InputPart } from './input-schema.js';
 import { resolveInput, type SourcedItem } from './resolve-input.js';
@@ -11,7 +10,7 @@ import { nameInChat, type ToolTranslation, toChatTools } from './response-tools.
 import { INCLUDED, INCLUDES_LOGPROBS, type ResponsesRequest } from './schema.js';
 
 /** A chat body that asks for the same, and what of the request has no effect in it. */
-export interface ResponseTranslation extends Translated, Omit<ToolTranslation, 'fields'> {}
+export interface ResponseTranslation extends Omit<ToolTranslation, 'fields'>, ChatTranslation {}
 
 /** `items` are those of the request and what they go on from. */
 export function toChat(

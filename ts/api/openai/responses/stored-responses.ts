@@ -4,7 +4,7 @@ import { NEUTRAL_SAMPLING } from '../../../engine/job.js';
 import { ChasquiError } from '../../../errors.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import type { AppContext } from '../../context.js';
-import { replyWithKeptEvents } from '../../shared/completion/reply-with-events.js';
+import { streamStoredEvents } from '../../shared/completion/stream-reply.js';
 import { responseEventSchema } from './event-schema.js';
 import { PAGE_QUERY, toItemPage, wrongQuery } from './item-page.js';
 import { newResponse } from './new-response.js';
@@ -35,7 +35,7 @@ export function storedResponsesRoutes(
     if (log === null) throw noEvents();
     const signal = running.signalFor(reply.raw);
     const events = { batches: log.from(number, signal), fail: responseFailure, signal };
-    return replyWithKeptEvents(request, reply, events, options);
+    return streamStoredEvents(request, reply, events, options);
   });
 
   app.delete('/v1/responses/:id', { config: { operation: deleteResponse } }, async (request: ById) => {

@@ -7,10 +7,10 @@ import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
 import { MAX_IGNORED_PARTS } from '../../../http/read-fields.js';
 import type { AppContext } from '../../context.js';
 import type { ChatCompletionRequest } from '../../shared/chat/chat-schema.js';
-import { refusePassedOver, renderTranslated } from '../../shared/chat/render-translated.js';
+import { refusePassedOver, renderChat } from '../../shared/chat/render-chat.js';
 import { startCompletion } from '../../shared/chat/start-completion.js';
-import { keepMsOf } from '../../shared/keep-alive.js';
 import type { Leased } from '../../shared/with-model.js';
+import { keepMsOf } from '../../shared/with-model.js';
 import type { BackgroundResponses } from './background-responses.js';
 import { Conversations } from './conversations.js';
 import type { EventLog } from './event-log.js';
@@ -109,7 +109,7 @@ export class ResponseWork {
     const { body, record } = this.request;
     const { imageHosts: hosts, strict } = options;
     const how = { hosts, signal, strict, maxParts: MAX_IGNORED_PARTS };
-    const { rendered, ignored } = await renderTranslated(engine, this.#translation, how);
+    const { rendered, ignored } = await renderChat(engine, this.#translation, how);
     const started = startCompletion(engine, profile, this.chat, rendered, { signal, whole: !body.stream });
     return {
       streams: record.follow(engine.model.id, started, { prompt: rendered.prompt }),

@@ -3,9 +3,9 @@
  * fields as their sender did.
  */
 import { ChasquiError } from '../../../errors.js';
-import { fieldOfError } from '../../../http/field-of-error.js';
+import { fieldOfError } from '../../../http/error-handler.js';
+import type { ImageSource } from '../../../images/image-sources.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
-import { nameFailedImage } from './message-images.js';
 import type { Message } from './message-schema.js';
 
 /** A chat body that asks for the same as a request of another protocol. */
@@ -66,4 +66,25 @@ export class FieldOrigins {
     }
     return null;
   }
+}
+
+/** The engine names an image by its number; the error that is returned names it by its path in the messages. */
+function nameFailedImage(thrown: unknown, messages: readonly Message[]): unknown {
+  if (!(thrown instanceof ChasquiError) || thrown.imageIndex === undefined) return thrown;
+  const param = imagesIn(messages)[thrown.imageIndex]?.param;
+  if (param === undefined) return thrown;
+  return thrown.withMessage(`\`${param}\`: ${thrown.message}`, param);
+}
+
+/** The images of all image parts, in order, with their paths. */
+export function imagesIn(messages: readonly Message[]): ImageSource[] {
+  const found: ImageSource[] = [];
+  for (const [message, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue;
+    for (const [index, part] of content.entries()) {
+      const param = `messages[${message}].content[${index}].image_url.url`;
+      if (part.type === 'image_url') found.push({ from: part.image_url.url, param });
+    }
+  }
+  return found;
 }

@@ -108,3 +108,9 @@ type SentAssistantMessage = Static<typeof assistantMessage>;
 /** Where a body has been read, calls of custom tools have become those of functions, and so in all messages. */
 export type AssistantMessage = Omit<SentAssistantMessage, 'tool_calls'> & { tool_calls?: ToolCall[] | null };
 export type Message = Exclude<SentMessage, SentAssistantMessage> | AssistantMessage;
+
+/** `function_call` is what OpenAI had before `tool_calls`; beside them it says nothing new. */
+export function callsOf({ tool_calls: calls, function_call: call }: AssistantMessage): readonly ToolCall[] {
+  if (calls && calls.length > 0) return calls;
+  return call ? [{ type: 'function', function: call }] : [];
+}

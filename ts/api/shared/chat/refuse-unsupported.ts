@@ -5,7 +5,7 @@
 import type { ModelInfo } from '../../../engine/engine.js';
 import { ChasquiError } from '../../../errors.js';
 import type { ChatCompletionRequest } from './chat-schema.js';
-import { callsOf } from './past-calls.js';
+import { callsOf } from './message-schema.js';
 
 /**
  * Messages and the tool calls in them. The template runs for each, and each takes some tokens even when it is empty, so
@@ -40,7 +40,7 @@ export function refuseUnsupported(body: ChatCompletionRequest, model: ModelInfo)
   if (body.messages.at(-1)?.role === 'assistant') {
     if (body.continue_final_message !== false) refuseTwoAssistantMessages(body);
     refuseBoth(body);
-  } else {
+  } else if (body.continue_final_message || body.add_generation_prompt === false) {
     refuseContinuing(body);
   }
 }

@@ -10,22 +10,28 @@ import type { ChatCompletionRequest, ResponseFormat } from './chat-schema.js';
 
 export function toRenderOptions(body: ChatCompletionRequest, model: ModelInfo): RenderOptions {
   const options: RenderOptions = {};
+  if (CONSTRAINTS.some((field) => body[field] !== undefined)) readConstraints(body, model, options);
+  if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
+  if (body.continue_final_message === false) options.continueFinalMessage = false;
+  if (body.chat_template_kwargs === undefined && body.reasoning_effort === undefined) return options;
+  const templateKwargs = toTemplateKwargs(body);
+  if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
+  return options;
+}
+
+/** The fields from which a grammar is made. */
+const CONSTRAINTS = ['tools', 'tool_choice', 'response_format', 'json_schema', 'grammar'] as const;
+
+function readConstraints(body: ChatCompletionRequest, model: ModelInfo, options: RenderOptions): void {
   const schemas = new SchemaCheck();
   const { tools, choice } = readToolChoice(body, readTools(body.tools ?? [], schemas));
   const mayCall = tools.length > 0 && choice !== 'none';
   if (mayCall && !model.takesTools) throw noTools(model.id);
   if (tools.length > 0 && model.takesTools) Object.assign(options, { tools, toolChoice: choice });
-  if (body.parallel_tool_calls !== undefined) options.parallelToolCalls = body.parallel_tool_calls;
-
   const jsonSchema = readSchema(body, schemas);
   if (body.grammar !== undefined) refuseBeside(body, mayCall, jsonSchema !== null);
   // Where a tool must be called, the completion has no content that the format could apply to.
   if (jsonSchema !== null && (!mayCall || choice === 'auto')) options.jsonSchema = jsonSchema;
-
-  if (body.continue_final_message === false) options.continueFinalMessage = false;
-  const templateKwargs = toTemplateKwargs(body);
-  if (Object.keys(templateKwargs).length > 0) options.templateKwargs = templateKwargs;
-  return options;
 }
 
 function readTools(tools: readonly Tool[], schemas: SchemaCheck): ChatTool[] {

@@ -6,11 +6,6 @@ import type { RequestedAdapter } from './chat-schema.js';
 
 const MAX_SHOWN = 10;
 
-/** `null`: the request does not say. */
-export function toAdapters(lora: readonly RequestedAdapter[] | undefined, model: ModelInfo): AdapterUse[] | null {
-  return lora === undefined ? null : toAdapterUses(lora, model, 'lora');
-}
-
 /** `field`: what the list is called in errors; `null`: it is the body of a request. */
 export function toAdapterUses(lora: readonly RequestedAdapter[], model: ModelInfo, field: string | null): AdapterUse[] {
   const placeOf = (at: number): string => `${field ?? ''}[${at}].id`;

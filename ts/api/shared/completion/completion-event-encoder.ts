@@ -1,7 +1,7 @@
 /** The tokens of one completion → the server-sent events of a protocol that announces a completion part by part. */
 import type { Finish, TokenStream } from '../../../engine/engine.js';
 import type { ErrorBody } from '../../../http/error-body.js';
-import type { SseEvent } from '../../../http/framing.js';
+import type { SseEvent } from '../../../http/sse.js';
 import { type ChoiceBatch, forEachChoice } from './choices.js';
 import { type CompletionDelta, CompletionReader } from './completion-reader.js';
 

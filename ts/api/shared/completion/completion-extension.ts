@@ -3,20 +3,14 @@
 import type { ModelInfo, TokenStream } from '../../../engine/engine.js';
 import type { Operation } from '../../../http/openapi/operation.js';
 import type { JsonSchema } from '../../../http/schema/json-schema.js';
-import type { ChoiceBatch } from './choices.js';
-
-/** Makes the chunks of a stream, as JSON. */
-export interface Chunks {
-  encode(batch: ChoiceBatch): string[];
-  assertFinished(): void;
-}
+import type { EventEncoder } from './stream-reply.js';
 
 /** Of one request. */
 export interface CompletionExtension {
   /** Returns the same streams, whose tokens it sees. */
   follow(streams: readonly TokenStream[]): TokenStream[];
   extend<Reply extends { choices: readonly { finish_reason: string | null }[] }>(reply: Reply): Reply;
-  extendChunks(chunks: Chunks): Chunks;
+  extendChunks(chunks: EventEncoder): EventEncoder;
 }
 
 export interface ExtendedEndpoint {

@@ -25,7 +25,8 @@ export interface CompletionDelta {
 /** Reads one completion: what it was parsed to where its job has a format, its text elsewhere. */
 export class CompletionReader {
   readonly #parsed: boolean;
-  readonly #logprobs = new LogprobQueue();
+  /** Created for the first token with log-probabilities. */
+  #logprobs: LogprobQueue | null = null;
   #callsTools = false;
   #finish: Finish | null = null;
 
@@ -58,16 +59,19 @@ export class CompletionReader {
 
   /** To be called after the last token: the entries of tokens that no text followed. */
   takeLogprobs(): LogprobEntry[] {
-    return this.#parsed ? [] : this.#logprobs.takeAll();
+    return this.#parsed || this.#logprobs === null ? [] : this.#logprobs.takeAll();
   }
 
   #readText(tokens: readonly Token[]): CompletionDelta[] {
     const deltas: CompletionDelta[] = [];
     for (const token of tokens) {
-      this.#logprobs.add(token);
+      if (token.logprobs) {
+        this.#logprobs ??= new LogprobQueue();
+        this.#logprobs.add(token);
+      }
       if (token.text !== '') {
         const content = { content: token.text };
-        deltas.push(this.#logprobs.isEmpty ? content : withLogprobs(content, this.#logprobs.takeAll()));
+        deltas.push(this.#logprobs === null ? content : withLogprobs(content, this.#logprobs.takeAll()));
       }
       if (token.finish) this.#finish = token.finish;
     }
@@ -77,7 +81,10 @@ export class CompletionReader {
   #readDeltas(tokens: readonly Token[]): CompletionDelta[] {
     const deltas: CompletionDelta[] = [];
     for (const token of tokens) {
-      this.#logprobs.add(token);
+      if (token.logprobs) {
+        this.#logprobs ??= new LogprobQueue();
+        this.#logprobs.add(token);
+      }
       for (const parsed of token.deltas ?? []) {
         const delta = this.#toCompletionDelta(parsed);
         if (delta !== null) deltas.push(delta);
@@ -96,7 +103,7 @@ export class CompletionReader {
     const { reasoning, content } = delta;
     if (content === undefined) return reasoning === undefined ? null : { reasoning_content: reasoning };
     const result = reasoning === undefined ? { content } : { reasoning_content: reasoning, content };
-    return this.#logprobs.isEmpty ? result : withLogprobs(result, this.#logprobs.takeFor(content));
+    return this.#logprobs === null ? result : withLogprobs(result, this.#logprobs.takeFor(content));
   }
 }
 

@@ -23,10 +23,6 @@ export class LogprobQueue {
   /** The length of the text before that. */
   #passed = 0;
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0;
-  }
-
   add(token: Token): void {
     if (!token.logprobs) return;
     const entry = toLogprobEntry(token);

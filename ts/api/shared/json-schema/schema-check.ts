@@ -1,6 +1,6 @@
 /**
  * The limits of JSON Schemas of tools and response formats. A grammar enforces what llama.cpp's converter knows and passes
- * over the rest, which the reply names (`unenforced-parts.ts`). Where a request says `strict`, it is an
+ * over the rest, which the reply names (`renderChat`). Where a request says `strict`, it is an
  * error, unless OpenAI has the keyword there.
  */
 import { ChasquiError } from '../../../errors.js';

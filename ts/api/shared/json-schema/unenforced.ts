@@ -159,6 +159,16 @@ function isEnforceablePattern(pattern: string): boolean {
   return true;
 }
 
+/** The first of these parts, at most `max`, and one more if there are more. */
+export function unenforcedOf(schema: object, path: string, max: number): string[] {
+  const found: string[] = [];
+  for (const part of unenforced(schema, path)) {
+    found.push(part);
+    if (found.length > max) return found;
+  }
+  return found;
+}
+
 function* childrenOf(schema: Schema, path: string): Generator<[schema: unknown, at: string]> {
   for (const [keyword, value] of Object.entries(schema)) {
     if (VALUES.has(keyword) || !(DESCRIBING.has(keyword) || ENFORCED.has(keyword))) continue;

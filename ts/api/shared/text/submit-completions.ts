@@ -6,7 +6,7 @@ import { type Grammar, grammarOfSchema, type Job } from '../../../engine/job.js'
 import { ChasquiError, type ErrorCode } from '../../../errors.js';
 import type { Profile } from '../../../profiles/profile.js';
 import { MAX_CHOICES } from '../chat/chat-schema.js';
-import { toAdapters } from '../chat/to-adapters.js';
+import { toAdapterUses } from '../chat/to-adapters.js';
 import { toJob } from '../chat/to-job.js';
 import { submitChoices } from '../completion/choices.js';
 import { SchemaCheck } from '../json-schema/schema-check.js';
@@ -59,7 +59,7 @@ export async function submitCompletions(
     remedy: 'without `echo`',
     param: n > 1 ? 'n' : 'prompt',
   });
-  const adapters = toAdapters(body.lora, engine.model);
+  const adapters = body.lora === undefined ? null : toAdapterUses(body.lora, engine.model, 'lora');
   const job = { ...toCommonJob(body, profile, engine.model), adapters, logprobsAfter };
   beforeSubmit?.(job);
   return {

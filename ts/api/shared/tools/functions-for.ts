@@ -5,20 +5,24 @@
 import type { ChatCompletionRequest, SentChatCompletion } from '../chat/chat-schema.js';
 import { FieldOrigins } from '../chat/field-origins.js';
 import type { CustomCall, Message, SentMessage, ToolCall } from '../chat/message-schema.js';
-import type { Translated } from '../chat/render-translated.js';
+import type { TranslatedChat } from '../chat/render-chat.js';
 import { describeFormat, parametersOf, toArguments } from './custom-tools.js';
 import { InputGrammars, patternField } from './input-grammars.js';
 import type { CustomTool, NamedFunction, NamedTool, SentToolChoice, Tool, ToolChoice } from './tool-schema.js';
 
-export interface WithFunctions extends Translated {
+export interface WithFunctions extends TranslatedChat {
   /** The names of the custom tools. */
   customTools: ReadonlySet<string>;
+  passedOver: readonly string[];
 }
 
 /** Throws `invalid_grammar` for the format of a tool that is no grammar. */
 export function functionsFor(sent: SentChatCompletion): WithFunctions {
   const { messages, tools, tool_choice: choice, ...rest } = sent;
   const origins = new FieldOrigins();
+  if (!namesCustomTools(sent)) {
+    return { body: sent as ChatCompletionRequest, origins, customTools: NONE, inputGrammars: null, passedOver: [] };
+  }
   const custom = new CustomTools(origins);
   const body: ChatCompletionRequest = {
     ...rest,
@@ -28,6 +32,13 @@ export function functionsFor(sent: SentChatCompletion): WithFunctions {
   };
   const { names: customTools, inputGrammars, passedOver } = custom;
   return { body, origins, customTools, inputGrammars, passedOver };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function namesCustomTools({ messages, tools, tool_choice: choice }: SentChatCompletion): boolean {
+  if (typeof choice === 'object' || tools?.some(({ type }) => type === 'custom')) return true;
+  return messages.some((message) => message.role === 'assistant' && message.tool_calls?.some(isCustom));
 }
 
 class CustomTools {

@@ -1,0 +1,191 @@
+/** A chat body → its prompt, and the parts of the request that have no effect. */
+import type {
+  ChatMessage,
+  ChatPart,
+  ChatToolCall,
+  Engine,
+  ModelInfo,
+  OnBehalf,
+  RenderedPrompt,
+  RenderOptions,
+} from '../../../engine/engine.js';
+import type { ImageInput } from '../../../engine/job.js';
+import { ChasquiError } from '../../../errors.js';
+import { type LoadImagesOptions, loadImages } from '../../../images/load-images.js';
+import { limitTextDepth } from '../json-schema/json-depth.js';
+import { unenforcedOf } from '../json-schema/unenforced.js';
+import type { InputGrammars } from '../tools/input-grammars.js';
+import type { ChatCompletionRequest } from './chat-schema.js';
+import { type ChatTranslation, imagesIn } from './field-origins.js';
+import {
+  type AssistantMessage,
+  callsOf,
+  type ImagePart,
+  type Message,
+  type MessagePart,
+  type TextPart,
+} from './message-schema.js';
+import { refuseUnsupported } from './refuse-unsupported.js';
+import { toRenderOptions } from './render-options.js';
+import { toReasoningBudget, toReasoningTags } from './to-job.js';
+
+/** A chat body, and what its translation could not express. */
+export interface TranslatedChat extends ChatTranslation {
+  /** The grammars of custom tools, if there are any. */
+  inputGrammars?: InputGrammars | null;
+  /** Paths in the request that have no effect. */
+  passedOver?: readonly string[];
+}
+
+export interface RenderChatOptions extends LoadImagesOptions {
+  /** Throws `unsupported_parameter` for a grammar of a custom tool that cannot be enforced. Default: report it. */
+  strict?: boolean;
+  /** How many parts of schemas that are not enforced are reported. */
+  maxParts: number;
+}
+
+export interface RenderedChat {
+  rendered: RenderedPrompt;
+  /** Paths in the request that have no effect, each once. */
+  ignored: string[];
+}
+
+/** Errors name fields of the chat body: `origins` translates them. */
+export async function renderChat(
+  engine: Engine,
+  { body, origins, inputGrammars = null, passedOver = [] }: TranslatedChat,
+  { strict = false, maxParts, ...loading }: RenderChatOptions,
+): Promise<RenderedChat> {
+  const plain = await renderBody(engine, body, loading);
+  const enforced = inputGrammars?.enforce(plain.grammar);
+  const rendered = enforced ? { ...plain, grammar: enforced.grammar } : plain;
+  const withoutPlace = enforced?.passedOver ?? [];
+  if (strict) refusePassedOver(withoutPlace);
+  const unnamed = [...withoutPlace, ...unenforcedParts(body, rendered, maxParts)];
+  return { rendered, ignored: [...new Set([...passedOver, ...unnamed.map((part) => origins.nameOf(part))])] };
+}
+
+/** Checks the body before it loads images; rejects with what is wrong with it. */
+export async function renderBody(
+  engine: Engine,
+  body: ChatCompletionRequest,
+  loading: LoadImagesOptions,
+): Promise<RenderedPrompt> {
+  refuseUnsupported(body, engine.model);
+  const options = toRenderOptions(body, engine.model);
+  const sources = imagesIn(body.messages);
+  if (sources[0] !== undefined && !engine.model.vision) throw imageRefused(engine.model, sources[0].param);
+  const images = sources.length === 0 ? [] : await loadImages(sources, loading);
+  return renderMessages(engine, body.messages, images, options, loading);
+}
+
+/**
+ * `images` are those of all image parts, in order. Adds the name of the field to errors in grammars: native code does not
+ * know which schema a grammar was made from.
+ */
+export async function renderMessages(
+  engine: Engine,
+  messages: readonly Message[],
+  images: readonly ImageInput[],
+  options: RenderOptions = {},
+  on: OnBehalf = {},
+): Promise<RenderedPrompt> {
+  const rest = images.values();
+  const chatMessages = messages.map((message, index) => toChatMessage(message, index, rest));
+  try {
+    return await engine.render(chatMessages, options, on);
+  } catch (error) {
+    if (!(error instanceof ChasquiError) || error.code !== 'invalid_grammar') throw error;
+    throw error.withMessage(error.message, options.jsonSchema ? 'response_format' : 'tools');
+  }
+}
+
+/** In strict mode, the first path that would be ignored is an error. */
+export function refusePassedOver([path]: readonly string[]): void {
+  if (path === undefined) return;
+  throw new ChasquiError('unsupported_parameter', `\`${path}\` is not supported by this server.`, path);
+}
+
+function imageRefused(model: ModelInfo, path: string): ChasquiError {
+  return new ChasquiError(
+    'image_not_supported',
+    `The model \`${model.id}\` takes text only, but \`${path}\` is an image.`,
+    path,
+  );
+}
+
+function toChatMessage(message: Message, index: number, images: Iterator<ImageInput>): ChatMessage {
+  const refusal = message.role === 'assistant' ? message.refusal : null;
+  const content = message.content ?? refusal ?? '';
+  const chatMessage: ChatMessage = {
+    role: message.role === 'function' ? 'tool' : message.role,
+    content: typeof content === 'string' ? content : toContent(content, images),
+  };
+  if ('name' in message && message.name) chatMessage.name = message.name;
+  if ('tool_call_id' in message && message.tool_call_id) chatMessage.toolCallId = message.tool_call_id;
+  if (message.role === 'assistant') Object.assign(chatMessage, toReasoningAndCalls(message, index));
+  return chatMessage;
+}
+
+function toReasoningAndCalls(message: AssistantMessage, index: number): Pick<ChatMessage, 'reasoning' | 'toolCalls'> {
+  const calls = callsOf(message);
+  return {
+    ...(message.reasoning_content && { reasoning: message.reasoning_content }),
+    ...(calls.length > 0 && {
+      toolCalls: calls.map(({ id, function: call }, at): ChatToolCall => {
+        limitTextDepth(call.arguments, `messages[${index}].tool_calls[${at}].function.arguments`);
+        return { ...(id && { id }), name: call.name, arguments: call.arguments };
+      }),
+    }),
+  };
+}
+
+function toContent(content: readonly MessagePart[], images: Iterator<ImageInput>): ChatMessage['content'] {
+  const parts = content.map((part): TextPart | ImagePart =>
+    part.type === 'refusal' ? { type: 'text', text: part.refusal } : part,
+  );
+  if (parts.every(isText)) return parts.map(({ text }) => text).join('\n');
+  return parts.map((part): ChatPart => {
+    if (part.type === 'text') return part;
+    const next = images.next();
+    if (next.done) throw new Error('A conversation has more image parts than there are images.');
+    return { type: 'image', image: next.value };
+  });
+}
+
+function isText(part: TextPart | ImagePart): part is TextPart {
+  return part.type === 'text';
+}
+
+/**
+ * The parts of schemas that no grammar enforces, and limits of reasoning if the reasoning cannot be told from the rest. Yields
+ * at most `max` parts, and one more if there are more. A strict schema has already been checked: its parts listed here are
+ * those that `strict` allows.
+ */
+export function unenforcedParts(
+  body: ChatCompletionRequest,
+  rendered: Pick<RenderedPrompt, 'reasoning'>,
+  max: number,
+): string[] {
+  const found: string[] = [];
+  for (const field of ['reasoning_budget_tokens', 'thinking_budget_tokens'] as const) {
+    if (body[field] === undefined || toReasoningTags(body, rendered) !== null) continue;
+    if (toReasoningBudget({ [field]: body[field] }) !== null) found.push(field);
+  }
+  const { tools = [], tool_choice: choice, response_format: format, json_schema: schema } = body;
+  const schemas: [object | null | undefined, string][] = [
+    [format?.json_schema?.schema, 'response_format.json_schema.schema'],
+    [format?.schema, 'response_format.schema'],
+    [schema, 'json_schema'],
+  ];
+  if (choice !== 'none') {
+    for (const [index, { function: tool }] of tools.entries()) {
+      schemas.push([tool.parameters, `tools[${index}].function.parameters`]);
+    }
+  }
+  for (const [each, path] of schemas) {
+    if (each) found.push(...unenforcedOf(each, path, max - found.length));
+    if (found.length > max) return found;
+  }
+  return found;
+}

@@ -1,0 +1,130 @@
+import type { Finish, TokenStream } from '../../../engine/engine.js';
+import { newId } from '../../../new-id.js';
+import { VERSION } from '../../../version.js';
+import type { PromptProgressReport, TimingsReport, TimingsSoFar, Usage } from './chat-reply-schema.js';
+
+/** What all chunks of one reply, or the whole reply, begin with. */
+export interface CompletionHead {
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  /** What computes completions: a seed gives the same completion only as long as this stays the same. */
+  system_fingerprint: string;
+}
+
+export function newCompletionHead(model: string, prefix: 'chatcmpl' | 'cmpl' = 'chatcmpl'): CompletionHead {
+  return {
+    id: newId(`${prefix}-`),
+    created: Math.floor(Date.now() / 1000),
+    model,
+    system_fingerprint: `chasqui-${VERSION}`,
+  };
+}
+
+/**
+ * Counts of all choices. Their common prompt counts once; its cached tokens are those that every choice found, because what
+ * one of them did not find was computed for this request.
+ * `reasoningTokens` is how many of the choices' tokens were reasoning; with `null` the usage does not mention it.
+ */
+export function toUsage(choices: readonly Finish[], reasoningTokens: number | null = null): Usage {
+  const promptTokens = choices[0]?.promptTokens ?? 0;
+  const completionTokens = choices.reduce((sum, { completionTokens }) => sum + completionTokens, 0);
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: Math.min(...choices.map(({ cachedTokens }) => cachedTokens)) },
+    ...(reasoningTokens !== null && { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+  };
+}
+
+/** The sum over all choices; `null` for completions without a format, which do not tell reasoning apart. */
+export function totalReasoningTokens(choices: readonly { reasoningTokens: number | null }[]): number | null {
+  if (choices.some(({ reasoningTokens }) => reasoningTokens === null)) return null;
+  return choices.reduce((sum, { reasoningTokens }) => sum + (reasoningTokens ?? 0), 0);
+}
+
+export function toTimings(finish: Finish): TimingsReport {
+  const { queuedMs, promptMs, predictedMs } = finish.timings;
+  const promptTokens = finish.promptTokens - finish.cachedTokens;
+  const report: TimingsReport = {
+    queued_ms: queuedMs,
+    cache_n: finish.cachedTokens,
+    prompt_n: promptTokens,
+    prompt_ms: promptMs,
+    prompt_per_second: perSecond(promptTokens, promptMs),
+    predicted_n: finish.completionTokens,
+    predicted_ms: predictedMs,
+    // The time begins with the first token.
+    predicted_per_second: perSecond(finish.completionTokens - 1, predictedMs),
+  };
+  if (finish.draftedTokens > 0) {
+    report.draft_n = finish.draftedTokens;
+    report.draft_n_accepted = finish.acceptedTokens;
+  }
+  return report;
+}
+
+/** The times of one completion while it is computed, by the server's own clock: the engine tells its times at the end. */
+export class RunningTimings {
+  readonly #began = performance.now();
+  readonly #stream: Pick<TokenStream, 'prefill'> | undefined;
+  #first: number | null = null;
+  #tokens = 0;
+
+  /** The stream of the completion knows how far its prompt is. */
+  constructor(stream: Pick<TokenStream, 'prefill'> | undefined) {
+    this.#stream = stream;
+  }
+
+  /** To be called when tokens arrive. */
+  add(tokens: number): void {
+    this.#first ??= performance.now();
+    this.#tokens += tokens;
+  }
+
+  soFar(): TimingsSoFar {
+    const now = performance.now();
+    const first = this.#first ?? now;
+    const { cached = 0, computed = 0 } = this.#stream?.prefill ?? {};
+    const promptTokens = Math.max(0, computed - cached);
+    return {
+      cache_n: cached,
+      prompt_n: promptTokens,
+      prompt_ms: first - this.#began,
+      prompt_per_second: perSecond(promptTokens, first - this.#began),
+      predicted_n: this.#tokens,
+      predicted_ms: now - first,
+      predicted_per_second: perSecond(this.#tokens - 1, now - first),
+    };
+  }
+}
+
+/** 0 where nothing was computed: clients of llama-server expect a number. */
+function perSecond(count: number, ms: number): number {
+  return count > 0 && ms > 0 ? (1000 * count) / ms : 0;
+}
+
+export class PromptProgress {
+  readonly #stream: Pick<TokenStream, 'prefill'>;
+  readonly #began = performance.now();
+  #reported = -1;
+
+  constructor(stream: Pick<TokenStream, 'prefill'>) {
+    this.#stream = stream;
+  }
+
+  /** What is new since the last call; the first report is of what was cached, the last one of the whole prompt. */
+  take(): PromptProgressReport[] {
+    const { cached, computed = 0, total = 0 } = this.#stream.prefill ?? {};
+    if (cached === undefined) return [];
+    const reports: PromptProgressReport[] = [];
+    for (const processed of [cached, computed]) {
+      if (processed <= this.#reported) continue;
+      this.#reported = processed;
+      reports.push({ total, cache: cached, processed, time_ms: Math.round(performance.now() - this.#began) });
+    }
+    return reports;
+  }
+}

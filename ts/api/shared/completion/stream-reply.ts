@@ -1,0 +1,99 @@
+/** A completion as the streamed reply of a route, in the events of its protocol. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TokenStream } from '../../../engine/engine.js';
+import type { ErrorBody } from '../../../http/error-body.js';
+import { toChasquiError, toErrorBody } from '../../../http/error-handler.js';
+import { EventStream, type Framing, type SseEvent } from '../../../http/sse.js';
+import type { AppContext } from '../../context.js';
+import { type ChoiceBatch, forEachChoice } from './choices.js';
+
+/** Makes the events of a completion. */
+export interface EventEncoder {
+  encode(batch: ChoiceBatch): readonly SseEvent[];
+  /** The events that report the progress of the prompt, if the request asked for them. Called until the first batch. */
+  progress?: (() => readonly SseEvent[]) | undefined;
+  /** The events after the last token. Throws if the completion has not ended: an interrupted stream must not look complete. */
+  end(): readonly SseEvent[];
+  /** The events that report a failure and end the stream. */
+  fail(body: ErrorBody): readonly SseEvent[];
+}
+
+/** A failure in the form that OpenAI's clients read. */
+export function dataFailure(body: ErrorBody): readonly SseEvent[] {
+  return [JSON.stringify(body)];
+}
+
+/** The last event of streams that consist of chunks without names. */
+export const DONE: readonly SseEvent[] = ['[DONE]'];
+
+export interface StreamedCompletion {
+  streams: readonly TokenStream[];
+  encoder: EventEncoder;
+  /** Aborted, among other reasons, when the client disconnects. */
+  signal: AbortSignal;
+  /** Renames the fields in an error to those of the request. */
+  translate(thrown: unknown): unknown;
+  /** Default: server-sent events. */
+  framing?: Framing;
+}
+
+/** The shortest interval between two progress reports of a prompt. */
+const PROGRESS_MS = 100;
+
+/**
+ * Resolves with undefined when the stream has ended. A failure before the first event rejects, so that the route sends an
+ * ordinary error; a later failure is sent as an error event.
+ */
+export async function streamCompletion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { streams, encoder, signal, translate, framing }: StreamedCompletion,
+  options: AppContext['options'],
+): Promise<undefined> {
+  const events = new EventStream(reply, { ...options, signal, framing });
+  // Only the latest report matters, so none are queued for a slow client.
+  const report = (): void => {
+    if (!events.isBehind) events.write(encoder.progress?.() ?? []);
+  };
+  const reports = encoder.progress && setInterval(report, PROGRESS_MS);
+  try {
+    await forEachChoice(streams, (batch) => {
+      clearInterval(reports);
+      return events.write(encoder.encode(batch)) ? undefined : events.drained();
+    });
+    events.write(encoder.end());
+  } catch (thrown) {
+    if (!events.begun) throw thrown;
+    events.write(encoder.fail(toErrorBody(toChasquiError(translate(thrown), request, options))));
+  } finally {
+    clearInterval(reports);
+    events.end();
+  }
+}
+
+export interface StoredEvents {
+  batches: AsyncIterable<readonly SseEvent[]>;
+  /** The events that report a failure. */
+  fail: EventEncoder['fail'];
+  /** Aborted, among other reasons, when the client disconnects. */
+  signal: AbortSignal;
+}
+
+/** The same for events that are stored: a slow client does not delay the completion. */
+export async function streamStoredEvents(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { batches, fail, signal }: StoredEvents,
+  options: AppContext['options'],
+): Promise<undefined> {
+  const events = new EventStream(reply, { ...options, signal });
+  try {
+    for await (const batch of batches) if (!events.write(batch)) await events.drained();
+    events.begin();
+  } catch (thrown) {
+    if (!events.begun) throw thrown;
+    events.write(fail(toErrorBody(toChasquiError(thrown, request, options))));
+  } finally {
+    events.end();
+  }
+}

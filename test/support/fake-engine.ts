@@ -19,7 +19,7 @@ import {
   type Token,
 } from '../../ts/engine/engine.js';
 import type { ImageInput, Job } from '../../ts/engine/job.js';
-import { joinParts } from '../../ts/engine/join-parts.js';
+import { joinParts } from '../../ts/engine/render-request.js';
 import { ChasquiError } from '../../ts/errors.js';
 import type { NativeReplyParser } from '../../ts/native/addon.js';
 import { FakeParser, parseBatches } from './fake-parser.js';

@@ -72,7 +72,7 @@ test('what llama.cpp ends the process over is kept off the GPU', async () => {
   // Cells of a layer that are more than llvmpipe takes in one piece.
   const { offload, unfitted } = await fit({ contextSize: 8192, parallel: 4 });
   assert.is(offload.gpuLayers, 0);
-  assert.match(unfitted ?? '', /^No layer is put on the GPU unless .*SIGABRT.*cache_k/);
+  assert.match(unfitted ?? '', /^No layers are on the GPU, .*SIGABRT.*cache_k/);
 });
 
 for (const gpuLayers of [4, 'all'] as const) {
@@ -97,7 +97,7 @@ test('what keeps it from being worked out is said, and all layers are tried', as
   writeFileSync(broken, 'no model');
   const { offload, unfitted } = await fit({ mmproj: broken });
   assert.is(offload.gpuLayers, null);
-  assert.match(unfitted ?? '', /^All layers are put on the GPU, .*broken\.gguf is not a GGUF file/);
+  assert.match(unfitted ?? '', /^All layers are on the GPU, .*broken\.gguf is not a GGUF file/);
 });
 
 test.run();

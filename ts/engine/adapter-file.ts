@@ -1,27 +1,25 @@
-/** The files of adapters (LoRA), as an option names them: `name=path:scale`, where name and scale may be left out. */
+/** Adapter (LoRA) files in options: `name=path:scale`; name and scale are optional. */
 import { basename, resolve } from 'node:path';
 import { ChasquiError } from '../errors.js';
 
 export interface AdapterFile {
-  /** How requests call it. */
   name: string;
   path: string;
-  /** How strongly it works where a request does not say; 1 is as it was trained. */
+  /** Default strength; 1 is as trained. */
   scale: number;
 }
 
 /** An adapter of a loaded model. */
 export type AdapterInfo = Pick<AdapterFile, 'name' | 'scale'>;
 
-/** The adapters that a job is computed with, by their places among those of the model. */
+/** `adapter` is an index into the adapters of the model. */
 export interface AdapterUse {
   adapter: number;
   scale: number;
 }
 
-/** Each costs memory for as long as its model is loaded. */
 export const MAX_ADAPTERS = 64;
-/** Ten times as strong as trained makes nonsense already. */
+/** Models produce nonsense from about 10 on. */
 export const MAX_ADAPTER_SCALE = 100;
 
 const NAME = /^[\w.-]{1,100}$/;

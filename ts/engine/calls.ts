@@ -1,6 +1,6 @@
 /**
- * The calls that an engine takes. Native code declares what each takes and returns (`native/addon.ts`); this table declares
- * where it runs and what becomes of it when that process ends. Jobs (`submit`) are not calls.
+ * The calls that an engine takes. `native/addon.ts` declares their arguments and results; this table declares the process that
+ * runs them. Jobs (`submit`) are not calls.
  */
 import type { NativeEngine, NativePreparer, NativeStats } from '../native/addon.js';
 import type { AbortOptions, ModelInfo } from './engine-types.js';

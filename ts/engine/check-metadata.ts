@@ -1,22 +1,21 @@
 /**
- * Whether values that go before those in a model's file fit it. llama.cpp passes over one of another type, with a line in
- * its log, and some others end its process.
+ * Checks that the values of `overrideKv` fit the model's file. llama.cpp ignores a value of another type, with a line in its
+ * log, and some values crash it.
  */
 import { ChasquiError } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
-import { readGgufTypes } from './gguf-sizes.js';
-import { LIST, TEXT } from './gguf-values.js';
+import { LIST, readGgufTypes, TEXT } from './gguf-head.js';
 
-/** The types of a GGUF file's values that llama.cpp takes a value of each of its own types for. */
+/** The GGUF types that each type of llama.cpp's option may override. */
 const TAKEN_AS: Readonly<Record<string, readonly number[]>> = {
   int: [0, 1, 2, 3, 4, 5, 10, 11],
   float: [6, 12],
   bool: [7],
   str: [TEXT],
 };
-/** What llama.cpp reads numbers of files as. */
+/** llama.cpp reads numbers of files as 32 bits. */
 const MAX_INTEGER = 2 ** 32 - 1;
 
 /** Tokens, for a trial. */
@@ -29,17 +28,20 @@ const SHORT_CONTEXT = 256;
 export function checkMetadata(path: string, entries: readonly string[]): void {
   if (entries.length === 0) return;
   const types = readGgufTypes(path);
-  // What is wrong with such a file is said when it is loaded.
+  // Loading reports what is wrong with the file.
   if (types.size === 0) return;
-  const rooms = new Set([...types.keys()].map(roomOf));
+  const prefixes = new Set([...types.keys()].map(prefixOf));
   for (const entry of entries) {
     const [, key = '', type = '', value = ''] = /^([^=]+)=(\w+):(.*)$/s.exec(entry) ?? [];
-    if (!rooms.has(roomOf(key))) {
-      throw refused(entry, `the model has no values whose names begin with ${roomOf(key)}, but ${list(rooms)}`);
+    if (!prefixes.has(prefixOf(key))) {
+      throw refused(
+        entry,
+        `the names of the model's values begin with ${[...prefixes].join(', ')}, but not with ${prefixOf(key)}`,
+      );
     }
     const has = types.get(key);
     if (has !== undefined && !TAKEN_AS[type]?.includes(has)) {
-      throw refused(entry, has === LIST ? 'the model has a list there' : `the model has ${wordOf(has)} there`);
+      throw refused(entry, has === LIST ? 'the model has a list there' : `the model has ${nameOfType(has)} there`);
     }
     const isNegative = has !== undefined && UNSIGNED.includes(has) && value.startsWith('-');
     if (type === 'int' && (isNegative || Math.abs(Number(value)) > MAX_INTEGER)) {
@@ -49,8 +51,8 @@ export function checkMetadata(path: string, entries: readonly string[]): void {
 }
 
 /**
- * Has llama.cpp set the model up without its weights, in a process of its own.
- * @throws {ChasquiError} `invalid_options`: that process ended.
+ * Sets the model up without its weights, in another process.
+ * @throws {ChasquiError} `invalid_options`: that process crashed.
  */
 export async function tryMetadata(request: OpenRequest, signal?: AbortSignal): Promise<void> {
   const { metadata } = request.options.offload;
@@ -58,24 +60,20 @@ export async function tryMetadata(request: OpenRequest, signal?: AbortSignal): P
   const task = { request: { ...request, verbose: false }, spareBytes: 0, contexts: [SHORT_CONTEXT] };
   const tried = await runFit(loadAddon().path, task, { signal });
   signal?.throwIfAborted();
-  // Any other failure is told, and in better words, when the model is loaded.
+  // Loading reports other failures, with better messages.
   if (tried.ended !== 'crashed') return;
   throw refused(metadata.join(', '), `llama.cpp fails with it: ${tried.reason}`);
 }
 
 const UNSIGNED: readonly number[] = [0, 2, 4, 10];
 
-function roomOf(key: string): string {
+function prefixOf(key: string): string {
   return key.slice(0, key.indexOf('.') + 1 || undefined);
 }
 
-function wordOf(type: number): string {
-  const word = Object.keys(TAKEN_AS).find((each) => TAKEN_AS[each]?.includes(type));
-  return `a value of the type ${word ?? type}`;
-}
-
-function list(names: Iterable<string>): string {
-  return [...names].join(', ');
+function nameOfType(type: number): string {
+  const name = Object.keys(TAKEN_AS).find((each) => TAKEN_AS[each]?.includes(type));
+  return `a value of the type ${name ?? type}`;
 }
 
 function refused(entry: string, why: string): ChasquiError {

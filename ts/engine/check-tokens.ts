@@ -1,6 +1,6 @@
 import { ChasquiError } from '../errors.js';
 
-/** Throws `invalid_value` when a token is not in the vocabulary; `name` says where the tokens came from. */
+/** Throws `invalid_value` naming `name[i]` if a token is not in the vocabulary. */
 export function checkTokens(tokens: Iterable<number>, name: string, vocabularySize: number): void {
   let index = 0;
   for (const token of tokens) {

@@ -1,32 +1,32 @@
 /**
- * How long a context is where nobody says: what the model was trained for, as far as there is memory for one completion of
- * that length. All completions together have the memory that there is.
+ * Chooses the context length if it is not given: the length that the model was trained for, or less if memory is too small
+ * for one completion of that length. All completions share the memory.
  */
 import os from 'node:os';
 import type { NativeDeviceMemory } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { OpenRequest } from '../native/open-request.js';
 import { runFit } from '../native/run-fit.js';
-import { readGgufSizes } from './gguf-sizes.js';
+import { readGgufSizes } from './gguf-head.js';
 import { completeLoadOptions, type LoadOptions } from './load-options.js';
 
-/** llama.cpp counts cells in groups of so many. */
+/** llama.cpp rounds contexts to multiples of this. */
 const CONTEXT_STEP = 256;
-/** As far as the engine goes by itself. */
+/** The longest context that the engine chooses by itself. */
 const ENGINE_CHOICE = 4096;
-/** Of main memory, what cells and their computing may take beside the weights; the rest is for everything else. */
+/** The share of main memory, without the weights, that cells and compute buffers may take. */
 const SHARE_OF_MEMORY = 0.5;
-/** What the engine may count for a token beside its cell: where it stands, and whose it is. */
+/** Position and sequence of a token, which the engine counts beside its cell. */
 const BYTES_BESIDE_CELL = 64;
 
 export interface ChosenContext {
-  /** In tokens; 0 where the engine decides, because the model was trained for no more than it chooses by itself. */
+  /** In tokens; 0: the engine chooses, because the model was trained for at most that length. */
   contextLength: number;
-  /** For the cells of all completions together; 0: for as many as they can have. */
+  /** For the cells of all completions together; 0: no limit. */
   kvBudgetBytes: number;
 }
 
-/** Where it is not known what the model takes, the context is the shortest one. */
+/** Returns the shortest context if the memory of the model cannot be measured. */
 export async function chooseContext(
   request: OpenRequest,
   options: LoadOptions,
@@ -53,20 +53,19 @@ export async function chooseContext(
   return ofLength(longestThatFits(range.shortest, range.longest, spareBytes));
 }
 
-/** The contexts that can be chosen. */
 interface Range {
   shortest: Measured;
   longest: Measured;
 }
 
-/** Whether no cells are on GPUs, whose memory is taken at once. On Linux, main memory is taken as cells are used. */
+/** GPU memory is allocated at once; on Linux, main memory is allocated as cells are used. */
 function areInMainMemory(memory: readonly NativeDeviceMemory[]): boolean {
   return memory.every(({ name, cells }) => name === '' || cells === 0);
 }
 
 /**
- * A context as long as one completion alone has memory for, and the memory that all completions share. They take no more
- * of it than where each has a share of its own.
+ * Returns the longest context for which one completion alone has memory, and the budget that all completions share. The
+ * budget is no larger than it would be with a fixed share for each.
  */
 export function sharedContext(
   { shortest, longest }: Range,
@@ -89,28 +88,28 @@ export function sharedContext(
   return { contextLength, kvBudgetBytes };
 }
 
-/** With the cells in main memory of one completion. */
+/** Counts the cells of one completion only, in main memory. */
 function ofOne({ context, memory }: Measured, parallel: number): Measured {
   const ofMain = (device: NativeDeviceMemory) => ({ ...device, cells: device.cells / parallel });
   return { context, memory: memory.map((device) => (device.name === '' ? ofMain(device) : device)) };
 }
 
-/** Cells in main memory take what the budget says, however long the context is. */
+/** With a budget, cells in main memory take the same memory whatever the context. */
 function longestWithBudget({ shortest, longest }: Range, spareBytes: number): number {
   const cells = longest.memory.find(({ name }) => name === '')?.cells ?? 0;
   const memory = shortest.memory.map((device) => (device.name === '' ? { ...device, cells } : device));
   return longestThatFits({ context: shortest.context, memory }, longest, spareBytes);
 }
 
-/** What a model takes of each device with a context. */
+/** The memory of each device that the model takes with a context. */
 interface Measured {
   context: number;
   memory: readonly NativeDeviceMemory[];
 }
 
 /**
- * A context between the two. What is taken grows with it along a line. `spareBytes` stay free on each GPU. The devices are
- * in the same order in both; that of main memory has no name.
+ * Interpolates between the two contexts: memory grows linearly. Leaves `spareBytes` free on each GPU. Both list the same
+ * devices in the same order; main memory has no name.
  */
 export function longestThatFits(
   shortest: Measured,
@@ -139,7 +138,7 @@ function takenOf({ weights, cells, compute, other }: NativeDeviceMemory): number
 }
 
 function availableMemory(): number {
-  // Not in the types of the oldest Node that is supported.
+  // Missing in the types of the oldest supported Node.
   const { availableMemory: available } = process as { availableMemory?: () => number };
   return available?.() ?? os.freemem();
 }

@@ -5,12 +5,12 @@
 import type { NativeConstraint, NativeJob, NativeReplyDelta, NativeReplyFormat } from '../native/addon.js';
 import type { Caller } from './calls.js';
 
-/** A job as the engine gets it, and how to parse its text; `null`: not at all. */
+/** A native job, and the format of its completion; `null`: plain text. */
 export interface CoreJob extends NativeJob {
   format: NativeReplyFormat | null;
 }
 
-/** What the text of a job added to its completion in one wake. */
+/** The growth of one completion in one wake. */
 export interface ParsedText {
   deltas: NativeReplyDelta[];
   /** On the last one. */

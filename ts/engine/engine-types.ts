@@ -1,4 +1,4 @@
-/** What callers give to an engine and get from it: plain data, because the engine may run in another process. */
+/** Arguments and results of an engine: plain data, because it may run in another process. */
 import type {
   NativeFinish,
   NativeModelInfo,
@@ -10,31 +10,29 @@ import type {
 import type { AdapterInfo, AdapterUse } from './adapter-file.js';
 import type { Grammar, ImageInput, SamplingSettings } from './job.js';
 
-/** What is known about a loaded model. */
 export interface ModelInfo extends NativeModelInfo {
-  /** The name requests use: the alias if one was given, else the file's name without `.gguf`. */
+  /** The alias, or the name of the file without `.gguf`. */
   id: string;
   path: string;
   /** Unix seconds; when the model was loaded. */
   created: number;
-  /** What was done instead, and why, where it is not known how many layers fit into the GPUs' memory. */
+  /** If it is unknown how many layers fit on the GPUs: what was done instead, and why. */
   unfitted?: string;
-  /** The GPUs of the modules that were loaded, those with memory of their own; absent: there are none. */
+  /** GPUs with memory of their own, from the loaded modules; absent: none. */
   gpus?: readonly DeviceMemory[];
-  /** What jobs may be computed with (`Job.adapters`); absent: nothing. */
+  /** Adapters that jobs may use (`Job.adapters`); absent: none. */
   adapters?: readonly AdapterInfo[];
-  /** What jobs are computed with that do not say; absent: nobody has said, and it is none. */
+  /** Adapters of jobs that name none; absent: none. */
   adaptersInUse?: readonly AdapterUse[];
-  /** How its options say that it samples unless a request says otherwise; absent: nothing. */
+  /** Sampling defaults from the load options; absent: none. */
   sampling?: Partial<SamplingSettings>;
-  /** What message parts the model takes. */
   inputModalities: readonly ('text' | 'image')[];
 }
 
 export interface DeviceMemory {
-  /** By ggml's name. */
+  /** Of ggml: `CUDA0`. */
   name: string;
-  /** 0 where the driver does not say. */
+  /** 0: unknown. */
   memoryBytes: number;
 }
 
@@ -50,16 +48,16 @@ export interface ChatImagePart {
 
 export type ChatPart = ChatTextPart | ChatImagePart;
 
-/** One chat message, reduced to what a template can use. */
+/** A chat message with the fields that templates use. */
 export interface ChatMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  /** Parts are joined to one text, texts that follow one another by a line break. */
+  /** Parts become one text; adjacent texts are joined by a line break. */
   content: string | readonly ChatPart[];
   name?: string;
-  /** An assistant's. */
+  /** Only of the assistant. */
   reasoning?: string;
   toolCalls?: readonly ChatToolCall[];
-  /** A tool's: which call this is the result of. */
+  /** Only of a tool: the call that this is the result of. */
   toolCallId?: string;
 }
 
@@ -77,47 +75,47 @@ export interface ChatTool {
   parameters?: object;
 }
 
-/** What a template and the grammars made for it may be told beside the messages. */
+/** Options of a template and of the grammars made for it. */
 export interface RenderOptions {
   tools?: readonly ChatTool[];
-  /** `none` tells the model of the tools all the same; an object names the function that must be called. */
+  /** `none` still describes the tools to the model; an object names the function that must be called. */
   toolChoice?: 'auto' | 'none' | 'required' | { name: string };
-  /** Default: as far as the template can. */
+  /** Default: if the template supports it. */
   parallelToolCalls?: boolean;
-  /** What the answer must be, unless it calls a tool. */
+  /** Schema of the completion, unless it calls a tool. */
   jsonSchema?: object;
-  /** False: the completion is a new message, also after one of the assistant's, which is continued otherwise. */
+  /** False: a trailing assistant message is not continued, but followed by a new one. */
   continueFinalMessage?: boolean;
   /** Variables of the template. */
   templateKwargs?: Readonly<Record<string, unknown>>;
 }
 
 export interface RenderedPrompt {
-  /** The prompt with the model's own special tokens spelled out. */
+  /** Special tokens are spelled out. */
   prompt: string;
-  /** Stop strings that this template needs besides the end-of-generation tokens. */
+  /** Stop strings of the template, besides the end-of-generation tokens. */
   additionalStops: readonly string[];
-  /** The images of the messages, in order; the prompt holds a marker for each. Their bytes may not change any more. */
+  /** One for each marker in the prompt, in order. Do not change their bytes. */
   images: readonly ImageInput[];
-  /** Names of control tokens that show in the answer, because its format needs them. */
+  /** Control tokens that stay visible in the completion, because its format needs them. */
   preservedTokens: readonly string[];
-  /** What the answer must be, as tools and schema ask for; `null` when anything will do. */
+  /** Enforces tools and schema; `null`: the completion is free. */
   grammar: Grammar | null;
-  /** How to parse the completion, for the job (`Job.format`); `null` when the completion is just its text. */
+  /** For `Job.format`; `null`: the completion is plain text. */
   format: ReplyFormat | null;
-  /** How to tell reasoning from the rest, for the job (`Job.reasoning`); `null` when that cannot be told. */
+  /** For `Job.reasoning`; `null`: the template marks no reasoning. */
   reasoning: ReasoningTags | null;
 }
 
-/** Plain data that only the engine understands. */
+/** Opaque. */
 export type ReplyFormat = NativeReplyFormat;
-/** The same. */
+/** Opaque. */
 export type ReasoningTags = NativeReasoningTags;
-/** What a parsed completion grew by. */
+/** Growth of a parsed completion. */
 export type ReplyDelta = NativeReplyDelta;
 
 export interface Finish extends NativeFinish {
-  /** How many of the tokens were spent on reasoning, up to its end mark; only where the job has a format. */
+  /** Tokens of reasoning, including its end mark; only if the job has a format. */
   reasoningTokens?: number;
 }
 export type FinishReason = Finish['reason'];
@@ -125,13 +123,13 @@ export type Timings = Finish['timings'];
 
 export interface TokenLogprob {
   id: number;
-  /** The token's own bytes; one character may be spread over several tokens. */
+  /** A character may be split across tokens. */
   bytes: Uint8Array;
   logprob: number;
 }
 
 export interface TokenLogprobs extends TokenLogprob {
-  /** The most probable alternatives, most probable first; as many as the job asked for. */
+  /** The most probable tokens, in descending order; `Job.topLogprobs` of them. */
   top: readonly TokenLogprob[];
 }
 
@@ -139,13 +137,13 @@ export interface TokenLogprobs extends TokenLogprob {
 export interface Token {
   id: number;
   /**
-   * The text that became certain with this token. Empty while a character is incomplete or a stop string may be
-   * starting; the concatenation over all tokens is the exact answer.
+   * The text that this token completed; empty inside a character and while a stop string may begin. The texts of all tokens
+   * concatenate to the completion.
    */
   text: string;
   /**
-   * Only where the job has a format: what the completion grew by since the last token that had this. Text may be held back
-   * for a later token, but not beyond the last one. Whatever a model writes can be parsed: what does not fit is content.
+   * Only if the job has a format: growth of the completion since the last token with deltas. Text may be held back for a later
+   * token, but not beyond the last one. Parsing never fails: text that does not fit the format becomes content.
    */
   deltas?: readonly ReplyDelta[];
   logprobs?: TokenLogprobs;
@@ -153,31 +151,30 @@ export interface Token {
   finish?: Finish;
 }
 
-/** How much of a prompt is computed, in tokens; what was found in the prefix cache is. */
+/** Progress of a prompt, in tokens. `computed` includes those from the prefix cache. */
 export interface Prefill {
   computed: number;
   total: number;
-  /** How many were found there; absent before the first step. */
+  /** From the prefix cache; absent before the first step. */
   cached?: number;
 }
 
 /**
- * The tokens of one job. Iterate it once. `break`, `return()` and the job's AbortSignal free the sequence within one
- * engine step. A failure rejects `next()` with a `ChasquiError`; an abort rejects it with the signal's reason.
+ * The tokens of one job, to be iterated once. `break`, `return()` and the job's AbortSignal free the sequence within one
+ * engine step. A failure rejects `next()` with a `ChasquiError`, an abort with the signal's reason.
  */
 export interface TokenStream extends AsyncIterableIterator<Token> {
   return(): Promise<IteratorResult<Token>>;
-  /** How far the prompt is at this moment; `null` before its length is known, and absent where nobody tells. */
+  /** `null` before the length of the prompt is known; absent: unknown. */
   readonly prefill?: Prefill | null;
   /**
-   * Calls `take` with the same tokens, all that are ready at a time, within the engine's wake; resolves at the end. While
-   * a promise that `take` returned is open, nothing more is brought. When it throws, or that promise rejects, the
-   * sequence is freed and so is this promise rejected.
+   * Calls `take` with all tokens that are ready, within the wake of the engine; resolves at the end. Waits for promises that
+   * `take` returns. If it throws or its promise rejects, this promise rejects and the sequence is freed.
    */
   forEachBatch(take: (tokens: Token[]) => void | Promise<void>): Promise<void>;
 }
 
-/** A text, or its tokens. */
+/** Text or tokens. */
 export type TextInput = string | readonly number[];
 
 export interface Embeddings {
@@ -187,29 +184,24 @@ export interface Embeddings {
 }
 
 export interface Ranking {
-  /** One for each document, in their order; the greater, the more relevant. What the model's head puts out, unscaled. */
+  /** One for each document; greater is more relevant. The unscaled output of the model's head. */
   scores: number[];
   promptTokens: number;
 }
 
-/** `restarting`: its process ended, and another is on its way; `failed`: none will be. */
+/** `restarting`: a process ended and is being replaced; `failed`: it is not replaced any more. */
 export type EngineState = 'ready' | 'restarting' | 'failed' | 'closed';
 
-/** Counts at one moment. */
 export type EngineStats = NativeStats;
 
-/** Jobs that differ in their seeds only, by which they know each other: what they have in common is prepared once. */
+/** Identifies jobs that differ in their seeds only: they are prepared together. */
 export interface Siblings {
-  /** How many there are. */
   readonly count: number;
 }
 
 export interface SubmitOptions extends AbortOptions {
   siblings?: Siblings;
-  /**
-   * `forEachBatch` gives all tokens at the end, in one batch. Until then a job whose engine fails can be started once more.
-   * Default false.
-   */
+  /** `forEachBatch` gives all tokens at the end, in one batch; until then a failed job can be restarted. Default false. */
   whole?: boolean;
 }
 
@@ -221,9 +213,8 @@ export interface AbortOptions {
 /** Former name. */
 export type OnBehalf = AbortOptions;
 
-/** Which processes an engine has beside the one that loaded it; `null`: that one is not there at the moment. */
+/** Process ids of an engine; `null`: not running at the moment. */
 export interface EngineProcesses {
   readonly engine: number | null;
-  /** What prepares requests. */
   readonly preparation: number | null;
 }

@@ -3,6 +3,7 @@ import type { ChasquiError } from '../errors.js';
 import type { AdapterUse } from './adapter-file.js';
 import type { CallInput, CallName, CallResult } from './calls.js';
 import { embed, rank } from './embed.js';
+import { takesTextOnly } from './engine-errors.js';
 import type {
   AbortOptions,
   ChatMessage,
@@ -21,7 +22,6 @@ import type {
 import type { ImageInput, Job } from './job.js';
 import { shareImages } from './prepared-prompts.js';
 import { toRenderRequest } from './render-request.js';
-import { takesTextOnly } from './takes-text-only.js';
 
 export type * from './engine-types.js';
 
@@ -105,7 +105,7 @@ export abstract class Engine {
     return this.call('tokenize', [text, addSpecial, parseSpecial], on);
   }
 
-  /** The prompt whose continuation fills the gap between two texts. Rejects with `model_not_capable`. */
+  /** Returns a prompt; its completion fills the gap between two texts. Rejects with `model_not_capable`. */
   tokenizeInfill(prefix: string, suffix: string, on?: AbortOptions): Promise<Int32Array> {
     return this.call('tokenizeInfill', [prefix, suffix], on);
   }

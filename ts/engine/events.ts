@@ -4,7 +4,7 @@ import { GROWTH_FLAGS, type ParsedText } from './core.js';
 import type { Finish, Token } from './engine-types.js';
 import type { JobStream } from './token-stream.js';
 
-/** Sorts one wake's events into the streams they belong to, then wakes each reader once. */
+/** Dispatches the events of one wake to their streams, then wakes each reader once. */
 export function deliver(
   streams: ReadonlyMap<number, JobStream>,
   records: Int32Array,
@@ -32,7 +32,7 @@ export function deliver(
     else if (flags & GROWTH_FLAGS.content) token.deltas = [{ content: token.text }];
     else if (flags & GROWTH_FLAGS.reasoning) token.deltas = [{ reasoning: token.text }];
     const failure = flags & RECORD_FLAGS.failure ? (extras[extraAt++] as NativeFailure) : null;
-    // A stream that its reader has left is gone, while the engine may have produced a last token for it.
+    // The engine may produce one more token after the reader has left.
     const stream = streams.get(records[at] as number);
     if (stream === undefined) continue;
     if (failure !== null) stream.fail(toError(failure));

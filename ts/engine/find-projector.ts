@@ -1,9 +1,8 @@
-/** The vision projector that lies beside a model. */
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * The path of the model's projector, or `null` when none is there. With `<model>` for the model's file name without
+ * Returns the path of the vision projector in the folder of a model, or `null`. With `<model>` for the model's file name without
  * `.gguf`: `mmproj-<model>.gguf`, `<model>-mmproj.gguf` or `<model>.mmproj.gguf`, in any case of letters; else the only
  * file called `mmproj*.gguf` in a folder that holds no other model.
  */
@@ -34,7 +33,7 @@ function withoutGguf(file: string): string {
   return file.replace(/\.gguf$/i, '').toLowerCase();
 }
 
-/** Without the number of a part of a split model. */
+/** Strips the part number of a split model. */
 function wholeName(model: string): string {
   return model.replace(/-\d{5}-of-\d{5}$/, '');
 }

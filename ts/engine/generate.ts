@@ -1,18 +1,17 @@
-/** Prompts and conversations as a caller of the library writes them → tokens. */
+/** Generates from the prompts and conversations of library users. */
 import type { ImageHosts } from '../images/public-address.js';
 import type { Engine } from './engine.js';
+import { takesTextOnly } from './engine-errors.js';
 import type { AbortOptions, TokenStream } from './engine-types.js';
 import { completeJob, type GenerateOptions, type Job, NEUTRAL_SAMPLING } from './job.js';
 import { type GenerateMessage, hasImages, loadChatImages } from './load-chat-images.js';
-import { takesTextOnly } from './takes-text-only.js';
 
-/** A conversation or a prompt, and how to go on from it. */
 export type GenerateRequest =
   | GenerateOptions
   | (Omit<GenerateOptions, 'prompt' | 'images'> & { messages: readonly GenerateMessage[] });
 
 /**
- * Generates from `prompt` (as it is) or from `messages` (through the model's chat template), whose images are fetched from
+ * Generates from `prompt`, used verbatim, or from `messages` through the model's chat template. Images are fetched from
  * `hosts`. The stream rejects with a `ChasquiError`, or with the signal's reason.
  */
 export function generate(

@@ -1,13 +1,61 @@
-/** Reads the head of a GGUF file: names and types of its values, and the values that are small. */
+/** Reads the beginning of a GGUF file, before the model is loaded: names and types of its values, and its sizes. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isOutOfFiles, outOfFiles } from '../process/open-files.js';
-import { LIST, TEXT, VALUE_BYTES } from './gguf-values.js';
 
-/** As much of a file's beginning as is asked for; nothing of one that cannot be read. @throws {ChasquiError} `too_many_open_files` */
-export function readHead(path: string, bytes: number): Buffer {
+/** Type numbers of GGUF. */
+export const TEXT = 8;
+export const LIST = 9;
+const UINT32 = 4;
+
+/** Bytes of a value of each type; texts and lists have a length of their own. */
+export const VALUE_BYTES: Readonly<Record<number, number>> = {
+  0: 1,
+  1: 1,
+  2: 2,
+  3: 2,
+  4: 4,
+  5: 4,
+  6: 4,
+  7: 1,
+  10: 8,
+  11: 8,
+  12: 8,
+};
+
+/** Contains all sizes, which writers put before the vocabulary. */
+const HEAD_BYTES = 64 * 1024;
+/** Contains all values, even after a large vocabulary with its merges. */
+const LONG_HEAD_BYTES = 32 * 2 ** 20;
+
+/**
+ * The 32-bit numbers in a GGUF file, by their names without the architecture: `context_length`. Empty if the file cannot be
+ * read.
+ */
+export function readGgufSizes(path: string): Map<string, number> {
+  const sizes = new Map<string, number>();
+  eachValue(readHead(path, HEAD_BYTES), (name, type, reader) => {
+    if (type !== UINT32) return false;
+    sizes.set(name.slice(name.indexOf('.') + 1), reader.int32());
+    return true;
+  });
+  return sizes;
+}
+
+/** The type numbers of all values in a GGUF file, by their full names. Empty if the file cannot be read. */
+export function readGgufTypes(path: string): Map<string, number> {
+  const types = new Map<string, number>();
+  eachValue(readHead(path, LONG_HEAD_BYTES), (name, type) => {
+    types.set(name, type);
+    return false;
+  });
+  return types;
+}
+
+/** Returns at most `bytes`; none if the file cannot be read. @throws {ChasquiError} `too_many_open_files` */
+function readHead(path: string, bytes: number): Buffer {
   const head = Buffer.alloc(bytes);
   try {
-    // To open a pipe that nobody writes to would wait for ever.
+    // Opening a named pipe would block until it has a writer.
     if (!statSync(path).isFile()) return head.subarray(0, 0);
     const file = openSync(path, 'r');
     try {
@@ -21,8 +69,8 @@ export function readHead(path: string, bytes: number): Buffer {
   }
 }
 
-/** Throws where the head ends. */
-export class HeadReader {
+/** Throws at the end of the buffer. */
+class HeadReader {
   readonly #head: Buffer;
   /** After the magic number, the version and the number of tensors. */
   #at = 16;
@@ -71,11 +119,8 @@ export class HeadReader {
   }
 }
 
-/**
- * Calls `take` with the name and the type of each value, as far as the head goes; a value that `take` does not read is
- * skipped. Nothing is called for a file of another kind.
- */
-export function eachValue(head: Buffer, take: (name: string, type: number, reader: HeadReader) => boolean): void {
+/** Calls `take` for each value in the buffer, and skips the value if `take` returns false because it did not read it. */
+function eachValue(head: Buffer, take: (name: string, type: number, reader: HeadReader) => boolean): void {
   if (head.toString('latin1', 0, 4) !== 'GGUF') return;
   const reader = new HeadReader(head);
   try {
@@ -85,6 +130,6 @@ export function eachValue(head: Buffer, take: (name: string, type: number, reade
       if (!take(name, type, reader)) reader.skip(type);
     }
   } catch {
-    // The head ends here.
+    // The buffer ends here.
   }
 }

@@ -9,7 +9,7 @@ import type { NativeGrammar, NativeReasoningTags, NativeReplyFormat } from '../n
 import type { AdapterUse } from './adapter-file.js';
 import { toWellFormedJson } from './well-formed-json.js';
 
-/** The samplers of llama.cpp that are here, by its names, in the order in which they are usually applied. */
+/** Supported samplers of llama.cpp, in their default order. */
 export const SAMPLERS = [
   'penalties',
   'dry',
@@ -23,7 +23,7 @@ export const SAMPLERS = [
 ] as const;
 export type SamplerName = (typeof SAMPLERS)[number];
 
-/** llama.cpp has a letter for each. */
+/** The letters of llama.cpp. */
 export const SAMPLER_LETTERS: Readonly<Record<string, SamplerName>> = {
   e: 'penalties',
   d: 'dry',
@@ -80,7 +80,7 @@ export interface SamplingSettings {
   dryPenaltyLastN: number;
   /** Texts at which repetitions end. */
   drySequenceBreakers: readonly string[];
-  /** Which samplers are applied, in this order; empty: all, in that of `SAMPLERS`. */
+  /** The samplers to apply, in this order; empty: all, in the order of `SAMPLERS`. */
   samplers: readonly SamplerName[];
   /** Token id → what is added to its logit before anything else; -Infinity bans the token. */
   logitBias: Readonly<Record<number, number>>;
@@ -91,58 +91,54 @@ export interface SamplingSettings {
   seed: number | null;
 }
 
-/** What clients and options of llama.cpp say for any seed: as a seed it would give all of them the same completions. */
+/** Clients and options of llama.cpp use this number for a random seed. */
 export const ANY_SEED = 2 ** 32 - 1;
 
-/**
- * An image: a file's bytes (PNG, JPEG, BMP, or GIF, of which the first frame counts), or pixels that are decoded
- * already, three bytes each, row by row.
- */
+/** The bytes of a PNG, JPEG, BMP or GIF file (first frame), or decoded pixels: rows of three bytes per pixel. */
 export type ImageInput = { bytes: Uint8Array } | { width: number; height: number; rgb: Uint8Array };
 
-/** Of `Job.reasoningMessage`, in characters. It becomes tokens with each job. */
+/** Of `Job.reasoningMessage`, in characters; it is tokenized for each job. */
 export const MAX_REASONING_MESSAGE = 2000;
 
-/** What an answer must be; made by `Engine.render`, or just a `gbnf`. */
+/** Made by `Engine.render`, `grammarOf` or `grammarOfSchema`. */
 export type Grammar = NativeGrammar;
 
 export interface Job {
   /** Rendered text (special tokens are parsed) or token ids. */
   prompt: string | readonly number[];
-  /** The images for the prompt's image markers (`ModelInfo.imageMarker`), in order; one for each. */
+  /** One for each image marker (`ModelInfo.imageMarker`) in the prompt, in order. */
   images: readonly ImageInput[];
   /** `null`: until the end of text or of the context. */
   maxTokens: number | null;
   /** Generation ends before the first of these that would appear in the text; none is empty. */
   stop: readonly string[];
   sampling: SamplingSettings;
-  /** Higher ones are served first; waiting ten seconds is worth one level. */
+  /** Higher ones run first; ten seconds of waiting count as one level. */
   priority: number;
-  /** Starts from a beginning of the prompt that is computed already, if there is one. */
+  /** Reuses the longest cached prefix of the prompt. */
   cachePrompt: boolean;
-  /** Goes on past the end of text, until `maxTokens`, or the end of the context or of the grammar. For measuring. */
+  /** Continues after the end of text, until `maxTokens` or the end of context or grammar. For benchmarks. */
   ignoreEos: boolean;
-  /** How many alternatives to report with each token's log-probability; `null` reports none at all. */
+  /** Alternatives to report with each token's log-probability; `null`: report no log-probabilities. */
   topLogprobs: number | null;
-  /** Whether these are the probabilities of the draw, after all samplers, and not the model's own; then some may be missing. */
+  /** Report the probabilities after all samplers instead of those of the model; some may be missing. */
   logprobsAfter: boolean;
-  /** What the text must be; `null`: anything. */
+  /** `null`: the text is free. */
   grammar: Grammar | null;
-  /** Names of control tokens that show in the text; the others show nothing. */
+  /** Control tokens that are visible in the text. */
   preservedTokens: readonly string[];
-  /** How to parse the completion into `Token.deltas`, as `Engine.render` gave it; `null`: it is just its text. */
+  /** Parses the completion into `Token.deltas`; from `Engine.render`. `null`: plain text. */
   format: NativeReplyFormat | null;
-  /** How to tell reasoning from the rest, as `Engine.render` gave it; `null`: reasoning is not limited. */
+  /** Marks of reasoning, from `Engine.render`; `null`: reasoning is not limited. */
   reasoning: NativeReasoningTags | null;
-  /** How many tokens of reasoning there may be at a time before it is ended; `null`: as the model's options say. */
+  /** Tokens of reasoning before it is ended; `null`: as in the load options. */
   reasoningBudget: number | null;
-  /** What the model is made to write where it ends; `null`: as the model's options say. */
+  /** Text that is inserted when the budget ends reasoning; `null`: as in the load options. */
   reasoningMessage: string | null;
-  /** The adapters that it is computed with, each at most once; `null`: those of whoever lends the engine, or none. */
+  /** Each adapter at most once; `null`: the default of the engine. */
   adapters: readonly AdapterUse[] | null;
 }
 
-/** What a caller may leave out, it leaves out. */
 export type GenerateOptions = Partial<Omit<Job, 'sampling'>> & Partial<SamplingSettings> & Pick<Job, 'prompt'>;
 
 /** A grammar in GBNF that the whole text must match. */

@@ -1,16 +1,16 @@
-/** Conversations as a caller in this process writes them → with every image loaded. */
+/** Loads the images of conversations of library users. */
 import { type ImageSource, imageSources } from '../images/image-sources.js';
 import { type LoadImagesOptions, loadImages } from '../images/load-images.js';
 import type { ChatMessage, ChatPart, ChatTextPart } from './engine-types.js';
 import type { ImageInput } from './job.js';
 
-/** An image by its file's bytes (PNG, JPEG, WebP, BMP, or the first frame of a GIF), or by its pixels. */
+/** The bytes of a PNG, JPEG, WebP, BMP or GIF file (first frame), or pixels. */
 export interface GenerateImagePart {
   type: 'image';
   image: Uint8Array | ImageInput;
 }
 
-/** An image by address or data URI, as in a request. */
+/** An http(s) URL or data URI, as in a request. */
 export interface GenerateImageUrlPart {
   type: 'image_url';
   image_url: { url: string; detail?: 'auto' | 'low' | 'high' | null };
@@ -26,7 +26,7 @@ export function hasImages(messages: readonly GenerateMessage[]): boolean {
   return messages.some(({ content }) => typeof content !== 'string' && content.some(({ type }) => type !== 'text'));
 }
 
-/** Rejects as `loadImages` does. Pixels go to the engine as they are, and it judges them. */
+/** Rejects as `loadImages` does. Pixels are passed on unchecked; the engine checks them. */
 export async function loadChatImages(
   messages: readonly GenerateMessage[],
   options: LoadImagesOptions,

@@ -1,11 +1,11 @@
-/** A model may lie in several files, of which llama.cpp is told the first: model-00001-of-00003.gguf. */
+/** Models may be split into several files; llama.cpp is given the first: model-00001-of-00003.gguf. */
 import { statSync } from 'node:fs';
 
 const FIRST_PART = /-00001-of-(\d{5})\.gguf$/i;
 /** llama.cpp counts them in 16 bits. */
 const MAX_PARTS = 65_535;
 
-/** All files of a model, its first or only one in front. */
+/** All files of a model, the given one first. */
 export function partsOf(file: string): string[] {
   const count = Number(FIRST_PART.exec(file)?.[1] ?? 1);
   if (count < 1 || count > MAX_PARTS) return [file];
@@ -13,23 +13,22 @@ export function partsOf(file: string): string[] {
   return numbers.map((number) => file.replace(/-00001-of-(?=\d{5}\.gguf$)/i, `-${number}-of-`));
 }
 
-/** Of all its files together, in bytes; `null` when the first is not there. */
+/** The size of all files of a model, in bytes; `null` if the first does not exist. */
 export function sizeOfModel(file: string): number | null {
   const [first, ...others] = partsOf(file).map((part) => statSync(part, { throwIfNoEntry: false })?.size ?? null);
   if (first == null) return null;
   return others.reduce<number>((sum, size) => sum + (size ?? 0), first);
 }
 
-/** What is loaded for a model, beside its own file. */
 export interface FilesBeside {
   draft: string | undefined;
-  /** Those of which nothing is told while they are loaded, after the model and before its draft model. */
+  /** Files that are loaded without progress, between the model and its draft model. */
   silent: readonly string[];
 }
 
 /**
- * How much of all bytes is loaded, from 0 to 1. The function that is returned is given the engine's own progress: from 0
- * to 1 for the model, and on to 2 for the draft model.
+ * Returns a function from the progress of the native load (0 to 1 for the model, 1 to 2 for the draft model) to the share of
+ * all bytes that is loaded, 0 to 1.
  */
 export function loadedShare(file: string, { draft, silent }: FilesBeside): (progress: number) => number {
   const own = sizeOfModel(file) ?? 0;

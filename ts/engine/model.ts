@@ -5,7 +5,7 @@ import type { AdapterUse } from './adapter-file.js';
 import { CALLS, type CallArgs, type CallInput, type CallName, type CallResult } from './calls.js';
 import type { CoreJob, EngineCore } from './core.js';
 import { Engine } from './engine.js';
-import { engineClosed, withReason } from './engine-closed.js';
+import { engineClosed, takesTextOnly, withCatalogueCode, withReason } from './engine-errors.js';
 import type { AbortOptions, EngineState, ModelInfo, Siblings, SubmitOptions, TokenStream } from './engine-types.js';
 import { deliver } from './events.js';
 import { type GenerateRequest, generate } from './generate.js';
@@ -13,15 +13,13 @@ import type { Job } from './job.js';
 import { LOAD_OPTIONS } from './load-option-table.js';
 import { type LoadHooks, type LoadOptions, splitHooks } from './load-options.js';
 import { openLocal } from './local/open-local.js';
-import { withCatalogueCode } from './native-failure.js';
 import { asksForDrafts } from './open-request.js';
 import { PreparedPrompts } from './prepared-prompts.js';
 import { type ReasoningLimits, reasoningLimitOf, reasoningLimits } from './reasoning-option-table.js';
-import { takesTextOnly } from './takes-text-only.js';
 import { templateVariables } from './template-option-table.js';
 import { JobStream } from './token-stream.js';
 
-/** What the choices of a request share: prompt and limit of reasoning, and one constraint for each. */
+/** Shared by the choices of a request; each takes one of the constraints. */
 interface Prepared {
   prompt: NativePrompt;
   constraints: NativeConstraint[];
@@ -208,7 +206,7 @@ export class Model extends Engine {
     throw new ChasquiError('invalid_job', 'A prompt of token ids cannot hold images: give it as text.');
   }
 
-  /** Running and waiting. */
+  /** Running and waiting requests. */
   get #maxRequests(): number {
     return this.#info.parallel + this.#maxQueue;
   }

@@ -1,4 +1,4 @@
-/** Which devices a model is put on, and how much of it. */
+/** Chooses the devices of a model, and the number of layers on them. */
 import { ChasquiError } from '../errors.js';
 import { loadAddon } from '../native/load-addon.js';
 import type { NativeOffload, OpenRequest } from '../native/open-request.js';
@@ -21,7 +21,7 @@ type PlacementOptions = Pick<
   | 'overrideTensor'
 >;
 
-/** @throws {ChasquiError} `invalid_options`; whether the devices are there is known only when modules are loaded. */
+/** @throws {ChasquiError} `invalid_options`. Does not check that the devices exist: that needs the modules. */
 export function toNativeOffload(options: PlacementOptions): NativeOffload {
   const { device, gpuLayers, splitMode, mainGpu, tensorSplit } = options;
   return {
@@ -40,7 +40,7 @@ export function toNativeOffload(options: PlacementOptions): NativeOffload {
 
 type Overrides = NativeOffload['overrides'];
 
-/** `exps=CPU,blk\.0=CUDA1`. llama.cpp takes the first that matches a name. */
+/** Parses `exps=CPU,blk\.0=CUDA1`. llama.cpp applies the first match. */
 function namedOverrides(texts: readonly string[]): Overrides {
   return texts
     .flatMap((text) => text.split(','))
@@ -48,7 +48,7 @@ function namedOverrides(texts: readonly string[]): Overrides {
     .map(([tensors, device]) => ({ tensors, device: device === 'CPU' ? '' : device }));
 }
 
-/** The names that llama.cpp gives to the weights of experts. */
+/** Expert weights, by the names of llama.cpp. */
 const EXPERTS = String.raw`\.ffn_(up|down|gate|gate_up)_(ch|)exps`;
 
 function expertOverrides({ cpuMoe, cpuMoeLayers }: PlacementOptions): Overrides {
@@ -67,16 +67,16 @@ function readDevices(device: LoadOptions['device']): readonly string[] | null {
 
 export interface ChosenOffload {
   offload: NativeOffload;
-  /** What was done instead, and why, when it is not known how many layers fit. */
+  /** If it is unknown how many layers fit: what was done instead, and why. */
   unfitted?: string;
 }
 
-const KEPT_OFF = 'No layer is put on the GPU unless `gpuLayers` says so, for setting them up there failed';
+const KEPT_OFF = 'No layers are on the GPU, because setting them up there failed. `gpuLayers` overrides this';
 
 /**
- * Works out how many layers fit, unless there is no GPU. None do when that ends the process it is worked out in: it would
- * end the one that loads the model, too. A number that is given is tried in the same way, and otherwise taken as it is.
- * @throws {ChasquiError} `model_load_failed`: the given number ended that process.
+ * Determines how many layers fit on the GPUs, in another process. If that process ends, the answer is none, because the
+ * process that loads the model would end, too. A given number of layers is tried, too, but used even if it may not fit.
+ * @throws {ChasquiError} `model_load_failed`: the given number crashed that process.
  */
 export async function chooseOffload(
   request: OpenRequest,
@@ -98,7 +98,7 @@ export async function chooseOffload(
   if (fitted.reason === undefined) return fitted;
   const { reason, ended } = fitted;
   if (ended) return { offload: { ...offload, gpuLayers: 0 }, unfitted: `${KEPT_OFF}: ${reason}` };
-  return { offload, unfitted: `All layers are put on the GPU, for it is not known how many fit: ${reason}` };
+  return { offload, unfitted: `All layers are on the GPU, because it is unknown how many fit: ${reason}` };
 }
 
 function tooMany(layers: number | 'all', reason: string): ChasquiError {

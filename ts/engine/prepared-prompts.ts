@@ -2,7 +2,7 @@
 import type { NativePrompt } from '../native/addon.js';
 import type { ImageInput } from './job.js';
 
-/** Lists that do not change any more, and whose images do not either. */
+/** Lists that are frozen, and whose images do not change. */
 const sharedLists = new WeakSet<readonly ImageInput[]>();
 
 /** Prompts with this very list are tokenized once for each engine. */

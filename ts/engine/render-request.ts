@@ -1,10 +1,9 @@
-/** A conversation and what belongs to it → what native code renders (native/llama/chat-template.h). */
+/** A conversation and its options → the JSON that native code renders (native/llama/chat-template.h). */
 import type { ChatMessage, ChatTool, ChatToolCall, RenderOptions } from './engine-types.js';
 import type { ImageInput } from './job.js';
-import { joinParts } from './join-parts.js';
-import { toWellFormedJson, withoutHalfPairs } from './well-formed-json.js';
+import { replaceLoneSurrogates, toWellFormedJson } from './well-formed-json.js';
 
-/** `marker` stands for each image in a message, and the images are added to `images` in order. */
+/** Replaces each image by `marker`, and adds it to `images`. */
 export function toRenderRequest(
   messages: readonly ChatMessage[],
   options: RenderOptions,
@@ -35,10 +34,27 @@ function toWireMessage({ role, name, reasoning, toolCalls, toolCallId }: ChatMes
 }
 
 function toWireCall({ id, ...call }: ChatToolCall): object {
-  // Templates are given the arguments as JSON that is read once more.
-  return { id, type: 'function', function: { ...call, arguments: withoutHalfPairs(call.arguments) } };
+  // Native code parses the arguments, which are JSON themselves.
+  return { id, type: 'function', function: { ...call, arguments: replaceLoneSurrogates(call.arguments) } };
 }
 
 function toWireTool(tool: ChatTool): object {
   return { type: 'function', function: tool };
+}
+
+/** Joins parts as llama.cpp's server does: texts with a line break between them, images without, because a marker is a paragraph. */
+export function joinParts(content: ChatMessage['content'], marker: string, images: ImageInput[]): string {
+  if (typeof content === 'string') return content;
+  let text = '';
+  let afterImage = false;
+  for (const part of content) {
+    if (part.type === 'image') {
+      images.push(part.image);
+      text += marker;
+    } else {
+      text += afterImage || text === '' ? part.text : `\n${part.text}`;
+    }
+    afterImage = part.type === 'image';
+  }
+  return text;
 }

@@ -15,7 +15,7 @@ const RESUME_AT = 256;
 
 /** The engine that computes the job. */
 export interface JobSource {
-  /** Called once; `left`: the job goes on, but nobody reads it any more. */
+  /** Called once. `left`: the reader has left before the end of the job. */
   onEnd(left: boolean): void;
   onFinish(finish: Finish): void;
   onBacklog(paused: boolean): void;
@@ -26,7 +26,7 @@ export interface JobStreamOptions extends AbortOptions {
   whole?: boolean;
   /** The first token has come. */
   onBegin?: () => void;
-  /** Called once, when nothing more comes. `complete`: the job has finished. */
+  /** Called once, at the end of the stream. `complete`: the job has finished. */
   onEnd?: (complete: boolean) => void;
   /** Starts a job again that failed before its reader could have seen anything, or ends the stream. */
   restart?: (error: unknown) => void;
@@ -109,7 +109,7 @@ export class JobStream implements TokenStream {
     return true;
   }
 
-  /** The job failed: starts it again if that goes unnoticed, else ends the stream with `error` after what is ready. */
+  /** The job failed: restarts it if the reader has seen no token, else ends the stream with `error`. */
   fail(error: unknown): void {
     const { restart, whole } = this.#options;
     if (this.#ended) return;
@@ -126,19 +126,19 @@ export class JobStream implements TokenStream {
     restart(error);
   }
 
-  /** Ends the stream: the reader gets what is ready, then `error`. */
+  /** Ends the stream: the reader gets the tokens that are ready, then `error`. */
   end(error: unknown): void {
     if (this.#options.whole && !this.#delivered) this.#setReady([]);
     this.#endWith(error, false);
   }
 
-  /** Ends the stream now: drops what is ready, and the reader gets `reason`. */
+  /** Ends the stream now: the reader gets `reason`, and no more tokens. */
   abort(reason: unknown): void {
     this.#setReady([]);
     this.#endWith(reason, true);
   }
 
-  /** Wakes the reader, if it waits and there is something for it. */
+  /** Gives the waiting reader the tokens that are ready, or the end. */
   flush(): void {
     const reader = this.#reader;
     if (reader === null) return;

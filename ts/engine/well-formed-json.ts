@@ -1,21 +1,21 @@
 /**
- * JSON text for native code, which reads UTF-8. There is no such thing as half a surrogate pair in it, but JavaScript's strings
- * may have one, most often because a text was cut off in the middle of an emoji.
+ * JSON for native code, which reads UTF-8. UTF-8 cannot encode a lone surrogate, but JavaScript strings may contain one, most
+ * often because a text was cut inside an emoji.
  */
 
-const HALF = /\\u[dD][89a-fA-F]/;
-/** A whole pair, a half, and any other escape, so that a backslash that is escaped itself begins none. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+/** A pair, a lone surrogate, or any other escape; the last so that an escaped backslash begins no surrogate. */
 const ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
-const ESCAPED_HALF_LENGTH = '\\ud800'.length;
+const ESCAPE_LENGTH = '\\ud800'.length;
 const REPLACEMENT = '\\ufffd';
 
-/** `JSON.stringify`, with the replacement character for each half of a pair that is alone, as where text becomes UTF-8. */
+/** `JSON.stringify` with U+FFFD for each lone surrogate, as in `String.prototype.toWellFormed`. */
 export function toWellFormedJson(value: object): string {
-  return withoutHalfPairs(JSON.stringify(value));
+  return replaceLoneSurrogates(JSON.stringify(value));
 }
 
-/** The same for JSON text of somebody else's. What is no escape in it stays as it is. */
-export function withoutHalfPairs(json: string): string {
-  if (!HALF.test(json)) return json;
-  return json.replace(ESCAPES, (each) => (each.length === ESCAPED_HALF_LENGTH ? REPLACEMENT : each));
+/** Replaces escaped lone surrogates in JSON. */
+export function replaceLoneSurrogates(json: string): string {
+  if (!SURROGATE.test(json)) return json;
+  return json.replace(ESCAPES, (each) => (each.length === ESCAPE_LENGTH ? REPLACEMENT : each));
 }

@@ -4,7 +4,7 @@
  */
 
 import fs from 'node:fs';
-import { LIST, TEXT, VALUE_BYTES } from '../engine/gguf-values.js';
+import { LIST, TEXT, VALUE_BYTES } from '../engine/gguf-head.js';
 import { ChasquiError } from '../errors.js';
 
 /** Gives bytes of a file from `start` on, fewer than `length` only at its end. */

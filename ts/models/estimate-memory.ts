@@ -1,19 +1,19 @@
-/** What a model will take in memory, from its file, before it is loaded. */
+/** Estimates the memory that a model will take, from its file. */
 import { statSync } from 'node:fs';
 import { readAdapterFiles } from '../engine/adapter-file.js';
-import { cellBytes } from '../engine/cell-bytes.js';
-import { readGgufSizes } from '../engine/gguf-sizes.js';
+import type { CELL_TYPES } from '../engine/context-option-table.js';
+import { readGgufSizes } from '../engine/gguf-head.js';
 import { LOAD_OPTIONS } from '../engine/load-option-table.js';
 import type { LoadOptions } from '../engine/load-options.js';
 
-/** The process itself, with Node and the code of llama.cpp. */
+/** The worker process: Node and the code of llama.cpp. */
 const PROCESS_BYTES = 100 * 2 ** 20;
-/** The one that prepares requests: Node, and a vocabulary of up to a hundred MiB. */
+/** The preparation process: Node and a vocabulary. */
 const PREPARATION_BYTES = 80 * 2 ** 20;
 
 const DEFAULT_TYPES = { cacheTypeK: LOAD_OPTIONS.cacheTypeK.default, cacheTypeV: LOAD_OPTIONS.cacheTypeV.default };
 
-/** `fileBytes` is the size of the file. A file that cannot be read is left to its load, which says what is wrong. */
+/** `fileBytes`: the size of the model's files. Unreadable files count as empty; loading them reports the error. */
 export function estimateMemory(path: string, fileBytes: number, options: LoadOptions): number {
   const sizes = readGgufSizes(path);
   const adapterBytes = readAdapterFiles(options.lora).reduce((sum, { path: file }) => sum + sizeOf(file), 0);
@@ -32,4 +32,21 @@ export function estimateMemory(path: string, fileBytes: number, options: LoadOpt
 
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Bytes of 32 numbers in a KV cell: quantised types share their scales. */
+const BLOCK_BYTES: Readonly<Record<(typeof CELL_TYPES)[number], number>> = {
+  f32: 128,
+  f16: 64,
+  bf16: 64,
+  q8_0: 34,
+  q5_1: 24,
+  q5_0: 22,
+  q4_1: 20,
+  q4_0: 18,
+  iq4_nl: 18,
+};
+
+function cellBytes(type: keyof typeof BLOCK_BYTES): number {
+  return BLOCK_BYTES[type] / 32;
 }

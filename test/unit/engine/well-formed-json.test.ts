@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import type { ChatMessage } from '../../../ts/engine/engine.js';
 import { grammarOfSchema } from '../../../ts/engine/job.js';
 import { toRenderRequest } from '../../../ts/engine/render-request.js';
-import { toWellFormedJson, withoutHalfPairs } from '../../../ts/engine/well-formed-json.js';
+import { replaceLoneSurrogates, toWellFormedJson } from '../../../ts/engine/well-formed-json.js';
 
 const test = suite('well-formed JSON');
 
@@ -30,7 +30,7 @@ const texts: [json: string, result: string][] = [
   ['no JSON', 'no JSON'],
 ];
 for (const [json, result] of texts) {
-  test(`${json} of somebody else's becomes ${result}`, () => assert.is(withoutHalfPairs(json), result));
+  test(`${json} of somebody else's becomes ${result}`, () => assert.is(replaceLoneSurrogates(json), result));
 }
 
 test('that is so in all of a conversation, and in a schema', () => {

@@ -23,7 +23,7 @@ interface Waiting {
 export interface ProcessHooks {
   /** Ends the process. */
   close(): Promise<void>;
-  /** It wrote an invalid frame; nothing more is read from it. */
+  /** The process wrote an invalid frame; the pipe is closed. */
   onGarbled(what: string): void;
 }
 

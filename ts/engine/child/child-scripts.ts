@@ -1,11 +1,10 @@
-/** The scripts of an engine's process and of its preparation. A server may start them before it knows its options. */
+/** The scripts of both child processes. A server may fork them before it has read its options. */
 import { forkEarly, takeOrFork } from '../../process/early-forks.js';
 import type { ForkedScript, ForkOptions } from '../../process/fork-script.js';
 
-/** Names of files beside this one. */
 export type ChildScript = 'main' | 'preparation-main';
 
-/** After standard input, output and error, and the channel for messages. */
+/** After stdin, stdout, stderr and the control channel. */
 export const PIPE_FD = 4;
 
 const OPTIONS: ForkOptions = { pipes: 1, onStderr: (text) => process.stderr.write(text) };
@@ -15,7 +14,7 @@ export function forkChild(script: ChildScript): ForkedScript {
   return takeOrFork(addressOf(script), OPTIONS);
 }
 
-/** For the first model that is loaded. */
+/** Forks the processes of the first model. */
 export function forkChildrenEarly(): void {
   for (const script of ['main', 'preparation-main'] as const) forkEarly(addressOf(script), OPTIONS);
 }

@@ -1,10 +1,10 @@
 /**
- * What travels between a server and an engine in a process of its own: frames on a pipe, each with its length and kind.
+ * Frames on the pipe between a server and a child process:
  *
- *     length: u32 | kind: u8 | payload
+ *     length: u32, little-endian | kind: u8 | payload
  *
- * The length counts the kind and the payload, little-endian. A payload is the structured clone of a value, but for events,
- * of which there is one frame for each wake of the engine, in the columns in which native code hands them over:
+ * The length includes the kind. The payload is the structured clone of a value. Only events, one frame for each wake of the
+ * engine, keep the columns of native code:
  *
  *     count: u32 | bytes of text: u32 | records: count x 4 x i32 | text: UTF-8 | extras and parsed texts: structured clone,
  *                                                                                 absent when there are none
@@ -15,13 +15,12 @@ import { FIELDS_PER_RECORD } from '../../native/addon.js';
 import type { OnCoreEvents, ParsedText } from '../core.js';
 
 export const FRAME = {
-  /** To the engine: [id, method, ...arguments]; answered by `result` or `error`, unless the id is 0. */
+  /** To the child: [id, method, arguments, owner]; answered by `result` or `error`. With the id 0: a message, no owner. */
   call: 1,
-  /** From the engine: [id, value]. */
+  /** From the child: [id, value]. */
   result: 2,
-  /** From the engine: [id, failure]. */
+  /** From the child: [id, failure]. */
   error: 3,
-  /** From the engine. */
   events: 4,
 } as const;
 
@@ -30,10 +29,10 @@ export type FrameKind = (typeof FRAME)[keyof typeof FRAME];
 const HEAD_BYTES = 5;
 const EVENTS_HEAD_BYTES = 8;
 const RECORD_BYTES = FIELDS_PER_RECORD * 4;
-/** A request may bring 64 MiB of images, which become pixels only in the engine. */
+/** Requests hold up to 64 MiB of images as files; the worker decodes them. */
 export const MAX_FRAME_BYTES = 2 ** 30;
 
-/** Throws `request_too_large` for a payload of more than `maxBytes`, which the other side would not take. */
+/** Throws `request_too_large` for a payload of more than `maxBytes`, which the receiver would refuse. */
 export function encodeFrame(kind: FrameKind, value: unknown, maxBytes = MAX_FRAME_BYTES - 1): Buffer {
   const payload = serialize(value);
   if (payload.length > maxBytes) {
@@ -78,9 +77,8 @@ export function decodeValue(payload: Buffer): unknown {
   return deserialize(payload);
 }
 
-/** Hands events on as they were encoded. */
 export class EventsDecoder {
-  /** Records must be aligned, which they are not in a frame. */
+  /** A copy, because records must be aligned to 4 bytes. */
   #records = new Int32Array(64 * FIELDS_PER_RECORD);
 
   decode(payload: Buffer, onEvents: OnCoreEvents): void {
@@ -100,19 +98,19 @@ export class EventsDecoder {
 
 const NOTHING = [[], undefined] as const;
 
-/** Cuts what comes from a pipe into frames. */
+/** Splits the data of a pipe into frames. */
 export class FrameReader {
   readonly #onFrame: (kind: number, payload: Buffer) => void;
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** Of the next frame, its head included. */
+  /** Length of the next frame, including its head. */
   #needed = HEAD_BYTES;
 
   constructor(onFrame: (kind: number, payload: Buffer) => void) {
     this.#onFrame = onFrame;
   }
 
-  /** Throws what `onFrame` throws, and for a frame that is too long. */
+  /** Throws errors of `onFrame`, and an error for a frame that is too long. */
   push(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#bytes += piece.length;

@@ -1,15 +1,15 @@
-/** Notices that a process takes more memory than it may. */
+/** Limits the memory of a process. */
 import { ownResidentBytes } from '../../process/process-usage.js';
 
 const LOOK_MS = 50;
-/** Work that nobody waits for any more may go on for a while. */
+/** Cancelled work may continue for a while. */
 const LOOKS_AFTERWARDS = 100;
 
 export interface MemoryLimit {
   /** In bytes, beyond what the process has now. */
   mayGrowBy: number;
   onExceeded(): void;
-  /** `null` where it cannot be known now. Default: the resident memory of this process. */
+  /** Default: the resident memory of this process. `null`: unknown now. */
   measure?: () => number | null;
 }
 
@@ -27,7 +27,7 @@ export class MemoryWatch {
     this.#limit = (measure() ?? 0) + mayGrowBy;
   }
 
-  /** Looks at the memory while `work` goes on, and for some seconds after it. */
+  /** Checks the memory while `work` runs, and for five seconds afterwards. */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
     this.#running += 1;
     this.#timer ??= setTimeout(() => this.#look(), LOOK_MS);

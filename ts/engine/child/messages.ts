@@ -1,4 +1,4 @@
-/** The control channel between a server and the process of an engine, or of its preparation, beside the pipe of `frames.ts`. */
+/** The control channel between a server and a child process, beside the pipe of `frames.ts`. */
 import type { NativeFailure, NativeStats } from '../../native/addon.js';
 import type { ModelInfo } from '../engine-types.js';
 import type { LoadOptions } from '../load-options.js';
@@ -6,21 +6,21 @@ import type { LoadOptions } from '../load-options.js';
 /** To the process. The first one is `open`. */
 export type ControlMessage =
   | { do: 'open'; path: string; options: LoadOptions; beatMs: number; coreDumps: boolean }
-  /** Ends the load, or frees the model; the process ends after it. */
+  /** Aborts the load, or frees the model; then the process ends. */
   | { do: 'close' };
 
 /** From the process. */
 export type StateMessage =
-  /** It takes messages. */
+  /** The process accepts messages. */
   | { state: 'started' }
   | { state: 'loading'; fraction: number }
-  /** `info`: an engine's. */
+  /** `info`: of a worker. */
   | { state: 'ready'; info: ModelInfo | null }
   | { state: 'failed'; failure: WireError }
-  /** At intervals while it is ready, and asked for by nobody: the process lives, and this is what its engine does. */
+  /** Heartbeat, every `beatMs` while the process is ready. `stats`: of a worker. */
   | { state: 'beat'; stats: NativeStats | null };
 
-/** With what the process of preparation ends itself: what it prepares does not end, or takes too much memory. */
+/** With these the preparation process ends itself: its work does not end, or takes too much memory. */
 export const EXIT_CODES = { stuck: 70, memory: 71 } as const;
 
 /** An error as plain data. */

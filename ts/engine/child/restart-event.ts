@@ -1,15 +1,15 @@
-/** What is told when one of an engine's processes has ended, or could not be started. */
+/** One of an engine's processes has ended, or could not be started. */
 import { ChasquiError, ERRORS } from '../../errors.js';
 import type { EngineEnd } from './start-child.js';
 
 export interface RestartEvent {
   process: 'engine' | 'preparation';
   end: EngineEnd;
-  /** `null`: it is not started again. */
+  /** Until the next start; `null`: there is none. */
   afterMs: number | null;
 }
 
-/** The error's own message may hold paths, which clients are not told. */
+/** Clients must not see the error's own message, which may contain paths. */
 export function failedStart(error: unknown): EngineEnd {
   const isOfModel = error instanceof ChasquiError && error.code !== 'model_load_failed';
   const why = isOfModel ? `: ${ERRORS[error.code].meaning.replace(/\.$/, '')}` : '';

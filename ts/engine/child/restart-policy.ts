@@ -1,10 +1,10 @@
-/** When an engine whose process ended is started again, and when no longer. Knows no processes and no clock. */
+/** Decides when an engine is restarted after a crash, and when it is given up. Pure: knows no processes and no clock. */
 
 const WINDOW_MS = 10 * 60_000;
-/** So many ends within the window, and the next start would be no better. */
+/** The engine is given up after this many ends within the window. */
 const MAX_ENDS = 5;
 const MAX_DELAY_MS = 30_000;
-/** Engines of several servers that ended together shall not start together. */
+/** Spreads the restarts of servers whose engines ended together. */
 const JITTER = 0.2;
 
 export class RestartPolicy {
@@ -17,8 +17,8 @@ export class RestartPolicy {
   }
 
   /**
-   * The engine ended at `now` (milliseconds that only grow), through an error of its own. How long to wait before it is
-   * started again: not at all, then 1 s, 2 s, 4 s ..., or `null` for ever.
+   * The engine crashed at `now` (a monotonic clock, in milliseconds). Returns the delay of the restart: 0, then 1 s, 2 s,
+   * 4 s ..., or `null` to give up.
    */
   delayAfterFailure(now: number): number | null {
     this.#ends = this.#ends.filter((at) => now - at < WINDOW_MS);
@@ -30,7 +30,7 @@ export class RestartPolicy {
     return delay * (1 + JITTER * (2 * this.#random() - 1));
   }
 
-  /** What failed is not what will be tried next. */
+  /** Forgets all ends, because the next start differs from those that failed. */
   forget(): void {
     this.#ends = [];
   }

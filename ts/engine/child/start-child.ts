@@ -1,4 +1,4 @@
-/** Starts the processes of an engine and of its preparation, and tells how they ended. */
+/** Starts worker and preparation processes, and reports how they ended. */
 import type { Socket } from 'node:net';
 import { ChasquiError } from '../../errors.js';
 import type { NativeStats } from '../../native/addon.js';
@@ -18,18 +18,17 @@ import { fromWire } from './wire-error.js';
 const BEAT_MS = 500;
 /** How long loading may give no sign of progress. */
 export const LOAD_TIMEOUT_MS = 10 * 60_000;
-/** For the current step and for freeing a model; what takes longer is ended. A server waits longer than this. */
+/** For the current step and for freeing the model; then the process is killed. A server waits longer than this. */
 export const CLOSE_LIMIT_MS = 5000;
-/** How long a process that is to say where it stands may take to do so. */
+/** After SIGABRT, which makes the process report its position. */
 const ABORT_LIMIT_MS = 2000;
 
-/** Why such a process ended. */
 export interface EngineEnd {
-  /** `closed`: it was asked to; `killed`: by somebody from outside; `stuck`: by itself, when whoever waited had been told. */
+  /** `killed`: by a signal from outside; `stuck`: by itself, after it had reported the request that blocked it. */
   cause: 'closed' | 'crashed' | 'hung' | 'out_of_memory' | 'killed' | 'stuck';
-  /** In words, which clients may read. */
+  /** May be shown to clients. */
   message: string;
-  /** The last line that it wrote, which may hold paths; empty when there is none. */
+  /** The last line on its standard error, which may contain paths; or empty. */
   said: string;
   signal: NodeJS.Signals | null;
   exitCode: number | null;
@@ -37,11 +36,10 @@ export interface EngineEnd {
 
 export interface StartedProcess {
   readonly pid: number | undefined;
-  /** When the process is gone. */
   readonly ended: Promise<EngineEnd>;
-  /** The latest counts, and when they came; by `performance.now()`. */
+  /** The latest heartbeat; `at` is by `performance.now()`. */
   readonly beat: { stats: NativeStats | null; at: number };
-  /** Ends a process that hangs: first so that it can say where, then whatever it says. */
+  /** Ends a process that hangs: by SIGABRT, so that it reports its position, then by SIGKILL. */
   abort(why: string): void;
 }
 
@@ -58,7 +56,7 @@ export interface ChildHooks {
   onEvents: OnCoreEvents;
   onProgress?: ((fraction: number) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** Whether a process that ends through an error of its own leaves a core file, where the system writes them; default false. */
+  /** Whether a crash may leave a core file; default false. */
   coreDumps?: boolean | undefined;
   /** How long loading may give no sign of progress. */
   loadTimeoutMs: number;
@@ -73,10 +71,10 @@ export type StartPreparation = (
 
 const REASONS: Partial<Record<EngineEnd['cause'], string>> = {
   out_of_memory: 'memory ran out',
-  stuck: 'something that it prepared did not end',
+  stuck: 'a preparation did not end',
 };
 
-/** Errors of the code itself end a process with these. */
+/** Signals of a crash. */
 const FAULTS: readonly (NodeJS.Signals | null)[] = [
   'SIGABRT',
   'SIGSEGV',
@@ -90,7 +88,7 @@ const FAULTS: readonly (NodeJS.Signals | null)[] = [
 /** Rejects as `loadModel` does, and with `model_load_failed` when the process ends or hangs while it loads. */
 export const startChild: StartChild = async (path, options, hooks) => {
   const { child, info } = await start('main', path, options, hooks);
-  if (info === null) throw new ChasquiError('model_load_failed', 'The process says nothing about its model.');
+  if (info === null) throw new ChasquiError('model_load_failed', 'The worker process did not describe its model.');
   return { pid: child.pid, core: child.core, info, ended: child.ended, beat: child.beat, abort: child.abort };
 };
 
@@ -142,13 +140,13 @@ class ModelProcess {
     const { child } = this.#forked;
     this.core = new ChildCore(child.stdio[PIPE_FD] as Socket, hooks.onEvents, {
       close: () => this.close(),
-      onGarbled: (what) => this.abort(`it wrote what cannot be read (${what})`),
+      onGarbled: (what) => this.abort(`it wrote an invalid frame (${what})`),
     });
     this.ended = new Promise((resolve) => {
       child.once('close', (code, signal) => resolve(this.#toEnd(code, signal)));
       child.once('error', (error) => resolve(notStarted(error)));
     });
-    // The server's life does not depend on this process's.
+    // A child process does not keep the server alive.
     child.unref();
     child.channel?.unref();
     (child.stderr as Socket | null)?.unref();
@@ -208,13 +206,13 @@ class ModelProcess {
     const { child } = this.#forked;
     this.#send({ do: 'close' });
     const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_LIMIT_MS);
-    // The timer keeps this process until it is cleared.
+    // Until then the timer keeps this process alive.
     await this.ended;
     clearTimeout(timer);
   }
 
   #send(message: ControlMessage): void {
-    // Of a process that is gone, `ended` tells.
+    // `ended` reports a process that is gone.
     if (this.#forked.child.connected) this.#forked.child.send(message, () => {});
   }
 

@@ -7,7 +7,7 @@ import { isOutOfFiles } from '../../process/open-files.js';
 import type { AdapterUse } from '../adapter-file.js';
 import { CALLS, type CallInput, type CallName, type CallResult } from '../calls.js';
 import { Engine } from '../engine.js';
-import { engineClosed, withReason } from '../engine-closed.js';
+import { engineClosed, withReason } from '../engine-errors.js';
 import type {
   AbortOptions,
   EngineProcesses,
@@ -28,26 +28,25 @@ import { startModel, type Worker } from './start-model.js';
 import { SupervisedPreparation } from './supervised-preparation.js';
 import { type Attempt, type NextStart, Supervisor } from './supervisor.js';
 
-/** `onProgress` and `signal` are about the first load. */
+/** `onProgress` and `signal` apply to the first load. */
 export interface SupervisorHooks extends LoadHooks {
-  /** How long a step may take before the process is ended, in milliseconds; 0 is for ever. */
+  /** A worker whose step takes longer is ended; 0: never. Default 60,000. */
   stepTimeoutMs?: number;
-  /** Whether a process that ends through an error of its own leaves a core file, where the system writes them; default false. */
+  /** Whether a crash may leave a core file; default false. */
   coreDumps?: boolean;
-  /** Told of every end that nobody asked for, of every start that fails, and of what happens next. */
+  /** Called for every unexpected end and every failed start. */
   onRestart?: (event: RestartEvent) => void;
-  /** Told when `state` has changed, unless the engine was closed. */
+  /** `state` has changed, other than to `closed`. */
   onState?: () => void;
 }
 
-/** How processes are started. */
 export interface Starts {
   engine: StartChild;
   preparation: StartPreparation;
 }
 
 const STEP_TIMEOUT_MS = 60_000;
-/** Between starts that failed for want of file descriptors. */
+/** Delay after a start that failed because file descriptors ran out. */
 const NO_FILES_DELAY_MS = 5000;
 
 export class SupervisedEngine extends Engine {

@@ -4,7 +4,7 @@
  */
 import timers from 'node:timers/promises';
 import { ChasquiError } from '../../errors.js';
-import { engineClosed } from '../engine-closed.js';
+import { engineClosed } from '../engine-errors.js';
 import type { EngineState } from '../engine-types.js';
 import { untilAborted } from '../until-aborted.js';
 import { failedStart, type RestartEvent } from './restart-event.js';
@@ -12,7 +12,6 @@ import type { EngineEnd, StartedProcess } from './start-child.js';
 import { type Suspect, Suspects } from './suspects.js';
 import { Watchdog } from './watchdog.js';
 
-/** A process, and what was opened in it. */
 export interface SupervisedProcess extends StartedProcess {
   /** All work of the process rejects with `reason`. */
   end(reason: ChasquiError): void;
@@ -20,7 +19,7 @@ export interface SupervisedProcess extends StartedProcess {
 }
 
 export interface NextStart {
-  /** `null`: never. */
+  /** `null`: the process is given up. */
   afterMs: number | null;
   /** Whether requests wait for this start; if not, they are refused with `engine_restarting` until it begins. */
   requestsWait: boolean;
@@ -42,9 +41,9 @@ export interface SupervisorRules<P extends SupervisedProcess> {
   stepTimeoutMs: number;
   start(signal: AbortSignal | undefined): Promise<P>;
   nextStart(ended: EndOfProcess): NextStart;
-  /** Causes for which no request is suspected. */
+  /** After these causes no request is suspected. */
   innocentCauses: readonly EngineEnd['cause'][];
-  /** Retries run one at a time after every end; if false, only after ends for which requests are suspected. */
+  /** Retries always run one at a time; if false, only those of suspected requests do. */
   retriesInTurn: boolean;
   /** A request that fails with two processes is refused at once if it is suspected, not only when it is sent again. */
   refusesAtOnce: boolean;
@@ -122,7 +121,7 @@ export class Supervisor<P extends SupervisedProcess> {
     return this.#current;
   }
 
-  /** Has `work` done by the process, and by the next one if that process ends. `request` identifies it: equal ones are one. */
+  /** Runs `work` on the process, and on the next one if that process ends. Equal `request`s count as one suspect. */
   async run<T>(request: unknown, work: (process: P) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const attempt = this.attempt(request, signal);
     let failure: unknown;

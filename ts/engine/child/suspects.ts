@@ -1,7 +1,6 @@
 /**
- * Which requests a process was at work on when it ended: an engine computed them, or its preparation prepared them. One that
- * was there at two ends is refused, and those that are tried once more are tried one after another, so that one that ends
- * the process takes no other with it.
+ * Remembers the requests that a process was running when it crashed. A request that was running at two crashes is refused.
+ * Retries run one after another, so that a request that crashes the process takes no other with it.
  */
 import { createHash } from 'node:crypto';
 import { ChasquiError } from '../../errors.js';
@@ -12,7 +11,7 @@ const MAX_ENDS = 2;
 
 interface KnownEnds {
   count: number;
-  /** When the last was, and how, in words. */
+  /** Time and cause of the last one. */
   at: number;
   how: string;
 }
@@ -20,25 +19,25 @@ interface KnownEnds {
 export class Suspects {
   readonly #what: string;
   readonly #now: () => number;
-  /** By the digest of a request: the ends it was there at. The latest last. */
+  /** Crashes at which a request was running, by its digest. The latest last. */
   readonly #ends = new Map<string, KnownEnds>();
   readonly #running = new Set<Suspect>();
   #gate: Promise<void> = Promise.resolve();
 
-  /** `what` it is that ends; `now`: milliseconds that only grow. */
+  /** `what` begins messages; `now` is a monotonic clock in milliseconds. */
   constructor(what: string, now: () => number = () => performance.now()) {
     this.#what = what;
     this.#now = now;
   }
 
-  /** What a request is told by; it is read only if an engine ends, or has. Throws `prompt_refused`. */
+  /** `request` identifies the request; its digest is computed only after a crash. Throws `prompt_refused`. */
   begin(request: unknown): Suspect {
     const suspect = new Suspect(request, this.#running, this.#ends);
     if (this.#ends.size > 0) this.#refuse(suspect);
     return suspect;
   }
 
-  /** The process ended through an error of its own, while it had all that have entered it. Equal requests are one. */
+  /** The process crashed: counts once for each distinct request that has entered it. */
   ended(how: string): void {
     const at = this.#now();
     for (const digest of new Set(Array.from(this.#running, (suspect) => suspect.digest))) {
@@ -50,14 +49,14 @@ export class Suspects {
     }
   }
 
-  /** Resolves when no other request is on trial; the trial is over when `suspect` has shown itself harmless, or has ended. */
+  /** Resolves when no other request is on trial. The trial lasts until `suspect` is harmless or has ended. */
   async trial(suspect: Suspect): Promise<void> {
     const before = this.#gate;
     this.#gate = before.then(() => suspect.harmless);
     await before;
   }
 
-  /** Whether it was there at an end. */
+  /** Whether it was running at a crash. */
   isKnown(suspect: Suspect): boolean {
     return this.#ends.size > 0 && this.#endsOf(suspect.digest) !== undefined;
   }
@@ -67,8 +66,8 @@ export class Suspects {
     if (known === undefined || known.count < MAX_ENDS) return;
     throw new ChasquiError(
       'prompt_refused',
-      `${this.#what} ended ${known.count} times at work on this, the last time: ${known.how}. ` +
-        'It is not tried again for an hour; change it, and report it.',
+      `${this.#what} ended ${known.count} times while it ran this request, the last time: ${known.how}. ` +
+        'The request is refused for an hour. Change it, and report it.',
     );
   }
 
@@ -79,7 +78,7 @@ export class Suspects {
 }
 
 export class Suspect {
-  /** When it has come so far that what it did at the last end would have happened by now. */
+  /** Resolves when the request has progressed so far that it would have crashed the process by now. */
   readonly harmless: Promise<void>;
   #setHarmless: () => void = () => {};
   #digest: string | undefined;
@@ -100,7 +99,7 @@ export class Suspect {
     return this.#digest;
   }
 
-  /** The process gets it now. Whatever waits for a process has no part in how the last one ended. */
+  /** The process gets the request now. Requests that still wait for a process cannot have crashed it. */
   entered(): void {
     if (!this.isOver) this.running.add(this);
   }
@@ -109,7 +108,7 @@ export class Suspect {
     this.#setHarmless();
   }
 
-  /** It is over; `well`: the process did all of it. */
+  /** `well`: the process completed the request. */
   end(well: boolean): void {
     this.isOver = true;
     this.running.delete(this);
@@ -122,7 +121,7 @@ function digestOf(request: unknown): string {
   return sha256(JSON.stringify(withoutBytes(request)));
 }
 
-/** With digests in the place of bytes, which must not get into JSON: that has several characters for each. */
+/** Replaces binary data by digests. */
 function withoutBytes(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return digestOfBytes(value as NodeJS.ArrayBufferView);
   if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(withoutBytes);
@@ -130,7 +129,7 @@ function withoutBytes(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutBytes(each)]));
 }
 
-/** The choices of a request share their images. */
+/** Choices of a request share their images. */
 const digestsOfBytes = new WeakMap<NodeJS.ArrayBufferView, string>();
 
 function digestOfBytes(bytes: NodeJS.ArrayBufferView): string {

@@ -1,31 +1,31 @@
-/** Says when an engine hangs. Knows no processes and no clock. */
+/** Detects that an engine hangs. Pure: knows no processes and no clock. */
 import type { NativeStats } from '../../native/addon.js';
 
-/** A step may take so many times the longest one seen. */
+/** A step may take this many times as long as the longest one so far. */
 const SLOWEST = 20;
-/** Drivers compile kernels in the first steps. */
+/** In the first steps drivers compile kernels. */
 const FIRST_STEPS = 16;
 const FIRST_STEPS_LIMIT_MS = 10 * 60_000;
-/** More time than this is not counted from check to check: the machine, or both processes, were suspended, or starved. */
+/** A longer time between checks counts as this: the machine or the processes were suspended. */
 const MAX_PER_CHECK_MS = 2000;
 
 export class Watchdog {
   readonly #stepTimeoutMs: number;
   #longestStepMs = 0;
   #decodeSteps = 0;
-  /** What the last counts said of the running step, and how much of it counts. */
+  /** Age of the running step by the last heartbeat, and the part of it that counts. */
   #reportedAgeMs = 0;
   #ageMs = 0;
   #silentMs = 0;
 
-  /** `stepTimeoutMs`: how long a step may take, and how long the process may give no sign of life; 0 is for ever. */
+  /** `stepTimeoutMs`: maximal duration of a step, and of silence; 0: no limit. */
   constructor(stepTimeoutMs: number) {
     this.#stepTimeoutMs = stepTimeoutMs;
   }
 
   /**
-   * How it hangs, in words, or `null`; called about once a second. `stats`: the latest counts, and whether they have come
-   * since the last check, which was `passedMs` ago.
+   * Returns how the engine hangs, or `null`. Call it about once a second. `stats` are those of the latest heartbeat; `isNew`:
+   * it came after the last check, which was `passedMs` ago.
    */
   check(stats: NativeStats | null, isNew: boolean, passedMs: number): string | null {
     if (this.#stepTimeoutMs === 0) return null;
@@ -37,7 +37,7 @@ export class Watchdog {
     return null;
   }
 
-  /** Steps are seen as old as they were when counts were sent, which is enough to know how long they may well take. */
+  /** Steps are longer than their age at the last heartbeat, but that is exact enough. */
   #observe({ stepAgeMs, decodeSteps }: NativeStats): void {
     const isSame = decodeSteps === this.#decodeSteps && stepAgeMs >= this.#reportedAgeMs;
     if (decodeSteps > this.#decodeSteps) this.#longestStepMs = Math.max(this.#longestStepMs, this.#ageMs);

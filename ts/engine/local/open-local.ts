@@ -1,4 +1,3 @@
-/** Loads a model into this process. */
 import { resolve } from 'node:path';
 import type { NativeEngine } from '../../native/addon.js';
 import { decideGpus, decideModules } from '../../native/backends.js';
@@ -7,10 +6,10 @@ import { readAdapterFiles } from '../adapter-file.js';
 import { checkMetadata, tryMetadata } from '../check-metadata.js';
 import { chooseContext } from '../choose-context.js';
 import type { OnCoreEvents } from '../core.js';
+import { catalogued } from '../engine-errors.js';
 import type { ModelInfo } from '../engine-types.js';
 import { type LoadHooks, type LoadOptions, modelIdOf } from '../load-options.js';
 import { loadedShare } from '../model-files.js';
-import { catalogued } from '../native-failure.js';
 import { type ChosenOffload, chooseOffload } from '../offload.js';
 import { toOpenRequest } from '../open-request.js';
 import { samplingOf } from '../sampling-option-table.js';

@@ -1,4 +1,4 @@
-/** Parses the completions of jobs that have a format, a wake at a time. */
+/** Parses the completions of jobs with a format, once per wake. */
 import { FIELDS_PER_RECORD, type NativeReplyFormat, type NativeReplyParser, RECORD_FLAGS } from '../../native/addon.js';
 import { GROWTH_FLAGS, type ParsedText } from '../core.js';
 
@@ -7,7 +7,7 @@ type OpenParser = (format: NativeReplyFormat) => NativeReplyParser;
 export class ReplyParsers {
   readonly #open: OpenParser;
   readonly #replies = new Map<number, ParsedReply>();
-  /** Those that the current wake has tokens for. A map of them would grow anew in each wake. */
+  /** Replies with tokens in the current wake. Reused, because a new list or map would grow in every wake. */
   readonly #touched: ParsedReply[] = [];
   readonly #parsed = new Map<number, ParsedText>();
 
@@ -24,8 +24,8 @@ export class ReplyParsers {
   }
 
   /**
-   * Sets growth flags in the records. The result has what no flag can say and is reused by the next call; `undefined` while
-   * no job has a format.
+   * Sets growth flags in the records. Returns the growth that flags cannot express; the map is reused by the next call.
+   * `undefined` while no job has a format.
    */
   read(records: Int32Array, count: number, text: string): ReadonlyMap<number, ParsedText> | undefined {
     if (this.#replies.size === 0) return undefined;
@@ -61,7 +61,7 @@ export class ReplyParsers {
   }
 }
 
-/** 0: `text` is not all that was parsed. */
+/** Returns 0 if the growth is more than `text`. */
 function growthFlag({ deltas, reasoningTokens }: ParsedText, text: string): number {
   const delta = deltas[0];
   if (delta === undefined || deltas.length > 1 || reasoningTokens !== undefined) return 0;
@@ -73,14 +73,14 @@ function growthFlag({ deltas, reasoningTokens }: ParsedText, text: string): numb
 
 class ParsedReply {
   readonly #parser: NativeReplyParser;
-  /** Where each token's text ends in that of all tokens. */
+  /** End of each token's text in the whole text. */
   readonly #ends: number[] = [];
   #length = 0;
   #unread = '';
   #isLast = false;
-  /** Of the last token. */
+  /** Text of the last token. */
   lastText = '';
-  /** Which record of the current wake has it; `null`: none does, or it is not to be parsed. */
+  /** Index of its last record in the current wake; `null`: none, or a failure. */
   record: number | null = null;
 
   constructor(parser: NativeReplyParser) {
@@ -101,7 +101,7 @@ class ParsedReply {
     return this.#isLast ? { deltas, reasoningTokens: this.#countUpTo(this.#parser.reasoningLength()) } : { deltas };
   }
 
-  /** How many tokens begin before `length`. */
+  /** Counts the tokens that begin before `length`. */
   #countUpTo(length: number): number {
     return this.#ends.filter((_, index) => (this.#ends[index - 1] ?? 0) < length).length;
   }

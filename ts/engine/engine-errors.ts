@@ -1,0 +1,37 @@
+/** Errors that engines share, and those of native code as errors of the catalogue. */
+import { ChasquiError, ERRORS, type ErrorCode } from '../errors.js';
+import type { NativeFailure } from '../native/addon.js';
+
+export function engineClosed(): ChasquiError {
+  return new ChasquiError('engine_closed', 'The engine was closed.');
+}
+
+/** Replaces `engine_closed`, a 503 that clients retry, by the reason for which the engine was closed. */
+export function withReason(error: unknown, closedBy: ChasquiError | null): unknown {
+  const isClosed = error instanceof ChasquiError && error.code === 'engine_closed';
+  return isClosed && closedBy !== null ? closedBy : error;
+}
+
+export function takesTextOnly(model: string): ChasquiError {
+  return new ChasquiError(
+    'image_not_supported',
+    `The model \`${model}\` takes text only; it was loaded without a vision projector (\`mmproj\`).`,
+  );
+}
+
+export async function catalogued<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw withCatalogueCode(error);
+  }
+}
+
+/** Maps a native error, which carries a code of the catalogue, to a `ChasquiError`. */
+export function withCatalogueCode(error: unknown): unknown {
+  const { code, imageIndex, promptTokens, contextLength } = error as Partial<NativeFailure>;
+  if (error instanceof ChasquiError || code === undefined || !(code in ERRORS)) return error;
+  const catalogued = new ChasquiError(code as ErrorCode, (error as Error).message, null, { cause: error });
+  Object.assign(catalogued, { imageIndex, promptTokens, contextLength });
+  return catalogued;
+}

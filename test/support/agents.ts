@@ -13,7 +13,7 @@ import { root } from './places.js';
 import { type Script, writeScriptedModel } from './scripted-model.js';
 import { until } from './until.js';
 
-/** Nobody else is in the namespace, so that any port is free. */
+/** The namespace has no other processes, so any port is free. */
 const PORT = 8080;
 const INSTALL_MS = 10 * 60_000;
 const RUN_MS = 4 * 60_000;
@@ -44,7 +44,7 @@ export interface Ran {
   output: string;
 }
 
-/** What the server's log says of a request. */
+/** A request as logged by the server. */
 export interface LoggedRequest {
   method: string;
   path: string;
@@ -58,7 +58,7 @@ export interface LoggedRequest {
 export class Sandbox {
   readonly baseUrl = `http://127.0.0.1:${PORT}`;
   readonly home: string;
-  /** Where the agent works. */
+  /** Working folder of the agent. */
   readonly work: string;
   readonly #folder: string;
   readonly #server: ChildProcess;
@@ -137,7 +137,7 @@ export class Sandbox {
     return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
   }
 
-  /** What was written below the folder to work in. */
+  /** Returns the content of a file in the working folder, or null if it does not exist. */
   read(file: string): string | null {
     const place = path.join(this.work, file);
     return fs.existsSync(place) ? fs.readFileSync(place, 'utf8') : null;

@@ -9,7 +9,7 @@ import { until } from './until.js';
 
 export interface OpenPage {
   page: Page;
-  /** What the page complained about, or was refused by its policy. */
+  /** Console errors, exceptions and content-security-policy violations of the page. */
   complaints: string[];
   /** Addresses outside the app that it asked for. */
   foreign: string[];

@@ -20,7 +20,7 @@ export interface TestApp {
   send(url: string, body: unknown): Promise<LightMyRequestResponse>;
 }
 
-/** Which names of the model requests may give in a mode. */
+/** Model names that a mode accepts. */
 export function namingOf({ checksModelName }: Profile): Naming {
   return { anyName: !checksModelName };
 }

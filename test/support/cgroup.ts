@@ -1,4 +1,4 @@
-/** A group of processes whose memory is limited; Linux, as an account that may make one. */
+/** A cgroup with a memory limit. Linux only; requires the right to create one. */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -11,7 +11,7 @@ export interface MemoryGroup {
 const FIRST_VERSION = '/sys/fs/cgroup/memory';
 const SECOND_VERSION = '/sys/fs/cgroup';
 
-/** `null` where there is no such thing, or no right to it. */
+/** Returns `null` if cgroups are not available or not permitted. */
 export function memoryGroup(bytes: number): MemoryGroup | null {
   const isFirst = existsSync(FIRST_VERSION);
   const folder = path.join(isFirst ? FIRST_VERSION : SECOND_VERSION, `chasqui-test-${process.pid}`);

@@ -11,7 +11,7 @@ export interface Exit {
 
 export interface Child {
   process: ChildProcess;
-  /** What it has written so far. */
+  /** Output so far. */
   output: { stdout: string; stderr: string };
   exited: Promise<Exit>;
 }
@@ -52,7 +52,7 @@ export async function runCli(
   return { ...exit, ...child.output };
 }
 
-/** Waits until the child has written something to its standard output. */
+/** Waits until the child's standard output matches the pattern. */
 export async function untilWritten(child: Child, pattern: RegExp): Promise<RegExpExecArray> {
   let match: RegExpExecArray | null = null;
   const written = (): boolean => {

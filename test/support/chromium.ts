@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 const EXECUTABLE = '/usr/bin/chromium';
-/** The machine may be busy; a test that waits for something ends by the tier's limit. */
+/** Generous for busy machines. The timeout of the tier ends a test that hangs. */
 const PATIENCE_MS = 60_000;
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -15,7 +15,7 @@ export function startBrowser(): Promise<Browser> {
 
 export interface OpenedPage {
   page: Page;
-  /** What went wrong in the page: exceptions, console errors, and what the policy of the page refused. */
+  /** Exceptions, console errors and content-security-policy violations of the page. */
   problems: string[];
 }
 

@@ -1,4 +1,4 @@
-/** A cloud in a process of its own, in a data folder of its own, and what tests do with it. */
+/** A cloud in a separate process with its own data folder. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -117,7 +117,7 @@ export class TestCloud {
     await this.child.exited;
   }
 
-  /** All of it, and what it left on the disk. */
+  /** Stops the cloud and deletes its data folder. */
   async stop(): Promise<Exit> {
     const pids = (await this.client.get<{ runners: RunnerView[] }>('/runners')).runners.map(({ pid }) => pid);
     this.child.process.kill('SIGTERM');

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Podman } from '../../ts/cloud/runners/podman.js';
 import { pack } from '../packages/installation.js';
 
-/** CHASQUI_TEST_IMAGE names one that is there already, for those who try one test again and again. */
+/** CHASQUI_TEST_IMAGE names an existing image, to repeat a test without building it. */
 export const IMAGE = process.env.CHASQUI_TEST_IMAGE ?? 'localhost/chasqui-test';
 const BASE = 'localhost/chasqui-base';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -53,7 +53,7 @@ function run([program, ...options]: readonly [string, ...string[]], args: readon
   throw new Error(`podman ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);
 }
 
-/** What podman knows of a container, in the words of its JSON. */
+/** Returns `podman inspect` of a container. */
 export function inspect<Known extends object>(container: string): Known {
   return JSON.parse(podman('container', 'inspect', container))[0];
 }

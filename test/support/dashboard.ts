@@ -14,7 +14,7 @@ export interface TestDashboard extends TestAccounts {
   app: FastifyInstance;
   apps: SampleApps;
   url: string;
-  /** What was reported as an error of the server itself. */
+  /** Errors that the server reported. */
   serverErrors: unknown[];
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { parentOf, statusMiB } from './process-tree.js';
 import { until } from './until.js';
 
-/** The processes of engines whose parent is `pid`, as the kernel has them now. */
+/** Process ids of the engines whose parent is `pid`. */
 export function enginesOf(pid: number): number[] {
   return childrenOf(pid, 'engine/child/main');
 }
@@ -56,7 +56,7 @@ export function openDescriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** What a process holds when this is made, to see that it does not come to hold more and more. */
+/** A snapshot of the resources of a process, to detect leaks. */
 export class Holdings {
   readonly #pid: number;
   readonly #memoryMiB: number;

@@ -5,7 +5,7 @@ export interface ExpectedError {
   type?: string;
   param?: string | null;
   code: string;
-  /** What the message must say. */
+  /** Pattern of the message. */
   says?: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** What computes for a model, played by a test: calls go to the method of their name. */
+/** A fake engine core: each call invokes the method of the same name. */
 import type { EngineCore } from '../../ts/engine/core.js';
 
 type Methods = Record<string, unknown>;

@@ -51,7 +51,7 @@ export class FakeEngine extends Engine {
   readonly jobs: Job[] = [];
   /** Every conversation rendered, in order. */
   readonly conversations: (readonly ChatMessage[])[] = [];
-  /** What was rendered beside each of them. */
+  /** The render options of each conversation. */
   readonly renderOptions: RenderOptions[] = [];
   readonly running = new Set<FakeStream>();
   /** Batches handed out. */
@@ -205,7 +205,7 @@ export function finishOf(promptTokens: number, completionTokens: number, changes
   };
 }
 
-/** What a template makes of a conversation whose answer is just its text. */
+/** A rendered prompt for a completion that is plain text. */
 export function plainPrompt(prompt: string): RenderedPrompt {
   return { prompt, additionalStops: [], preservedTokens: [], grammar: null, format: null, reasoning: null, images: [] };
 }

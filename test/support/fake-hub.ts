@@ -12,7 +12,7 @@ import { type FakeRepo, listedModel, modelInfo, type RepoContent, toRepo, treeEn
 export type { Misbehaviour } from './fake-hub/misbehaviour.js';
 export type { RepoContent } from './fake-hub/repo.js';
 
-/** What was asked of one of its two hosts. */
+/** A request to one of the two hosts. */
 export interface SeenRequest {
   host: 'hub' | 'cdn';
   path: string;
@@ -76,7 +76,7 @@ export async function fakeHub(
   };
 }
 
-/** Where the bytes of a file are, for a while. */
+/** A temporary download address of a file. */
 interface Address {
   repo: string;
   path: string;
@@ -137,7 +137,7 @@ interface Refusal {
   error: string;
 }
 
-/** As the hub does it: whoever has no token is not told whether a model is private or not there. */
+/** As on the hub, clients without a token cannot distinguish private models from missing ones. */
 function refuse(repo: FakeRepo | undefined, request: http.IncomingMessage, isFile: boolean): Refusal | undefined {
   const token = request.headers.authorization?.replace('Bearer ', '');
   if (token === 'expired') {

@@ -6,14 +6,14 @@ import { MemoryBudget } from '../../ts/models/memory-budget.js';
 import type { ManagedSource, OpenedModel } from '../../ts/models/model-source.js';
 import { FakeEngine } from './fake-engine.js';
 
-/** A model of 10 bytes, whose loads end when the test says so, or at once. */
+/** A model of 10 bytes. Its loads end when the test says so, or immediately. */
 export class FakeSource implements ManagedSource {
   readonly aliases: readonly string[] = [];
   readonly sizeBytes = 8;
   readonly estimatedBytes = 10;
   readonly engines: FakeEngine[] = [];
   hooks: LoadHooks = {};
-  /** What its engine tells of GPUs. */
+  /** GPUs that its engine reports. */
   gpus: readonly DeviceMemory[] = [];
   #loaded: (opened: OpenedModel) => void = () => undefined;
   #failed: (error: unknown) => void = () => undefined;

@@ -1,4 +1,4 @@
-// Where the programs of a Kubernetes API are that tests can start; test/run.mjs asks as well, before it starts them.
+// Finds the programs of a Kubernetes API server. test/run.mjs uses this too.
 import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -6,7 +6,7 @@ import process from 'node:process';
 /** As a release of Kubernetes has them. */
 const PROGRAMS = ['etcd', 'kube-apiserver', 'kube-controller-manager'];
 
-/** Nobody packages them whole: Debian 13 leaves them out of Kubernetes' source, and Debian 12 has one that is too old. */
+/** No Debian package contains all of them: Debian 13 omits them, and the version in Debian 12 is too old. */
 export function kubernetesFolder() {
   const folder = process.env.CHASQUI_KUBERNETES;
   const isWhole = folder && PROGRAMS.every((name) => fs.existsSync(path.join(folder, name)));

@@ -30,7 +30,7 @@ export function socketPath(): string {
   return file;
 }
 
-/** An app whose state tests set. */
+/** A deployed app whose state is set by tests. */
 export class TestDeployment implements DeployedApp {
   readonly id = newId('app_');
   revision = 1;
@@ -39,7 +39,7 @@ export class TestDeployment implements DeployedApp {
   limits = { startMs: 20_000, requestMs: 0, queue: 64 };
   /** Every demand that was set, in order. */
   readonly demands: Demand[] = [];
-  /** What runners were blamed for, as `id: reason`. */
+  /** Reported failures of runners, as `id: reason`. */
   readonly failures: string[] = [];
   #runners: RunnerAddress[] = [];
   readonly #listeners = new Set<() => void>();
@@ -94,7 +94,7 @@ export interface TestGateway {
   /** Valid keys by their text. */
   keys: Map<string, CloudKey>;
   usage: TimedUsage[];
-  /** What went wrong in the gateway itself. */
+  /** Errors of the gateway itself. */
   errors: unknown[];
 }
 
@@ -155,8 +155,8 @@ export async function startRunner(script: FakeScript = {}): Promise<TestRunner> 
 }
 
 /**
- * A runner of raw bytes: `serve` gets each connection and the request's bytes, once these have an end. What the gateway
- * passes on of them is not checked against the API's document.
+ * A runner that replies with raw bytes. `serve` receives each connection and the complete request. Replies are not
+ * checked against the API document.
  */
 export async function startRawRunner(
   serve: (socket: net.Socket, request: string) => void,

@@ -1,6 +1,6 @@
 /**
- * The texts of a grammar in GBNF, as far as ours use the notation: whether a text is one of them, and some of them by
- * chance. It shares nothing with what writes such grammars.
+ * Matches and generates random texts of a GBNF grammar, for the subset of the notation that we use. It shares no code
+ * with the grammar writer.
  */
 
 type Part =

@@ -10,7 +10,7 @@ const float32 = 6;
 const bool = 7;
 const text = 8;
 const array = 9;
-/** Bytes of each type of value whose size is fixed. */
+/** Size of each fixed-size value type, in bytes. */
 const sizes: Record<number, number> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
 /** A key, the type of its value and the value, as they stand in the file. */
@@ -37,7 +37,7 @@ export interface StoredTensor {
   name: string;
   /** The length of a row first. */
   shape: number[];
-  /** What it takes in the file, with what fills up its last 32 bytes. */
+  /** Size in the file, including padding to 32 bytes. */
   bytes: number;
 }
 
@@ -46,7 +46,7 @@ export function readEntries(file: string): Entry[] {
   return entriesOf(contentOf(file)).entries;
 }
 
-/** What tensors a file has, in the order of their data. Their alignment must be the usual one. */
+/** The tensors of a file, in the order of their data. Requires the default alignment. */
 export function readTensors(file: string): StoredTensor[] {
   const data = contentOf(file);
   let at = entriesOf(data).end;
@@ -103,7 +103,7 @@ function endOfValue(data: Buffer, type: number, at: number): number {
   return end;
 }
 
-/** How many elements an entry has whose value is an array. */
+/** Length of an array entry. */
 export function arrayLength(entry: Entry): number {
   return Number(entry.bytes.readBigUInt64LE(8 + Buffer.byteLength(entry.key) + 8));
 }

@@ -1,5 +1,5 @@
-// Is preloaded into a process of a test. While the file that CHASQUI_HUNG_DISK names is there, whoever opens the file of a
-// kept conversation waits, as for a disk in a network that does not answer.
+// Preloaded into a test process. While the file named by CHASQUI_HUNG_DISK exists, opening a saved conversation blocks,
+// as on an unresponsive network disk.
 #include <dlfcn.h>
 #include <unistd.h>
 

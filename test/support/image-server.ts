@@ -1,4 +1,4 @@
-/** A server whose paths answer with pictures, or behave as badly as servers can. */
+/** A server with paths for images and for faulty replies. */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { picture } from './image-files.js';
@@ -16,7 +16,7 @@ export interface ImageServer {
   close(): Promise<void>;
 }
 
-/** `/png`, and what `handlers` add or replace. */
+/** Serves `/png` and the paths of `handlers`. */
 export async function imageServer(handlers: Record<string, Handler> = {}): Promise<ImageServer> {
   const png = await picture('png');
   const seen: string[] = [];
@@ -59,7 +59,7 @@ export const hops: Handler = (request, response) => {
 /** Accepts and says nothing. */
 export const silence: Handler = () => undefined;
 
-/** Bytes for as long as somebody reads, without saying how many. */
+/** Sends bytes without end and without a content length. */
 export const endless: Handler = (_, response) => {
   response.writeHead(200, { 'content-type': 'image/png' });
   const chunk = Buffer.alloc(1024 * 1024);

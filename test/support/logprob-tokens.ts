@@ -1,4 +1,4 @@
-/** Tokens with log-probabilities, among them half a character, and what they look like on the wire. */
+/** Tokens with log-probabilities, including an incomplete character, and their wire format. */
 import type { Token } from '../../ts/engine/engine.js';
 import { finishOf } from './fake-engine.js';
 

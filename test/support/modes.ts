@@ -33,7 +33,7 @@ export class HostedMode {
   private constructor(
     readonly mode: Mode,
     readonly server: RunningServer,
-    /** What a client of this mode must send besides. */
+    /** Additional headers that this mode requires. */
     readonly authorization: Record<string, string>,
     readonly dataDir: string,
   ) {}
@@ -99,7 +99,7 @@ export class HostedMode {
     return readSse(await (await this.chat({ ...body, stream: true })).text());
   }
 
-  /** What of a request reaches the engine: the app of this mode, with its own defaults. */
+  /** Returns the job that reaches the engine for a request in this mode. */
   async reach(body: Record<string, unknown> = {}): Promise<Reached> {
     const deployed = this.mode === 'serverless' ? { deployment: DEPLOYMENT, access: 'public' as const } : {};
     const { chat, engine } = testApp({}, deployed, this.profile);

@@ -1,7 +1,7 @@
 /**
- * Tiny models with a layer for multi-token prediction (MTP), of which is known what they say: each token is followed by
- * the next one of the vocabulary, as far as their layers do not interfere. Weights are in full precision, with the demo
- * model's vocabulary and chat template.
+ * Tiny models with a multi-token prediction (MTP) layer and a known output: each token is followed by the next token of
+ * the vocabulary, unless the layers interfere. Full-precision weights with the vocabulary and chat template of the demo
+ * model.
  */
 import { demoModelPath } from './demo-model.js';
 import {
@@ -29,18 +29,18 @@ export interface MtpModel {
   /** `hy_v3` has KV cells only, `qwen35` a recurrent state in every other layer. */
   architecture: 'hy_v3' | 'qwen35' | 'llama';
   /**
-   * What the MTP layer goes by. `token`: the last token, whose successor is what the model says next. `row`: what the model
-   * has computed for the token before, whose successor's successor that is. `chance`: it has nothing to do with either.
+   * Input of the MTP layer. `token`: the last token, whose successor is the model's next token. `row`: the hidden state
+   * of the previous token, whose second successor it is. `chance`: unrelated to both.
    */
   head: 'token' | 'row' | 'chance';
   /** How much the layers interfere: with 0 not at all, with 1 what is said means nothing. */
   interference?: number;
-  /** What its file says of MTP layers, and which of their tensors are left out. */
+  /** Number of MTP layers in the metadata; the tensors of further ones are omitted. */
   mtpLayers?: number;
   without?: RegExp;
 }
 
-/** Writes the models that C++ tests ask for, and names them in the variables by which these find them. */
+/** Writes the models that C++ tests use, and sets the environment variables with their paths. */
 export function nameMtpModels(environment: NodeJS.ProcessEnv): void {
   for (const architecture of ['hy_v3', 'qwen35'] as const) {
     environment[`CHASQUI_TEST_MTP_${architecture}`] = mtpModel({ architecture, head: 'chance', interference: 0.6 });
@@ -105,7 +105,7 @@ function metadata({ architecture: name, mtpLayers = 1 }: MtpModel): Entry[] {
   return entries;
 }
 
-/** A layer. What it adds is as large as `share` says. */
+/** A layer. `share` scales its output. */
 function block({ architecture }: MtpModel, layer: number, share: number): Part[] {
   const name = (part: string) => `blk.${layer}.${part}.weight`;
   const added = (part: string, columns: number) => matrix(name(part), columns, width, share / Math.sqrt(columns));
@@ -152,7 +152,7 @@ function recurrence(layer: number, added: Added): Part[] {
   ];
 }
 
-/** A matrix whose row of a token is the embedding of the one `distance` tokens before it. */
+/** A matrix whose row for a token is the embedding of the token `distance` positions earlier in the vocabulary. */
 function successors(name: string, vocabularySize: number, distance: number): Tensor {
   const embeddings = drawn(matrix('token_embd.weight', width, vocabularySize, 1), seed).fill(width * vocabularySize);
   const bytes = 4 * width * distance;
@@ -160,7 +160,7 @@ function successors(name: string, vocabularySize: number, distance: number): Ten
   return fromBytes(name, [width, vocabularySize], rows);
 }
 
-/** What the layer takes over of a token's embedding, which comes first, and of a row: one of them. */
+/** Selects one half of the concatenated input: the token's embedding, or the hidden row. */
 function halfOf(head: 'token' | 'row'): Tensor {
   const matrix = new Float32Array(2 * width * width);
   for (let i = 0; i < width; i++) matrix[2 * width * i + i + (head === 'token' ? 0 : width)] = 1;

@@ -1,4 +1,4 @@
-/** Requests over one connection, which stays open: whoever replies needs no file for another. */
+/** Sends requests over one keep-alive connection, so the server needs no additional file descriptor for a reply. */
 import http from 'node:http';
 
 export interface Answer {

@@ -1,4 +1,4 @@
-/** A cloud in this process, with its own folder, and a person who is signed in to its pages. */
+/** A cloud in this process with its own folder and a signed-in user. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export interface OwnCloud {
   cloud: Cloud;
   home: string;
   visitor: Visitor;
-  /** What the cloud reported as an error of its own. */
+  /** Errors that the cloud reported. */
   errors: unknown[];
   /** Deploys, and waits until so many runners are ready. */
   deployed(app: string, options: object, ready?: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** Where things are in this clone. */
+/** Paths in this clone. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

@@ -6,7 +6,7 @@ export function postTo(app: FastifyInstance, url: string) {
     app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) });
 }
 
-/** The frames of a stream whose events have names: the data of each, which must be of the type that its frame is named after. */
+/** Returns the data of each named event. The name of an event must equal the type of its data. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every kind
 export function readNamedEvents(text: string): any[] {
   const frames = text.split('\n\n');

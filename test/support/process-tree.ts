@@ -12,7 +12,7 @@ export function processTree(pid: number): number[] {
   return [...parents.keys()].filter(isInTree);
 }
 
-/** Of each process in the tree; one that ends meanwhile counts as nothing. */
+/** Sums a measurement over a process tree. Processes that end meanwhile count as 0. */
 export function sumOverTree(pid: number, measure: (pid: number) => number): number {
   return processTree(pid).reduce((sum, each) => sum + (orNone(() => measure(each)) ?? 0), 0);
 }

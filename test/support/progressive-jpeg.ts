@@ -10,7 +10,7 @@ export function progressiveJpeg(columns: number, rows: number, brightness: reado
     segment(0xc2, [8, ...size, 1, 1, 0x11, 0]),
     // First coefficients: sizes of differences from 0 to 8 bits, each by a code of four bits.
     segment(0xc4, [0x00, 0, 0, 0, 9, ...Array(12).fill(0), 0, 1, 2, 3, 4, 5, 6, 7, 8]),
-    // The others: only "nothing more in this block", by a code of one bit.
+    // Table for the remaining scans: only the end-of-block symbol, with a code of one bit.
     segment(0xc4, [0x10, 1, ...Array(15).fill(0), 0x00]),
     segment(0xda, [1, 1, 0x00, 0, 0, 0]),
     toBytes(differences(brightness.map((value) => value - 128))),

@@ -1,6 +1,6 @@
 /**
- * Models of kinds that the demo model is not: the vocabularies of real ones, a few layers of random weights. What they
- * compute means nothing; that it is what llama.cpp computes is what is tested.
+ * Models of other architectures: the vocabularies of real models and a few layers of random weights. Tests compare
+ * their output with llama.cpp's; the text is meaningless.
  */
 import fs from 'node:fs';
 import path from 'node:path';

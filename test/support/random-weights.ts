@@ -8,7 +8,7 @@ export class RandomWeights {
 
   constructor(seed: number, deviation: number) {
     const size = 1 << 16;
-    // The quantiles of the normal distribution: whoever picks evenly among them draws from that distribution.
+    // Quantiles of the normal distribution. Uniform choices among them are normally distributed.
     this.#table = Uint16Array.from({ length: size }, (_, i) => toHalf(deviation * normalQuantile((i + 0.5) / size)));
     this.#state = (seed * 0x9e3779b1) | 1;
   }

@@ -30,7 +30,7 @@ export class Exposition {
     return found[0]?.value as number;
   }
 
-  /** Of a histogram: the samples whose names go on with `_bucket`, `_sum` or `_count` are found by that name. */
+  /** For a histogram, returns the samples with the suffixes `_bucket`, `_sum` and `_count`. */
   samples(name: string): MetricFamily['samples'] {
     return [...this.families.values()].flatMap(({ samples }) => samples.filter((sample) => sample.name === name));
   }

@@ -4,7 +4,7 @@ export interface Frames {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into chunks and errors alike
   events: any[];
   comments: string[];
-  /** Whether `data: [DONE]` was there, and the last thing. */
+  /** True if the stream ended with `data: [DONE]`. */
   done: boolean;
 }
 

@@ -6,14 +6,14 @@ import path from 'node:path';
 import process from 'node:process';
 
 const folder = process.env.CHASQUI_RECORD_REPLIES;
-/** A test whose gateway passes on what is nobody's API takes the variable away meanwhile. */
+/** Tests whose gateway forwards replies outside the API unset the variable. */
 const paused = () => process.env.CHASQUI_RECORD_REPLIES === undefined;
 const { write, end, writeHead } = ServerResponse.prototype;
 const bodies = new WeakMap();
 /** Opened with the first reply and kept: some tests leave a server no more files. */
 let file;
 
-/** Of other servers that tests start there is nothing to check. */
+/** Replies of other servers are not checked. */
 function isOurs(headers) {
   return /^req_/.test(headers['x-request-id'] ?? '');
 }

@@ -18,8 +18,8 @@ export async function readChoices(stream: TokenStream): Promise<Choice[]> {
 }
 
 /**
- * Both choose the same tokens, up to one whose probability `expected` has nearly the same for its own choice. Kernels round
- * by the shape of the batch: log-probabilities of one token may differ by `rounding`, and no more.
+ * Asserts that both lists have the same tokens up to the first token whose probability is nearly equal in `expected`.
+ * Kernels round differently for different batch shapes, so log-probabilities may differ by `rounding`.
  */
 export function assertSameChoices(
   actual: readonly Choice[],

@@ -5,7 +5,7 @@ import { ChasquiError } from '../../ts/errors.js';
 const NOW = Math.floor(Date.now() / 1000);
 
 export class SampleApps implements AppsView {
-  /** What was asked for, such as `acme/chat restart`, by whom. */
+  /** Requested changes, such as `acme/chat restart`, and their actors. */
   readonly changes: [change: string, actor: string][] = [];
   readonly #apps = new Map<string, AppDetail>();
   readonly #listeners = new Set<() => void>();
@@ -66,7 +66,7 @@ export class SampleApps implements AppsView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** How many pages are following something. */
+  /** Number of pages with an open event stream. */
   get followers(): number {
     return this.#listeners.size + this.#logListeners.size;
   }

@@ -1,8 +1,8 @@
 /**
- * A model that is made and not trained: the next token depends on the last one alone. Its chat template ends the prompt
- * with a token that stands for what is to be said, which the last messages and the tools that are offered decide; from
- * there each token leads to the next. So a client that nobody here wrote gets through a whole turn: its user asks, the
- * model calls a tool, the tool's result comes back, the model says that it is done.
+ * A constructed model: the next token depends only on the last one. The chat template ends the prompt with a token that
+ * selects the reply, depending on the last messages and the offered tools, and each token leads to the next one. This
+ * lets third-party clients run a complete turn: the user asks, the model calls a tool, the client returns the result,
+ * the model replies.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -19,18 +19,21 @@ import {
 import { root } from './places.js';
 
 export interface Script {
-  /** Of the tools that a client offers, the first that is here is called. The arguments are in their schema's order. */
+  /**
+   * Possible calls. The model calls the first tool that the client offers. The arguments are in the order of the
+   * schema.
+   */
   calls: readonly { tool: string; arguments: object }[];
   /**
    * The completion where there is nothing to call, or a result is there, or this text itself: a conversation that was made
    * shorter has it as its summary.
    */
   say: string;
-  /** Every completion begins with reasoning, which goes on and on until a closing tag is there; then it says `say`. */
+  /** Each completion starts with endless reasoning until a closing tag is inserted. Then it writes `say`. */
   reasons?: boolean;
 }
 
-/** What the model writes while it reasons: a token, again and again. */
+/** The token that the model repeats while it reasons. */
 export const REASONING = 'hm, ';
 
 const width = 128;

@@ -12,7 +12,7 @@ export interface ApiReply<Body = Record<string, unknown>> {
 
 export interface RunningDesktop {
   child: Child;
-  /** Of the app's port, without the token. */
+  /** Address of the app, without the token. */
   url: string;
   token: string;
   folder: string;

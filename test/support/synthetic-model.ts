@@ -111,7 +111,7 @@ export function syntheticModel(name: ModelName, quantizer: string): string {
   return file;
 }
 
-/** Whatever changes the model changes its file's name. */
+/** Part of the file name, so a changed recipe gets a new file. */
 function recipeDigest(shape: Shape): string {
   const hash = createHash('sha256').update(JSON.stringify(shape)).update(fs.readFileSync(vocabularyFile));
   for (const source of ['synthetic-model.ts', 'gguf.ts', 'random-weights.ts']) {
@@ -165,7 +165,7 @@ function tensors(shape: Shape, vocabularySize: number): Tensor[] {
   return all;
 }
 
-/** An output matrix in which each token has the embedding of the token before it. */
+/** An output matrix that maps each token to the embedding of the previous token. */
 function nextTokens(width: number, vocabularySize: number): Tensor {
   const embeddings = weights('token_embd', width, vocabularySize, embeddingDeviation);
   let first = Buffer.alloc(2 * width);

@@ -7,7 +7,7 @@ export const INPUT = '*** Begin "Patch"\n+\té\\😀\n';
 /** The arguments of a call with that input, with every way that JSON has to write a character. */
 export const ARGUMENTS = String.raw`{ "input" : "*** Begin \"Patch\"\n+\t\u00e9\\\ud83d\ude00\n"}`;
 
-/** A function of one text, whose description is the tool's own and more. */
+/** Asserts that the tool is a function with one text argument, and that its description contains the tool's own. */
 export function assertTakesText([tool]: RenderOptions['tools'] = [], description: string): void {
   assert.ok(tool?.description?.startsWith(`${description}\n\n`), tool?.description);
   assert.equal(tool?.parameters, {

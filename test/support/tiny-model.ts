@@ -1,6 +1,6 @@
 /**
- * Models of other architectures than the demo model's: a few layers of random weights in full precision, with the demo
- * model's vocabulary and chat template. What they say means nothing; that they say the same again is what is tested.
+ * Models of other architectures: a few layers of random full-precision weights with the vocabulary and chat template of
+ * the demo model. Tests check that their output is reproducible.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -85,8 +85,8 @@ process.once('exit', () => {
 });
 
 /**
- * Writes the model into a folder of its own, which goes when the process does. Other seeds are other weights;
- * `vocabularyOf` is the file whose vocabulary it gets.
+ * Writes the model to a temporary folder that is deleted at exit. `seed` selects the weights, `vocabularyOf` the file
+ * with the vocabulary.
  */
 export function tinyModel(name: TinyModel, seed = 1, vocabularyOf = demoModelPath): string {
   const file = fileOfOwn(`${name}-${seed}.gguf`);

@@ -5,7 +5,7 @@ export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  /** Where it leads to, without the host. */
+  /** Target of a redirect, without the host. */
   location: string | null;
 }
 
@@ -17,13 +17,13 @@ export class Visitor {
 
   constructor(
     readonly dashboard: TestDashboard,
-    /** Where the browser believes to be. */
+    /** Origin of the page. */
     origin = dashboard.url,
   ) {
     this.#origin = origin;
   }
 
-  /** One who has set a password by a link. */
+  /** A visitor who has set a password and is signed in. */
   static async signedIn(dashboard: TestDashboard): Promise<Visitor> {
     const visitor = new Visitor(dashboard);
     const path = dashboard.accounts.setupPath();

@@ -1,6 +1,6 @@
 /**
- * Models that are as small as rows of weights in K-quants allow: a few layers of random weights, with the demo model's
- * vocabulary. What they say means nothing; that they say the same again is what is tested.
+ * The smallest models with K-quant rows: a few layers of random weights with the vocabulary of the demo model. Tests
+ * check that their output is reproducible.
  */
 import { demoModelPath } from './demo-model.js';
 import {
@@ -27,7 +27,7 @@ const experts = 4;
 
 interface WideModel {
   weights: Extract<ElementType, 'F16' | 'Q4_K'>;
-  /** Each layer has some, of which two are used for a token. */
+  /** Mixture of experts, with two active experts per token. */
   experts?: boolean;
 }
 
@@ -81,7 +81,7 @@ function router(name: string): Tensor {
   return { name, shape: [width, experts], type: 'F16', fill: (elements) => random.take(elements) };
 }
 
-/** Blocks of Q4_K whose scales are all 15: what differs is how many of 16 steps each weight has above the smallest. */
+/** Q4_K blocks with all scales 15. The weights differ only in their 4-bit values. */
 function quantised(seed: number, deviation: number): (elements: number) => Buffer {
   const random = seededRandom(seed);
   const step = deviation / Math.sqrt((16 * 16 - 1) / 12);

@@ -73,7 +73,7 @@ async function sendPieces(
   }
 }
 
-/** Until more can be written, or nobody reads any more. */
+/** Resolves when the socket has drained or closed. */
 function untilTaken(response: http.ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -1,9 +1,9 @@
-/** The ways in which a fake hub can be unlike a good one. */
+/** Faults that a fake hub can simulate. */
 
 export interface Misbehaviour {
   /** The hub takes connections and says nothing. */
   silent?: boolean;
-  /** So many addresses of files are told; whoever asks for more hears nothing. */
+  /** Number of download addresses that are served. Later requests get no reply. */
   addresses?: number;
   /** So many requests to the hub fail with status 503. */
   failing?: number;
@@ -12,7 +12,7 @@ export interface Misbehaviour {
   /** So many requests to the address of the bytes are refused, as if it had expired. */
   expired?: number;
   addressLifeMs?: number;
-  /** Where files are said to be. */
+  /** Target of the redirect for files. */
   redirectTo?: string;
   /** The whole file is sent, whatever part of it is asked for. */
   ignoresRanges?: boolean;
@@ -26,7 +26,10 @@ export interface Misbehaviour {
   stalls?: { afterBytes: number; times: number };
   /** The connection breaks off after so many bytes, so many times. */
   breaks?: { afterBytes: number; times: number };
-  /** Nothing goes out of a file's bytes from here on while this is set; those of which the name ends so, or all. */
+  /**
+   * Holds back the bytes of a file from this offset on. `path` is a suffix of the file name; an empty one matches all
+   * files.
+   */
   holds?: { path: string; fromByte: number };
   /** One byte of each file is another one. */
   spoils?: boolean;

@@ -1,7 +1,7 @@
 /** Models for a fake hub. */
 import { seedOf } from '../seeded-random.js';
 
-/** What begins as a model does, and then has bytes that repeat nowhere. No engine loads it. */
+/** A file with a valid GGUF header followed by random bytes. No engine can load it. */
 export function tinyModel(sizeBytes: number, name = 'tiny'): Buffer {
   const bytes = Buffer.alloc(sizeBytes);
   let state = seedOf(name);

@@ -16,7 +16,7 @@ export interface RepoContent {
   tokens?: string[];
   /** The tree says nothing of digests. */
   withoutDigests?: boolean;
-  /** What the tree says of a file in place of its digest. */
+  /** Replaces the digest of a file in the tree. */
   wrongDigest?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The kinds of add-ons, as far as an app uses them: an API takes any fields of them. */
+/** Minimal definitions of the add-on kinds that apps use. They accept any fields. */
 import type { RealCluster } from './real-cluster.js';
 
 const KINDS = [

@@ -43,13 +43,13 @@ export class FakeCluster {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'chasqui-cluster-'));
   /** By kind and name, such as `Deployment/acme-chat`. */
   readonly objects = new Map<string, Stored>();
-  /** Methods and paths, in the order in which they were asked for. */
+  /** Methods and paths in the order of the requests. */
   readonly requests: string[] = [];
-  /** `Kind/name` whose fields another manager owns: applying it without force is a conflict. */
+  /** Objects (`Kind/name`) with fields of another manager. Applying them without force is a conflict. */
   readonly owned = new Set<string>();
-  /** Answered to the next so many requests that change something. */
+  /** Replies to the next mutating requests. */
   failures: { status: number; reason: string; message: string }[] = [];
-  /** What pods have written, by their names; what their first containers have, by these and `/fetch`. */
+  /** Logs by pod name. The key `<pod>/fetch` has the log of the init container. */
   readonly logs = new Map<string, string>();
   /** Told of objects that were changed other than by applying them, as the cluster's own programs would be. */
   onChange: ((key: string, object: Stored) => void) | null = null;
@@ -214,7 +214,7 @@ export class FakeCluster {
   }
 }
 
-/** By a list of operations that replace, or by members of which null removes. */
+/** Applies a JSON patch (replace only) or a merge patch. */
 function patched(object: Stored, patch: unknown): Stored {
   if (!Array.isArray(patch)) return merged(object, patch) as Stored;
   const result = structuredClone(object) as unknown as Record<string, unknown>;

@@ -27,7 +27,7 @@ export class PlayedPod {
 
   constructor(readonly name: string) {
     this.container = `${name}-runner`;
-    // What podman gives containers by default may be more than this machine has to give, and a manifest cannot say less.
+    // podman's default limits may exceed those of this machine, and a manifest cannot lower them.
     const settings = path.join(this.#folder, 'containers.conf');
     fs.writeFileSync(settings, '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n');
     process.env.CONTAINERS_CONF = settings;
@@ -82,7 +82,7 @@ export class PlayedPod {
     delete process.env.CONTAINERS_CONF;
     podman('pod', 'rm', '--force', '--ignore', '--time=0', this.name);
     for (const name of this.#secrets) spawnSync('podman', ['secret', 'rm', name]);
-    // What the pod was given as folders.
+    // Volumes of the pod.
     for (const name of ['home', 'tmp', 'keys']) podman('volume', 'rm', '--force', `${this.name}-${name}`);
     fs.rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -93,7 +93,8 @@ export class PlayedPod {
     // Its probe would run curl inside, which the image has no use for; a cluster's kubelet asks by itself. A network of its
     // own would need a firewall's tools on this machine.
     const without = { livenessProbe: undefined, ports: undefined };
-    // Empty folders are volumes of these names, which somebody else on this machine may have, too.
+    // podman creates a volume for each emptyDir name. Prefix the names, because other pods on this machine may use
+    // them.
     const own = <Each extends Named>(each: Each): Each => ({ ...each, name: `${this.name}-${each.name}` });
     const played = (each: Container) => ({ ...each, ...without, volumeMounts: each.volumeMounts.map(own) });
     // Version 4.3 ends with a fault of its own where this is left to its default.

@@ -14,12 +14,12 @@ import { until } from '../until.js';
 
 const START_MS = 120_000;
 const MAX_STARTS = 3;
-/** What an app's objects come to life by. */
+/** Controllers that apps need. */
 const CONTROLLERS = [
   ...['deployment-controller', 'replicaset-controller', 'garbage-collector-controller', 'disruption-controller'],
   ...['resourcequota-controller', 'namespace-controller', 'serviceaccount-controller'],
 ];
-/** By who uses them: all rights, and none. */
+/** A token with all rights and a token without rights. */
 const TOKENS = { admin: randomBytes(16).toString('hex'), nobody: randomBytes(16).toString('hex') };
 
 export interface Known {
@@ -44,7 +44,7 @@ export class RealCluster {
       } catch (error) {
         const logs = cluster.#programs.map(({ name }) => `${name}: ${cluster.#lastLines(name)}`);
         await cluster.close();
-        // A port that was free may be somebody else's by now.
+        // Another process may have taken the port meanwhile.
         if (attempt === MAX_STARTS) throw new Error([String(error), ...logs].join('\n'));
       }
     }
@@ -143,7 +143,7 @@ export class RealCluster {
     this.#writeKeys();
     this.#run('kube-apiserver', [
       ...[`--etcd-servers=${database}`, '--bind-address=127.0.0.1', `--secure-port=${port}`],
-      // Nobody is told of this address, and it may not be a loopback one.
+      // The advertised address is not used, but it must not be a loopback address.
       ...['--advertise-address=10.0.0.1', '--endpoint-reconciler-type=none', '--service-cluster-ip-range=10.0.0.0/24'],
       ...[`--cert-dir=${this.#file('certificates')}`, `--token-auth-file=${this.#file('tokens')}`],
       ...['--authorization-mode=RBAC', '--service-account-issuer=https://kubernetes.default.svc'],

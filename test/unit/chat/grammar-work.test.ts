@@ -1,4 +1,4 @@
-// What the grammars of custom tools cost: large ones are enforced, and none takes more work than a request may have.
+// Cost of custom-tool grammars: large ones are enforced, and none exceeds the work limit of a request.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ConversionBudget } from '../../../ts/api/shared/tools/grammars/conversion-budget.js';
@@ -63,7 +63,7 @@ for (const [name, syntax, definition, isEnforced] of HOSTILE) {
   });
 }
 
-/** Of one length and of letters, each another. */
+/** Distinct words of equal length. */
 const words = (count: number, length: number): string[] =>
   Array.from({ length: count }, (_, n) =>
     String(n)
@@ -111,7 +111,7 @@ function stepsOf(syntax: Syntax, definition: string): number {
   return budget.spent;
 }
 
-/** Of one range each, and no two touch. */
+/** Sets of one range each that do not touch each other. */
 const sets = (count: number): string[] =>
   Array.from(
     { length: count },

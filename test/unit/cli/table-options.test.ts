@@ -15,7 +15,6 @@ const test = suite('unit: table options');
 const ROWS: OptionRows = { ...HOSTING_OPTIONS, ...LOAD_OPTIONS };
 const rows: [name: string, row: OptionRow][] = Object.entries(ROWS);
 
-/** What a command line says. */
 function byFlag(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Record<string, unknown> {
   const command = addTableOptions(new Command('serve'), ROWS)
     .exitOverride()

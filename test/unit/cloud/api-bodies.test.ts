@@ -1,4 +1,4 @@
-// What programs send to the management API of a cloud.
+// Request bodies of the cloud's management API.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-// What becomes of a chat when another is opened while the app has not replied yet.
+// Switching to another chat before the app has replied.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Chat } from '../../../ts/desktop/api-types.js';
@@ -11,7 +11,7 @@ interface Session {
   send(content: string, images: readonly string[]): Promise<void>;
 }
 
-// It is for browsers, whose types these tests do not have.
+// A browser module; these tests have no DOM types.
 const file = new URL('../../../ts/desktop/ui/state/chat-session.ts', import.meta.url).href;
 const { ChatSession } = (await import(file)) as { ChatSession: new () => Session };
 
@@ -47,7 +47,7 @@ class SlowApp {
   }
 }
 
-/** A completion of which a first word comes, and then nothing until it is stopped. */
+/** A completion that sends one word and then waits until it is aborted. */
 function beginning(signal: AbortSignal | null | undefined): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(stream) {

@@ -68,7 +68,7 @@ test('a download goes on from another hub, though its list could not be opened a
     hub.misbehaviour = { holds: { path: FILE, fromByte: 300_000 } };
     const { id } = await opened.downloads.start(REPO);
     await until(() => (opened.downloads.find(id)?.downloadedBytes ?? 0) === 300_000, 'most of it is there');
-    // What a lock or a full disk would do, too.
+    // Simulates a locked database or a full disk.
     fs.rmSync(path.join(home, 'lock'));
     fs.mkdirSync(path.join(home, 'lock'));
     endpoint = other.url;

@@ -1,4 +1,4 @@
-// What the app has to do with the system around it.
+// Integration of the app with the operating system.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';

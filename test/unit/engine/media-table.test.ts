@@ -1,4 +1,4 @@
-// Images of prompts in the process of an engine: few are kept as pixels, and what is released is gone.
+// Prompt images in the engine process: only a few stay decoded, and released ones are freed.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MediaTable } from '../../../ts/engine/child/media-table.js';

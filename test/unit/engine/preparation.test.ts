@@ -53,7 +53,7 @@ test('an abort rejects at once with its reason and ends the work of its owner', 
   assert.is(owners.length, 1, 'what is aborted is not asked for');
 });
 
-/** A model whose native engine notes what it is asked for. */
+/** A model with a native engine that records its calls. */
 function counted(options: LoadOptions = {}, more: Partial<ModelInfo> = {}) {
   const asked: string[] = [];
   const submitted: [NativeJob, NativeConstraint | null][] = [];

@@ -1,4 +1,4 @@
-// Streams that are started once more before their first token, and whose readers leave at any moment.
+// Streams that are retried before their first token, with readers that leave at any time.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Token, TokenStream } from '../../../ts/engine/engine.js';

@@ -1,4 +1,4 @@
-// Which requests are refused after ends of the engine, and that those tried once more come one after another.
+// Requests that are refused after engine crashes, and the order of retries.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Suspect, Suspects } from '../../../ts/engine/child/suspects.js';
@@ -143,7 +143,7 @@ test('one is on trial at a time, until it has passed or ended, wherever it waits
   ];
   const open = () => Promise.all(trials.map(isOpen));
   assert.equal(await open(), [true, false, false, false]);
-  // The reader of the third leaves while it waits: nobody waits for it later.
+  // The reader of the third request leaves while it waits, so no request waits for it later.
   third.end(false);
   assert.equal(await open(), [true, false, false, false]);
   first.passed();

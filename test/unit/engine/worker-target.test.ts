@@ -31,7 +31,7 @@ function workerAndLog() {
   return { target, log, reads, submit };
 }
 
-/** The number of images whose pixels were let go since. */
+/** Number of images that have been released since. */
 async function unreadImages({ target, reads }: ReturnType<typeof workerAndLog>): Promise<number> {
   const ids: number[] = [];
   for (let at = 0; at < 9; at += 1) {

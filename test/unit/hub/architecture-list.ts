@@ -10,7 +10,7 @@ import { root } from '../../support/places.js';
 const SOURCE = path.join(root, 'vendor', 'llama.cpp', 'src', 'llama-arch.cpp');
 export const LIST = path.join(root, 'ts', 'hub', 'architecture-list.ts');
 
-/** `clip` and what llama.cpp does not know stand in its table, too, and are no models that it loads. */
+/** Entries of llama.cpp's table that are no loadable models. */
 const NOT_LOADED = ['clip', '(unknown)'];
 
 export function architecturesInSource(): string[] {

@@ -1,4 +1,4 @@
-// A download that is asked for again, and one that goes on through another client.
+// Downloads that are requested twice, or continued by another client.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HubClient } from '../../../ts/hub/hub-client.js';

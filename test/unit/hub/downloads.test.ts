@@ -19,7 +19,7 @@ import { textEntry, writeGguf } from '../../support/gguf.js';
 import { until } from '../../support/until.js';
 
 const test = suite<DownloadContext>('unit: downloads');
-/** Of a hub that says it, files are not asked. */
+/** Metadata from the hub, so the file header is not read. */
 const GGUF = { architecture: 'llama' };
 
 test.before.each(async (context) => {
@@ -34,7 +34,7 @@ function failure(promise: Promise<unknown>): Promise<ChasquiError> {
   ) as Promise<ChasquiError>;
 }
 
-/** From which byte to which one the files opened meanwhile are written by `writev`. */
+/** Returns the byte ranges that `writev` wrote to files opened meanwhile. */
 async function whileNotingWrites(task: () => Promise<void>): Promise<{ start: number; end: number }[]> {
   const writes: { start: number; end: number }[] = [];
   const { open } = fs.promises;

@@ -17,7 +17,7 @@ import { until } from '../../support/until.js';
 interface Context {
   folder: string;
   library: Library;
-  /** A path under the test's folder, whose folders are made. */
+  /** Returns a path in the test's folder, and creates its parent folders. */
   at(...names: string[]): string;
   /** Called after the test. */
   closers: (() => Promise<void>)[];
@@ -162,7 +162,7 @@ test('what was downloaded: updates by commit and digest, and what deleting frees
   await hub.close();
 });
 
-/** Two models of a repository: one that is there, and another in two parts, the second of which is held back by the hub. */
+/** Two models of a repository: one complete, and one in two parts of which the hub holds back the second. */
 async function downloadHalf({ folder, closers }: Context, files: Record<string, Buffer>) {
   const second = 'm-Q8_0-00002-of-00002.gguf';
   const hub = await fakeHub({ 'ada/m': { files: { 'm-Q8_0-00001-of-00002.gguf': DEMO, [second]: OTHER, ...files } } });

@@ -12,7 +12,7 @@ import { until } from '../../support/until.js';
 
 const test = suite<{ server: ImageServer }>('unit: pictures of a request loaded');
 
-/** What arrives of a file whose rest never comes. */
+/** Bytes received of a file that never completes. */
 const UNFINISHED_BYTES = MIB;
 
 test.before(async (context) => {

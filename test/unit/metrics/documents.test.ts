@@ -1,4 +1,4 @@
-// What dashboards, rules and documents name is there, and what is there is documented.
+// Dashboards, alert rules and documents name existing metrics, and all metrics are documented.
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -36,7 +36,7 @@ const sampled = new Map<string, readonly string[]>(
 /** Every scrape adds these. */
 const OF_SCRAPES = ['instance', 'job'];
 
-/** What an expression asks for that there is not. */
+/** Unknown metric names of an expression. */
 function unknownIn(expression: string): string[] {
   const problems: string[] = [];
   const names = [...expression.matchAll(/\b(?:chasqui|process)_\w+/g)].map(([name]) => name);

@@ -8,7 +8,6 @@ const test = suite('unit: what a server measures of itself');
 
 const read = async (metrics: Metrics) => new Exposition(await metrics.text());
 
-/** An engine whose counts are these. */
 function engineWith(id: string, stats: Partial<Awaited<ReturnType<FakeEngine['stats']>>>): FakeEngine {
   const engine = new FakeEngine({ model: { id } });
   const told = engine.stats.bind(engine);

@@ -29,7 +29,7 @@ test('by default there are only ours, and those of any process', async () => {
   );
 });
 
-/** As vLLM has them (vllm/v1/metrics/loggers.py): who compares servers by quantiles needs the same bounds. */
+/** Bounds of vLLM (vllm/v1/metrics/loggers.py). Quantiles are comparable only with equal bounds. */
 const VLLM_BOUNDS: Record<string, string> = {
   time_to_first_token_seconds:
     '0.001 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 20 40 80 160 640 2560 +Inf',

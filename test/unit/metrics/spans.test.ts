@@ -18,7 +18,7 @@ interface ToldSpan extends SpanOptions {
   end?: number;
 }
 
-/** Stands for the SDK that users bring: it writes down what it is told. */
+/** Spans recorded by a fake SDK. */
 const told: ToldSpan[] = [];
 const tracer = {
   startSpan(name: string, options: SpanOptions, context: Context) {

@@ -45,7 +45,7 @@ async function poolOf(...sources: ManagedSource[]): Promise<ManagedPool> {
   return pool;
 }
 
-/** What the engine was given for a request that names this model. */
+/** Adapters of the job for a request with this model name. */
 async function adaptersFor(pool: ModelPool, engine: FakeEngine, name: string, adapters = null as never) {
   const { engine: lent, release } = await pool.acquire(name, {});
   for await (const _token of lent.submit(completeJob({ prompt: 'Hi', adapters })));

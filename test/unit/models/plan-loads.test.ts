@@ -60,7 +60,7 @@ test('what is pinned makes way for nobody, and what does not fit beside it is re
   assert.equal(plan([pinned, loaded('b', { leases: 1 }), model('c')], ['c']), { ...NOTHING, closed: ['b'] });
   assert.equal(plan([pinned, model('c')], ['c'], 19), { ...NOTHING, refuse: 'c' });
   assert.equal(plan([pinned, loaded('b'), model('c', { bytes: 11 })], ['c']), { ...NOTHING, refuse: 'c' });
-  // It is not there, so it is in nobody's way.
+  // A model that is not loaded occupies no memory.
   assert.is(plan([model('a', { isPinned: true }), model('c')], ['c'], 10).load, 'c');
 });
 

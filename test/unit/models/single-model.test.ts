@@ -8,7 +8,6 @@ import { FakeEngine } from '../../support/fake-engine.js';
 
 const test = suite('unit: a pool of one model');
 
-/** A source whose load ends when the test says so. */
 function slowSource() {
   let hooks: LoadHooks = {};
   let loaded: (engine: Engine) => void = () => undefined;

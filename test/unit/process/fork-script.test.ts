@@ -1,4 +1,4 @@
-// Processes that cannot be started are told to whoever starts them, and end nobody.
+// Processes that cannot be started are reported to the caller and crash no other process.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

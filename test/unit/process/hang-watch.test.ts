@@ -27,7 +27,7 @@ test.after.each(() => {
 
 function watched(limitMs: number): { hangs: number[]; watch: HangWatch } {
   const hangs: number[] = [];
-  // There is no process of this number whose wait for a processor would count.
+  // No process with this id, so no scheduling delay is subtracted.
   const watch = new HangWatch(undefined, (limit) => hangs.push(limit));
   watch.expectSign(limitMs);
   return { hangs, watch };
@@ -71,7 +71,7 @@ test('time in which this process was stopped, perhaps with the other, is no sile
   const { hangs } = watched(MINUTE);
   pass(1000);
   clock += 600 * MINUTE;
-  // All timers are due when it goes on.
+  // All timers are due when the process resumes.
   mock.timers.tick(600 * MINUTE);
   assert.equal(hangs, []);
   pass(MINUTE);

@@ -49,7 +49,7 @@ for (const [kind, open] of kinds) {
   });
   test.after.each(({ folder }) => rmSync(folder, { recursive: true }));
 
-  /** A store whose clock stands still, but for what `wait` says. */
+  /** A store with a fake clock that only `wait` advances. */
   function withClock(folder: string, limits: Partial<StoreLimits> = {}) {
     let now = 1_000_000;
     const store = open(folder, limits, () => now);

@@ -16,7 +16,7 @@ const test = suite('unit: answers of the soak');
 
 const request: ChatRequest = { messages: [], max_tokens: 50, temperature: 0 };
 
-/** A token beside others, whose leads over it are given; negative ones are behind it. */
+/** A token and alternatives with the given margins; a negative margin means less probable. */
 function choice(bytes: string, others: Record<string, number> = { '?': -1 }): Choice {
   const all = [[bytes, 0] as const, ...Object.entries(others)];
   const top = all.map(([each, lead]) => ({ bytes: each, logprob: -5 + lead })).sort((a, b) => b.logprob - a.logprob);

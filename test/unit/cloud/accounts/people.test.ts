@@ -119,7 +119,7 @@ test('a password counts as just typed for ten minutes', ({ accounts, database })
   assert.is(isConfirmed(), false);
   sessions.confirm(sessions.find(cookie)?.id as string);
   assert.is(isConfirmed(), true);
-  // The clock was put back, so nobody knows how long ago it was.
+  // The clock was set back, so the age is unknown.
   now -= 3600;
   assert.is(isConfirmed(), false);
 });

@@ -14,7 +14,7 @@ test.before.each((context) => {
 
 test.after.each((context) => context.remove());
 
-/** What tests look at in a reply; most have little of it. */
+/** Reply fields that the tests read. */
 interface Body {
   id: string;
   key: string;

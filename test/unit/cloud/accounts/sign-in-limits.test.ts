@@ -35,7 +35,7 @@ test('from many addresses one person’s password can be tried no more often, kn
     const limits = new SignInLimits(() => 0);
     const allowed = Array.from({ length: 500 }, (_, i) => limits.take(`10.0.${i >> 8}.${i & 255}`, 'owner', isKnown));
     assert.is(allowed.filter((wait) => wait === 0).length, 20);
-    // Nobody else is kept out by that.
+    // Other accounts are not affected.
     assert.is(limits.take('10.1.0.1', 'other', true), 0);
   }
 });
@@ -58,7 +58,7 @@ test('where a person signed in lately, that person has tries that nobody elsewhe
   assert.is(tries().filter((wait) => wait === 0).length, 10);
   limits.succeeded('10.0.0.1', 'owner');
   assert.is(tries().filter((wait) => wait === 0).length, 10);
-  // That was the person: those who tried elsewhere have no more tries for it, nor others from there.
+  // The owner has signed in, so other addresses have no attempts left for this account.
   assert.ok(limits.take('2001:db8:1::1', 'owner', true) > 0);
   assert.ok(limits.take('10.0.0.1', 'other', true) > 0);
 });

@@ -1,4 +1,4 @@
-// What the dashboard is told of apps.
+// Apps as shown by the dashboard.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// What the database tells a control plane about crashes that an earlier one saw.
+// Crash counts that a new control plane reads from the database.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Which runners start and go: single situations, and many seeded days of a cloud in which nothing may go wrong.
+// Starting and stopping of runners: single situations, and many seeded simulations that must keep all invariants.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -212,7 +212,7 @@ test('a deployment that has waited for ten minutes still has idle runners give w
   assert.equal(late(runner('i1', { state: 'leaving' })), ['wait l', 'wait s']);
 });
 
-/** A cloud whose runners start and stop in some rounds, and whose requests come and go. */
+/** A simulated cloud whose runners and requests start and end over several rounds. */
 class Day {
   readonly apps: PlannedApp[];
   readonly budgetBytes: number;

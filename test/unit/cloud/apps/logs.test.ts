@@ -1,4 +1,4 @@
-// What runners write: files that are cut when they grow too large, and readers who were in the middle of them.
+// Runner logs: files that are truncated while they are being read.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Models fetched from addresses: they end when nobody wants them, when they are too large, and with the cloud.
+// Downloads of models by URL stop when no app needs them, when they are too large, and when the cloud stops.
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ interface Context {
   folder: string;
   server: http.Server;
   url: string;
-  /** Who is being sent a model without an end. */
+  /** Open replies that send an endless model. */
   open: Set<http.ServerResponse>;
 }
 
@@ -33,7 +33,7 @@ test.before.each(async (context) => {
   context.server = http.createServer((_request, response) => {
     context.open.add(response);
     response.once('close', () => context.open.delete(response));
-    // More would only fill the disk of who runs this.
+    // Limits the disk space that the test needs.
     response.write(Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(16 * MIB)]));
   });
   await new Promise<void>((resolve) => context.server.listen(0, '127.0.0.1', resolve));

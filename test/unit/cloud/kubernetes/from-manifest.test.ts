@@ -1,4 +1,4 @@
-// From a script to the objects of a cluster: what is said arrives, and what a cluster cannot have is refused by name.
+// Deployment scripts to Kubernetes objects: options are applied, and unsupported ones are refused by name.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -48,7 +48,7 @@ const several = {
   ],
 };
 
-/** Write them anew with UPDATE=1, and read the difference. */
+/** Regenerate with UPDATE=1 and review the diff. */
 for (const [name, options, changes] of [
   ['chat', script, {}],
   ['several', several, { secret: 'hub', weights: { size: '60Gi', storageClass: null }, gateway: null }],

@@ -112,7 +112,7 @@ test('what fetches is confined as the runner is, has its memory and no GPU, and 
 test('Kubernetes hands arguments on as they are, though it puts variables into them', () => {
   const [{ args }] = specOf(LARGE, 'Deployment').template.spec.initContainers;
   assert.is(args[0], LARGE.options.replaceAll('$', '$$$$'));
-  // As its kubelet does it: two dollars are one, and what is in brackets after a single one is a variable.
+  // As in the kubelet, `$$` is an escaped dollar and `$(NAME)` is a variable.
   const expanded = args[0].replace(/\$\$|\$\((\w+)\)/g, (found: string) => (found === '$$' ? '$' : 'expanded'));
   assert.is(expanded, LARGE.options);
 });

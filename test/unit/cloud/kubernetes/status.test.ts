@@ -1,4 +1,4 @@
-// What a cluster says of deployments and pods, in the words of apps.
+// Maps the status of deployments and pods to the status of apps.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Deployment, toStatus } from '../../../../ts/cloud/kubernetes/status.js';

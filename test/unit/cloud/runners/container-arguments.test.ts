@@ -1,4 +1,4 @@
-// What podman is told about a runner's container.
+// Arguments of podman for a runner's container.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// The files of a container that are outside it, and what podman says about ends.
+// Files of a container on the host, and podman's exit states.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';

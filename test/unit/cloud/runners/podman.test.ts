@@ -1,4 +1,4 @@
-// What podman has to have before a cloud starts, with a podman that says what a test wants.
+// Checks of podman before a cloud starts, with a fake podman.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -20,7 +20,7 @@ test.after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** What the check says where podman has this to say of the machine, and no image. */
+/** The refusal for this `podman info` and no image. */
 async function refusal(host: object): Promise<string> {
   fs.writeFileSync(path.join(folder, 'info'), JSON.stringify({ host }));
   const script = `#!/bin/sh\ncase "$*" in *info*) cat '${folder}/info' ;; *) exit 1 ;; esac\n`;

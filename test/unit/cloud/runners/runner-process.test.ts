@@ -1,4 +1,4 @@
-// What becomes of runners whose process cannot be started at all, and of those that say what no runner says.
+// Runners whose process cannot be started, and runners that send invalid messages.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-// What an app may say: everything else is refused by its name.
+// Valid options of an app. All others are refused by name.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { APP, type AppOptions, app } from '../../../../ts/cloud/script/app.ts';

@@ -1,4 +1,4 @@
-// Deployment scripts are evaluated in a process of their own, and what they export becomes data that is checked.
+// Deployment scripts are evaluated in a separate process, and their exports are validated.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

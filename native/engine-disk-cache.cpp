@@ -108,7 +108,7 @@ void Engine::give_up_waiting() {
 void Engine::keep_snapshot(int32_t id) noexcept {
     if (!disk_ || id < 0) return;
     try {
-        for (const PrefixCache::Held& held : scheduler_.cache().held()) {
+        for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
             if (held.id != id) continue;
             const std::string adapters = adapters_key(*held.adapters);
             if (disk_->lacks(*held.tokens, adapters)) disk_->keep(*held.tokens, adapters, decoder_.state_of(id));
@@ -133,7 +133,7 @@ void Engine::keep_all() {
     const auto until = Clock::now() + kTimeToKeep;
     disk_->end_by(until);
     try {
-        for (const PrefixCache::Held& held : scheduler_.cache().held()) {
+        for (const PrefixCache::CachedPrefix& held : scheduler_.cache().idle_prefixes()) {
             const std::string adapters = adapters_key(*held.adapters);
             if (Clock::now() >= until) break;
             if (disk_->lacks(*held.tokens, adapters)) {

@@ -340,7 +340,7 @@ void Engine::count() {
     stats.preemptions     = scheduler_.n_preemptions();
     stats.kv_cells_total  = n_cells();
     stats.kv_cells_used   = scheduler_.cache().n_tokens_in_use();
-    stats.kv_cells_cached = scheduler_.cache().n_tokens_held() - stats.kv_cells_used;
+    stats.kv_cells_cached = scheduler_.cache().n_slot_tokens() - stats.kv_cells_used;
     const std::lock_guard<std::mutex> lock(stats_mutex_);
     stats_ = stats;
 }

@@ -5,29 +5,27 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace chasqui {
 
 namespace {
 
-// Moving fewer tokens than this costs more than computing them.
+// Copying fewer tokens than this costs more than computing them.
 constexpr size_t kMinCopiedTokens = 16;
-// All cells of an entry are copied, also those that are removed afterwards. To copy this many takes less time than to
-// compute one: an 8B model on a CPU takes 5 ms at least for a token, and its 128 KiB are read and written twice.
-constexpr size_t kCopiedForOneComputed = 32;
-// To wait for another sequence's prefix, or to save what would be lost, pays off from this many tokens on.
+// Copying this many cells takes less time than computing one token. A copy includes the cells that are removed
+// afterwards. An 8B model on a CPU needs at least 5 ms per token, and its 128 KiB are read and written twice.
+constexpr size_t kCopiesPerComputedToken = 32;
+// Minimum gain in tokens for which a sequence waits for another one's prefix, or content is saved as a snapshot.
 constexpr size_t kMinSharedTokens = 32;
-// The most that a sequence has computed beyond a prefix when others find that it is there: a step's tokens.
-constexpr size_t kMaxBeyond = 2048;
-// So many tokens are computed once more rather than that a conversation loses its slot.
-constexpr size_t kMaxGivenUp = 256;
+// A running sequence may be this many tokens (one step) past a shared prefix by the time another one can copy it.
+constexpr size_t kMaxStepTokens = 2048;
+// A sequence recomputes up to this many tokens to leave another conversation's slot alone.
+constexpr size_t kMaxRecomputedTokens = 256;
 
-// The few tokens that every chat begins with are computed anew. To use them would even cost time: llama.cpp computes
-// prompts together only as far as they have equally many tokens left, so prompts of one length would be computed in
-// parts, each of which costs a pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 ms instead of
-// 1,169).
+// The few tokens that every chat starts with are recomputed. Using them would even cost time: llama.cpp batches prompts
+// only while they have equally many tokens left, so prompts of equal length would be computed in parts, each with its own
+// pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 instead of 1,169 ms).
 bool is_worth_keeping(size_t n_common, size_t n_tokens) {
     return n_common >= kMinCopiedTokens || 2 * n_common > n_tokens;
 }
@@ -43,10 +41,10 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
                                    const std::vector<size_t>& snapshot_at, const Media* media,
                                    const AdapterSet& adapters) {
     const auto matches = reuse ? find(adapters, tokens) : std::vector<PrefixTree::Match>();
-    const Hit  nearest = nearest_hit(tokens, matches, media);
-    if (is_prefix_in_flight(tokens, matches, nearest.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
+    const Hit  best    = best_hit_in_any_slot(tokens, matches, media);
+    if (is_prefix_in_flight(tokens, matches, best.n_tokens)) return {PlacementStatus::prefix_in_flight, {}};
     if (n_in_use() == options_.n_slots) return {PlacementStatus::no_free_slot, {}};
-    const auto [slot, hit] = choose(nearest, tokens, matches, media);
+    const auto [slot, hit] = choose_start(best, tokens, matches, media);
 
     Placement placement;
     placement.slot      = slot;
@@ -74,20 +72,21 @@ PlacementResult PrefixCache::place(const std::vector<TokenId>& tokens, bool reus
     return {PlacementStatus::placed, placement};
 }
 
-// What the tokens could start with if they got whichever free slot has most of them.
-PrefixCache::Hit PrefixCache::nearest_hit(const std::vector<TokenId>&           tokens,
-                                          const std::vector<PrefixTree::Match>& matches, const Media* media) const {
+// The best hit if the sequence could have any free slot.
+PrefixCache::Hit PrefixCache::best_hit_in_any_slot(const std::vector<TokenId>&           tokens,
+                                                   const std::vector<PrefixTree::Match>& matches,
+                                                   const Media*                          media) const {
     return best_hit(tokens, matches, media, [this](Id id) { return is_free(id); });
 }
 
-// The slot for these tokens, -1 where none is free, and what it starts with. If it is not the slot of the nearest hit,
-// that has to be copied.
-PrefixCache::Start PrefixCache::choose(const Hit& nearest, const std::vector<TokenId>& tokens,
-                                       const std::vector<PrefixTree::Match>& matches, const Media* media) const {
-    const Id slot = choose_slot(nearest);
-    if (nearest.n_tokens == 0 || nearest.id == slot) return {slot, nearest};
+// The slot for these tokens (-1: none is free), and the hit in that slot. `best`: of best_hit_in_any_slot(). Its prefix
+// has to be copied if another slot is chosen.
+PrefixCache::Start PrefixCache::choose_start(const Hit& best, const std::vector<TokenId>& tokens,
+                                             const std::vector<PrefixTree::Match>& matches, const Media* media) const {
+    const Id slot = choose_slot(best);
+    if (best.n_tokens == 0 || best.id == slot) return {slot, best};
     const Hit hit = best_hit(tokens, matches, media, [slot](Id id) { return id == slot; });
-    if (only_usable_in_place(nearest) && nearest.n_tokens > hit.n_tokens + kMaxGivenUp) return {nearest.id, nearest};
+    if (only_usable_in_place(best) && best.n_tokens > hit.n_tokens + kMaxRecomputedTokens) return {best.id, best};
     return {slot, hit};
 }
 
@@ -95,7 +94,7 @@ size_t PrefixCache::bytes_of(size_t n_tokens) const {
     return options_.bytes_per_snapshot + n_tokens * options_.bytes_per_token;
 }
 
-// How many tokens of the entry a sequence can use that shares the first `n_common` with it, in its slot or as a copy.
+// How many tokens of the entry a sequence can use, in place or as a copy, if they have the first `n_common` in common.
 size_t PrefixCache::n_usable(Id id, size_t n_common, bool in_place) const {
     const Entry& entry    = entries_.at(id);
     const size_t n_shared = std::min(n_common, entry.n_computed);
@@ -108,8 +107,8 @@ bool PrefixCache::only_usable_in_place(const Hit& hit) const {
     return hit.n_tokens > 0 && hit.n_tokens < entries_.at(hit.id).n_computed;
 }
 
-// Whether the sequence goes on with what the entry holds, rather than sharing its beginning alone.
-bool PrefixCache::keeps_most(const Hit& hit) const {
+// Whether the sequence continues the entry, rather than sharing only a short prefix with it.
+bool PrefixCache::continues_entry(const Hit& hit) const {
     return hit.n_tokens > 0 && 2 * hit.n_tokens >= entries_.at(hit.id).n_computed;
 }
 
@@ -122,12 +121,18 @@ std::vector<PrefixTree::Match> PrefixCache::find(const AdapterSet&           ada
 size_t PrefixCache::n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
                                     const AdapterSet& adapters) const {
     const auto matches = find(adapters, tokens);
-    const Hit  nearest = nearest_hit(tokens, matches, media);
-    return nearest.n_tokens == 0 ? 0 : choose(nearest, tokens, matches, media).hit.n_tokens;
+    const Hit  best    = best_hit_in_any_slot(tokens, matches, media);
+    return best.n_tokens == 0 ? 0 : choose_start(best, tokens, matches, media).hit.n_tokens;
 }
 
-// The entry whose use saves most; none where to compute the tokens costs no more. At least one token is always left to
-// compute, because its logits are needed. `in_place`: whether an entry would be used where it is, and not copied.
+bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>& tokens, const Media* media,
+                                      const AdapterSet& adapters) const {
+    const auto matches = find(adapters, tokens);
+    return is_prefix_in_flight(tokens, matches, best_hit_in_any_slot(tokens, matches, media).n_tokens);
+}
+
+// The entry that saves the most computation; no entry if computing the tokens is as cheap. At least one token is always
+// left to compute, because its logits are needed. `in_place(id)`: whether that entry would be used without a copy.
 template <typename InPlace>
 PrefixCache::Hit PrefixCache::best_hit(const std::vector<TokenId>&           tokens,
                                        const std::vector<PrefixTree::Match>& matches, const Media* media,
@@ -143,9 +148,9 @@ PrefixCache::Hit PrefixCache::best_hit(const std::vector<TokenId>&           tok
             usable = n_usable(id, media->resumable(usable), !is_copied);
         }
         if (!is_worth_keeping(usable, tokens.size()) || (is_copied && usable < kMinCopiedTokens)) continue;
-        const size_t cost = is_copied ? entry.n_computed / kCopiedForOneComputed : 0;
+        const size_t cost = is_copied ? entry.n_computed / kCopiesPerComputedToken : 0;
         if (usable <= cost) continue;
-        // Among equals, a slot that can be used in place comes first, then any other slot, then a snapshot.
+        // Tie-break: a slot that can be used in place, then another slot, then a snapshot.
         const size_t saved = usable - cost;
         const int    rank  = !is_slot(id) ? 0 : is_copied ? 1 : 2;
         if (saved > best_saved || (saved == best_saved && rank > best_rank)) {
@@ -157,57 +162,56 @@ PrefixCache::Hit PrefixCache::best_hit(const std::vector<TokenId>&           tok
     return best;
 }
 
-// Whether a running sequence will soon have more of these tokens computed than the `n_cached` that are.
+// Whether a running sequence is about to compute a longer prefix of these tokens than the `n_cached` cached ones.
 bool PrefixCache::is_prefix_in_flight(const std::vector<TokenId>&           tokens,
                                       const std::vector<PrefixTree::Match>& matches, size_t n_cached) const {
     for (const auto& [id, length] : matches) {
         const Entry& entry = entries_.at(id);
         if (!entry.in_use || entry.paused) continue;
         size_t n_common = std::min(length, tokens.size() - 1);
-        // Where states cannot be truncated, only the last snapshot before the sequences part is of use.
+        // If states cannot be truncated, only the last snapshot before the sequences diverge can be used.
         if (options_.truncation != Truncation::anywhere) {
             const auto& points = entry.snapshot_at;
             const auto  beyond = std::upper_bound(points.begin(), points.end(), n_common);
             n_common           = beyond == points.begin() ? 0 : *std::prev(beyond);
         }
-        const size_t n_copied = std::min(entry.tokens.size(), n_common + kMaxBeyond);
-        const bool   is_worth = n_common > n_copied / kCopiedForOneComputed && n_common >= n_cached + kMinSharedTokens;
-        if (entry.n_computed < n_common && is_worth) return true;
+        const size_t n_copied   = std::min(entry.tokens.size(), n_common + kMaxStepTokens);
+        const bool   is_cheaper = n_common > n_copied / kCopiesPerComputedToken;
+        const bool   is_longer  = n_common >= n_cached + kMinSharedTokens;
+        if (entry.n_computed < n_common && is_cheaper && is_longer) return true;
     }
     return false;
 }
 
-// The free slot that leaves the fewest gaps between slots in use, because every gap costs llama.cpp another pass over
-// the weights in each step. Among those, the slot whose tokens the sequence goes on with; then an empty one; then the
-// least recently used. So who shares only the beginning of a conversation takes its slot where that leaves no gap, or no
-// other is empty.
-PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
-    const bool goes_on = keeps_most(hit);
-    // Of a slot: its neighbours that are not in use, whether it is not gone on with, whether it holds anything, when it was
-    // used last.
-    using Score = std::tuple<size_t, bool, bool, uint64_t, Id>;
-    Score best{std::numeric_limits<size_t>::max(), true, true, 0, -1};
-    bool  is_left_in_use = false;
-    for (auto each = entries_.begin(); each != entries_.end() && is_slot(each->first); ++each) {
-        const auto& [slot, entry]    = *each;
-        const auto   right           = std::next(each);
-        const bool   is_right_in_use = right != entries_.end() && right->second.in_use;
-        const size_t n_gaps          = (is_left_in_use ? 0 : 1) + (is_right_in_use ? 0 : 1);
-        const bool   keeps           = goes_on && slot == hit.id;
-        is_left_in_use               = entry.in_use;
-        if (entry.in_use) continue;
-        best = std::min(best, {n_gaps, !keeps, !entry.tokens.empty(), entry.last_used, slot});
-    }
-    const bool is_occupied = std::get<2>(best);
-    return only_usable_in_place(hit) && (goes_on || is_occupied) ? hit.id : std::get<Id>(best);
+// First of all, no gaps between the slots in use: every gap costs llama.cpp another pass over the weights in each step.
+bool PrefixCache::FreeSlot::is_better_than(const FreeSlot& other) const {
+    if (n_free_neighbours != other.n_free_neighbours) return n_free_neighbours < other.n_free_neighbours;
+    if (is_continued != other.is_continued) return is_continued;
+    if (is_empty != other.is_empty) return is_empty;
+    return last_used < other.last_used;
 }
 
-// Plans a snapshot of what `slot` holds beyond `n_keep`, unless another entry holds that too.
+// The best free slot; -1: none is free. A request that shares only a short prefix with a conversation takes over that
+// slot only if no slot is empty, or if doing so avoids a gap.
+PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
+    const bool continues = continues_entry(hit);
+    FreeSlot   best;
+    for (Id slot = 0; is_slot(slot); ++slot) {
+        if (!is_free(slot)) continue;
+        const Entry& entry  = entries_.at(slot);
+        const size_t n_free = (slot == 0 || is_free(slot - 1) ? 1 : 0) + (!is_slot(slot + 1) || is_free(slot + 1) ? 1 : 0);
+        const FreeSlot candidate{slot, n_free, continues && slot == hit.id, entry.tokens.empty(), entry.last_used};
+        if (best.id < 0 || candidate.is_better_than(best)) best = candidate;
+    }
+    return only_usable_in_place(hit) && (continues || !best.is_empty) ? hit.id : best.id;
+}
+
+// Plans a snapshot of the slot's content beyond `n_keep`, unless another entry has it too.
 void PrefixCache::snapshot_if_unique(Id slot, size_t n_keep, Placement& placement) {
     const Entry& lost = entries_.at(slot);
     if (lost.n_computed < n_keep + kMinSharedTokens) return;
     for (const auto& [id, length] : find(lost.adapters, lost.tokens)) {
-        // A running sequence advances its state, which cannot be truncated: it does not keep this prefix for others.
+        // The state of a running sequence advances and cannot be truncated, so it does not preserve this prefix.
         const bool advances = options_.truncation != Truncation::anywhere && entries_.at(id).in_use;
         if (id != slot && !advances && n_usable(id, length, is_free(id)) + kMinSharedTokens > lost.n_computed) return;
     }
@@ -222,7 +226,7 @@ PrefixCache::Id PrefixCache::add_snapshot(const AdapterSet& adapters, std::vecto
     return next_snapshot_++;
 }
 
-// Evicts snapshots until `bytes` more fit, but never `except`. False when they cannot fit.
+// Evicts snapshots other than `except` until `bytes` more fit. False if they cannot fit.
 bool PrefixCache::evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted) {
     if (bytes == 0 || bytes > options_.max_snapshot_bytes) return false;
     while (snapshot_bytes_ + bytes > options_.max_snapshot_bytes) {
@@ -240,8 +244,6 @@ bool PrefixCache::evict_snapshots(size_t bytes, Id except, std::vector<int32_t>&
     }
     return true;
 }
-
-void PrefixCache::set_paused(int32_t slot, bool paused) { entries_.at(slot).paused = paused; }
 
 size_t PrefixCache::n_until_snapshot(int32_t slot) const {
     const Entry& running = entries_.at(slot);
@@ -264,7 +266,7 @@ std::optional<Snapshot> PrefixCache::progress(int32_t slot, size_t n_computed) {
     return snapshot;
 }
 
-// Whether an entry that is not in use holds exactly these tokens; it then counts as used just now.
+// Whether an idle entry has exactly these tokens. Marks it as just used.
 bool PrefixCache::touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens) {
     for (const auto& [id, length] : find(adapters, tokens)) {
         Entry& entry = entries_.at(id);
@@ -283,11 +285,11 @@ void PrefixCache::release(int32_t slot, const std::vector<TokenId>& tokens, size
     entries_.at(slot).n_copied = n_copied;
 }
 
-std::vector<Placement> PrefixCache::empty_unused(size_t max_tokens) {
+std::vector<Placement> PrefixCache::evict_idle_slots(size_t max_tokens) {
     std::vector<Placement> emptied;
-    while (n_tokens_held() - n_tokens_in_use() > max_tokens) {
+    while (n_slot_tokens() - n_tokens_in_use() > max_tokens) {
         Placement placement;
-        placement.slot = oldest_unused();
+        placement.slot = least_recently_used_slot();
         snapshot_if_unique(placement.slot, 0, placement);
         clear_entry(placement.slot);
         emptied.push_back(std::move(placement));
@@ -295,8 +297,8 @@ std::vector<Placement> PrefixCache::empty_unused(size_t max_tokens) {
     return emptied;
 }
 
-// Of the slots that hold something.
-PrefixCache::Id PrefixCache::oldest_unused() const {
+// Among the idle slots with content.
+PrefixCache::Id PrefixCache::least_recently_used_slot() const {
     Id oldest = -1;
     for (Id slot = 0; is_slot(slot); ++slot) {
         const Entry& entry = entries_.at(slot);
@@ -315,19 +317,17 @@ std::optional<Snapshot> PrefixCache::adopt(const std::vector<TokenId>& tokens, c
     return snapshot;
 }
 
-std::vector<PrefixCache::Held> PrefixCache::held() const {
-    std::vector<std::pair<uint64_t, Held>> by_use;
+std::vector<PrefixCache::CachedPrefix> PrefixCache::idle_prefixes() const {
+    std::vector<std::pair<uint64_t, CachedPrefix>> by_use;
     for (const auto& [id, entry] : entries_) {
         if (entry.in_use || entry.tokens.empty()) continue;
         by_use.push_back({entry.last_used, {id, &entry.tokens, &entry.adapters}});
     }
     std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<Held> held;
-    for (const auto& each : by_use) held.push_back(each.second);
-    return held;
+    std::vector<CachedPrefix> prefixes;
+    for (const auto& each : by_use) prefixes.push_back(each.second);
+    return prefixes;
 }
-
-void PrefixCache::invalidate(int32_t slot) { clear_entry(slot); }
 
 void PrefixCache::set_entry(Id id, const AdapterSet& adapters, std::vector<TokenId> tokens, size_t n_computed,
                             bool in_use) {
@@ -347,7 +347,7 @@ void PrefixCache::clear_entry(Id id) {
     entry = {};
 }
 
-size_t PrefixCache::n_tokens_held() const {
+size_t PrefixCache::n_slot_tokens() const {
     size_t n_tokens = 0;
     for (Id slot = 0; is_slot(slot); ++slot) n_tokens += entries_.at(slot).n_computed;
     return n_tokens;
@@ -375,17 +375,17 @@ void PrefixCache::check_invariants() const {
         if (!is_slot(id)) bytes += bytes_of(entry.n_computed);
         require(is_slot(id) || (!entry.in_use && entry.n_computed == entry.tokens.size()), "a snapshot changed");
         if (entry.tokens.empty()) continue;
-        bool filed = false;
+        bool is_in_tree = false;
         for (const auto& [other, length] : find(entry.adapters, entry.tokens)) {
-            require(entries_.count(other) == 1, "the tree has an entry that is gone");
-            require(entries_.at(other).adapters == entry.adapters, "a tree has an entry of other adapters");
-            filed |= other == id && length == entry.tokens.size();
+            require(entries_.count(other) == 1, "a tree refers to a deleted entry");
+            require(entries_.at(other).adapters == entry.adapters, "a tree refers to an entry with other adapters");
+            is_in_tree |= other == id && length == entry.tokens.size();
         }
-        require(filed, "an entry is not in the tree");
+        require(is_in_tree, "an entry is not in its tree");
     }
-    require(in_use == n_in_use_, "the slots in use are miscounted");
-    require(bytes == snapshot_bytes_, "the bytes of the snapshots do not add up");
-    require(snapshot_bytes_ <= options_.max_snapshot_bytes, "the snapshots are over their limit");
+    require(in_use == n_in_use_, "wrong count of slots in use");
+    require(bytes == snapshot_bytes_, "wrong total of snapshot bytes");
+    require(snapshot_bytes_ <= options_.max_snapshot_bytes, "snapshots exceed their limit");
 }
 
 }  // namespace chasqui

@@ -12,24 +12,25 @@
 
 namespace chasqui {
 
-// Where the cells or the state of a sequence can be cut off, to continue from an earlier token.
+// Where a sequence can be truncated, to continue from an earlier token.
 enum class Truncation {
     anywhere,  // after any token: KV cells
-    in_place,  // after any token, but not in copies, which lack the cells outside the window: sliding-window attention
-    never,     // nowhere, the state is of use as a whole only: recurrent and hybrid models
+    in_place,  // after any token, except in copies, which lack the cells outside the window: sliding-window attention
+    never,     // the state can only be used as a whole: recurrent and hybrid models
 };
 
 struct PrefixCacheOptions {
-    size_t     n_slots            = 4;  // KV sequences, each with cells of its own
+    size_t     n_slots            = 4;  // KV sequences
     size_t     bytes_per_token    = 0;  // of a snapshot
-    size_t     max_snapshot_bytes = 0;  // for all snapshots together; 0: none are taken
-    size_t     bytes_per_snapshot = 0;  // of a snapshot, in addition to those of its tokens: a recurrent state
+    size_t     max_snapshot_bytes = 0;  // for all snapshots together; 0: no snapshots
+    size_t     bytes_per_snapshot = 0;  // in addition to the bytes per token: a recurrent state
     Truncation truncation         = Truncation::anywhere;
-    size_t     max_cells          = 0;  // in all slots together (scheduler.h); 0: as many as the slots have
+    size_t     max_cells          = 0;  // in all slots together (scheduler.h); 0: no limit besides that of each slot
 };
 
-// How a sequence gets its slot. The steps, in this order: save what the slot holds as snapshot `save_as`; load what the
-// source holds into the slot; keep its first `n_keep` tokens and remove the rest.
+// How a sequence gets its slot. The steps, in this order: delete the `evicted` snapshots; save the slot's content as
+// snapshot `save_as` unless that is -1; load the content of the source into the slot; keep its first `n_keep` tokens and
+// remove the others.
 struct Placement {
     enum class Source { none, in_place, slot, snapshot };
 
@@ -37,16 +38,15 @@ struct Placement {
     Source  source    = Source::none;
     int32_t source_id = -1;  // of the slot or snapshot
     size_t  n_keep    = 0;
-    // Attention's positions of the last token that is kept, and of the next one.
-    int32_t              last_kept_position = -1, next_position = 0;
-    int32_t              save_as = -1;
-    std::vector<int32_t> evicted;  // snapshots to delete first
+    int32_t last_kept_position = -1, next_position = 0;  // for attention, of the last kept token and of the next one
+    int32_t save_as = -1;
+    std::vector<int32_t> evicted;  // ids of snapshots
 };
 
 enum class PlacementStatus {
     placed,
     no_free_slot,
-    prefix_in_flight,  // a running prompt is computing the same prefix, and to wait for it costs less
+    prefix_in_flight,  // a running sequence is computing the same prefix; waiting for it is cheaper
 };
 
 struct PlacementResult {
@@ -54,67 +54,68 @@ struct PlacementResult {
     Placement       placement;
 };
 
-// What the slot holds now is to be saved as snapshot `id`.
+// A snapshot to take: delete the `evicted` ones, then save the slot's content as `id`.
 struct Snapshot {
     int32_t              slot = -1;
     int32_t              id   = -1;
-    std::vector<int32_t> evicted;  // snapshots to delete first
+    std::vector<int32_t> evicted;
 };
 
-// Keeps track of what the KV cells hold, so that no prefix is computed twice. It decides what is copied, saved and
-// evicted; the decoder moves the bytes.
+// Tracks which tokens have KV cells and reuses them as prefixes of other sequences. It decides what to copy, save and
+// evict; the decoder moves the bytes.
 //
-// Each slot and each snapshot has an entry: a token sequence, the first `n_computed` tokens of which have cells. A
-// snapshot is a copy of a slot's cells in main memory, taken before the slot is given to another sequence. The slot of
-// a running sequence is in use; all other entries wait to be used again or evicted, least recently used first. Where a
-// state is of use as a whole only, snapshots of prompts are also taken while they are computed.
+// Each slot and each snapshot has an entry: a token sequence whose first `n_computed` tokens have cells. A snapshot is a
+// copy of a slot's cells in main memory, taken before another sequence gets the slot. The slot of a running sequence is
+// in use; all other entries are idle and evicted in LRU order. If a state can only be used as a whole, snapshots are
+// also taken at fixed points while a prompt is computed.
 class PrefixCache {
 public:
     explicit PrefixCache(const PrefixCacheOptions& options);
 
-    // Finds a slot for a sequence with these tokens and the longest cached prefix that it can use; at least one token
-    // is always left to compute. Without `reuse` no prefix is used. `snapshot_at`: after how many tokens to take
-    // snapshots, ascending. `media`: the images among the tokens. Prefixes that were computed with other adapters do not
-    // count.
+    // Finds a slot and the longest usable cached prefix for a sequence with these tokens. At least one token is always
+    // left to compute. Without `reuse` no prefix is used. `snapshot_at`: after how many tokens to take snapshots,
+    // ascending. `media`: the images among the tokens. A prefix matches only if it was computed with the same adapters.
     PlacementResult place(const std::vector<TokenId>& tokens, bool reuse = true,
                           const std::vector<size_t>& snapshot_at = {}, const Media* media = nullptr,
                           const AdapterSet& adapters = {});
     // How many of these tokens place() would not have to compute.
     size_t n_cached_tokens(const std::vector<TokenId>& tokens, const Media* media,
                            const AdapterSet& adapters = {}) const;
+    // Whether place() would return `prefix_in_flight`.
+    bool is_prefix_in_flight(const std::vector<TokenId>& tokens, const Media* media, const AdapterSet& adapters) const;
 
-    // While the slot's sequence is paused, other sequences do not wait for the prefix that it has yet to compute.
-    void set_paused(int32_t slot, bool paused);
+    // Other sequences do not wait for the prefix of a paused sequence.
+    void set_paused(int32_t slot, bool paused) { entries_.at(slot).paused = paused; }
     // How many more tokens of the slot in use may be computed before its next snapshot is due.
     size_t n_until_snapshot(int32_t slot) const;
-    // The first `n_computed` tokens of the slot in use have cells now. Returns the snapshot to take before anything
+    // The first `n_computed` tokens of the slot in use now have cells. Returns the snapshot to take before anything
     // else is computed, if one is due.
     std::optional<Snapshot> progress(int32_t slot, size_t n_computed);
     // The slot's sequence is over or preempted. The first `n_computed` of `tokens` stay cached.
     void release(int32_t slot, const std::vector<TokenId>& tokens, size_t n_computed);
-    // Empties slots that are not in use, least recently used first, until such slots hold at most `max_tokens`. What
-    // would be lost becomes a snapshot, as when a slot is given to another sequence.
-    std::vector<Placement> empty_unused(size_t max_tokens);
-    // Enters a snapshot of these tokens that comes from elsewhere. Nothing if there is one already, or no room.
+    // Empties idle slots in LRU order until idle slots hold at most `max_tokens`. Unique content becomes a snapshot, as
+    // when another sequence gets the slot.
+    std::vector<Placement> evict_idle_slots(size_t max_tokens);
+    // Registers a snapshot of these tokens that was restored from disk. nullopt if it is cached already or does not fit.
     std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters);
 
-    // What an entry has that is not in use: the tokens are all computed. Slots have ids below `n_slots`.
-    struct Held {
+    // An idle entry: all its tokens are computed. Ids of slots are below `n_slots`.
+    struct CachedPrefix {
         int32_t                     id;
         const std::vector<TokenId>* tokens;
         const AdapterSet*           adapters;
     };
-    // Valid until something changes; the most recently used first.
-    std::vector<Held> held() const;
-    // Clears the slot's entry, because its cells are undefined after a failed decode or placement.
-    void invalidate(int32_t slot);
+    // The idle entries, most recently used first. Invalidated by every change.
+    std::vector<CachedPrefix> idle_prefixes() const;
+    // Clears the slot's entry: its cells are undefined after a failed decode or placement.
+    void invalidate(int32_t slot) { clear_entry(slot); }
 
     size_t n_in_use() const { return n_in_use_; }
-    // Tokens with cells, of all slots or of those in use.
-    size_t n_tokens_held() const;
+    // Tokens with cells in all slots, and in the slots in use.
+    size_t n_slot_tokens() const;
     size_t n_tokens_in_use() const;
     size_t n_snapshots() const { return entries_.size() - options_.n_slots; }
-    // Throws std::logic_error when the entries contradict each other. For tests.
+    // For tests: throws std::logic_error if the entries are inconsistent.
     void check_invariants() const;
 
 private:
@@ -125,7 +126,7 @@ private:
         bool                 paused      = false;
         uint64_t             last_used   = 0;
         std::vector<size_t>  snapshot_at = {};
-        size_t               n_copied    = 0;  // of a slot: copied tokens, within which it cannot be truncated
+        size_t               n_copied    = 0;  // of a slot: it cannot be truncated within these tokens (Truncation)
         AdapterSet           adapters    = {};
     };
     // Slots are 0 ... n_slots - 1, snapshots have ids above.
@@ -137,10 +138,21 @@ private:
         size_t n_tokens = 0;
     };
 
-    // Where a sequence starts: its slot, and what it uses.
+    // The slot of a sequence, and the prefix that it starts with.
     struct Start {
         Id  slot;
         Hit hit;
+    };
+
+    // A free slot, as a choice for a new sequence.
+    struct FreeSlot {
+        Id       id                = -1;
+        size_t   n_free_neighbours = 0;      // an edge counts as free
+        bool     is_continued      = false;  // the sequence continues the slot's content
+        bool     is_empty          = false;
+        uint64_t last_used         = 0;
+
+        bool is_better_than(const FreeSlot& other) const;
     };
 
     bool   is_slot(Id id) const { return id < static_cast<Id>(options_.n_slots); }
@@ -148,18 +160,18 @@ private:
     size_t bytes_of(size_t n_tokens) const;
     size_t n_usable(Id id, size_t n_common, bool in_place) const;
     bool   only_usable_in_place(const Hit& hit) const;
-    bool   keeps_most(const Hit& hit) const;
-    Hit    nearest_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
-                       const Media* media) const;
-    Start  choose(const Hit& nearest, const std::vector<TokenId>& tokens,
-                  const std::vector<PrefixTree::Match>& matches, const Media* media) const;
+    bool   continues_entry(const Hit& hit) const;
+    Hit    best_hit_in_any_slot(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
+                                const Media* media) const;
+    Start  choose_start(const Hit& best, const std::vector<TokenId>& tokens,
+                        const std::vector<PrefixTree::Match>& matches, const Media* media) const;
     template <typename InPlace>
     Hit    best_hit(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                     const Media* media, const InPlace& in_place) const;
     bool   is_prefix_in_flight(const std::vector<TokenId>& tokens, const std::vector<PrefixTree::Match>& matches,
                                size_t n_cached) const;
     Id     choose_slot(const Hit& hit) const;
-    Id     oldest_unused() const;
+    Id     least_recently_used_slot() const;
     void   snapshot_if_unique(Id slot, size_t n_keep, Placement& placement);
     bool   touch_if_cached(const AdapterSet& adapters, const std::vector<TokenId>& tokens);
     bool   evict_snapshots(size_t bytes, Id except, std::vector<int32_t>& evicted);
@@ -176,7 +188,7 @@ private:
     size_t                n_in_use_       = 0;
     size_t                snapshot_bytes_ = 0;
 
-    std::map<AdapterSet, PrefixTree> trees_;  // none of them empty
+    std::map<AdapterSet, PrefixTree> trees_;  // no empty ones
 };
 
 }  // namespace chasqui

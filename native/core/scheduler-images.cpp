@@ -1,4 +1,4 @@
-// The part of the scheduler that has images encoded: whose, and when.
+// The part of the scheduler that decides which images are encoded, and for how long between two steps.
 #include "scheduler.h"
 
 #include <algorithm>
@@ -7,14 +7,14 @@ namespace chasqui {
 
 namespace {
 
-// Encoding goes on even when decoding alone exceeds the target: after each step, for this share of the step's time.
+// Minimum encoding time after a step, as a share of the step's time, even if decoding alone exceeds the target.
 constexpr double kMinEncodingShare = 0.5;
-// While no sequence decodes, images are encoded for at most this many times the target between two steps.
+// Maximum encoding time between two steps while no sequence decodes, as a multiple of the target.
 constexpr double kMaxEncodingFactor = 10.0;
 
 }  // namespace
 
-// Whether it would compute tokens of an image that is not encoded if it were placed now.
+// Whether the sequence would compute tokens of an image that is not encoded yet if it were placed now.
 bool Scheduler::needs_images(const Sequence& sequence) const {
     if (sequence.media() == nullptr) return false;
     const size_t n_cached = n_cached_tokens(sequence);
@@ -24,8 +24,9 @@ bool Scheduler::needs_images(const Sequence& sequence) const {
     return false;
 }
 
-// Whether the sequence cannot start before images are encoded. No more sequences wait with images than there are slots,
-// because their embeddings take memory: for those behind them nothing is requested, and they lose what no other has.
+// Whether the sequence cannot start before images are encoded; requests their encoding. Embeddings take memory, so only
+// as many waiting sequences have theirs encoded as there are slots. Those behind them drop embeddings that they do not
+// share.
 bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const {
     const Media* media    = sequence.media();
     const size_t n_cached = media == nullptr ? 0 : n_cached_tokens(sequence);
@@ -43,13 +44,12 @@ bool Scheduler::awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_ima
     return awaits;
 }
 
-// While no sequence decodes, encoding gets half of the time, but not so much of it at once that a new request waits for
-// long.
+// While no sequence decodes, encoding gets half of the time, limited so that a new request does not wait for long.
 double Scheduler::encoding_ms(double step_ms) const {
     const Load load = this->load();
     if (load.n_decoding == 0) return std::min(step_ms, kMaxEncodingFactor * options_.target_step_ms);
     const double least = kMinEncodingShare * std::min(step_ms, options_.target_step_ms);
-    // Steps with slices of encoded images take most of what steps of text leave: one of them is next, or was last.
+    // Steps with slices of encoded images alternate with steps of text and take most of the remaining time.
     if (load.first_image != nullptr) return last_was_image_ ? 0 : least;
     return std::max(options_.target_step_ms - step_ms, least);
 }

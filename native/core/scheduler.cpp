@@ -2,41 +2,39 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace chasqui {
 
 namespace {
 
-// The length of a prompt's first slice beside decoding sequences, before anything has been measured.
-constexpr size_t kFirstSlice = 64;
-// A short slice reads all weights for few tokens. So a slice may have this many tokens even if they exceed the target
-// time, as long as they do not exceed this many times the target. bench/sim/README.md lists what else was tried.
+// Length of a slice, in tokens, before anything has been measured: beside decoding sequences, and while none decodes.
+constexpr size_t kFirstSlice        = 64;
+constexpr size_t kFirstPrefillSlice = 512;
+// A short slice reads all weights for few tokens. So a slice may have this many tokens even if the step then exceeds the
+// target time, up to this factor. bench/sim/README.md lists the alternatives that were tried.
 constexpr size_t kFairSlice         = 48;
 constexpr double kMaxFairStepFactor = 4.0;
-// Most kernels compute the rows of a batch by fours; each row left over costs as much as three others.
+// Most kernels compute rows in groups of four; each remaining row costs as much as three others.
 constexpr size_t kRowsAtOnce = 4;
-// If no more than this is left of a prompt, it is computed with the slice before it: it is not worth a step of its own.
+// A remainder of a prompt up to this length is added to the slice before it, instead of costing a step.
 constexpr size_t kShortRemainder = 16;
-// While no sequence decodes, a step may take this many times the target: there are fewer passes over the weights then,
-// and new requests and cancellations still wait for seconds at most.
+// While no sequence decodes, a step may take this many times the target. This saves passes over the weights, and new
+// requests and cancellations still wait for a few seconds at most.
 constexpr double kPrefillStepFactor = 20.0;
-// The length of the very first slice, if no sequence decodes.
-constexpr size_t kFirstPrefillSlice = 512;
-// The length of slices that must not depend on measurements.
+// Length of slices that must not depend on measurements.
 constexpr size_t kDeterministicSlice = 256;
-// Prompts progress by this many tokens even if decoding alone exceeds all these limits.
+// Prompts progress by this many tokens even if decoding alone exceeds all limits.
 constexpr size_t kMinSlice = 16;
-// The weight of the newest measurement in the running averages.
+// Weight of the newest measurement in the moving averages.
 constexpr double kNewestWeight = 0.2;
 // Requests sent together arrive one by one, and one that misses the first step is then computed in slices beside the
 // others. So an idle engine delays the first step by this share of its expected time.
 constexpr double kBatchingDelayShare = 0.02;
 constexpr double kMaxBatchingDelayMs = 5.0;
-// A set of adapters keeps its turn for this share of the target time.
+// Length of a turn of a set of adapters, as a share of the target time.
 constexpr double kTurnShare = 0.25;
-// Waiting this long is worth one level of priority.
+// Waiting for this long raises the priority by 1.
 constexpr double kSecondsPerLevel = 10.0;
 
 void update_average(double& average, double value) {
@@ -67,9 +65,9 @@ void Scheduler::note_waiting(const Sequence& sequence) {
     images_wait_     = images_wait_ || sequence.media() != nullptr;
 }
 
-// Whether no waiting sequence can take a slot, which it takes only from a paused one or one of lower priority. None of
-// them is read for that: where hundreds wait, they are out of the CPU's caches, and that takes a share of a short step.
-bool Scheduler::slots_stay() const {
+// Fast path: true if no slot is free and none can be preempted. Does not read the waiting sequences: hundreds of them do
+// not fit into the CPU's caches, and reading them would take a noticeable share of a short step.
+bool Scheduler::cannot_admit() const {
     if (cache_.n_in_use() < options_.cache.n_slots) return false;
     return std::all_of(running_.begin(), running_.end(), [this](const auto& sequence) {
         return !sequence->paused && sequence->job().priority >= highest_waiting_;
@@ -87,8 +85,8 @@ std::chrono::duration<double, std::milli> Scheduler::batching_delay() const {
     return Milliseconds(std::min(kBatchingDelayShare * expected, kMaxBatchingDelayMs));
 }
 
-void Scheduler::admit(Clock::time_point now, Plan& plan) {
-    if (slots_stay() && !images_wait_) return;
+// The waiting sequences that can compute, in order of admission.
+std::vector<Sequence*> Scheduler::admission_order(Clock::time_point now) {
     highest_waiting_ = std::numeric_limits<int64_t>::min();
     images_wait_     = false;
     std::vector<Sequence*> in_order;
@@ -99,28 +97,29 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
     std::stable_sort(in_order.begin(), in_order.end(), [now](const Sequence* a, const Sequence* b) {
         return effective_priority(*a, now) > effective_priority(*b, now);
     });
+    return in_order;
+}
+
+void Scheduler::admit(Clock::time_point now, Plan& plan) {
+    if (cannot_admit() && !images_wait_) return;
     size_t n_with_images = 0;
-    for (Sequence* sequence : in_order) {
+    for (Sequence* sequence : admission_order(now)) {
         const size_t n_before = n_with_images;
         if (awaits_images(*sequence, plan, n_with_images)) continue;
+        // Decide which sequences to preempt ...
         const bool is_full = cache_.n_in_use() == options_.cache.n_slots;
         Sequence*  victim  = is_full ? victim_for(*sequence, now, plan) : nullptr;
         if (is_full && victim == nullptr) continue;
-        if (!find_cells(*sequence, now, plan)) break;
-        // Sequences that gave up their cells gave up tokens that this one could have started with.
-        if (needs_images(*sequence)) continue;
-        const bool  reuse       = may_reuse(*sequence);
-        const Job&  job         = sequence->job();
-        const auto  place       = [&] {
-            return cache_.place(sequence->tokens, reuse, job.snapshot_at, sequence->media(), job.adapters);
-        };
-        auto        result      = place();
-        if (result.status == PlacementStatus::no_free_slot) {
-            preempt(*victim);
-            // In the slot that is free now it may start with other tokens, and need images that it did not need before.
-            if (needs_images(*sequence)) continue;
-            result = place();
-        }
+        std::optional<Victims> victims = victims_for_cells(*sequence, now, plan);
+        if (!victims) break;
+        if (is_full && victims->empty()) victims->push_back(victim);
+        if (!victims->empty() && is_prefix_in_flight(*sequence)) continue;
+        // ... and only then preempt them.
+        for (Sequence* each : *victims) preempt(*each);
+        // In the slot that is free now the sequence may start with another prefix, and need images for the rest.
+        if (!victims->empty() && needs_images(*sequence)) continue;
+        const Job& job    = sequence->job();
+        auto       result = cache_.place(sequence->tokens, may_reuse(*sequence), job.snapshot_at, job.media.get(), job.adapters);
         if (result.status != PlacementStatus::placed) continue;
         sequence->admit(result.placement.slot, result.placement.n_keep, now);
         plan.placements.push_back(std::move(result.placement));
@@ -138,32 +137,36 @@ size_t Scheduler::n_cached_tokens(const Sequence& sequence) const {
     return cache_.n_cached_tokens(sequence.tokens, sequence.media(), sequence.job().adapters);
 }
 
+bool Scheduler::is_prefix_in_flight(const Sequence& sequence) const {
+    const Job& job = sequence.job();
+    return may_reuse(sequence) && cache_.is_prefix_in_flight(sequence.tokens, job.media.get(), job.adapters);
+}
+
 void Scheduler::pause(Sequence& sequence, bool paused) {
     sequence.paused = paused;
     if (sequence.slot != Sequence::kNoSlot) cache_.set_paused(sequence.slot, paused);
 }
 
-// A paused sequence, or else the one that would be admitted last; nullptr: no other runs.
-Sequence* Scheduler::first_to_yield(Clock::time_point now, const std::vector<Sequence*>& except) const {
-    const auto yields_before = [now](const Sequence& a, const Sequence& b) {
-        return std::make_tuple(!a.paused, effective_priority(a, now)) <=
-               std::make_tuple(!b.paused, effective_priority(b, now));
+// A paused sequence, or else the one with the lowest priority; among equals the last admitted. nullptr: no other runs.
+Sequence* Scheduler::preemption_candidate(Clock::time_point now, const Victims& except) const {
+    const auto goes_before = [now](const Sequence& a, const Sequence& b) {
+        if (a.paused != b.paused) return a.paused;
+        return effective_priority(a, now) <= effective_priority(b, now);
     };
-    Sequence* first = nullptr;
+    Sequence* candidate = nullptr;
     for (const auto& each : running_) {
         if (std::find(except.begin(), except.end(), each.get()) != except.end()) continue;
-        if (first == nullptr || yields_before(*each, *first)) first = each.get();
+        if (candidate == nullptr || goes_before(*each, *candidate)) candidate = each.get();
     }
-    return first;
+    return candidate;
 }
 
-// The running sequence that loses its slot to `sequence`; nullptr: none does. A sequence that this plan has admitted
-// keeps its slot. Both priorities are compared: without the job's own, equal ones would take each other's slots;
-// without the effective one, a sequence that was admitted because it had waited for long would lose its slot to the
-// next that arrives.
+// The running sequence that loses its slot to `sequence`; nullptr: none. A sequence that this plan has admitted keeps
+// its slot. Both priorities are compared. Without the job's own, equal jobs would preempt each other in turn. Without
+// the effective one, a sequence admitted after a long wait would lose its slot to the next arrival.
 Sequence* Scheduler::victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
-                                const std::vector<Sequence*>& except) const {
-    Sequence* victim = first_to_yield(now, except);
+                                const Victims& except) const {
+    Sequence* victim = preemption_candidate(now, except);
     if (victim == nullptr) return nullptr;
     const bool is_lower = victim->job().priority < sequence.job().priority &&
                           effective_priority(*victim, now) < effective_priority(sequence, now);
@@ -182,18 +185,19 @@ void Scheduler::preempt(Sequence& victim) {
 
 Plan Scheduler::plan(Clock::time_point now) {
     Plan plan;
-    keep_to_cells(now);
+    preempt_beyond_cells(now);
     admit(now, plan);
-    empty_unused_slots(plan);
+    evict_idle_slots(plan);
     if (options_.deterministic) plan_deterministic_row(plan);
     else if (!plan_image(plan)) plan_rows(plan, now);
     return plan;
 }
 
-// Plans one sequence per step, in rotation.
+// Plans one sequence per step, round robin.
 void Scheduler::plan_deterministic_row(Plan& plan) {
-    const auto can_go_on = [](const auto& sequence) { return sequence->can_compute() && sequence->n_pending() > 0; };
-    const auto next      = std::find_if(running_.begin(), running_.end(), can_go_on);
+    const auto next = std::find_if(running_.begin(), running_.end(), [](const auto& sequence) {
+        return sequence->can_compute() && sequence->n_pending() > 0;
+    });
     if (next == running_.end()) return;
     const bool   is_image = (*next)->next_chunk() != nullptr;
     const size_t n_max    = is_image ? options_.n_batch : std::min(options_.n_batch, kDeterministicSlice);
@@ -215,7 +219,7 @@ Scheduler::Load Scheduler::load() const {
     return load;
 }
 
-// Plans one slice of one image, if it is the images' turn.
+// Plans one slice of one image, if the last step was text or there is no text.
 bool Scheduler::plan_image(Plan& plan) {
     const auto [n_decoding, n_text, next] = load();
     last_was_image_ = next != nullptr && (n_text == 0 || !last_was_image_);
@@ -226,8 +230,8 @@ bool Scheduler::plan_image(Plan& plan) {
     return true;
 }
 
-// The set of adapters whose sequences of text are computed next: the last one until its turn is over, then the next in
-// the order of sets, and after the last set the first. nullptr: there is nothing to compute.
+// The set of adapters of the next step of text: the current one until its turn is over, then the next in round-robin
+// order. nullptr: there is no text to compute.
 const AdapterSet* Scheduler::adapters_in_turn(Clock::time_point now) {
     const AdapterSet *same = nullptr, *next = nullptr, *first = nullptr;
     for (const auto& sequence : running_) {
@@ -248,8 +252,7 @@ const AdapterSet* Scheduler::adapters_in_turn(Clock::time_point now) {
 void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
     const AdapterSet* adapters = adapters_in_turn(now);
     if (adapters == nullptr) return;
-    // Those of other adapters wait for the end of this step too.
-    const size_t           n_decoding = load().n_decoding;
+    const size_t           n_decoding = load().n_decoding;  // with other adapters too: they wait for this step's end
     std::vector<Sequence*> prompts;
     for (const auto& sequence : running_) {
         if (!sequence->can_compute() || sequence->next_chunk() != nullptr) continue;
@@ -257,25 +260,24 @@ void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
         if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
         if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
-    // llama.cpp computes only consecutive slots together, so a slot that is left out costs another pass over the
-    // weights. So beside decodes one token is reserved for every prompt; the remaining budget is spent in order of
-    // admission.
+    // llama.cpp computes only consecutive slots together: skipping a slot costs another pass over the weights. So if any
+    // sequence decodes, every prompt gets one token; the remaining budget is spent in order of admission.
     const size_t n_each     = plan.rows.empty() ? 0 : 1;
     const size_t n_reserved = n_each * prompts.size();
-    size_t       room       = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);
-    size_t       budget     = std::min(room, prompt_budget(n_decoding, n_reserved));
+    size_t       n_left     = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);  // in the batch
+    size_t       budget     = std::min(n_left, prompt_budget(n_decoding, n_reserved));
     for (Sequence* sequence : prompts) {
         const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - n_each;
         size_t       slice  = std::min(budget, wanted);
         if (slice < wanted && slice > kRowsAtOnce) slice -= slice % kRowsAtOnce;
-        if (slice >= kShortRemainder && wanted - slice <= kShortRemainder && wanted <= room) slice = wanted;
+        if (slice >= kShortRemainder && wanted - slice <= kShortRemainder && wanted <= n_left) slice = wanted;
         if (n_each + slice == 0) break;
         plan.rows.push_back({sequence, n_each + slice});
         budget -= std::min(budget, slice);
-        room -= slice;
+        n_left -= slice;
     }
-    // llama.cpp computes sequences together only if their ids are consecutive and ascending.
+    // llama.cpp batches sequences only if their ids are consecutive and ascending.
     std::sort(plan.rows.begin(), plan.rows.end(),
               [](const PlanRow& a, const PlanRow& b) { return a.sequence->slot < b.sequence->slot; });
 }
@@ -284,7 +286,7 @@ double Scheduler::max_step_ms(size_t n_decoding) const {
     return (n_decoding == 0 ? kPrefillStepFactor : 1.0) * options_.target_step_ms;
 }
 
-// How many tokens the prompts share beyond those that are reserved for them.
+// How many tokens of prompts to compute, in addition to the reserved ones.
 size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_reserved) const {
     if (ms_per_prompt_token_ == 0) return n_decoding == 0 ? kFirstPrefillSlice : kFirstSlice;
     const auto tokens_within = [&](double milliseconds) {
@@ -298,7 +300,7 @@ size_t Scheduler::prompt_budget(size_t n_decoding, size_t n_reserved) const {
 }
 
 size_t Scheduler::image_budget(size_t n_decoding) const {
-    // An image token costs about as much as a token of text.
+    // Until images have been measured, an image token is assumed to cost as much as a token of text.
     const double ms_per_token = ms_per_image_token_ == 0 ? ms_per_prompt_token_ : ms_per_image_token_;
     if (ms_per_token == 0) return std::min(options_.n_batch, n_decoding == 0 ? kFirstPrefillSlice : kFirstSlice);
     const double for_decodes = n_decoding == 0 ? 0 : ms_per_decode_step_;
@@ -341,7 +343,7 @@ std::vector<Snapshot> Scheduler::computed(const Plan& plan, double milliseconds)
     } else if (n_prompt == 0) {
         if (n_drafted == 0) update_average(ms_per_decode_step_, milliseconds);
     } else if (n_prompt >= kMinSlice) {
-        // What decoding took before, when more sequences did, says nothing about the prompt's part of this step.
+        // The known time of a decoding step is too long if fewer sequences decode now.
         const double known = ms_per_prompt_token_ * static_cast<double>(n_prompt);
         if (n_decoding > 0 && milliseconds < ms_per_decode_step_) {
             ms_per_decode_step_ = std::max(0.0, milliseconds - known);

@@ -64,7 +64,7 @@ const Test outgrown("scheduler: when running sequences outgrow the cells, the on
     scheduler.submit(sequence(2, 140));
     for (int i = 0; i < 40 && scheduler.n_preemptions() == 0; ++i) {
         step(scheduler);
-        expect(scheduler.cache().n_tokens_held() <= 320, "no more than there are");
+        expect(scheduler.cache().n_slot_tokens() <= 320, "no more than there are");
     }
     expect(runs(scheduler, 1) && !runs(scheduler, 2), "2 gave way");
     const std::vector<TokenId> before = scheduler.find(2)->tokens;
@@ -115,12 +115,12 @@ const Test oldest_prefix("scheduler: cached prefixes give up their cells, the ol
         step(scheduler);
         scheduler.remove(scheduler.find(id));
     }
-    expect_equal(scheduler.cache().n_tokens_held(), size_t{200});
+    expect_equal(scheduler.cache().n_slot_tokens(), size_t{200});
     scheduler.submit(sequence(3, 200));
     const Plan plan = scheduler.plan(Clock::now());
     expect_equal(n_emptied(plan), size_t{2});  // the slot of 3, and that of 1
     compute(scheduler, plan);
-    expect_equal(scheduler.cache().n_tokens_held(), size_t{300});
+    expect_equal(scheduler.cache().n_slot_tokens(), size_t{300});
     const auto again = sequence(2, 100);
     expect(scheduler.cache().n_cached_tokens(again->tokens, nullptr) > 0, "2 is cached still");
     const auto gone = sequence(1, 100);
@@ -160,7 +160,7 @@ const Test random_load("scheduler: 3,000 random steps keep to the cells, and all
         const Plan plan = scheduler.plan(Clock::now());
         scheduler.computed(plan, 10);
         scheduler.cache().check_invariants();
-        expect(scheduler.cache().n_tokens_held() <= 400, "no more cells than there are");
+        expect(scheduler.cache().n_slot_tokens() <= 400, "no more cells than there are");
         for (const PlanRow& row : plan.rows) {
             if (row.sequence->n_pending() > 0) continue;
             const uint32_t id = row.sequence->id();

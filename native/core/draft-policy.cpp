@@ -6,30 +6,30 @@ namespace chasqui {
 
 namespace {
 
-// The lengths that are tried. Kernels compute rows by fours, and with its own token a sequence has one row more.
+// The lengths that are tried. Kernels compute rows in groups of four, and the sequence's own token is one more row.
 constexpr size_t kLengths[] = {1, 2, 3, 5, 7, 11, 15, 19, 23, 31, 47, 63};
-// A step's second row, and each after it, is assumed to cost this share of the first until steps have been measured. On
-// two cores it is about that much; on GPUs next to nothing.
+// Assumed cost of each row after the first, relative to the first, until steps have been measured. It is about right on
+// two cores; on GPUs rows cost next to nothing.
 constexpr double kAssumedRowCost = 0.5;
-// A row beyond those that were measured is hoped to cost this share of what they do.
-constexpr double kHope = 0.5;
-// Drafts have to be expected to be faster by this.
+// optimistic_cost(): relative cost of rows beyond the measured ones.
+constexpr double kOptimisticSlope = 0.5;
+// Drafts are made only if they are expected to be faster by this factor.
 constexpr double kMinSpeedUp = 1.05;
-// The weight of the newest measurement, which counts as at most this many times what was expected.
+// Weight of the newest measurement, which is clipped to this multiple of the expected value.
 constexpr double kNewestWeight = 0.2;
 constexpr double kMaxOutlier   = 1.5;
-// A change of shape is taken to cost no more than this share of a step.
-constexpr double kMaxChange = 0.5;
-// The cost of a length that has not been used for so many steps is forgotten: it may have been measured while other
+// Measurements of the rebuild cost are clipped to this.
+constexpr double kMaxRebuildCost = 0.5;
+// The cost of a length that has not been used for this many steps is forgotten: it may have been measured while other
 // programs were busy.
-constexpr uint64_t kForgottenAfter = 500;
-// After so many steps with drafts there are some without, so that what drafts are compared with stays true. The first
-// of these pays for the change of shape and is not measured.
-constexpr size_t kDraftedStepsInRow = 128;
-constexpr size_t kPlainStepsAfter   = 2;
-// A sequence may lose this much, in steps, before drafts have gained anything for it.
+constexpr uint64_t kMaxAge = 500;
+// After so many steps with drafts some plain steps follow, to keep the basis of the comparison up to date. The first
+// one pays for rebuilding graphs and is not measured.
+constexpr size_t kMaxDraftedInRow = 128;
+constexpr size_t kPlainStepsAfter = 2;
+// Maximum advance for a new sequence from the common account, in plain steps.
 constexpr double kMaxAdvance = 2;
-// A step with drafts may take this many times one without, even if that is more than the target.
+// A step with drafts may take this many plain steps even if that exceeds the target time.
 constexpr double kMaxStepFactor = 3;
 
 }  // namespace
@@ -39,13 +39,13 @@ bool StepShape::operator==(const StepShape& other) const {
 }
 
 void StepCosts::Average::add(double value, double expected) {
-    const double most       = kMaxOutlier * expected;
-    const bool   is_outlier = value > most;
-    const bool   is_news    = is_outlier && was_outlier_;
-    was_outlier_            = is_outlier && !is_news;
-    n_                      = is_news ? 1 : n_ + 1;
+    const double max        = kMaxOutlier * expected;
+    const bool   is_outlier = value > max;
+    const bool   restarts   = is_outlier && was_outlier_;
+    was_outlier_            = is_outlier && !restarts;
+    n_                      = restarts ? 1 : n_ + 1;
     const double weight     = std::max(kNewestWeight, 1.0 / n_);
-    value_ += weight * ((is_news ? value : std::min(value, most)) - value_);
+    value_ += weight * ((restarts ? value : std::min(value, max)) - value_);
 }
 
 void StepCosts::observe(const StepShape& shape, const StepShape& previous, double milliseconds) {
@@ -53,66 +53,67 @@ void StepCosts::observe(const StepShape& shape, const StepShape& previous, doubl
     ++n_steps_;
     Average&     plain    = plain_ms_[shape.n_sequences - 1];
     const bool   is_first = plain.value() == 0;
-    const double times    = is_first ? 1 : milliseconds / plain.value();
+    const double relative = is_first ? 1 : milliseconds / plain.value();
     if (shape.n_drafting > 0) {
-        Cost&        cost     = costs_[kind_of(shape)][shape.length];
-        const double expected = of(shape);
-        if (!is_known(cost)) cost.times = {};
-        if (!is_first) cost.times.add(std::max(times, 1.0), expected);
-        cost.at = n_steps_;
-        // Without drafts it would not have taken longer, so the machine has become faster.
-        if (times < 1) plain.add(milliseconds, plain.value());
+        Measured&    measured = costs_[kind_of(shape)][shape.length];
+        const double expected = cost(shape);
+        if (!is_known(measured)) measured.cost = {};
+        if (!is_first) measured.cost.add(std::max(relative, 1.0), expected);
+        measured.at = n_steps_;
+        // A plain step would not have taken longer, so the machine has become faster.
+        if (relative < 1) plain.add(milliseconds, plain.value());
     } else if (is_first || shape == previous) {
         plain.add(milliseconds, is_first ? milliseconds : plain.value());
     } else if (shape.n_sequences == previous.n_sequences) {
-        change_ += kNewestWeight * (std::min(std::max(times - 1, 0.0), kMaxChange) - change_);
+        const double rebuild = std::min(std::max(relative - 1, 0.0), kMaxRebuildCost);
+        rebuild_cost_ += kNewestWeight * (rebuild - rebuild_cost_);
     }
 }
 
-double StepCosts::of(const StepShape& shape) const { return estimate(shape, 1); }
+double StepCosts::optimistic_cost(const StepShape& shape) const { return estimate(shape, kOptimisticSlope); }
 
-double StepCosts::hoped_for(const StepShape& shape) const { return estimate(shape, kHope); }
-
+// One sequence with a draft: 0. Two sequences, one of them with a draft: 1; both: 2.
 size_t StepCosts::kind_of(const StepShape& shape) { return shape.n_sequences + shape.n_drafting - 2; }
 
-bool StepCosts::is_known(const Cost& cost) const {
-    return cost.times.value() > 0 && n_steps_ - cost.at <= kForgottenAfter;
+bool StepCosts::is_known(const Measured& measured) const {
+    return measured.cost.value() > 0 && n_steps_ - measured.at <= kMaxAge;
 }
 
-// Between two lengths that were measured it is a straight line; beyond the longest the line from the origin to it, with
-// so much of its slope.
-double StepCosts::estimate(const StepShape& shape, double slope_beyond) const {
+// Interpolates linearly between measured lengths. Beyond the longest, the line from a plain step to it continues with
+// `slope_factor` times its slope.
+double StepCosts::estimate(const StepShape& shape, double slope_factor) const {
     if (shape.n_drafting == 0) return 1;
-    const Costs& costs = costs_[kind_of(shape)];
-    size_t       below = shape.length, above = shape.length;
+    const CostsByLength& costs = costs_[kind_of(shape)];
+    size_t               below = shape.length, above = shape.length;
     while (below > 0 && !is_known(costs[below])) --below;
     while (above <= kMaxLength && !is_known(costs[above])) ++above;
-    const double at_below = below == 0 ? 1 : costs[below].times.value();
+    const double at_below = below == 0 ? 1 : costs[below].cost.value();
     const auto   beyond   = static_cast<double>(shape.length - below);
     if (above == below) return at_below;
     if (above <= kMaxLength) {
-        const auto distance = static_cast<double>(above - below);
-        return at_below + (costs[above].times.value() - at_below) * beyond / distance;
+        return at_below + (costs[above].cost.value() - at_below) * beyond / static_cast<double>(above - below);
     }
+    if (below == 0) return assumed_cost(shape);
     const double slope = std::min(kAssumedRowCost, (at_below - 1) / static_cast<double>(below));
-    if (below > 0) return at_below + slope_beyond * slope * beyond;
-    return assumed(shape);
+    return at_below + slope_factor * slope * beyond;
 }
 
-// Of a step with so many rows of one sequence, in steps of one row.
-double StepCosts::lone(size_t n_rows) const {
+// Of a step of one sequence with this many rows.
+double StepCosts::cost_of_rows(size_t n_rows) const {
     if (n_rows <= 1) return 1;
-    const size_t known = std::min(n_rows - 1, kMaxLength);
-    return estimate({1, 1, known}, 1) + kAssumedRowCost * static_cast<double>(n_rows - 1 - known);
+    const size_t length = std::min(n_rows - 1, kMaxLength);
+    return estimate({1, 1, length}, 1) + kAssumedRowCost * static_cast<double>(n_rows - 1 - length);
 }
 
-// Two sequences with drafts of one length are computed at once. If only one has a draft, llama.cpp computes first a row
-// of each and then the rest of that one by itself, for which it reads the weights again.
-double StepCosts::assumed(const StepShape& shape) const {
+// Two sequences with drafts of equal length are computed in one pass. If only one has a draft, llama.cpp first computes
+// a row of each, then the remaining rows in a second pass over the weights.
+double StepCosts::assumed_cost(const StepShape& shape) const {
     if (shape.n_sequences == 1) return 1 + kAssumedRowCost * static_cast<double>(shape.length);
-    const double plain = lone(2);
-    return (shape.n_drafting == 2 ? lone(shape.n_rows()) : plain + lone(shape.length)) / plain;
+    const double plain = cost_of_rows(2);
+    return (shape.n_drafting == 2 ? cost_of_rows(shape.n_rows()) : plain + cost_of_rows(shape.length)) / plain;
 }
+
+void DraftAccount::add(double steps) { balance_ = std::min(balance_ + steps, kMaxBalance); }
 
 DraftPolicy::DraftPolicy(size_t n_max, double target_step_ms, size_t n_min)
     : n_max_(std::min(n_max, StepCosts::kMaxLength)), n_min_(n_min), target_step_ms_(target_step_ms) {
@@ -122,26 +123,26 @@ DraftPolicy::DraftPolicy(size_t n_max, double target_step_ms, size_t n_min)
     if (!lengths_.empty() && n_max_ > lengths_.back() + 1) lengths_.push_back(n_max_);
 }
 
-void DraftAccount::add(double steps) { balance_ = std::min(balance_ + steps, kMaxBalance); }
-
+// Credits the accepted tokens of the candidate's last draft.
 void DraftPolicy::settle(const Candidate& candidate) {
     DraftLedger& ledger = *candidate.ledger;
     if (!ledger.is_open) ledger.account = DraftAccount(std::min(std::max(account_.balance(), 0.0), kMaxAdvance));
-    ledger.is_open     = true;
-    const double saved = ledger.worth * static_cast<double>(candidate.n_accepted - ledger.n_accepted);
-    ledger.account.add(saved);
-    account_.add(saved);
-    ledger.worth      = 0;
-    ledger.n_accepted = candidate.n_accepted;
+    ledger.is_open    = true;
+    const double gain = ledger.gain_per_hit * static_cast<double>(candidate.n_accepted_total - ledger.n_accepted_total);
+    ledger.account.add(gain);
+    account_.add(gain);
+    ledger.gain_per_hit     = 0;
+    ledger.n_accepted_total = candidate.n_accepted_total;
     ledger.account.grant_step();
 }
 
 std::vector<size_t> DraftPolicy::choose(const std::vector<Candidate>& candidates) {
+    const size_t n = candidates.size();
     drafting_.clear();
     for (const Candidate& candidate : candidates) settle(candidate);
     account_.grant_step();
-    std::vector<size_t> chosen(candidates.size());
-    if (n_plain_steps_ > 0) return chosen;
+    std::vector<size_t> chosen(n);
+    if (n_plain_steps_to_do_ > 0) return chosen;
 
     Choice best;
     best.speed          = kMinSpeedUp;
@@ -151,60 +152,53 @@ std::vector<size_t> DraftPolicy::choose(const std::vector<Candidate>& candidates
         if (choice.speed > best.speed) best = choice;
     };
     for (const size_t length : lengths_) {
-        for (size_t i = 0; i < candidates.size(); ++i) consider(i, i + 1, length);
-        if (candidates.size() > 1) consider(0, candidates.size(), length);
+        for (size_t i = 0; i < n; ++i) consider(i, i + 1, length);
+        if (n > 1) consider(0, n, length);
     }
     for (size_t i = best.first; i < best.end; ++i) {
         chosen[i] = best.length;
         drafting_.push_back(candidates[i].ledger);
-        candidates[i].ledger->worth = 1.0 / static_cast<double>(candidates.size());
+        candidates[i].ledger->gain_per_hit = 1.0 / static_cast<double>(n);
     }
-    for (size_t i = 0; n_min_ > 0 && i < candidates.size(); ++i) {
-        const size_t most = std::min(candidates[i].expected_hits.size(), n_max_ / candidates.size());
-        chosen[i]         = std::min(std::max(chosen[i], n_min_), most);
+    for (size_t i = 0; n_min_ > 0 && i < n; ++i) {
+        const size_t max = std::min(candidates[i].expected_hits.size(), n_max_ / n);
+        chosen[i]        = std::min(std::max(chosen[i], n_min_), max);
     }
     return chosen;
 }
 
-// 0: it is not possible, or not allowed.
+// 0: not possible or not allowed.
 double DraftPolicy::speed_of(const std::vector<Candidate>& candidates, const Choice& choice) const {
     const StepShape shape{candidates.size(), choice.end - choice.first, choice.length};
-    double          saved = 0, balance = 0;
+    double          hits = 0, balance = 0;
     for (size_t i = choice.first; i < choice.end; ++i) {
         if (candidates[i].expected_hits.size() < choice.length) return 0;
-        saved += candidates[i].expected_hits[choice.length - 1] / static_cast<double>(candidates.size());
+        hits += candidates[i].expected_hits[choice.length - 1] / static_cast<double>(candidates.size());
         balance += candidates[i].ledger->account.balance();
     }
     if (!is_allowed(shape, balance)) return 0;
-    const double change = previous_.n_drafting == 0 ? costs_.change() : 0;
-    return (1 + saved) / (costs_.hoped_for(shape) + change);
+    return (1 + hits) / (costs_.optimistic_cost(shape) + rebuild_cost());
 }
 
-// Whether the account could pay if all of it were rejected, and the step would not keep others waiting for too long.
 bool DraftPolicy::is_allowed(const StepShape& shape, double balance) const {
-    if (shape.n_drafting * shape.length > n_max_ || extra(shape) > balance) return false;
+    if (shape.n_drafting * shape.length > n_max_ || loss_if_rejected(shape) > balance) return false;
     const double plain_ms = costs_.plain_ms(shape.n_sequences);
-    return costs_.of(shape) * plain_ms <= std::max(target_step_ms_, kMaxStepFactor * plain_ms);
-}
-
-double DraftPolicy::extra(const StepShape& shape) const {
-    return costs_.of(shape) - 1 + (previous_.n_drafting == 0 ? costs_.change() : 0);
+    return costs_.cost(shape) * plain_ms <= std::max(target_step_ms_, kMaxStepFactor * plain_ms);
 }
 
 void DraftPolicy::computed(const StepShape& shape, double milliseconds) {
     costs_.observe(shape, previous_, milliseconds);
-    for (DraftLedger* ledger : drafting_) ledger->account.add(-extra(shape) / static_cast<double>(drafting_.size()));
-    if (!drafting_.empty()) account_.add(-extra(shape));
+    if (!drafting_.empty()) {
+        const double loss = loss_if_rejected(shape);
+        account_.add(-loss);
+        for (DraftLedger* ledger : drafting_) ledger->account.add(-loss / static_cast<double>(drafting_.size()));
+    }
     drafting_.clear();
     previous_ = shape;
-    if (n_plain_steps_ > 0) {
-        --n_plain_steps_;
-        n_drafted_steps_ = 0;
-    } else if (shape.n_drafting == 0) {
-        n_drafted_steps_ = 0;
-    } else if (++n_drafted_steps_ == kDraftedStepsInRow) {
-        n_plain_steps_ = kPlainStepsAfter;
-    }
+
+    if (n_plain_steps_to_do_ > 0) --n_plain_steps_to_do_;
+    n_drafted_in_row_ = shape.n_drafting == 0 ? 0 : n_drafted_in_row_ + 1;
+    if (n_drafted_in_row_ == kMaxDraftedInRow) n_plain_steps_to_do_ = kPlainStepsAfter;
 }
 
 }  // namespace chasqui

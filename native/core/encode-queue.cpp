@@ -13,7 +13,6 @@ EncodeQueue::EncodeQueue(std::function<void()> prepare_thread, Encode encode, On
 EncodeQueue::~EncodeQueue() { stop(); }
 
 void EncodeQueue::request(const PromptImage& image, std::weak_ptr<const void> wanted) {
-    gate_.add_work();
     requests_.put({image.digest, image.source, std::move(wanted)});
 }
 

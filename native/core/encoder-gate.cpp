@@ -2,46 +2,41 @@
 
 namespace chasqui {
 
-void EncoderGate::add_work() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++n_pieces_;
+void EncoderGate::set_turn(Turn turn) {
+    if (turn_ != Turn::stopped) turn_ = turn;
+    changed_.notify_all();
 }
 
 void EncoderGate::pause_encoder() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_until(lock, until_, [this] { return !begun_ || n_pieces_ == 0 || stopped_; });
-    paused_ = true;
-    changed_.wait(lock, [this] { return !computing_ || stopped_; });
+    changed_.wait_until(lock, until_, [this] { return encoder_ == Encoder::idle || turn_ == Turn::stopped; });
+    set_turn(Turn::engine);
+    changed_.wait(lock, [this] { return encoder_ != Encoder::computing || turn_ == Turn::stopped; });
 }
 
 void EncoderGate::resume_encoder_for(Clock::duration time) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    paused_ = false;
-    until_  = Clock::now() + time;
-    changed_.notify_all();
+    until_ = Clock::now() + time;
+    set_turn(Turn::encoder);
 }
 
 void EncoderGate::stop() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    stopped_ = true;
-    changed_.notify_all();
+    set_turn(Turn::stopped);
 }
 
 bool EncoderGate::yield_to_engine() {
     std::unique_lock<std::mutex> lock(mutex_);
-    begun_     = true;
-    computing_ = false;
+    encoder_ = Encoder::yielded;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !paused_ || stopped_; });
-    computing_ = true;
-    return !stopped_;
+    changed_.wait(lock, [this] { return turn_ != Turn::engine; });
+    encoder_ = Encoder::computing;
+    return turn_ != Turn::stopped;
 }
 
 void EncoderGate::work_done() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    begun_     = false;
-    computing_ = false;
-    --n_pieces_;
+    encoder_ = Encoder::idle;
     changed_.notify_all();
 }
 

@@ -24,8 +24,8 @@ constexpr size_t kMaxStepTokens = 2048;
 constexpr size_t kMaxRecomputedTokens = 256;
 
 // The few tokens that every chat starts with are recomputed. Using them would even cost time: llama.cpp batches prompts
-// only while they have equally many tokens left, so prompts of equal length would be computed in parts, each with its own
-// pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 instead of 1,169 ms).
+// only while they have equally many tokens left, so prompts of equal length would be computed in parts, each with its
+// own pass over the weights (8 x 80 tokens of the 0.5B model of bench:peers: 1,258 instead of 1,169 ms).
 bool is_worth_keeping(size_t n_common, size_t n_tokens) {
     return n_common >= kMinCopiedTokens || 2 * n_common > n_tokens;
 }
@@ -198,8 +198,9 @@ PrefixCache::Id PrefixCache::choose_slot(const Hit& hit) const {
     FreeSlot   best;
     for (Id slot = 0; is_slot(slot); ++slot) {
         if (!is_free(slot)) continue;
-        const Entry& entry  = entries_.at(slot);
-        const size_t n_free = (slot == 0 || is_free(slot - 1) ? 1 : 0) + (!is_slot(slot + 1) || is_free(slot + 1) ? 1 : 0);
+        const Entry& entry = entries_.at(slot);
+        const size_t n_free =
+            (slot == 0 || is_free(slot - 1) ? 1 : 0) + (!is_slot(slot + 1) || is_free(slot + 1) ? 1 : 0);
         const FreeSlot candidate{slot, n_free, continues && slot == hit.id, entry.tokens.empty(), entry.last_used};
         if (best.id < 0 || candidate.is_better_than(best)) best = candidate;
     }

@@ -29,8 +29,8 @@ struct PrefixCacheOptions {
 };
 
 // How a sequence gets its slot. The steps, in this order: delete the `evicted` snapshots; save the slot's content as
-// snapshot `save_as` unless that is -1; load the content of the source into the slot; keep its first `n_keep` tokens and
-// remove the others.
+// snapshot `save_as` unless that is -1; load the content of the source into the slot; keep its first `n_keep` tokens
+// and remove the others.
 struct Placement {
     enum class Source { none, in_place, slot, snapshot };
 
@@ -64,9 +64,9 @@ struct Snapshot {
 // Tracks which tokens have KV cells and reuses them as prefixes of other sequences. It decides what to copy, save and
 // evict; the decoder moves the bytes.
 //
-// Each slot and each snapshot has an entry: a token sequence whose first `n_computed` tokens have cells. A snapshot is a
-// copy of a slot's cells in main memory, taken before another sequence gets the slot. The slot of a running sequence is
-// in use; all other entries are idle and evicted in LRU order. If a state can only be used as a whole, snapshots are
+// Each slot and each snapshot has an entry: a token sequence whose first `n_computed` tokens have cells. A snapshot is
+// a copy of a slot's cells in main memory, taken before another sequence gets the slot. The slot of a running sequence
+// is in use; all other entries are idle and evicted in LRU order. If a state can only be used as a whole, snapshots are
 // also taken at fixed points while a prompt is computed.
 class PrefixCache {
 public:
@@ -96,7 +96,8 @@ public:
     // Empties idle slots in LRU order until idle slots hold at most `max_tokens`. Unique content becomes a snapshot, as
     // when another sequence gets the slot.
     std::vector<Placement> evict_idle_slots(size_t max_tokens);
-    // Registers a snapshot of these tokens that was restored from disk. nullopt if it is cached already or does not fit.
+    // Registers a snapshot of these tokens that was restored from disk. nullopt if it is cached already or does not
+    // fit.
     std::optional<Snapshot> adopt(const std::vector<TokenId>& tokens, const AdapterSet& adapters);
 
     // An idle entry: all its tokens are computed. Ids of slots are below `n_slots`.

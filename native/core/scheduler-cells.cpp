@@ -9,8 +9,8 @@ namespace chasqui {
 
 namespace {
 
-// A sequence is admitted beside others only if 1/16 of all cells stays free for their completions. Otherwise one of them
-// would be preempted after a few steps and lose its computed tokens.
+// A sequence is admitted beside others only if 1/16 of all cells stays free for their completions. Otherwise one of
+// them would be preempted after a few steps and lose its computed tokens.
 constexpr size_t kShareToGrow = 16;
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 // Length of a slice, in tokens, before anything has been measured: beside decoding sequences, and while none decodes.
 constexpr size_t kFirstSlice        = 64;
 constexpr size_t kFirstPrefillSlice = 512;
-// A short slice reads all weights for few tokens. So a slice may have this many tokens even if the step then exceeds the
-// target time, up to this factor. bench/sim/README.md lists the alternatives that were tried.
+// A short slice reads all weights for few tokens. So a slice may have this many tokens even if the step then exceeds
+// the target time, up to this factor. bench/sim/README.md lists the alternatives that were tried.
 constexpr size_t kFairSlice         = 48;
 constexpr double kMaxFairStepFactor = 4.0;
 // Most kernels compute rows in groups of four; each remaining row costs as much as three others.
@@ -65,8 +65,8 @@ void Scheduler::note_waiting(const Sequence& sequence) {
     images_wait_     = images_wait_ || sequence.media() != nullptr;
 }
 
-// Fast path: true if no slot is free and none can be preempted. Does not read the waiting sequences: hundreds of them do
-// not fit into the CPU's caches, and reading them would take a noticeable share of a short step.
+// Fast path: true if no slot is free and none can be preempted. Does not read the waiting sequences: hundreds of them
+// do not fit into the CPU's caches, and reading them would take a noticeable share of a short step.
 bool Scheduler::cannot_admit() const {
     if (cache_.n_in_use() < options_.cache.n_slots) return false;
     return std::all_of(running_.begin(), running_.end(), [this](const auto& sequence) {
@@ -118,8 +118,9 @@ void Scheduler::admit(Clock::time_point now, Plan& plan) {
         for (Sequence* each : *victims) preempt(*each);
         // In the slot that is free now the sequence may start with another prefix, and need images for the rest.
         if (!victims->empty() && needs_images(*sequence)) continue;
-        const Job& job    = sequence->job();
-        auto       result = cache_.place(sequence->tokens, may_reuse(*sequence), job.snapshot_at, job.media.get(), job.adapters);
+        const Job& job = sequence->job();
+        auto       result =
+            cache_.place(sequence->tokens, may_reuse(*sequence), job.snapshot_at, job.media.get(), job.adapters);
         if (result.status != PlacementStatus::placed) continue;
         sequence->admit(result.placement.slot, result.placement.n_keep, now);
         plan.placements.push_back(std::move(result.placement));
@@ -260,12 +261,12 @@ void Scheduler::plan_rows(Plan& plan, Clock::time_point now) {
         if (sequence->n_pending() == 1) plan.rows.push_back({sequence.get(), 1});
         if (sequence->n_pending() > 1) prompts.push_back(sequence.get());
     }
-    // llama.cpp computes only consecutive slots together: skipping a slot costs another pass over the weights. So if any
-    // sequence decodes, every prompt gets one token; the remaining budget is spent in order of admission.
+    // llama.cpp computes only consecutive slots together: skipping a slot costs another pass over the weights. So if
+    // any sequence decodes, every prompt gets one token; the remaining budget is spent in order of admission.
     const size_t n_each     = plan.rows.empty() ? 0 : 1;
     const size_t n_reserved = n_each * prompts.size();
-    size_t       n_left     = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);  // in the batch
-    size_t       budget     = std::min(n_left, prompt_budget(n_decoding, n_reserved));
+    size_t       n_left = options_.n_batch - std::min(options_.n_batch, plan.rows.size() + n_reserved);  // in the batch
+    size_t       budget = std::min(n_left, prompt_budget(n_decoding, n_reserved));
     for (Sequence* sequence : prompts) {
         const size_t until  = std::min(sequence->run_length(), cache_.n_until_snapshot(sequence->slot));
         const size_t wanted = until - n_each;

@@ -30,8 +30,8 @@ struct PlanRow {
     DraftLength*         draft_length = nullptr;  // set for a draft model's draft: records how many tokens are accepted
 };
 
-// One step: the placements, in order, then all rows in one batch. The rows share one set of adapters. They are all text,
-// or a single row of an image.
+// One step: the placements, in order, then all rows in one batch. The rows share one set of adapters. They are all
+// text, or a single row of an image.
 struct Plan {
     std::vector<Placement>    placements;
     std::vector<PlanRow>      rows;
@@ -117,17 +117,17 @@ private:
     void      admit(Clock::time_point now, Plan& plan);
     std::vector<Sequence*> admission_order(Clock::time_point now);
     void      note_waiting(const Sequence& sequence);
-    bool      cannot_admit() const;
+    bool                   cannot_admit() const;
     bool      needs_images(const Sequence& sequence) const;
     bool      awaits_images(Sequence& sequence, Plan& plan, size_t& n_with_images) const;
-    bool      is_prefix_in_flight(const Sequence& sequence) const;
-    Sequence* preemption_candidate(Clock::time_point now, const Victims& except = {}) const;
-    Sequence* victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
-                         const Victims& except = {}) const;
+    bool                   is_prefix_in_flight(const Sequence& sequence) const;
+    Sequence*              preemption_candidate(Clock::time_point now, const Victims& except = {}) const;
+    Sequence*              victim_for(const Sequence& sequence, Clock::time_point now, const Plan& plan,
+                                      const Victims& except = {}) const;
     std::optional<Victims> victims_for_cells(const Sequence& sequence, Clock::time_point now, const Plan& plan) const;
-    bool      has_cells(const Sequence& sequence, size_t n_freed) const;
-    void      preempt_beyond_cells(Clock::time_point now);
-    void      evict_idle_slots(Plan& plan);
+    bool                   has_cells(const Sequence& sequence, size_t n_freed) const;
+    void                   preempt_beyond_cells(Clock::time_point now);
+    void                   evict_idle_slots(Plan& plan);
     size_t    n_claimed_cells() const;
     void      preempt(Sequence& victim);
     void      plan_rows(Plan& plan, Clock::time_point now);
@@ -145,7 +145,7 @@ private:
     // Upper bounds: of the priorities of the waiting sequences, and whether any of them has images.
     int64_t          highest_waiting_ = std::numeric_limits<int64_t>::min();
     bool             images_wait_     = false;
-    double           ms_per_prompt_token_ = 0;  // 0: not measured yet
+    double            ms_per_prompt_token_ = 0;  // 0: not measured yet
     double           ms_per_decode_step_  = 0;
     double           ms_per_image_token_  = 0;
     bool             last_was_image_      = false;

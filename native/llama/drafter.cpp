@@ -49,12 +49,12 @@ size_t Drafter::max_outputs(const DraftOptions& options) {
 void Drafter::add_drafts(Plan& plan) {
     shape_.reset();
     if (n_max_ == 0) return;
-    if (!may_draft(plan)) return policy_.interrupted();
+    if (!may_draft(plan)) return policy_.computed_other_step();
     add_lookups(plan);
     if (source_) add_computed_drafts(plan);
     for (PlanRow& row : plan.rows) row.sequence->n_drafted += row.draft.size();
     shape_ = shape_of(plan);
-    if (!shape_) policy_.interrupted();
+    if (!shape_) policy_.computed_other_step();
 }
 
 bool Drafter::may_draft(const Plan& plan) const {

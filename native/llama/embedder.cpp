@@ -237,9 +237,8 @@ void Embedder::decode(const std::vector<EmbedRow>& rows) {
 void Embedder::compute() {
     struct Work {
         EncoderGate& gate;
-        explicit Work(EncoderGate& of) : gate(of) { gate.add_work(); }
         ~Work() { gate.work_done(); }
-    } work(gate_);
+    } work{gate_};
     if (can_yield_) gate_.yield_to_engine();
     take_last_errors();
     const int32_t result = llama_decode(context_.get(), *batch_);

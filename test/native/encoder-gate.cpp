@@ -43,7 +43,6 @@ struct Encoder {
 
 const Test held("encoder gate: the encoder does nothing while it is paused, however often", [] {
     EncoderGate gate;
-    gate.add_work();
     Encoder encoder{gate};
     for (int round = 0; round < 20; ++round) {
         encoder.wait_for_operations(1);
@@ -59,10 +58,7 @@ const Test held("encoder gate: the encoder does nothing while it is paused, howe
 const Test idle("encoder gate: pausing does not wait out the time when there is nothing left to encode", [] {
     EncoderGate gate;
     gate.resume_encoder_for(hours(1));
-    gate.pause_encoder();
-    gate.resume_encoder_for(hours(1));
-    gate.add_work();
-    gate.pause_encoder();  // the image's file is still being decoded
+    gate.pause_encoder();  // nothing to encode yet, or an image file is still being decoded
     gate.resume_encoder_for(hours(1));
     Encoder encoder{gate};
     encoder.wait_for_operations(1);
@@ -72,7 +68,6 @@ const Test idle("encoder gate: pausing does not wait out the time when there is 
 
 const Test stopped("encoder gate: stop() releases both threads", [] {
     EncoderGate gate;
-    gate.add_work();
     gate.resume_encoder_for(hours(1));
     Encoder encoder{gate};
     encoder.wait_for_operations(1);

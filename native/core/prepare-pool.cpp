@@ -20,28 +20,43 @@ using Clock  = PreparePool::Clock;
 using Ending = PreparePool::Ending;
 using OnEnd  = std::function<void(Ending)>;
 
-// Work that is to end calls check() within milliseconds. If it has not ended after this time, its thread is abandoned.
+// Work calls check() within milliseconds. If it has not ended this long after an interrupt, its thread is abandoned.
 constexpr auto kGracePeriod = std::chrono::seconds(2);
-// How many abandoned threads are replaced; each of them may go on for ever and occupy a processor.
+// Up to this many abandoned threads are replaced: each may run for ever and occupy a processor.
 constexpr size_t kMaxAbandoned = 4;
-// A task that takes longer is no ordinary one: the engine's steps and other tasks come first.
 constexpr auto kLongTask = std::chrono::milliseconds(250);
-// How many long tasks may run in addition to the workers; any more occupy a worker each.
+// Long tasks that run in addition to the ordinary workers; further ones occupy a worker each.
 constexpr size_t kMaxLongTasks = 32;
-// For how many owners without tasks the spent time is kept: many more than can have spent much a moment ago.
+// The spent time is kept for this many idle owners, far more than can have spent much within the timeout.
 constexpr size_t kMaxIdleOwners = 4096;
-// check() reads the clock once in this many calls, because that costs more than most of the work between two calls.
+// check() reads the clock once in this many calls, because reading it costs more than most work between two calls.
 constexpr uint32_t kChecksPerClockRead = 64;
+
+//             take_task()         mark_long()         abandon(), also of busy ones
+//   ┌──────┐ ───────────▶ ┌──────┐ ─────────▶ ┌──────┐ ─────────▶ ┌───────────┐
+//   │ idle │              │ busy │            │ slow │            │ abandoned │ ──▶ leaving ──▶ ended
+//   └──────┘ ◀─────────── └──────┘            └──────┘            └───────────┘
+//             task ended
+//
+// A slow or abandoned worker leaves when its task ends. Only idle and busy ones count for `Options::n_workers`.
+struct Worker {
+    enum class State { idle, busy, slow, abandoned, leaving, ended };
+
+    std::thread thread;
+    State       state = State::busy;
+};
 
 // A running task.
 struct Run {
-    PreparePool::Task task;
-    Clock::time_point started, deadline;
-    std::atomic<bool> is_reported{false};  // its end has been reported, or is about to be
-    Clock::time_point interrupted_at{};
-    bool              is_long = false, is_abandoned = false;
+    Run(PreparePool::Task to_run, Worker& by) : task(std::move(to_run)), worker(by) {}
 
-    // Only for the worker's own thread.
+    PreparePool::Task task;
+    Worker&           worker;
+    Clock::time_point started, deadline;
+    std::atomic<bool> is_reported{false};  // its end has been or is about to be reported
+    Clock::time_point interrupted_at{};
+
+    // For the worker's own thread only.
     const std::function<void()>* lower_priority = nullptr;
     bool                         is_lowered     = false;
     uint32_t                     n_checks       = 0;
@@ -86,7 +101,6 @@ public:
         for (const OnEnd& on_end : ends) on_end(Ending::cancelled);
     }
 
-    // Only the first call closes; later calls wait for it and return its result.
     bool close() {
         std::call_once(closed_, [this] { ended_in_time_ = close_first(); });
         return ended_in_time_;
@@ -110,7 +124,8 @@ private:
         std::vector<std::thread> ended;
         for (Worker& worker : workers_) {
             if (!worker.thread.joinable()) continue;
-            if (worker.has_ended) ended.push_back(std::move(worker.thread));
+            if (worker.state == Worker::State::ended)
+                ended.push_back(std::move(worker.thread));
             else worker.thread.detach();
         }
         if (watch_.joinable()) ended.push_back(std::move(watch_));
@@ -122,7 +137,7 @@ private:
     struct Owner {
         std::deque<Task>  waiting;
         size_t            n_running = 0;
-        Clock::duration   spent{0}, spent_before{0};  // spent_before: when the first of the current tasks came
+        Clock::duration   spent{0}, spent_before{0};  // in total, and before the first of the current tasks
         Clock::time_point idle_since{};
 
         bool is_idle() const { return waiting.empty() && n_running == 0; }
@@ -133,32 +148,30 @@ private:
         Clock::time_point since;
     };
 
-    struct Worker {
-        std::thread thread;
-        bool        has_ended = false;
-    };
+    size_t count(Worker::State state) const {
+        return static_cast<size_t>(std::count_if(workers_.begin(), workers_.end(),
+                                                 [&](const Worker& worker) { return worker.state == state; }));
+    }
+    size_t n_ordinary_workers() const { return count(Worker::State::idle) + count(Worker::State::busy); }
 
-    // Starts another worker if none is idle. False if there is no worker at all and none can be started.
+    // Starts another worker if none is idle. False if there is no worker and none can be started.
     bool ensure_worker() {
         try {
             if (!watch_.joinable()) watch_ = std::thread([self = shared_from_this()] { self->watch(); });
-            const bool may_start = n_workers_ < options_.n_workers && n_abandoned_ <= kMaxAbandoned;
-            if (n_idle_workers_ <= n_waiting_ && may_start) start_worker();
+            const bool may_start =
+                n_ordinary_workers() < options_.n_workers && count(Worker::State::abandoned) <= kMaxAbandoned;
+            if (count(Worker::State::idle) <= n_waiting_ && may_start) start_worker();
         } catch (const std::system_error&) {
             // The system has no more threads.
         }
-        return n_workers_ > 0;
+        return n_ordinary_workers() > 0;
     }
 
     void start_worker() {
-        for (auto it = workers_.begin(); it != workers_.end();) {
-            if (!it->has_ended) {
-                ++it;
-                continue;
-            }
-            it->thread.join();
-            it = workers_.erase(it);
+        for (Worker& worker : workers_) {
+            if (worker.state == Worker::State::ended) worker.thread.join();
         }
+        workers_.remove_if([](const Worker& worker) { return worker.state == Worker::State::ended; });
         Worker& worker = workers_.emplace_back();
         try {
             worker.thread = std::thread([self = shared_from_this(), &worker] { self->work(worker); });
@@ -166,12 +179,9 @@ private:
             workers_.pop_back();
             throw;
         }
-        ++n_workers_;
     }
 
-    bool all_ended() const {
-        return std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.has_ended; });
-    }
+    bool all_ended() const { return count(Worker::State::ended) == workers_.size(); }
 
     void drop_waiting(Owner& owner, std::vector<OnEnd>& ends) {
         n_waiting_ -= owner.waiting.size();
@@ -184,21 +194,20 @@ private:
         turns_.clear();
     }
 
-    // Asks the work to end. The caller reports the end.
+    // Makes check() throw. The caller reports the end by calling what is added to `ends`.
     static void interrupt(Run& run, std::vector<OnEnd>& ends) {
         if (run.is_reported.exchange(true)) return;
         run.interrupted_at = Clock::now();
         ends.push_back(std::move(run.task.on_end));
     }
 
-    // Gives an owner back the time during which it had no tasks, up to all that it had spent.
     static void refund_time(Owner& owner) {
         owner.spent        = std::max(owner.spent - (Clock::now() - owner.idle_since), Clock::duration::zero());
         owner.spent_before = owner.spent;
     }
 
-    // The owner has no tasks left. The time that it spent is remembered, because a request submits one task after
-    // another. The time of ordinary tasks is not, so that thousands of them in one owner's name do not use up its time.
+    // Keeps the spent time of an owner without tasks, because a request submits one task after another. The time of
+    // ordinary tasks is not counted, so thousands of them do not use up the owner's time.
     void mark_idle(uint32_t id) {
         Owner& owner = owners_[id];
         if (owner.spent - owner.spent_before < kLongTask) owner.spent = owner.spent_before;
@@ -222,14 +231,14 @@ private:
     void work(Worker& worker) {
         if (options_.prepare_thread) options_.prepare_thread();
         std::unique_lock<std::mutex> lock(mutex_);
-        size_t*                      counted_in = &n_workers_;
-        bool                         continues  = true;
-        while (continues) {
-            ++n_idle_workers_;
+        bool                         is_lowered = false;
+        // A thread whose priority was lowered ends, because it cannot be raised again.
+        while (worker.state == Worker::State::busy && !is_lowered) {
+            worker.state = Worker::State::idle;
             work_available_.wait(lock, [this] { return closing_ || !turns_.empty(); });
-            --n_idle_workers_;
+            worker.state = Worker::State::busy;
             if (closing_) break;
-            const std::shared_ptr<Run> run = take_task();
+            const std::shared_ptr<Run> run = take_task(worker);
             lock.unlock();
             perform(*run);
             lock.lock();
@@ -237,25 +246,22 @@ private:
             lock.unlock();
             if (!run->is_reported.exchange(true)) run->task.on_end(Ending::done);
             lock.lock();
-            counted_in = &counter_of(*run);
-            // A thread whose priority was lowered ends, because it cannot be raised again.
-            continues = counted_in == &n_workers_ && !run->is_lowered;
+            is_lowered = run->is_lowered;
         }
-        --*counted_in;
+        worker.state = Worker::State::leaving;
         if (!closing_ && !turns_.empty()) {
             ensure_worker();
             work_available_.notify_one();
         }
-        worker.has_ended = true;
+        worker.state = Worker::State::ended;
         worker_ended_.notify_all();
     }
 
-    std::shared_ptr<Run> take_task() {
+    std::shared_ptr<Run> take_task(Worker& worker) {
         const uint32_t id = turns_.front();
         turns_.pop_front();
         Owner&     owner = owners_[id];
-        const auto run   = std::make_shared<Run>();
-        run->task        = std::move(owner.waiting.front());
+        const auto run   = std::make_shared<Run>(std::move(owner.waiting.front()), worker);
         owner.waiting.pop_front();
         --n_waiting_;
         ++owner.n_running;
@@ -273,13 +279,13 @@ private:
         try {
             run.task.work();
         } catch (const Interrupted&) {
-            // interrupt() has its end reported.
+            // Whatever called interrupt() reports the end.
         }
         current_run   = nullptr;
-        run.task.work = nullptr;  // releases what it holds before its end is reported
+        run.task.work = nullptr;  // frees its captures before the end is reported
     }
 
-    // Books the run's time, before its end is reported and the owner may submit the next task.
+    // Must precede the report of the run's end, after which the owner may submit its next task.
     void finish_run(const std::shared_ptr<Run>& run) {
         runs_.remove(run);
         Owner& owner = owners_[run->task.owner];
@@ -288,15 +294,13 @@ private:
         if (owner.is_idle()) mark_idle(run->task.owner);
     }
 
-    // The count that the task's thread is part of.
-    size_t& counter_of(const Run& run) { return run.is_abandoned ? n_abandoned_ : run.is_long ? n_long_ : n_workers_; }
-
     void wake_watch() {
         watching_until_ = Clock::time_point::min();
         watch_changed_.notify_all();
     }
 
-    // Marks long tasks, interrupts those past their deadline, and abandons the threads of those that do not end.
+    // Thread function: marks long tasks, interrupts tasks past their deadline, and abandons the threads of those that
+    // do not end.
     void watch() {
         std::unique_lock<std::mutex> lock(mutex_);
         while (!closing_) {
@@ -305,8 +309,8 @@ private:
             for (const auto& run : runs_) {
                 const Clock::time_point now = Clock::now();
                 if (now >= run->deadline) interrupt(*run, ends);
-                if (run->is_abandoned) continue;
-                if (!run->is_long && now >= run->started + kLongTask && n_long_ < kMaxLongTasks) mark_long(*run);
+                if (run->worker.state == Worker::State::abandoned) continue;
+                if (may_become_long(*run) && now >= run->started + kLongTask) mark_long(*run);
                 const bool was_interrupted = run->interrupted_at != Clock::time_point{};
                 if (was_interrupted && now >= run->interrupted_at + kGracePeriod) {
                     abandon(*run, ends);
@@ -314,9 +318,7 @@ private:
                 }
                 const auto next = was_interrupted ? run->interrupted_at + kGracePeriod : run->deadline;
                 watching_until_ = std::min(watching_until_, next);
-                if (!run->is_long && n_long_ < kMaxLongTasks) {
-                    watching_until_ = std::min(watching_until_, run->started + kLongTask);
-                }
+                if (may_become_long(*run)) watching_until_ = std::min(watching_until_, run->started + kLongTask);
             }
             if (!ends.empty()) {
                 lock.unlock();
@@ -330,18 +332,18 @@ private:
         }
     }
 
+    bool may_become_long(const Run& run) const {
+        return run.worker.state == Worker::State::busy && count(Worker::State::slow) < kMaxLongTasks;
+    }
+
     void mark_long(Run& run) {
-        --n_workers_;
-        ++n_long_;
-        run.is_long = true;
+        run.worker.state = Worker::State::slow;
         if (!turns_.empty()) ensure_worker();
     }
 
     void abandon(Run& run, std::vector<OnEnd>& ends) {
         if (options_.on_stuck) options_.on_stuck();
-        --counter_of(run);
-        ++n_abandoned_;
-        run.is_abandoned = true;
+        run.worker.state = Worker::State::abandoned;
         if (!ensure_worker()) drop_all_waiting(ends);
     }
 
@@ -350,25 +352,19 @@ private:
     std::mutex                      mutex_;
     std::condition_variable         work_available_, watch_changed_, worker_ended_;
     std::map<uint32_t, Owner>       owners_;
-    std::deque<uint32_t>            turns_;  // owners with waiting tasks
-    std::deque<IdleOwner>           idle_;   // oldest first; some may have tasks again by now
+    std::deque<uint32_t>            turns_;  // owners with waiting tasks, round robin
+    std::deque<IdleOwner>           idle_;   // oldest first; some may no longer be idle
     std::list<std::shared_ptr<Run>> runs_;
     std::list<Worker>               workers_;
     std::thread                     watch_;
     Clock::time_point               watching_until_ = Clock::time_point::max();
-    size_t                          n_waiting_      = 0;
-    size_t                          n_workers_      = 0;  // apart from long and abandoned ones
-    size_t                          n_long_         = 0;
-    size_t                          n_abandoned_    = 0;
-    size_t                          n_idle_workers_ = 0;
+    size_t                          n_waiting_      = 0;  // tasks of all owners
     bool                            closing_        = false;
     std::once_flag                  closed_;
     bool                            ended_in_time_ = false;
 };
 
 PreparePool::PreparePool(const Options& options) : state_(std::make_shared<State>(options)) {}
-
-PreparePool::~PreparePool() { close(); }
 
 bool PreparePool::submit(Task task) { return state_->submit(std::move(task)); }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <unordered_map>
@@ -24,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 // llama.cpp's parser is recursive, so nesting is limited.
 constexpr long kMaxDepth = 512;
-// When the text has not fitted the format for this many bytes, it is not expected to fit any more.
+// The parser gives up when the text has not matched the format for this many bytes.
 constexpr size_t kMaxUnmatchedBytes = 256;
 
 std::string new_call_id() {
@@ -49,8 +50,8 @@ bool is_prose(const std::string& tag) {
     return tag == common_chat_peg_builder::CONTENT || tag == common_chat_peg_builder::REASONING;
 }
 
-// The characters at which a run of content or reasoning may end. Until one of them arrives, text continues the run and
-// need not be parsed.
+// The characters at which a run of content or reasoning may end. Text without them continues the run and need not be
+// parsed.
 class RunEnds {
 public:
     explicit RunEnds(const common_peg_arena& arena) : arena_(arena) {
@@ -88,6 +89,43 @@ private:
     bool                    are_known_ = true;
 };
 
+// Ids of tool calls, and how many calls have been announced: the first delta of a call has its id and name.
+class ToolCalls {
+public:
+    // Gives every call of the message a unique id that stays the same in later parses.
+    void assign_ids(common_chat_msg& message) {
+        for (size_t i = 0; i < message.tool_calls.size(); ++i) {
+            std::string& id = message.tool_calls[i].id;
+            if (i == ids_.size()) {
+                const bool is_taken = std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+                ids_.push_back(id.empty() || is_taken ? new_call_id() : id);
+            }
+            id = ids_[i];
+        }
+    }
+
+    // Announces the calls before `end`. A name may still grow until its call has arguments.
+    void announce_until(size_t end, const common_chat_msg& message, std::vector<ChatDelta>& deltas) {
+        while (n_announced_ < end) deltas.push_back(delta(n_announced_, message, ""));
+    }
+
+    ChatDelta delta(size_t index, const common_chat_msg& message, const std::string& arguments) {
+        ChatDelta delta;
+        delta.tool_index     = static_cast<int32_t>(index);
+        delta.tool_arguments = arguments;
+        if (index == n_announced_) {
+            delta.tool_id   = message.tool_calls[index].id;
+            delta.tool_name = message.tool_calls[index].name;
+            ++n_announced_;
+        }
+        return delta;
+    }
+
+private:
+    std::vector<std::string> ids_;
+    size_t                   n_announced_ = 0;
+};
+
 }  // namespace
 
 class ChatParser::Impl {
@@ -98,7 +136,7 @@ public:
           generation_prompt_(format.generation_prompt),
           rules_(load(format.parser)),
           input_(generation_prompt_) {
-        // What the prompt contains already is not reported.
+        // Content of the prompt is not reported.
         if (format.continues) parse(false);
         deltas_.clear();
     }
@@ -119,7 +157,7 @@ public:
     }
 
     uint32_t reasoning_units() const {
-        return utf16_length(std::string_view(input_).substr(generation_prompt_.size(), reasoning_end_));
+        return utf16_length(std::string_view(input_).substr(generation_prompt_.size(), parsed_.reasoning_end));
     }
 
     uint32_t n_parses() const { return n_parses_; }
@@ -146,8 +184,8 @@ private:
         }
     };
 
-    // Completions whose formats are equal share them: those of a request, and of requests with the same tools. They may be
-    // large, with a rule for each property of each tool, and are gone with the last completion.
+    // Completions with equal formats share their rules, which may be large: they have a rule for each property of each
+    // tool.
     static std::shared_ptr<const Rules> load(const std::string& parser) {
         thread_local std::unordered_map<std::string, std::weak_ptr<const Rules>> in_use;
         if (const auto found = in_use.find(parser); found != in_use.end()) {
@@ -161,7 +199,7 @@ private:
         return loaded;
     }
 
-    // The pause applies to all completions together, because they share JavaScript's thread.
+    // The pause applies to all completions together, because they share the JavaScript thread.
     static Clock::time_point& next_parse() {
         thread_local Clock::time_point next{};
         return next;
@@ -169,19 +207,19 @@ private:
 
     size_t text_size() const { return input_.size() - generation_prompt_.size(); }
 
-    // Reports the text as a continuation of the current run. False if it has to be parsed.
+    // Fast path: reports the text as a continuation of the current run. False if it has to be parsed.
     bool continue_run(const std::string& text) {
-        const bool is_parsed = parsed_ + text.size() == input_.size();
-        if (run_ == Run::none || !is_parsed || !rules_->run_ends.none_in(text)) return false;
-        parsed_ = reported_ = input_.size();
+        const bool is_parsed = parsed_.end + text.size() == input_.size();
+        if (parsed_.run == Run::none || !is_parsed || !rules_->run_ends.none_in(text)) return false;
+        parsed_.end = parsed_.reported = input_.size();
         ChatDelta delta;
-        if (run_ == Run::content) {
-            message_.content += text;
+        if (parsed_.run == Run::content) {
+            parsed_.message.content += text;
             delta.content = text;
         } else {
-            message_.reasoning_content += text;
+            parsed_.message.reasoning_content += text;
             delta.reasoning = text;
-            reasoning_end_  = text_size();
+            parsed_.reasoning_end = text_size();
         }
         deltas_.push_back(std::move(delta));
         return true;
@@ -189,21 +227,21 @@ private:
 
     void parse(bool is_last) {
         const auto started = Clock::now();
-        const bool fits    = try_parse(is_last) || (is_last && try_without_last_blanks());
+        const bool fits    = try_parse(is_last) || (is_last && try_without_trailing_whitespace());
         const auto ended   = Clock::now();
         next_parse()       = ended + pause_factor_ * (ended - started);
         ++n_parses_;
         if (fits) {
-            unmatched_since_ = 0;
+            unmatched_since_.reset();
             return;
         }
-        if (unmatched_since_ == 0) unmatched_since_ = input_.size();
-        gave_up_ = is_last || input_.size() - unmatched_since_ > kMaxUnmatchedBytes;
+        if (!unmatched_since_) unmatched_since_ = input_.size();
+        gave_up_ = is_last || input_.size() - *unmatched_since_ > kMaxUnmatchedBytes;
         if (gave_up_) report_rest();
     }
 
     // Some templates write a line break after their calls that their parsers do not expect.
-    bool try_without_last_blanks() {
+    bool try_without_trailing_whitespace() {
         const std::string all = input_;
         input_.resize(std::max(input_.find_last_not_of(" \n\r\t") + 1, generation_prompt_.size()));
         if (input_.size() < all.size() && try_parse(true)) return true;
@@ -220,12 +258,12 @@ private:
             message.role = "assistant";
             new_mapper(kind_, message)->from_ast(context.ast, result);
             if (message.empty()) return !result.fail();
-            give_ids(message);
-            report(common_chat_msg_diff::compute_diffs(message_, message), message, is_last);
-            message_ = std::move(message);
+            calls_.assign_ids(message);
+            report(common_chat_msg_diff::compute_diffs(parsed_.message, message), message, is_last);
+            parsed_.message = std::move(message);
             note_positions(context.ast, result);
             // An incomplete tag at the end is content.
-            if (is_last && result.need_more_input() && message_.tool_calls.empty()) report_rest();
+            if (is_last && result.need_more_input() && parsed_.message.tool_calls.empty()) report_rest();
             return true;
         } catch (const std::exception&) {
             return false;
@@ -233,116 +271,89 @@ private:
     }
 
     void note_positions(const common_peg_ast_arena& ast, const common_peg_parse_result& result) {
-        run_    = Run::none;
-        parsed_ = input_.size();
+        parsed_.run = Run::none;
+        parsed_.end = input_.size();
         ast.visit(result, [this](const common_peg_ast_node& node) {
             if (node.tag.empty()) return;
-            reported_ = std::max(reported_, node.end);
+            parsed_.reported = std::max(parsed_.reported, node.end);
             if (node.tag == common_chat_peg_builder::REASONING && node.end > generation_prompt_.size()) {
-                reasoning_end_ = node.end - generation_prompt_.size();
+                parsed_.reasoning_end = node.end - generation_prompt_.size();
             }
-            run_ = Run::none;
-            if (is_prose(node.tag)) ends_in_reasoning_ = node.tag == common_chat_peg_builder::REASONING;
+            parsed_.run = Run::none;
+            if (is_prose(node.tag)) parsed_.ends_in_reasoning = node.tag == common_chat_peg_builder::REASONING;
             if (!is_prose(node.tag) || node.end != input_.size() || node.start == node.end) return;
-            if (!message_.tool_calls.empty()) return;
-            run_ = node.tag == common_chat_peg_builder::CONTENT ? Run::content : Run::reasoning;
+            if (!parsed_.message.tool_calls.empty()) return;
+            parsed_.run = node.tag == common_chat_peg_builder::CONTENT ? Run::content : Run::reasoning;
         });
-        // Blank reasoning does not count as reasoning yet.
-        if (run_ == Run::reasoning && message_.reasoning_content.empty()) run_ = Run::none;
-    }
-
-    void give_ids(common_chat_msg& message) {
-        for (size_t i = 0; i < message.tool_calls.size(); ++i) {
-            std::string& id = message.tool_calls[i].id;
-            if (i == call_ids_.size()) {
-                const bool is_taken = std::find(call_ids_.begin(), call_ids_.end(), id) != call_ids_.end();
-                call_ids_.push_back(id.empty() || is_taken ? new_call_id() : id);
-            }
-            id = call_ids_[i];
-        }
+        // Whitespace alone is not reasoning yet.
+        if (parsed_.run == Run::reasoning && parsed_.message.reasoning_content.empty()) parsed_.run = Run::none;
     }
 
     void report(const std::vector<common_chat_msg_diff>& diffs, const common_chat_msg& message, bool is_last) {
         for (const common_chat_msg_diff& diff : diffs) {
             ChatDelta delta;
-            delta.reasoning = without_first_blanks(diff.reasoning_content_delta);
+            delta.reasoning = without_leading_whitespace(diff.reasoning_content_delta);
             delta.content   = diff.content_delta;
             if (diff.tool_call_index == std::string::npos) {
                 if (!delta.reasoning.empty() || !delta.content.empty()) deltas_.push_back(std::move(delta));
                 continue;
             }
-            announce_calls(message, diff.tool_call_index);
+            calls_.announce_until(diff.tool_call_index, message, deltas_);
             const std::string& arguments = diff.tool_call_delta.arguments;
-            if (!arguments.empty()) report_call(message, diff.tool_call_index, arguments);
+            if (!arguments.empty()) deltas_.push_back(calls_.delta(diff.tool_call_index, message, arguments));
         }
         if (!is_last) return;
-        announce_calls(message, message.tool_calls.size());
+        calls_.announce_until(message.tool_calls.size(), message, deltas_);
         for (size_t i = 0; i < message.tool_calls.size(); ++i) {
-            if (message.tool_calls[i].arguments.empty()) report_call(message, i, "{}");
+            if (message.tool_calls[i].arguments.empty()) deltas_.push_back(calls_.delta(i, message, "{}"));
         }
     }
 
-    // Blanks after the opening tag, which may be in the prompt, are not part of the reasoning.
-    std::string without_first_blanks(const std::string& reasoning) {
-        if (!message_.reasoning_content.empty() || reasoning.empty()) return reasoning;
+    // Whitespace after the opening tag, which may be in the prompt, is not part of the reasoning.
+    std::string without_leading_whitespace(const std::string& reasoning) {
+        if (!parsed_.message.reasoning_content.empty() || reasoning.empty()) return reasoning;
         return reasoning.substr(std::min(reasoning.find_first_not_of(" \n\r\t"), reasoning.size()));
-    }
-
-    // Reports the names of the calls before `end`. A name may still grow until its call has arguments.
-    void announce_calls(const common_chat_msg& message, size_t end) {
-        while (n_announced_ < end) report_call(message, n_announced_, "");
-    }
-
-    void report_call(const common_chat_msg& message, size_t index, const std::string& arguments) {
-        ChatDelta delta;
-        delta.tool_index     = static_cast<int32_t>(index);
-        delta.tool_arguments = arguments;
-        if (index == n_announced_) {
-            delta.tool_id   = message.tool_calls[index].id;
-            delta.tool_name = message.tool_calls[index].name;
-            ++n_announced_;
-        }
-        deltas_.push_back(std::move(delta));
     }
 
     // Reports the remaining text without parsing it: as reasoning if the text ended in reasoning, else as content.
     void report_rest() {
-        reported_ = std::max(reported_, generation_prompt_.size());
-        if (reported_ >= input_.size()) return;
+        parsed_.reported = std::max(parsed_.reported, generation_prompt_.size());
+        if (parsed_.reported >= input_.size()) return;
         ChatDelta delta;
-        (ends_in_reasoning_ ? delta.reasoning : delta.content) = input_.substr(reported_);
-        reported_                                              = input_.size();
+        (parsed_.ends_in_reasoning ? delta.reasoning : delta.content) = input_.substr(parsed_.reported);
+        parsed_.reported                                              = input_.size();
         deltas_.push_back(std::move(delta));
     }
 
-    int         kind_, pause_factor_;
-    std::string generation_prompt_;
+    // The result of the last parse, which continue_run() extends without parsing. Positions are offsets into input_.
+    struct Parsed {
+        common_chat_msg message;
+        size_t          end               = 0;          // of the part that `message` reflects
+        size_t          reported          = 0;          // end of the part that was returned in deltas
+        size_t          reasoning_end     = 0;          // relative to the end of the generation prompt
+        Run             run               = Run::none;  // that the input ends in
+        bool            ends_in_reasoning = false;      // the last prose was reasoning
+    };
 
+    const int                    kind_, pause_factor_;
+    const std::string            generation_prompt_;
     std::shared_ptr<const Rules> rules_;
 
-    std::string              input_;  // the generation prompt, then the text
-    common_chat_msg          message_;
-    std::vector<std::string> call_ids_;
-    size_t                   n_announced_   = 0;
-    uint32_t                 n_parses_      = 0;
-    size_t                   parsed_        = 0;          // how much of the input message_ reflects
-    size_t                   reported_      = 0;          // how much of the input has been reported
-    size_t                   reasoning_end_ = 0;          // in the text
-    Run                      run_           = Run::none;  // the run that the input ends in
-    long                     depth_         = 0;          // of open brackets
-
-    size_t unmatched_since_   = 0;  // input size when the text first did not fit the format; 0: it fits
-    bool   gave_up_           = false;
-    bool   ends_in_reasoning_ = false;
-
-    std::vector<ChatDelta> deltas_;  // to be returned by push()
+    std::string            input_;      // the generation prompt, then the text
+    long                   depth_ = 0;  // of open brackets
+    Parsed                 parsed_;
+    ToolCalls              calls_;
+    std::optional<size_t>  unmatched_since_;   // size of the input when it first did not fit the format
+    bool                   gave_up_  = false;  // the rest of the text is not parsed
+    uint32_t               n_parses_ = 0;
+    std::vector<ChatDelta> deltas_;  // of the current push()
 };
 
 ChatParser::ChatParser(const ChatFormat& format, int pause_factor) {
     try {
         impl_ = std::make_unique<Impl>(format, pause_factor);
     } catch (const std::exception& error) {
-        throw Error(ErrorCode::invalid_job, std::string("The reply format cannot be read: ") + error.what() + ".");
+        throw Error(ErrorCode::invalid_job, std::string("Invalid reply format: ") + error.what() + ".");
     }
 }
 

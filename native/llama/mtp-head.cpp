@@ -11,21 +11,20 @@
 #include <algorithm>
 #include <utility>
 
-// In llama.cpp's src/llama-model.h, which is not among its public headers.
+// Declared in llama.cpp's src/llama-model.h, which is not a public header.
 const std::vector<std::pair<std::string, ggml_tensor*>>& llama_internal_get_tensor_map(const llama_model* model);
 
 namespace chasqui {
 
 namespace {
 
-// Inputs of a prompt that are read together.
-constexpr size_t kMaxBatch = 256;
+constexpr size_t kMaxBatch = 256;  // inputs of a prompt
 
-// llama.cpp has a graph for the layers of these, with one layer. qwen35 and hy_v3 were tried, with random weights; the
-// graphs of the other two are made alike, with experts. It has more such graphs: those for several layers, which take turns,
-// and for attention of other kinds are not supported here. For models without any it would end the process.
+// Architectures with a graph for one MTP layer in llama.cpp. qwen35 and hy_v3 were tested with random weights; the
+// other two have the same graphs with experts. Graphs for several layers in rotation or for other kinds of attention
+// are not supported here. For other architectures llama.cpp would abort the process.
 constexpr const char* kArchitectures[] = {"qwen35", "qwen35moe", "glm4moe", "hy_v3"};
-// Without these weights of the layer its graph would end the process.
+// llama.cpp would abort the process if these weights of the layer were missing.
 constexpr const char* kTensors[] = {"nextn.eh_proj.weight", "nextn.enorm.weight", "nextn.hnorm.weight"};
 
 std::string metadata(const llama_model* model, const std::string& key) {
@@ -46,8 +45,9 @@ void check(const DraftOptions& options, const Model& model, const Decoder& decod
     const std::string why = why_no_mtp(model.handle());
     if (!why.empty()) refuse(model.path() + " cannot draft by MTP layers: " + why);
     if (!has_tensors(model.handle())) {
-        refuse(model.path() + " says that it has an MTP layer, but its weights are not in the file. They may have been " +
-               "left out when it was converted.");
+        refuse(model.path() +
+               " declares an MTP layer, but its weights are not in the file. They may have been removed " +
+               "by its conversion.");
     }
     if (decoder.n_rollback() == 0) {
         refuse(model.path() + " cannot draft by MTP layers: rejected drafts cannot be removed from its recurrent state.");
@@ -64,11 +64,10 @@ std::string why_no_mtp(const llama_model* model) {
     const std::string architecture = metadata(model, "general.architecture");
     const std::string n_layers     = metadata(model, architecture + ".nextn_predict_layers");
     if (n_layers.empty() || n_layers == "0") return "its file has none.";
-    const auto is_it = [&](const char* known) { return architecture == known; };
-    if (std::none_of(std::begin(kArchitectures), std::end(kArchitectures), is_it)) {
+    if (std::find(std::begin(kArchitectures), std::end(kArchitectures), architecture) == std::end(kArchitectures)) {
         return "those of its architecture (" + architecture + ") are not supported.";
     }
-    if (n_layers != "1") return "it has " + n_layers + " of them, and one is supported.";
+    if (n_layers != "1") return "it has " + n_layers + " of them, and only one is supported.";
     return {};
 }
 
@@ -80,7 +79,7 @@ llama_context_params mtp_context_params(uint32_t n_slots, uint32_t context_lengt
     params.n_ctx                = context_length * n_slots;
     params.kv_unified           = false;
     params.swa_full             = true;
-    params.n_batch              = kMaxBatch + MtpHead::kMaxLength;  // the tokens of a draft that was accepted come on top
+    params.n_batch              = kMaxBatch + MtpHead::kMaxLength;  // including an accepted draft
     params.n_ubatch             = kMaxBatch;
     params.n_outputs_max        = std::max(n_slots, static_cast<uint32_t>(kMaxDraftedSequences * (n_max + 1)));
     settings.apply(params);
@@ -98,9 +97,9 @@ MtpHead::MtpHead(const DraftOptions& options, const Model& model, const Decoder&
         model.handle(),
         mtp_context_params(decoder.n_slots(), decoder.context_length(), options_.n_max, options_.context), decoder,
         "the MTP layer");
-    // Rows of tokens with logits only: all tokens of a draft have some, and other inputs need none.
+    // Output rows only for tokens with logits: all tokens of a draft have them, and other inputs need none.
     llama_set_embeddings_nextn(context_.get(), true, true);
-    // This loads the weights into memory now rather than with the first request.
+    // Loads the weights into memory now rather than with the first request.
     const std::vector<float> row(n_embd_, 0.0f);
     add_input(0, 1, 0, row.data(), true);
     if (!compute()) throw Error(ErrorCode::out_of_memory, "The MTP layer could not compute a token.");
@@ -108,7 +107,7 @@ MtpHead::MtpHead(const DraftOptions& options, const Model& model, const Decoder&
 }
 
 void MtpHead::computed(const std::vector<PlanRow>& rows) {
-    // Among so many there are no drafts, and what is not read now is missing later: the slots begin anew.
+    // Steps of so many sequences have no drafts. Their rows are lost, so the slots will restart.
     if (rows.size() > kMaxDraftedSequences) return;
     for (size_t i = 0; i < rows.size(); ++i) take_rows(rows[i], i);
 }
@@ -119,26 +118,26 @@ void MtpHead::take_rows(const PlanRow& row, size_t plan_row) {
     const size_t    n_tokens = row.n_tokens + row.draft.size(), begin = sequence.n_computed;
     size_t          index    = 0;
     while (index < n_tokens && hidden_rows_.at(plan_row, index) == nullptr) ++index;
-    // An image has no tokens that could be read, and positions of its own.
+    // Images have no tokens, and their own positions.
     if (index == n_tokens || sequence.media() != nullptr) return;
 
     Slot& slot = slots_[slot_id];
-    if (!goes_on(slot, sequence, begin + index)) begin_anew(slot_id, begin + index);
-    slot.rows.resize((begin + index + 1 - slot.n_read) * n_embd_);  // what remains of rejected drafts goes
+    if (!continues(slot, sequence, begin + index)) restart(slot_id, begin + index);
+    slot.rows.resize((begin + index + 1 - slot.next_input) * n_embd_);  // drops the rows of rejected drafts
     take_tokens(slot, row);
     for (; index < n_tokens; ++index) {
         const float* hidden = hidden_rows_.at(plan_row, index);
         if (hidden == nullptr) return;
         slot.rows.insert(slot.rows.end(), hidden, hidden + n_embd_);
-        // Whether a drafted token is rejected is not known yet.
-        const size_t readable = std::min(end_of_rows(slot) + 1, begin + row.n_tokens);
-        if (readable < slot.n_read + kMaxBatch) continue;
+        // Excludes the draft, whose tokens may still be rejected.
+        const size_t readable_end = std::min(rows_end(slot) + 1, begin + row.n_tokens);
+        if (readable_end < slot.next_input + kMaxBatch) continue;
         read_inputs(slot_id, sequence.tokens, kMaxBatch, false);
         if (!compute()) return;
     }
 }
 
-// The sequence's tokens, as far as they are computed now, and its draft.
+// Stores the computed tokens of the sequence, then its draft.
 void MtpHead::take_tokens(Slot& slot, const PlanRow& row) {
     const Sequence& sequence = *row.sequence;
     const auto      begin    = sequence.tokens.begin();
@@ -151,32 +150,35 @@ void MtpHead::take_tokens(Slot& slot, const PlanRow& row) {
     slot.tokens.insert(slot.tokens.end(), row.draft.begin(), row.draft.end());
 }
 
-// Whether the rows that are kept are those before position `first` of this sequence, and its cells those of its tokens.
-bool MtpHead::goes_on(const Slot& slot, const Sequence& sequence, size_t first) const {
-    if (first + 1 < slot.n_read || first > end_of_rows(slot) || slot.tokens.empty()) return false;
+// Whether the slot's cells and rows up to position `first` belong to this sequence: it is the same one, or another one
+// with the same tokens and adapters.
+bool MtpHead::continues(const Slot& slot, const Sequence& sequence, size_t first) const {
+    if (first + 1 < slot.next_input || first > rows_end(slot) || slot.tokens.empty()) return false;
     if (slot.job_id == sequence.id()) return true;
-    return slot.n_read <= first && slot.adapters == sequence.job().adapters && slot.tokens.size() >= first &&
+    return slot.next_input <= first && slot.adapters == sequence.job().adapters && slot.tokens.size() >= first &&
            std::equal(slot.tokens.begin(), slot.tokens.begin() + static_cast<std::ptrdiff_t>(first),
                       sequence.tokens.begin());
 }
 
-void MtpHead::begin_anew(size_t slot, size_t first) {
+// The next row to arrive is that of position `first`.
+void MtpHead::restart(size_t slot, size_t first) {
     trim(slot, 0);
     slots_[slot].rows.clear();
-    slots_[slot].n_read = first + 1;
+    slots_[slot].next_input = first + 1;
 }
 
-// Whether there are rows for all tokens of the sequence but the last.
+// Whether there are rows for all tokens of the sequence except the last, which the model has not computed yet.
 bool MtpHead::may_draft(const Sequence& sequence) const {
     const Slot& slot = slots_[static_cast<size_t>(sequence.slot)];
-    return slot.job_id == sequence.id() && end_of_rows(slot) >= sequence.n_computed && slot.n_read <= sequence.n_computed;
+    return slot.job_id == sequence.id() && rows_end(slot) >= sequence.n_computed &&
+           slot.next_input <= sequence.n_computed;
 }
 
-// Adds the next inputs of the slot to the batch. Their rows are not needed any more then.
+// Moves the next inputs of the slot to the batch, and drops their rows.
 void MtpHead::read_inputs(size_t slot_id, const std::vector<TokenId>& tokens, size_t n_inputs, bool output) {
     Slot& slot = slots_[slot_id];
-    for (size_t i = 0; i < n_inputs; ++i, ++slot.n_read) {
-        add_input(slot_id, slot.n_read, tokens[slot.n_read], slot.rows.data() + i * n_embd_, output);
+    for (size_t i = 0; i < n_inputs; ++i, ++slot.next_input) {
+        add_input(slot_id, slot.next_input, tokens[slot.next_input], slot.rows.data() + i * n_embd_, output);
     }
     slot.rows.erase(slot.rows.begin(), slot.rows.begin() + static_cast<std::ptrdiff_t>(n_inputs * n_embd_));
 }
@@ -188,19 +190,19 @@ std::vector<std::vector<TokenId>> MtpHead::draft(const std::vector<Input>& input
         const Sequence& sequence = *inputs[i].sequence;
         if (!may_draft(sequence)) continue;
         drafts[i]    = {static_cast<size_t>(sequence.slot), sequence.n_computed + 1, inputs[i].n_max, {}, -1};
-        Slot&  slot  = slots_[drafts[i].slot];
-        size_t n_new = sequence.n_computed + 1 - slot.n_read;
-        // The rows that the layer puts out go by those with logits, so in the batch that it drafts with all have some.
+        Slot& slot   = slots_[drafts[i].slot];
+        // Rows are output only for tokens with logits, so all inputs of the batch that drafts must have logits. If
+        // there are many, the others are computed first.
+        const size_t n_new = sequence.n_computed + 1 - slot.next_input;
         if (n_new > options_.n_max + 1) {
             read_inputs(drafts[i].slot, sequence.tokens, n_new - 1, false);
             if (!compute()) return std::vector<std::vector<TokenId>>(inputs.size());
-            n_new = 1;
         }
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (drafts[i].n_max == 0) continue;
         const Sequence& sequence = *inputs[i].sequence;
-        read_inputs(drafts[i].slot, sequence.tokens, drafts[i].position - slots_[drafts[i].slot].n_read, true);
+        read_inputs(drafts[i].slot, sequence.tokens, drafts[i].position - slots_[drafts[i].slot].next_input, true);
         drafts[i].row = static_cast<int32_t>(tokens_.size()) - 1;
         open.push_back(&drafts[i]);
     }
@@ -215,14 +217,14 @@ std::vector<std::vector<TokenId>> MtpHead::draft(const std::vector<Input>& input
     }
     std::vector<std::vector<TokenId>> result;
     for (Draft& draft : drafts) {
-        if (draft.n_max > 0) trim(draft.slot, slots_[draft.slot].n_read);  // cells that came of rows of its own
+        if (draft.n_max > 0) trim(draft.slot, slots_[draft.slot].next_input);  // removes the cells of its own rows
         if (draft.tokens.size() < options_.n_min) draft.tokens.clear();
         result.push_back(std::move(draft.tokens));
     }
     return result;
 }
 
-// Appends the most probable next token. False when the draft ends there.
+// Appends the most probable next token. False if the draft ends there.
 bool MtpHead::take_next(Draft& draft) const {
     const float*                 logits = llama_get_logits_ith(context_.get(), draft.row);
     const std::optional<TokenId> next   = next_token(logits, model_.vocabulary_size());
@@ -245,7 +247,7 @@ void MtpHead::trim(size_t slot, size_t position) {
                         position == 0 ? -1 : static_cast<llama_pos>(position), -1);
 }
 
-// Computes the batch and empties it. When that fails there are no drafts, and generation goes on without them.
+// Computes and clears the batch. If that fails, generation continues without drafts.
 bool MtpHead::compute() {
     if (tokens_.empty()) return true;
     std::vector<llama_seq_id*> slots;

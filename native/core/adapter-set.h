@@ -6,9 +6,9 @@
 
 namespace chasqui {
 
-// An adapter (LoRA) that a job is computed with, and how strongly.
+// An adapter (LoRA) of a job, and its scale.
 struct AdapterUse {
-    size_t adapter;  // index among those that were loaded with the model
+    size_t adapter;  // index among the adapters loaded with the model
     float  scale;    // never 0
 
     bool operator==(const AdapterUse& other) const { return adapter == other.adapter && scale == other.scale; }
@@ -17,8 +17,8 @@ struct AdapterUse {
     }
 };
 
-// The adapters of a job, ascending and each at most once; empty: the model alone. KV cells that were computed with one
-// set are wrong for every other, and llama.cpp computes a batch with one set.
+// The adapters of a job, ascending and unique; empty: the base model. KV cells are only valid for the set that they
+// were computed with, and llama.cpp computes a batch with one set.
 using AdapterSet = std::vector<AdapterUse>;
 
 }  // namespace chasqui

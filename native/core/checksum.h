@@ -6,8 +6,7 @@
 
 namespace chasqui {
 
-// XXH64, which tells damaged data from undamaged as fast as memory is read. It is no protection against someone who
-// makes data up.
+// XXH64: detects damaged data at the speed of memory reads. It is not a cryptographic hash.
 uint64_t checksum(const void* data, size_t n_bytes, uint64_t seed = 0);
 
 }  // namespace chasqui

@@ -6,7 +6,7 @@
 
 namespace chasqui {
 
-// The time at which work has to break off. The working thread checks it from time to time; other threads may set it.
+// The time at which work must stop. The working thread polls it; any thread may change it.
 class Deadline {
 public:
     using Clock = std::chrono::steady_clock;

@@ -17,15 +17,15 @@ namespace {
 
 using Clock = TaskThread::Clock;
 
-// A state is read and loaded as a whole. To do so with this many tokens takes less time than to compute one.
+// A state is read and loaded as a whole. Reading this many tokens takes less time than computing one.
 constexpr size_t kReadForOneComputed = 32;
-// Of files that are looked at when a process begins, those that were used last.
+// Startup scan: maximum of files, most recently used first ...
 constexpr size_t kMaxFiles = 10'000;
-// And how long that may take: the model is not there before.
+// ... and of its duration, which delays loading the model.
 constexpr std::chrono::seconds kTimeToScan{2};
-// Beyond the time that something may take: a disk that answers is not much later.
+// Additional wait beyond a time limit: a disk that responds is not much later.
 constexpr std::chrono::seconds kPatience{1};
-// After a failure nothing is written for a while: a full disk does not become empty at once.
+// Pause after a failed write: a full disk does not become empty at once.
 constexpr std::chrono::minutes kPauseAfterFailure{1};
 
 bool has_image(const std::vector<TokenId>& tokens) {
@@ -53,7 +53,7 @@ std::shared_ptr<DiskCache> DiskCache::open(DiskCacheOptions options, OnFetched o
 }
 
 void DiskCache::do_on(TaskThread& thread, Clock::time_point until, std::function<void()> task) {
-    // A task that is dropped breaks its promise, which ends the waiting as well.
+    // A dropped task breaks its promise, which also ends the wait.
     auto              done  = std::make_shared<std::promise<void>>();
     std::future<void> ended = done->get_future();
     thread.put([self = shared_from_this(), done = std::move(done), task = std::move(task)] {
@@ -64,7 +64,7 @@ void DiskCache::do_on(TaskThread& thread, Clock::time_point until, std::function
     ended.wait_until(until);
 }
 
-// On the thread that reads.
+// Thread: reader.
 void DiskCache::scan() {
     folder_.make_room(0);
     if (!folder_.is_trusted()) return;
@@ -79,8 +79,8 @@ void DiskCache::scan() {
     }
 }
 
-// The entry whose use saves most; none where to compute the tokens costs no more. The last token is always left to
-// compute.
+// The entry that saves the most computation; no entry if computing the tokens is as fast. The last token is always left
+// to compute.
 DiskCache::Hit DiskCache::best(const std::vector<TokenId>& tokens, const std::string& adapters) const {
     Hit        hit;
     const auto tree = trees_.find(adapters);
@@ -131,7 +131,7 @@ void DiskCache::forget(const std::vector<TokenId>& tokens, const std::string& ad
     if (hit.n_tokens > 0) remove(hit.id);
 }
 
-// On the thread that reads. Whatever the file is, the jobs are told, because they do nothing before.
+// Thread: reader. Reports a result for every file, because jobs wait for it.
 void DiskCache::read(const Path& path) {
     {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -146,7 +146,7 @@ void DiskCache::read(const Path& path) {
         const std::lock_guard<std::mutex> lock(mutex_);
         fetched.job_ids = std::move(fetching_[path]);
         fetching_.erase(path);
-        // The file may have been replaced since it was looked at, so what is in it now counts.
+        // The file may have been replaced since the scan; its current content counts.
         if (file && !is_entry(path, file->origin)) file.reset();
         if (!file) remove(path);
         has_fetched_ = true;
@@ -184,7 +184,7 @@ bool DiskCache::lacks(const std::vector<TokenId>& tokens, const std::string& ada
     return !is_covered(tokens, adapters);
 }
 
-// Once it is in a file.
+// Whether read_state_file() would accept the state.
 bool DiskCache::is_readable(const std::shared_ptr<const SnapshotBuffer>& state) const {
     return state != nullptr && state->size() > 0 && state->size() <= options_.max_state_bytes;
 }
@@ -194,7 +194,7 @@ void DiskCache::keep(const std::vector<TokenId>& tokens, const std::string& adap
     if (!is_readable(state) || !lacks(tokens, adapters)) return;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        // What waits takes memory beyond that of the snapshots, once those are gone.
+        // States in the queue take memory in addition to the snapshots, once those are evicted.
         if (bytes_to_write_ > 0 && bytes_to_write_ + state->size() > options_.max_state_bytes / 2) return;
         bytes_to_write_ += state->size();
     }
@@ -213,7 +213,7 @@ void DiskCache::keep_now(const std::vector<TokenId>& tokens, const std::string& 
     do_on(writer_, give_up_, [this, origin, state] { write(origin, *state); });
 }
 
-// On the thread that writes.
+// Thread: writer.
 void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
     try {
         if (Clock::now() < retry_at_ || !lacks(origin.tokens, origin.adapters)) return;
@@ -225,8 +225,8 @@ void DiskCache::write(const StateOrigin& origin, const SnapshotBuffer& state) {
     }
 }
 
-// Where a state can be cut off anywhere, it takes the place of all that it goes on from. They stay until it is there, if
-// there is room for both.
+// If states can be truncated anywhere, the new one replaces all states of its prefixes. These stay until it is written,
+// if there is space for both.
 void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer& state) {
     const uint64_t n_bytes = state.size() + origin.tokens.size() * sizeof(TokenId) + origin.model.size() +
                              origin.adapters.size() + kStateFileOverhead;
@@ -253,7 +253,7 @@ void DiskCache::write_to_folder(const StateOrigin& origin, const SnapshotBuffer&
     folder_.make_room(0);
 }
 
-// The files that a state of such an origin makes useless.
+// The files that a state of this origin makes redundant.
 std::vector<DiskCache::Path> DiskCache::prefixes_of(const StateOrigin& origin) const {
     std::vector<Path>                 prefixes;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -266,7 +266,7 @@ std::vector<DiskCache::Path> DiskCache::prefixes_of(const StateOrigin& origin) c
     return prefixes;
 }
 
-// Forgets the files that are gone: any process may remove them.
+// Removes entries whose files are gone: any process may delete files.
 void DiskCache::remove_missing() {
     const std::vector<Path> paths = folder_.whole_files();
     const std::set<Path>    there(paths.begin(), paths.end());
@@ -297,7 +297,7 @@ void DiskCache::remove(const Path& path) {
     if (entry != entries_.end()) remove(entry->first);
 }
 
-// Once for each time that it begins to fail, because no request fails with it.
+// Logs only the first of consecutive failures, because no request fails with it.
 void DiskCache::tell_failure(const std::string& why) {
     if (!failed_) std::fprintf(stderr, "chasqui: conversations cannot be kept on disk: %s\n", why.c_str());
     failed_ = true;

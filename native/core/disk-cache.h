@@ -1,4 +1,4 @@
-// Thread: engine. Files are read and written on two threads of its own.
+// Thread: engine. Two threads of its own read and write the files.
 #pragma once
 
 #include "prefix-cache.h"
@@ -25,67 +25,64 @@ namespace chasqui {
 struct DiskCacheOptions {
     std::filesystem::path folder;               // see StateFolder
     std::string           model;                // see StateOrigin
-    uint64_t              max_bytes       = 0;  // of all files of all models together
-    uint64_t              max_state_bytes = 0;  // a larger state is not read
-    size_t                max_tokens      = 0;  // a longer one does not fit into a sequence
+    uint64_t              max_bytes       = 0;  // of all files of all models
+    uint64_t              max_state_bytes = 0;  // larger states are not read
+    size_t                max_tokens      = 0;  // longer states do not fit into a sequence
     Truncation            truncation      = Truncation::anywhere;
-    std::function<void()> prepare_thread  = [] {};  // is called on both threads
+    std::function<void()> prepare_thread  = [] {};  // called on both threads
 };
 
-// A state that was read, for the jobs that wait for it; nothing if the file was damaged or is gone.
+// A state that was read, for the jobs that wait for it; no state if the file was damaged or deleted.
 struct FetchedState {
     std::vector<uint32_t>                 job_ids;
     std::vector<TokenId>                  tokens;
     std::shared_ptr<const SnapshotBuffer> state;  // nullptr: none
 };
 
-// Keeps the states of conversations in files, so that a later process need not compute them again. A file is found by
-// its tokens, all of which it has, and its name says nothing that is relied upon.
+// Stores the states of conversations in files, so a later process need not compute them again. A file is identified by
+// the tokens in it; nothing relies on its name.
 //
-// Several processes may use one folder at the same time, also for the same model, without knowing of each other: a file
-// is written under another name first, never changed, and may be removed at any time. So each process sees the files
-// that were there when it began, and its own. When there is no room, the least recently used files of all models go;
-// the time of a file's last use is its time of modification.
+// Several processes may share a folder, even for the same model, without coordination: a file is written under a
+// temporary name, renamed, never changed, and may be deleted at any time. So each process sees the files that existed
+// when it started, and its own. When space is needed, the least recently used files of all models are deleted; the
+// modification time of a file is the time of its last use.
 //
-// A disk in a network may not answer for hours. Only the two threads wait for it then: the engine goes on without what it
-// asked for, and close() leaves behind what does not end. So each task owns the cache.
+// A network drive may not respond for hours. Only the two threads wait for it: the engine continues without the
+// requested states, and close() abandons an operation that does not end. So each task shares ownership of the cache.
 class DiskCache : public std::enable_shared_from_this<DiskCache> {
 public:
     using OnFetched = std::function<void(FetchedState)>;
 
-    // A shorter state is computed faster than this would pay.
+    // Shorter states are computed faster than they are read.
     static constexpr size_t kMinTokens = 256;
 
-    // Reads which states there are, which takes a few seconds at most. `on_fetched` is called on the thread that reads, and
-    // not after close(); it must not call the cache.
+    // Scans the folder, for a few seconds at most. `on_fetched` is called on the reader thread, never after close(); it
+    // must not call the cache.
     static std::shared_ptr<DiskCache> open(DiskCacheOptions options, OnFetched on_fetched);
-    // close()
     ~DiskCache() { close(); }
 
-    // How many fewer of these tokens there are to compute with a state that could be fetched, less what it takes to read
-    // it, in tokens that could be computed meanwhile.
+    // How many of these tokens the best state would save, minus those that could be computed while it is read.
     size_t n_saved(const std::vector<TokenId>& tokens, const std::string& adapters) const;
-    // Reads the state that saves most for the job; other jobs may wait for the same. False if there is none.
+    // Reads the best state for the job; several jobs may wait for the same one. False if there is none.
     bool fetch(uint32_t job_id, const std::vector<TokenId>& tokens, const std::string& adapters);
-    // The last state that was fetched has been taken over or dropped. Before that no other is read, because each of them
-    // takes memory.
+    // The last fetched state has been adopted or dropped. Until then no other state is read, to limit memory.
     void taken();
-    // A state with the most of these tokens turned out to be of no use, and is not fetched again.
+    // The state with the longest prefix of these tokens was unusable; it is not fetched again.
     void forget(const std::vector<TokenId>& tokens, const std::string& adapters);
 
-    // Writes a state in the background, unless it is short, on disk already, or too much is waiting to be written.
+    // Writes a state in the background, unless it is short, already on disk, or too much data is queued.
     void keep(const std::vector<TokenId>& tokens, const std::string& adapters,
               std::shared_ptr<const SnapshotBuffer> state);
-    // Writes it before it returns, or gives up a second after end_by(), for the end of an engine: there is no memory for all
-    // slots at once then.
+    // Writes synchronously, until one second after the time of end_by(). For the end of an engine, when there is no
+    // memory for copies of all slots.
     void keep_now(const std::vector<TokenId>& tokens, const std::string& adapters,
                   const std::shared_ptr<const SnapshotBuffer>& state);
     // Whether keep() would write a state of these tokens.
     bool lacks(const std::vector<TokenId>& tokens, const std::string& adapters) const;
-    // Nothing is written after that time, not even the rest of a file. Nothing is read from now on.
+    // Sets the end of all writing, even of a partly written file, and stops all reading.
     void end_by(TaskThread::Clock::time_point until);
-    // Returns when all has been written, or when it is time; without end_by() that is at once. False when the disk does not
-    // answer: then one of the threads goes on until it does.
+    // Returns when everything is written, or at the time of end_by(), by default now. False if the disk does not
+    // respond: then a thread continues until it does.
     bool close();
 
 private:
@@ -105,7 +102,7 @@ private:
 
     DiskCache(DiskCacheOptions options, OnFetched on_fetched);
 
-    // Puts a task on a thread and waits until it has ended, until then at most.
+    // Runs a task on a thread and waits for its end, at most until `until`.
     void do_on(TaskThread& thread, TaskThread::Clock::time_point until, std::function<void()> task);
     void scan();
     Hit  best(const std::vector<TokenId>& tokens, const std::string& adapters) const;
@@ -126,20 +123,20 @@ private:
     OnFetched        on_fetched_;
     StateFolder      folder_;
 
-    mutable std::mutex                    mutex_;  // of on_fetched_ and what follows; never locked while a disk is used
+    mutable std::mutex mutex_;  // guards on_fetched_ and the following members; never locked during disk access
     std::condition_variable               was_taken_;
     std::map<Id, Entry>                   entries_;
-    std::map<std::string, PrefixTree>     trees_;  // by adapters; none of them empty
+    std::map<std::string, PrefixTree>     trees_;  // by adapters; no empty ones
     std::map<Path, std::vector<uint32_t>> fetching_;
     Id                                    next_id_        = 0;
     uint64_t                              bytes_to_write_ = 0;
-    bool                                  has_fetched_    = false;  // a state that is not taken over yet
+    bool                                  has_fetched_    = false;  // a state that has not been adopted yet
 
     std::atomic<bool>                          reads_{true};
     std::atomic<TaskThread::Clock::time_point> write_until_{TaskThread::Clock::time_point::max()};
-    TaskThread::Clock::time_point              give_up_ = TaskThread::Clock::time_point::max();  // of the owner's thread
+    TaskThread::Clock::time_point give_up_ = TaskThread::Clock::time_point::max();  // used by the owner's thread
 
-    // Of the thread that writes.
+    // Used by the writer thread.
     bool                          failed_ = false;
     TaskThread::Clock::time_point retry_at_{};
 

@@ -10,7 +10,7 @@ void EmbedQueue::add(std::shared_ptr<EmbedRequest> request) { waiting_.push_back
 std::vector<EmbedRow> EmbedQueue::plan() {
     std::vector<EmbedRow> rows;
     size_t                room = limits_.n_batch;
-    // Inputs in progress come first; others follow while there is room.
+    // Inputs in progress come first, then waiting ones while the step has capacity.
     for (size_t at = 0; at < active_.size() || start_next(room, rows.empty()); ++at) {
         Active&      active   = active_[at];
         const size_t n_left   = active.length() - active.n_computed;
@@ -28,7 +28,7 @@ std::vector<EmbedRow> EmbedQueue::plan() {
     return rows;
 }
 
-// Activates the next input if it fits into a step that has room for `room` more tokens.
+// Activates the next input if it fits into a step with capacity for `n_left` more tokens.
 bool EmbedQueue::start_next(size_t room, bool is_first) {
     if (waiting_.empty() || room == 0) return false;
     Waiting&     next   = waiting_.front();

@@ -17,21 +17,21 @@ namespace chasqui {
 // Inputs to embed, and their results.
 struct EmbedRequest {
     using Embeddings = std::vector<std::vector<float>>;
-    // Is called once, on the embedder's thread, with an embedding for each input or with a failure.
+    // Called once on the embedder's thread, with an embedding for each input or a failure.
     using OnDone = std::function<void(const Embeddings&, const std::optional<Failure>&)>;
 
     uint32_t                          id = 0;
-    std::vector<std::vector<TokenId>> inputs;  // none of them empty
+    std::vector<std::vector<TokenId>> inputs;  // no empty ones
     OnDone                            on_done;
-    Embeddings                        embeddings;  // filled as they are computed
+    Embeddings                        embeddings;  // filled step by step
     size_t                            n_done = 0;
 };
 
 struct EmbedLimits {
     size_t n_batch        = 0;      // tokens of one step
-    size_t n_slots        = 0;      // inputs in progress at a time
-    size_t n_cells        = 0;      // tokens of all inputs in progress together; at least those of the longest input
-    bool   is_indivisible = false;  // inputs cannot be split, so one that is longer than n_batch has a step of its own
+    size_t n_slots        = 0;      // concurrent inputs
+    size_t n_cells        = 0;      // tokens of all concurrent inputs; at least the length of the longest input
+    bool   is_indivisible = false;  // inputs cannot be split: one longer than n_batch gets its own step
 };
 
 // The part of an input that a step computes.
@@ -39,24 +39,24 @@ struct EmbedRow {
     std::shared_ptr<EmbedRequest> request;
     size_t                        input    = 0;
     int32_t                       slot     = 0;
-    size_t                        begin    = 0;  // first token of the input
+    size_t                        begin    = 0;  // first token of the part
     size_t                        n_tokens = 0;
-    bool                          is_last  = false;  // the input ends here
+    bool                          is_last  = false;  // the part ends the input
 };
 
-// Decides which inputs share a step. Requests take turns, input by input, so that a single text does not wait for the
-// thousands of another request.
+// Decides which inputs share a step. Requests take turns by input, so a single text does not wait for the thousands of
+// another request.
 class EmbedQueue {
 public:
     explicit EmbedQueue(const EmbedLimits& limits) : limits_(limits), slot_in_use_(limits.n_slots) {}
 
     void add(std::shared_ptr<EmbedRequest> request);
     bool empty() const { return waiting_.empty() && active_.empty(); }
-    // Plans the next step. Its tokens count as computed from now on, and the slots of inputs that end in it are free.
+    // Plans the next step. Its tokens count as computed, and the slots of inputs that end in it are freed.
     std::vector<EmbedRow> plan();
-    // Removes a request; returns the slots that its inputs had.
+    // Removes a request; returns the slots of its inputs.
     std::vector<int32_t> drop(const EmbedRequest& request);
-    // All requests that have not ended.
+    // All unfinished requests.
     std::vector<std::shared_ptr<EmbedRequest>> all() const;
 
 private:

@@ -40,7 +40,7 @@ EncodeResult EncodeQueue::encode_image(const Request& request) noexcept {
     EncodeResult result;
     result.digest = request.digest;
     try {
-        // The source alone does not tell: JavaScript may hold it for long after the request was cancelled.
+        // The source may outlive a cancelled request, because JavaScript holds it.
         const auto source = request.wanted.expired() ? nullptr : request.source.lock();
         const auto yield  = [this] { return gate_.yield_to_engine(); };
         if (source) result.embeddings = std::make_shared<const ImageEmbeddings>(encode_(*source, yield));

@@ -1,4 +1,4 @@
-// Thread: request(), pause() and resume_for() engine, stop() any; `encode` and `on_encoded` run on the queue's own.
+// Thread: request(), pause() and resume_for() engine; stop() any; `encode` and `on_encoded` run on the queue's own.
 #pragma once
 
 #include "encoder-gate.h"
@@ -15,15 +15,14 @@
 
 namespace chasqui {
 
-// How the encoding of an image ended: with embeddings, with a failure, or with neither when no sequence needed the
-// image any more.
+// The result of encoding an image: embeddings, a failure, or neither if no sequence needs the image any more.
 struct EncodeResult {
     ImageDigest                            digest;
     std::shared_ptr<const ImageEmbeddings> embeddings;
     std::optional<Failure>                 failure;
 };
 
-// Encodes images on a thread of its own, one after another, in order of request.
+// Encodes images on its own thread, in order of request.
 class EncodeQueue {
 public:
     // See EncoderGate::yield_to_engine(). To be called often while encoding.
@@ -31,18 +30,16 @@ public:
     using Encode    = std::function<ImageEmbeddings(const ImageSource&, const Yield&)>;
     using OnEncoded = std::function<void(EncodeResult)>;
 
-    // `prepare_thread` is called on the thread before anything else.
+    // `prepare_thread` runs first on the thread.
     EncodeQueue(std::function<void()> prepare_thread, Encode encode, OnEncoded on_encoded);
-    // stop()
     ~EncodeQueue();
 
-    // The image is skipped if what it is `wanted` for is gone by the time its turn comes.
+    // Skips the image if `wanted` has expired by its turn.
     void request(const PromptImage& image, std::weak_ptr<const void> wanted);
     // See EncoderGate. Only for an `encode` that yields.
     void pause() { gate_.pause_encoder(); }
     void resume_for(EncoderGate::Clock::duration time) { gate_.resume_encoder_for(time); }
-    // Breaks off the image that is being encoded, or waits for it if `encode` never yields; drops the others. May be
-    // called any number of times.
+    // Interrupts the current image, or waits for it if `encode` never yields; drops the others. Idempotent.
     void stop();
 
 private:

@@ -11,15 +11,14 @@
 
 namespace chasqui {
 
-// Keeps encoder outputs by image digest, so that no image is encoded twice. The least recently used are evicted;
-// sequences that hold one keep it alive.
+// An LRU cache of encoder outputs by image digest. Sequences keep the embeddings that they use alive.
 class EncoderCache {
 public:
     explicit EncoderCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-    // nullptr when the image is not in the cache.
+    // nullptr if not cached.
     std::shared_ptr<const ImageEmbeddings> find(const ImageDigest& digest);
-    // Does nothing for an image that is there already or is larger than the cache.
+    // Ignores images that are already cached or larger than the cache.
     void insert(const ImageDigest& digest, std::shared_ptr<const ImageEmbeddings> embeddings);
 
     size_t bytes() const { return bytes_; }

@@ -8,7 +8,7 @@
 
 namespace chasqui {
 
-// The errors that native code reports. Their names are codes of the catalogue in `ts/errors.ts`.
+// The errors of native code. Their names are codes in `ts/errors.ts`.
 enum class ErrorCode {
     context_length_exceeded,
     decode_failed,
@@ -54,7 +54,7 @@ inline const char* to_string(ErrorCode code) {
 
 class Error : public std::runtime_error {
 public:
-    // `image`: which of the job's images the error is about, if it is about one.
+    // `image`: index of the job's image that caused the error.
     Error(ErrorCode code, const std::string& message, std::optional<size_t> image = std::nullopt)
         : std::runtime_error(message), code_(code), image_(image) {}
     ErrorCode             code() const { return code_; }

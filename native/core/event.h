@@ -1,4 +1,4 @@
-// Thread: filled by the engine's, read by JavaScript's, never by both at a time.
+// Thread: filled by the engine's, then read by JavaScript's, never by both at once.
 #pragma once
 
 #include "error-code.h"
@@ -30,7 +30,7 @@ struct Timings {
 
 struct Finish {
     SequenceStatus status = SequenceStatus::stopped;
-    std::string    stop_string;  // empty: no stop string ended it
+    std::string    stop_string;  // empty: not ended by a stop string
     int32_t        prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
     int32_t        drafted_tokens = 0, accepted_tokens = 0;  // by speculative decoding
     Timings        timings;
@@ -39,23 +39,23 @@ struct Finish {
 struct Failure {
     ErrorCode             code = ErrorCode::decode_failed;
     std::string           message;
-    std::optional<size_t> image = std::nullopt;  // which of the job's images it is about
+    std::optional<size_t> image = std::nullopt;  // index of the job's image that caused it
 };
 
-// What all sequences produced since JavaScript last took events, as columns, so that one call from C++ into JavaScript
+// The output of all sequences since JavaScript last took events, stored as columns: one call from C++ into JavaScript
 // carries any number of tokens.
 //
 //   records   │ job, token, 3 units, -      │ job, token, 2 units, finish │ ...
-//   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, one after another)
+//   text      │ "abc"                       │ "de"                        │ ...     (UTF-8, concatenated)
 //   finishes  │                             │ {...}                       │ ...     (one per record with the flag)
 struct EventBatch {
-    // `is_progress`: no token, but how many of the prompt's tokens are computed, in its place.
+    // `is_progress`: `token` is the number of computed prompt tokens.
     enum Flag : uint32_t { has_finish = 1, has_logprobs = 2, has_failure = 4, is_progress = 8 };
 
     struct Record {
         uint32_t job_id;
         TokenId  token;
-        uint32_t text_units;  // length in UTF-16 code units, which is how JavaScript slices
+        uint32_t text_units;  // in UTF-16 code units, the indices of JavaScript strings
         uint32_t flags;
     };
 

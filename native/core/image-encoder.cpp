@@ -23,8 +23,7 @@ bool ImageEncoder::request_embeddings(const std::vector<PendingImage>& pending) 
     return any;
 }
 
-// If the first requester is cancelled, its image is not encoded; sequences that still need it ask again with the next
-// plan.
+// If the first request is cancelled, its image is not encoded; other sequences request it again with the next plan.
 std::vector<PendingImage> ImageEncoder::deliver(const EncodeResult& result, const std::vector<Sequence*>& sequences) {
     std::vector<PendingImage> failed;
     in_flight_.erase(result.digest);

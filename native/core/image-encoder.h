@@ -11,16 +11,16 @@
 
 namespace chasqui {
 
-// Gives sequences the embeddings of their images: from the cache, or by having the image encoded, once however many
-// sequences need it.
+// Provides the embeddings of images, from the cache or the encoder. Each image is encoded once, however many sequences
+// need it.
 class ImageEncoder {
 public:
     ImageEncoder(size_t cache_bytes, std::function<void()> prepare_thread, EncodeQueue::Encode encode,
                  EncodeQueue::OnEncoded on_encoded);
 
-    // Takes embeddings from the cache, and requests the encoding of the other images. True when any was in the cache.
+    // Takes embeddings from the cache, and requests the others. True if any was in the cache.
     bool request_embeddings(const std::vector<PendingImage>& pending);
-    // Hands the result to those of `sequences` that have the image. Returns those whose image could not be encoded.
+    // Hands the result to the `sequences` with that image. Returns those whose image could not be encoded.
     std::vector<PendingImage> deliver(const EncodeResult& result, const std::vector<Sequence*>& sequences);
     // See EncodeQueue.
     void pause() { queue_.pause(); }

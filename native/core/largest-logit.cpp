@@ -8,13 +8,13 @@ namespace chasqui {
 
 namespace {
 
-// So many running maxima are kept side by side. With a single one, each comparison would wait for the one before.
+// Number of maxima that are computed in parallel. With one, each comparison would depend on the previous one.
 constexpr int32_t kLanes = 16;
 
-// The largest of each lane over `n` logits, a multiple of kLanes.
+// Raises each lane to the largest of its logits. `n` is a multiple of kLanes.
 #if defined(__GNUC__) || defined(__clang__)
 
-// Vectors are named, because GCC makes none of a loop over sixteen floats (three times as slow).
+// Explicit vectors, because GCC does not vectorise a loop over sixteen floats (three times as slow).
 using FourFloats __attribute__((vector_size(16))) = float;
 
 void raise_lanes(float (&lanes)[kLanes], const float* logits, int32_t n) {

@@ -5,7 +5,7 @@
 
 namespace chasqui {
 
-// The largest of `n` logits; NaN is passed over. Minus infinity if there is no other.
+// The largest of `n` logits, ignoring NaN; minus infinity if there are none.
 float largest_logit(const float* logits, int32_t n);
 
 }  // namespace chasqui

@@ -8,10 +8,10 @@
 
 namespace chasqui {
 
-// A prompt that does not fit into the context, with both numbers of tokens for the client, which has to make room.
+// A prompt does not fit into the context. Has both numbers of tokens, so the client can shorten it.
 class LengthError : public Error {
 public:
-    // `n_prompt` is at most what the prompt has: a text that cannot fit in any case is not counted to its end.
+    // `n_prompt` is a lower bound: a text that cannot fit is not tokenized to its end.
     LengthError(const std::string& message, size_t n_prompt, size_t n_context)
         : Error(ErrorCode::context_length_exceeded, message), n_prompt_(n_prompt), n_context_(n_context) {}
     size_t n_prompt() const { return n_prompt_; }

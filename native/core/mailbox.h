@@ -9,7 +9,7 @@
 
 namespace chasqui {
 
-// A queue of commands for one thread, which takes all of them at once and can sleep until there are some.
+// A command queue of one thread, which takes all commands at once and can wait for them.
 template <typename Command>
 class Mailbox {
 public:
@@ -21,14 +21,14 @@ public:
         arrived_.notify_one();
     }
 
-    // Returns all queued commands in order. With `wait`, the call blocks until there is at least one.
+    // Returns all queued commands in order. With `wait`, blocks until there is at least one.
     std::vector<Command> take(bool wait) {
         std::unique_lock<std::mutex> lock(mutex_);
         if (wait) arrived_.wait(lock, [this] { return !commands_.empty(); });
         return std::exchange(commands_, {});
     }
 
-    // The same, but blocks for at most `timeout`; returns nothing if no command has arrived by then.
+    // The same, but waits at most for `timeout`; may return nothing.
     std::vector<Command> take_for(std::chrono::duration<double, std::milli> timeout) {
         std::unique_lock<std::mutex> lock(mutex_);
         arrived_.wait_for(lock, timeout, [this] { return !commands_.empty(); });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t   kDigitsPerWord = 8;           // hexadecimal
 constexpr size_t   kWords         = 8;           // of 32 bits in a digest
-constexpr uint32_t kSpread        = 0x9e3779b9;  // tells the parts of an image apart
+constexpr uint32_t kSpread        = 0x9e3779b9;  // distinguishes the parts of an image
 
 uint32_t word_of(const ImageDigest& digest, size_t index) {
     const std::string digits = digest.substr(index * kDigitsPerWord, kDigitsPerWord);
@@ -18,7 +18,7 @@ uint32_t word_of(const ImageDigest& digest, size_t index) {
 
 }  // namespace
 
-// A token has room for 31 bits of the digest, so eight tokens tell one image from all others.
+// A token stores 31 bits of the digest, so eight tokens identify an image.
 TokenId image_token(const ImageDigest& digest, size_t part, size_t at) {
     const uint32_t bits = word_of(digest, at % kWords) + kSpread * static_cast<uint32_t>(part);
     return -1 - static_cast<TokenId>(bits & static_cast<uint32_t>(std::numeric_limits<TokenId>::max()));

@@ -1,4 +1,4 @@
-// Thread: any; nothing changes once it is built.
+// Thread: any; immutable once built.
 #pragma once
 
 #include "job.h"
@@ -12,16 +12,16 @@
 
 namespace chasqui {
 
-// An image as the request brought it: the bytes of a file, or pixels of three bytes each.
+// An image of a request: the bytes of a file, or RGB pixels.
 struct ImageSource {
     std::vector<uint8_t> bytes;
-    uint32_t             width = 0, height = 0;  // in pixels; 0: the bytes are a file
+    uint32_t             width = 0, height = 0;  // in pixels; 0: a file
 };
 
-// What the encoder makes of an image: for each of its chunks, one row of numbers per token.
+// Encoder output: for each chunk of the image, one row of numbers per token.
 using ImageEmbeddings = std::vector<std::vector<float>>;
 
-// The SHA-256 digest of an image's source, in hexadecimal.
+// SHA-256 of the image's source, in hexadecimal.
 using ImageDigest = std::string;
 
 struct PromptImage {
@@ -29,12 +29,11 @@ struct PromptImage {
     std::shared_ptr<const ImageSource> source;
 };
 
-// A run of prompt tokens that stands for (a part of) an image. Their ids are negative and derived from the image's
-// digest, so that the prefix cache finds equal images equal and different ones different. Only the prefix cache may use
-// them.
+// Consecutive prompt tokens that represent an image or a part of it. Their ids are negative and derived from the
+// image's digest, so equal images have equal ids. Only the prefix cache uses these ids.
 struct ImageChunk {
     size_t begin = 0, n_tokens = 0;  // among the prompt's tokens
-    size_t image = 0, part = 0;      // which of the prompt's images, and which part of its embeddings
+    size_t image = 0, part = 0;      // index of the prompt's image, and of the part of its embeddings
     // For attention. With two-dimensional positions (M-RoPE) a chunk takes fewer positions than tokens.
     int32_t              first_position = 0, n_positions = 0;
     std::vector<int32_t> positions;  // of all tokens by section (t, y, x, z); empty without M-RoPE
@@ -43,26 +42,26 @@ struct ImageChunk {
     bool   holds(size_t token) const { return token >= begin && token < end(); }
 };
 
-// The id of the `at`-th token of part `part` of an image.
+// The id of token number `at` of part `part` of an image.
 TokenId image_token(const ImageDigest& digest, size_t part, size_t at);
 
-// The images of one prompt, and where they are.
+// The images of one prompt and their positions.
 class Media {
 public:
     std::vector<PromptImage> images;
-    std::vector<ImageChunk>  chunks;                  // in order; none overlap
-    bool                     is_indivisible = false;  // attention is not causal: a chunk is computed in one piece
+    std::vector<ImageChunk>  chunks;                  // ascending, without overlaps
+    bool                     is_indivisible = false;  // attention is not causal: a chunk must be computed at once
 
     const ImageChunk* chunk_at(size_t token) const;
-    // Where the run of one kind ends that `token` is in: at the end of its chunk, or at the beginning of the next one.
+    // The end of the chunk that contains `token`, or else the beginning of the next chunk.
     size_t run_end(size_t token, size_t n_tokens) const;
-    // A token's position for attention; with `token` equal to the number of tokens, that of the next one.
+    // A token's position for attention; the number of tokens gives the position of the next token.
     int32_t position(size_t token) const;
-    // The longest prefix of at most `n_tokens` tokens that a sequence can continue from.
+    // The longest prefix of at most `n_tokens` tokens from which a sequence can continue.
     size_t resumable(size_t n_tokens) const;
-    // Whether any token of image `image` comes at or after `token`.
+    // Whether the image has tokens at or after `token`.
     bool is_needed(size_t image, size_t token) const;
-    // Where the last image ends.
+    // The end of the last image.
     size_t end() const { return chunks.empty() ? 0 : chunks.back().end(); }
 };
 

@@ -44,7 +44,7 @@ void Outbox::publish() {
         pending_.append(std::exchange(step_, {}));
     }
     if (!is_first) return;
-    // The pending events are unlocked by now, because the thread that wakes up may take this core at once to read them.
+    // Unlock the pending events first: the woken thread may preempt this one and read them at once.
     const std::lock_guard<std::mutex> lock(wake_mutex_);
     if (on_events_) on_events_();
 }

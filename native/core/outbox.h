@@ -12,26 +12,24 @@
 
 namespace chasqui {
 
-// Collects what sequences produce in a step and hands it over with one wake, however many sequences and tokens there
-// are.
+// Collects the output of a step and wakes JavaScript once, however many sequences and tokens there are.
 //
 //   add ──▶ events of the step ──publish──▶ pending ──take──▶
 //                                   └─ on_events, once
 class Outbox {
 public:
-    // Is called on the engine thread when events become pending.
+    // Called on the engine thread when events become pending.
     void set_on_events(std::function<void()> on_events);
 
-    // A token of a job and its text; its log-probabilities, if wanted; and how the job ended, if it did with this
-    // token.
+    // `finish` is set if the job ended with this token.
     void add_token(uint32_t job_id, TokenId token, const std::string& text, std::optional<Logprobs> logprobs,
                    std::optional<Finish> finish);
     void add_failure(uint32_t job_id, Failure failure);
-    // `n_computed` tokens of the job's prompt are computed, and others are not yet.
+    // `n_computed` tokens of the job's prompt are computed, but not all.
     void add_progress(uint32_t job_id, size_t n_computed);
     void publish();
 
-    // Takes everything that was published since the last call.
+    // Takes all events published since the last call.
     EventBatch take();
 
 private:

@@ -8,7 +8,7 @@
 namespace chasqui {
 
 struct PrefixTree::Node {
-    std::vector<TokenId>                               edge;  // from the parent to here; empty for the root only
+    std::vector<TokenId>                               edge;  // tokens from the parent to here; empty for the root only
     std::vector<Holder>                                holders;
     std::unordered_map<TokenId, std::unique_ptr<Node>> children;  // by the first token of their edges
 
@@ -16,7 +16,7 @@ struct PrefixTree::Node {
         const auto found = children.find(first);
         return found == children.end() ? nullptr : found->second.get();
     }
-    // How many tokens of the edge equal those of `tokens` from `at` on.
+    // How many tokens of the edge equal `tokens` from `at` on.
     size_t match(const std::vector<TokenId>& tokens, size_t at) const {
         const size_t length = std::min(edge.size(), tokens.size() - at);
         const auto   from   = tokens.begin() + static_cast<std::ptrdiff_t>(at);
@@ -39,7 +39,7 @@ void PrefixTree::split(Node& node, size_t length) {
     node.children.emplace(lower->edge.front(), std::move(lower));
 }
 
-// Undoes a split that no holder needs any more.
+// Undoes a split that no holder needs.
 void PrefixTree::merge_with_only_child(Node& node) {
     if (node.children.size() != 1) return;
     Node& child = *node.children.begin()->second;
@@ -75,7 +75,7 @@ void PrefixTree::remove(Holder holder, const std::vector<TokenId>& tokens) {
         const auto next    = node->children.find(tokens[at]);
         auto&      holders = next->second->holders;
         holders.erase(std::find(holders.begin(), holders.end(), holder));
-        if (holders.empty()) {  // then no holder is left below either
+        if (holders.empty()) {  // no holders below either
             node->children.erase(next);
             break;
         }

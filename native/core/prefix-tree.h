@@ -16,9 +16,9 @@ namespace chasqui {
 //   insert(2, a b x)     a b ─┤
 //                      {1, 2} └ x        {2}        find(a b c z) → (1, 3), (2, 2)
 //
-// Invariants: a node's holders are those whose tokens pass through it or end at it, so that a child's holders are a
-// subset of its parent's; each holder ends at a node; every node but the root has holders; no node could be merged with
-// its only child.
+// Invariants: a node's holders are those whose tokens pass through it or end at it, so a child's holders are a subset
+// of its parent's; each holder ends at a node; every node except the root has holders; no node could be merged with its
+// only child.
 class PrefixTree {
 public:
     using Holder = int32_t;
@@ -33,15 +33,15 @@ public:
 
     // `holder` must not be in the tree.
     void insert(Holder holder, const std::vector<TokenId>& tokens);
-    // `tokens` must be those it was inserted with.
+    // `tokens` must be those passed to insert().
     void remove(Holder holder, const std::vector<TokenId>& tokens);
-    // The holders that share at least the first token, the longest common prefix first.
+    // The holders that share at least the first token, longest common prefix first.
     std::vector<Match> find(const std::vector<TokenId>& tokens) const;
 
     bool is_empty() const;
-    // Tokens stored; shared ones count once.
+    // Stored tokens; shared ones count once.
     size_t n_tokens() const;
-    // Throws std::logic_error when an invariant does not hold. For tests.
+    // For tests: throws std::logic_error if an invariant is violated.
     void check_invariants() const;
 
 private:

@@ -6,14 +6,14 @@ namespace chasqui {
 
 namespace {
 
-// The table of places starts with this many buckets, a power of two.
+// Initial number of buckets, a power of two.
 constexpr size_t kMinBuckets = 256;
-// The shortest matches of each class but the first.
+// The shortest matches of each class except the first.
 constexpr size_t kClassStarts[] = {4, 6, 9, 17};
-// Once rejected drafts have shrunk to one token, this many steps go without a draft.
+// Steps without drafts after rejected drafts have shrunk to one token.
 constexpr size_t kDraftCooldown = 16;
 
-// How many tokens before `a` and before `b` are the same, at most `n_max`; images are never the same.
+// How many tokens before `a` and `b` are equal, at most `n_max`. Image tokens are never equal.
 size_t common_suffix(const std::vector<TokenId>& tokens, size_t a, size_t b, size_t n_max) {
     size_t n = 0;
     n_max    = std::min({n_max, a, b});
@@ -46,10 +46,10 @@ void PromptLookup::catch_up(const std::vector<TokenId>& tokens, size_t n_prompt,
     while (earlier_.size() < tokens.size()) add(tokens, n_prompt, everywhere);
 }
 
-// Takes in the next token: learns from it, follows the match with it, and looks for a longer one.
+// Adds the next token: updates the rates and the match, and looks for a longer match.
 void PromptLookup::add(const std::vector<TokenId>& tokens, size_t n_prompt, HitRates& everywhere) {
     const size_t at = earlier_.size(), end = at + 1;
-    // Nothing is drafted within the prompt, and it may be long.
+    // No match is needed within the prompt: nothing is drafted there, and it may be long.
     if (end < n_prompt) return insert(tokens, end);
     Match match;
     if (match_.length > 0) {
@@ -74,7 +74,7 @@ void PromptLookup::find_longer(const std::vector<TokenId>& tokens, size_t end, M
     }
 }
 
-// Adds the place after the first `end` tokens.
+// Inserts the position after the first `end` tokens.
 void PromptLookup::insert(const std::vector<TokenId>& tokens, size_t end) {
     if (end < kMinMatch) return earlier_.push_back(0);
     uint32_t& latest = latest_[bucket(tokens, end)];
@@ -82,7 +82,7 @@ void PromptLookup::insert(const std::vector<TokenId>& tokens, size_t end) {
     latest = static_cast<uint32_t>(end);
 }
 
-// Makes room for twice the tokens. So each token moves twice at most in the long run.
+// Doubles the number of buckets, so each token moves at most twice in the long run.
 void PromptLookup::grow(const std::vector<TokenId>& tokens) {
     size_t n_buckets = std::max(kMinBuckets, latest_.size());
     while (n_buckets < tokens.size()) n_buckets *= 2;
@@ -112,7 +112,7 @@ std::vector<TokenId> PromptLookup::propose(const std::vector<TokenId>& tokens, s
     return draft;
 }
 
-// Each token is right only if those before it were, and each that is makes the match longer.
+// A token can only be right if all before it are, and each one makes the match longer.
 std::vector<double> PromptLookup::expected_hits(size_t n_max) const {
     std::vector<double> expected;
     if (match_.length == 0) return expected;

@@ -9,7 +9,7 @@
 
 namespace chasqui {
 
-// Counts the tokens that the penalties apply to: the last `repeat_last_n`, those of the prompt included.
+// Counts the tokens that penalties apply to: the last `repeat_last_n`, prompt included.
 class RecentTokens {
 public:
     explicit RecentTokens(int32_t capacity) : capacity_(capacity) {}  // 0: none, -1: all
@@ -22,9 +22,8 @@ private:
     std::unordered_map<TokenId, int32_t> counts_;
 };
 
-// Whether any of the three penalties is on.
 bool  has_penalties(const SamplingSettings& settings);
-// The logit of a token that is among the recent ones `count` times.
+// The penalised logit of a token that occurs `count` times among the recent ones.
 float penalised(const SamplingSettings& settings, float logit, int32_t count);
 
 }  // namespace chasqui

@@ -14,7 +14,7 @@ namespace chasqui {
 
 namespace {
 
-// Logits whose maximum is found together, so that only few are looked at one by one.
+// Logits per block: select_largest() skips blocks with a small maximum.
 constexpr int32_t kBlock = 128;
 
 }  // namespace
@@ -46,7 +46,8 @@ void Sampler::accept(TokenId token) {
     if (reasoning_) reasoning_->accept(token);
 }
 
-// A grammar that does not allow what would end the reasoning goes before the budget: the text would break off otherwise.
+// If the grammar refuses the tokens that end the reasoning, it takes precedence over the budget: otherwise the text
+// would end.
 std::optional<TokenId> Sampler::forced_token() {
     if (!reasoning_) return std::nullopt;
     while (const std::optional<TokenId> token = reasoning_->forced()) {
@@ -91,8 +92,8 @@ Logprobs Sampler::logprobs_of(const float* logits, int32_t n_vocab, TokenId chos
     return chasqui::logprobs_of(logits, n_vocab, chosen, n_top);
 }
 
-// Chooses among the tokens that the constraint allows. It checks as few tokens as possible, because the whole
-// vocabulary takes it milliseconds.
+// Chooses among the tokens that the constraint allows. Checks as few tokens as possible: checking the whole vocabulary
+// takes milliseconds.
 TokenId Sampler::choose_allowed(const float* logits, int32_t n_vocab) {
     if (!chain_ && (settings_.top_k > 0 || is_greedy()) && collect_allowed_of_largest(logits, n_vocab)) {
         if (is_greedy()) return candidates_.front().id;
@@ -120,8 +121,8 @@ bool Sampler::is_banned_end(TokenId token) const {
     return std::find(ends.begin(), ends.end(), token) != ends.end();
 }
 
-// Fills candidates_ with the top_k most probable allowed tokens. False if they are not all among the few most probable
-// tokens, which are the only ones that are checked.
+// Fills candidates_ with the top_k most probable allowed tokens. Checks only a few of the most probable tokens; false
+// if these do not contain enough allowed ones.
 bool Sampler::collect_allowed_of_largest(const float* logits, int32_t n_vocab) {
     const size_t wanted = is_greedy() ? 1 : static_cast<size_t>(settings_.top_k);
     const size_t n_checked = std::min(4 * wanted + 64, static_cast<size_t>(n_vocab));
@@ -137,7 +138,7 @@ bool Sampler::collect_allowed_of_largest(const float* logits, int32_t n_vocab) {
     return true;
 }
 
-// Biases and penalties change few tokens, so they are applied to the logits in place and undone afterwards.
+// Biases and penalties change few tokens, so they are applied in place and undone afterwards.
 void Sampler::adjust(float* logits, int32_t n_vocab) {
     for (const auto& [token, bias] : settings_.logit_bias) {
         if (token < 0 || token >= n_vocab) continue;
@@ -160,7 +161,7 @@ void Sampler::penalise(float* logits, int32_t n_vocab) {
     }
 }
 
-// Restores in reverse order, so that a token that was changed twice gets its first value back.
+// In reverse order, because a token may have been changed twice.
 void Sampler::restore(float* logits) {
     for (auto change = changed_.rbegin(); change != changed_.rend(); ++change) logits[change->id] = change->logit;
     changed_.clear();
@@ -177,7 +178,7 @@ TokenId Sampler::choose(const float* logits, int32_t n_vocab) {
     return draw_from_candidates();
 }
 
-// Fills candidates_ with the tokens that top_k, top_p and min_p leave, most probable first unless only min_p applies.
+// Fills candidates_ with the tokens that top_k, top_p and min_p keep, most probable first unless only min_p applies.
 void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     if (settings_.top_k > 0 && settings_.top_k < n_vocab) {
         select_largest(logits, n_vocab, static_cast<size_t>(settings_.top_k));
@@ -195,8 +196,8 @@ void Sampler::collect_candidates(const float* logits, int32_t n_vocab) {
     keep_min_p();
 }
 
-// Fills candidates_ with the k largest logits, largest first. Only blocks whose maximum may be one of them are looked at.
-// Where many logits are equal these may be all blocks, so the list is cut to k whenever it has doubled.
+// Fills candidates_ with the k largest logits, largest first. Reads only blocks whose maximum may be among them. If
+// many logits are equal these may be all blocks, so the list is cut to k whenever it has doubled.
 void Sampler::select_largest(const float* logits, int32_t n_vocab, size_t k) {
     const auto larger = [](const Candidate& a, const Candidate& b) {
         return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
@@ -233,8 +234,8 @@ void Sampler::find_block_maxima(const float* logits, int32_t n_vocab) {
     }
 }
 
-// Each of the k largest logits is above what this returns: the largest maxima of k blocks are k logits, so that the k-th
-// largest logit is not below the smallest of them. Minus infinity where there are fewer blocks.
+// A lower bound below the k largest logits: the k largest block maxima are logits themselves, so the k-th largest logit
+// is at least the smallest of them. Minus infinity if there are fewer than k blocks.
 float Sampler::below_largest(size_t k) {
     constexpr float kLowest = -std::numeric_limits<float>::infinity();
     if (block_maxima_.size() < k) return kLowest;
@@ -263,8 +264,8 @@ void Sampler::keep_top_p() {
     candidates_.resize(keep);
 }
 
-// top_p over the whole vocabulary. The nucleus is nearly always a handful of tokens, so instead of sorting everything,
-// more and more of the largest logits are selected until they contain it.
+// top_p over the whole vocabulary. The nucleus is nearly always small, so increasingly many of the largest logits are
+// selected until they contain it, instead of sorting all.
 void Sampler::collect_nucleus(const float* logits, int32_t n_vocab) {
     const float max = largest_logit(logits, n_vocab);
     double      sum = 0;
@@ -293,7 +294,7 @@ void Sampler::keep_min_p() {
     candidates_.resize(keep);
 }
 
-// Draws exactly as llama.cpp's `dist` sampler does: one double from mt19937 against the running sum.
+// Draws exactly like llama.cpp's `dist` sampler: one double from mt19937 against the cumulative sum.
 TokenId Sampler::draw_from_candidates() {
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     const double                           draw = uniform(random_);
@@ -336,7 +337,7 @@ TokenId Sampler::draw_from_all(const float* logits, int32_t n_vocab) {
     return n_vocab - 1;
 }
 
-// A block at a time, so that only the one with the largest logit is read once more to find which token has it.
+// By blocks, so only the block with the maximum is read twice.
 TokenId argmax(const float* logits, int32_t n_vocab) {
     constexpr int32_t kLargeBlock = 4096;
     float             max         = -std::numeric_limits<float>::infinity();

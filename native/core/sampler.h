@@ -19,17 +19,16 @@ namespace chasqui {
 
 // Chooses the next token from one row of logits. The settings mean the same as in llama.cpp and are applied in its
 // order (logit_bias, penalties, top_k, top_p, min_p, temperature). Tokens that cannot be chosen are neither copied nor
-// sorted: greedy sampling is one pass, and top_k selects before it sorts. A job that asks for another sampler, or for
-// another order, is left to a SamplerChain.
+// sorted: greedy sampling is one pass, and top_k selects before it sorts. A SamplerChain handles other samplers and
+// other orders.
 //
-// A constraint applies before top_k, but is expensive. So a token is drawn without it first, and only if the constraint
-// refuses that token are the others checked and a second one drawn. llama.cpp's samplers do the same, so that equal
-// seeds draw equal tokens.
+// A constraint applies before top_k, but is expensive. So a token is first drawn without it. Only if the constraint
+// refuses that token are the others checked and a second one drawn. llama.cpp does the same, so equal seeds draw equal
+// tokens.
 //
-// End-of-generation tokens that a job bans are chosen after all where its constraint allows nothing else: what has come to
-// its end there ends.
+// Banned end-of-generation tokens are chosen nevertheless if the constraint allows nothing else: the text is complete.
 //
-// Where the budget of a model's reasoning is spent, the tokens that end it are taken and nothing is drawn.
+// Once the reasoning budget is spent, the tokens that end the reasoning are returned and nothing is drawn.
 class Sampler {
 public:
     explicit Sampler(const SamplingSettings& settings, std::shared_ptr<TokenConstraint> constraint = nullptr,
@@ -38,22 +37,22 @@ public:
     Sampler(const Sampler&)            = delete;
     Sampler& operator=(const Sampler&) = delete;
 
-    // Whether a token may take longer than a step can wait for.
+    // Whether a token may take longer than a step can wait.
     bool may_be_slow() const { return constraint_ != nullptr || chain_ != nullptr; }
-    // When the constraint breaks off; any thread may change it. Without a constraint, sampling takes a bounded time.
+    // Deadline of the constraint; any thread may change it. Without a constraint, sampling takes a bounded time.
     Deadline& deadline() { return deadline_; }
-    // A token of the prompt, to which the constraint does not apply.
+    // The constraint does not apply to tokens of the prompt.
     void accept_prompt(TokenId token) { remember_token(token); }
-    // The sampled token becomes part of the text.
+    // Appends the sampled token to the text.
     void accept(TokenId token);
     // Chooses from `logits` (n_vocab floats, unchanged on return). Advances the random state by one draw unless greedy,
-    // by two if the constraint refused the first token, and not at all where reasoning is being ended. Throws
-    // `invalid_grammar` if the constraint allows no token, and ConstraintTimeout at the deadline; the sampler can then be
-    // called again and does the same.
+    // by two if the constraint refused the first token, and not at all while reasoning is being ended. Throws
+    // `invalid_grammar` if the constraint allows no token, and ConstraintTimeout at the deadline; a repeated call then
+    // has the same result.
     TokenId sample(float* logits, int32_t n_vocab);
-    // Log-probabilities (natural logarithm) of the token that was just sampled from `logits` and of the `n_top` most
-    // probable tokens: by the model, or as they were drawn if the settings say so; then there may be fewer. Their `bytes`
-    // are left empty, because only the tokenizer knows them.
+    // Log-probabilities (natural logarithm) of the token just sampled from `logits` and of the `n_top` most probable
+    // tokens: the model's own, or after all samplers if the settings say so; then there may be fewer. Their `bytes` are
+    // empty: only the tokenizer knows them.
     Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 private:
@@ -84,25 +83,25 @@ private:
     RecentTokens           recent_;
     std::mt19937           random_;
 
-    std::unique_ptr<SamplerChain> chain_;  // nullptr for nearly all jobs
+    std::unique_ptr<SamplerChain> chain_;  // nullptr for most jobs
 
     Deadline                         deadline_;
     std::shared_ptr<TokenConstraint> constraint_;
-    std::shared_ptr<ReasoningBudget> reasoning_;  // nullptr: it is not limited
+    std::shared_ptr<ReasoningBudget> reasoning_;  // nullptr: no limit
 
-    std::vector<Candidate> changed_;  // logits as they were before adjust()
+    std::vector<Candidate> changed_;  // original logits of the tokens changed by adjust()
     std::vector<Candidate> candidates_;
     std::vector<float>     weights_;
-    std::vector<float>     block_maxima_;   // of the last logits whose largest were selected
-    std::vector<float>     sorted_maxima_;  // the same, partly in order
-    std::vector<TokenId>   checked_;        // by the constraint
-    std::vector<float>     masked_;         // logits, with minus infinity for tokens that the constraint refuses
+    std::vector<float>     block_maxima_;   // of the last call of select_largest()
+    std::vector<float>     sorted_maxima_;  // partially sorted copy
+    std::vector<TokenId>   checked_;        // tokens to be checked by the constraint
+    std::vector<float>     masked_;         // logits, minus infinity for tokens that the constraint refuses
 };
 
 // The first token with the largest logit.
 TokenId argmax(const float* logits, int32_t n_vocab);
 
-// Those of the model's own distribution.
+// Of the model's own distribution.
 Logprobs logprobs_of(const float* logits, int32_t n_vocab, TokenId chosen, int32_t n_top);
 
 }  // namespace chasqui

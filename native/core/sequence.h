@@ -1,4 +1,4 @@
-// Thread: engine, once submitted; while its token is sampled, the thread of the pool that does so.
+// Thread: engine, once submitted; while its token is sampled, the sampling thread of the pool.
 #pragma once
 
 #include "draft-policy.h"
@@ -29,7 +29,7 @@ class Sequence {
 public:
     static constexpr int32_t kNoSlot = -1;
 
-    // `n_draft_max`: tokens that a draft model may draft at a time.
+    // `n_draft_max`: maximum length of a draft of the draft model.
     explicit Sequence(Job job, size_t n_draft_max = 0);
 
     uint32_t id() const { return job_.id; }
@@ -39,46 +39,45 @@ public:
     size_t n_cached() const { return n_cached_; }
     size_t n_pending() const { return tokens.size() - n_computed; }
 
-    // The sequence gets a slot, which has cells for its first `n_kept` tokens already.
+    // The sequence gets a slot, which already has cells for its first `n_kept` tokens.
     void admit(int32_t to_slot, size_t n_kept, Clock::time_point now);
-    // The next `n_tokens` tokens have KV cells now.
+    // The next `n_tokens` tokens now have KV cells.
     void advance(size_t n_tokens);
-    // The sequence loses its slot. When it is admitted again, its tokens may still be cached.
+    // The sequence loses its slot. Its tokens may still be cached when it is admitted again.
     void preempt();
-    // The cached tokens that it was to start with could not be loaded.
+    // The cached prefix could not be loaded.
     void lose_prefix();
-    // Whether a step may compute it: its reader keeps up, its last token is known, and nothing is fetched for it.
+    // Whether a step may compute it: the client keeps up, the last token has been sampled, and no state is being
+    // fetched.
     bool can_compute() const { return !paused && !awaits_state && sampler != nullptr; }
     // Appends the sampled token, which the sampler has accepted. `piece` is its text (empty for an end-of-generation
-    // token), `context_length` the most tokens that this sequence may have. Returns the text that can be shown now; may
-    // end the sequence.
+    // token), `context_length` the maximum number of tokens. Returns the text that is final; may end the sequence.
     std::string accept(TokenId token, std::string_view piece, bool is_end, size_t context_length);
 
-    // nullptr when the prompt holds no images.
+    // nullptr: no images.
     const Media* media() const { return job_.media.get(); }
-    // The image chunk that is computed next; nullptr when text is.
+    // The next image chunk to compute; nullptr: text is next.
     const ImageChunk* next_chunk() const;
-    // How many pending tokens from here on are of one kind: text, or of one image chunk.
+    // How many of the next pending tokens are of the same kind: text, or one image chunk.
     size_t            run_length() const;
-    // The token's position for attention; with `token == tokens.size()`, that of the next one.
+    // The token's position for attention; `tokens.size()` gives the position of the next token.
     int32_t           position(size_t token) const;
-    // Whether image `image` has to be encoded before the tokens after the first `n_cached` can be computed.
+    // Whether the image has to be encoded to compute the tokens after the first `n_cached`.
     bool              needs_encoding(size_t image, size_t n_cached) const;
 
-    // Counts and timings of a sequence that is over.
     Finish finish() const;
 
-    std::vector<TokenId> tokens;                // the prompt, then what was sampled
+    std::vector<TokenId> tokens;                // the prompt, then the sampled ones
     size_t               n_computed = 0;        // tokens[0, n_computed) have KV cells
-    int32_t              slot       = kNoSlot;  // the KV sequence, while scheduled
+    int32_t              slot       = kNoSlot;  // KV sequence while running
     SequenceStatus       status     = SequenceStatus::queued;
     // Weak pointers to it expire with the sequence.
     const std::shared_ptr<const void> lifetime = std::make_shared<char>();
-    // Of each of the prompt's images, until all of them are computed; nullptr: not encoded yet.
+    // By image of the prompt, until all images are computed; nullptr: not encoded yet.
     std::vector<std::shared_ptr<const ImageEmbeddings>> embeddings;
-    bool                     may_reuse = true;   // a cached prefix; false after one could not be loaded
-    bool                     paused    = false;  // its reader is behind: it computes nothing for now
-    bool                     awaits_state = false;  // of its first tokens, from disk
+    bool                     may_reuse    = true;  // may start from a cached prefix; false after loading one has failed
+    bool                     paused       = false;  // back-pressure: the client reads too slowly
+    bool                     awaits_state = false;  // waits for the state of a prefix from disk
     std::unique_ptr<Sampler> sampler;            // nullptr while the slow sampler has it (slow-sampler.h)
     SamplingPace             sampling_pace;
     PromptLookup             lookup;
@@ -89,13 +88,13 @@ public:
 
 private:
     Job         job_;
-    size_t      n_cached_     = 0;  // of the prompt, found in the cache when first admitted
+    size_t      n_cached_     = 0;  // of the prompt, when first admitted
     bool        was_admitted_ = false;
     Utf8Buffer  utf8_;
     StopMatcher stop_;
 };
 
-// The sequence cannot start before this image of its prompt is encoded.
+// An image that must be encoded before the sequence can start.
 struct PendingImage {
     Sequence* sequence;
     size_t    image;

@@ -9,9 +9,9 @@ namespace chasqui {
 
 namespace {
 
-// A grammar is slow in places only. So a sequence is sampled within its step again after kQuickTokens quick ones, but
-// not if it has exceeded its share kMaxExceeded times, because each time the other sequences have to wait. After every
-// kForgivingTokens quick tokens one of those times is forgiven.
+// A grammar is only slow in places. So a sequence returns to sampling within its step after kQuickTokens quick tokens,
+// unless it has exceeded its share kMaxExceeded times, because each time the other sequences wait. One excess is
+// forgiven after every kForgivingTokens quick tokens.
 constexpr int kQuickTokens     = 8;
 constexpr int kMaxExceeded     = 8;
 constexpr int kForgivingTokens = 256;

@@ -1,4 +1,4 @@
-// Thread: engine. Sampling runs on a thread of its own, which calls `on_done`.
+// Thread: engine. Sampling runs on its own thread, which calls `on_done`.
 #pragma once
 
 #include "event.h"
@@ -16,26 +16,26 @@
 
 namespace chasqui {
 
-// Decides whether a sequence's next token is sampled within the step or by the slow sampler, from how long its last
-// tokens took. All sequences of a step wait for each other, so one may take no more than its share of the step.
+// Decides from the times of the last tokens whether a sequence's next token is sampled within the step or by the slow
+// sampler. All sequences of a step wait for each other, so none may exceed its share of the step.
 class SamplingPace {
 public:
     bool is_slow() const { return is_slow_; }
-    // A token took `milliseconds`; its share of a step is, or would have been, `share`.
+    // A token took `milliseconds`; its share of the step is or would have been `share`, in milliseconds.
     void observe(double milliseconds, double share);
 
 private:
     bool is_slow_    = false;
     int  n_exceeded_ = 0;
-    int  n_quick_    = 0;  // tokens in a row
+    int  n_quick_    = 0;  // consecutive tokens
 };
 
-// A token to be sampled, and then the result.
+// A token to sample, then the result.
 struct SlowSample {
     uint32_t                 job_id = 0;
     std::unique_ptr<Sampler> sampler;
     std::vector<float>       logits;
-    int32_t                  n_top = -1;  // log-probabilities wanted beside the token's own; -1: none at all
+    int32_t                  n_top = -1;  // number of alternatives with log-probabilities; -1: no log-probabilities
 
     TokenId                 token = 0;
     std::optional<Logprobs> logprobs;
@@ -43,24 +43,23 @@ struct SlowSample {
     double                  milliseconds = 0;
 };
 
-// Samples tokens whose grammar takes longer than a step can wait, token by token in turn: a slow grammar delays its own
-// sequence and the others of this kind, and no other.
+// Samples tokens whose grammar takes longer than a step can wait, one token per job in turn. A slow grammar delays only
+// jobs with slow grammars.
 class SlowSampler {
 public:
     using OnDone = std::function<void(std::unique_ptr<SlowSample>)>;
 
-    // A grammar that takes this long for one token ends its job.
+    // A job fails if its grammar takes this long for one token.
     static constexpr std::chrono::seconds kTimeout{5};
 
-    // `prepare_thread` is called on the thread before anything else.
+    // `prepare_thread` runs first on the thread.
     SlowSampler(std::function<void()> prepare_thread, OnDone on_done);
-    // close()
     ~SlowSampler();
 
     void submit(std::unique_ptr<SlowSample> sample);
-    // The job is over: its sample is dropped or, if it is being sampled, breaks off and is returned with a failure.
+    // The job is over: drops its sample or, if it is being sampled, interrupts it and returns it with a failure.
     void cancel(uint32_t job_id);
-    // Breaks off the current sample, drops the others and joins the thread. May be called any number of times.
+    // Interrupts the current sample, drops the others and joins the thread. Idempotent.
     void close();
 
 private:
@@ -73,7 +72,7 @@ private:
     std::deque<std::unique_ptr<SlowSample>> queue_;
     SlowSample*                             current_ = nullptr;
     bool                                    closing_ = false;
-    std::thread                             thread_;  // starts with the first sample
+    std::thread                             thread_;  // started with the first sample
 };
 
 }  // namespace chasqui

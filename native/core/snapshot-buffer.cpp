@@ -21,8 +21,8 @@ SnapshotBuffer::SnapshotBuffer(size_t size)
     : bytes_(static_cast<uint8_t*>(::operator new(size, std::align_val_t{alignment_of(size)})), {alignment_of(size)}),
       size_(size) {
 #ifdef __linux__
-    // Only whole huge pages are advised: the end of the last one would belong to other memory. If this fails the buffer
-    // is merely slower to get.
+    // Only whole huge pages are advised: the rest of the last one belongs to other memory. Failure only makes the
+    // buffer slower.
     if (alignment_of(size) == kHugePage) madvise(bytes_.get(), size / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
 }

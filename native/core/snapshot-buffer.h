@@ -7,8 +7,8 @@
 
 namespace chasqui {
 
-// Uninitialised memory for a snapshot; a large buffer uses huge pages if the system has any. Otherwise the kernel would
-// take longer to provide the buffer, page by page, than it takes to fill it.
+// Uninitialised memory for a snapshot. Large buffers use huge pages if available; otherwise the kernel would take
+// longer to map the buffer page by page than it takes to fill it.
 class SnapshotBuffer {
 public:
     SnapshotBuffer() = default;
@@ -18,7 +18,7 @@ public:
     uint8_t*       data() { return bytes_.get(); }
     const uint8_t* data() const { return bytes_.get(); }
     size_t         size() const { return size_; }
-    // `size`: at most what it is now.
+    // `size` must not exceed the current size.
     void shrink_to(size_t size) { size_ = size; }
 
 private:

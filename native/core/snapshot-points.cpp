@@ -6,16 +6,16 @@ namespace chasqui {
 
 namespace {
 
-// A prefix shorter than this is computed as fast as its state is loaded.
+// Shorter prefixes are computed as fast as their state is loaded.
 constexpr size_t kMinPoint = 32;
 // Each point ends a slice of the prompt, and short slices are slow. In hybrid models a state grows with the prefix, so
 // the distances grow as well: each is at least a quarter of the prefix, and all states together take a few times the
-// memory of the last.
+// memory of the last one.
 constexpr size_t kMinDistance     = 256;
 constexpr size_t kDistanceDivisor = 4;
 // The last tokens of a prompt without messages may be tokenized differently once more text follows.
 constexpr size_t kUnstableTailTokens = 4;
-// If the prompt asks for a message, it ends with that message's header: at most this many tokens.
+// A prompt that asks for a message ends with that message's header of at most this many tokens.
 constexpr size_t kMaxHeaderTokens = 16;
 
 }  // namespace

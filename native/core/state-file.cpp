@@ -19,15 +19,15 @@ namespace chasqui {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'c', 'h', 'q', 's', 't', 'a', 't', '1'};
-// Of an origin as bytes: more tokens than any context has.
+// Maximum size of a serialised origin: more tokens than any context has.
 constexpr uint64_t kMaxOriginBytes = uint64_t{256} << 20;
-// Of what is read or written at a time.
+// Bytes per read or write.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
 struct Head {
     std::array<char, 8> magic = kMagic;
     uint64_t            origin_bytes = 0, origin_checksum = 0, state_bytes = 0, state_checksum = 0;
-    uint64_t            own_checksum = 0;  // of all above
+    uint64_t            own_checksum = 0;  // of the fields above
 
     uint64_t computed() const { return checksum(this, offsetof(Head, own_checksum)); }
 };
@@ -48,7 +48,7 @@ std::string to_bytes(const StateOrigin& origin) {
     return bytes;
 }
 
-// Takes parts from the front of bytes that were checked; false when they do not divide into parts all the same.
+// Reads size-prefixed parts; false if the bytes do not have that structure in spite of a correct checksum.
 class Parts {
 public:
     explicit Parts(const std::string& bytes) : bytes_(bytes) {}
@@ -76,7 +76,7 @@ bool from_bytes(const std::string& bytes, StateOrigin& origin) {
     if (tokens.empty() || tokens.size() % sizeof(TokenId) != 0) return false;
     origin.tokens.resize(tokens.size() / sizeof(TokenId));
     std::memcpy(origin.tokens.data(), tokens.data(), tokens.size());
-    // Those of images mean something in one process only.
+    // Tokens of images are only valid within one process.
     return std::none_of(origin.tokens.begin(), origin.tokens.end(), [](TokenId token) { return token < 0; });
 }
 
@@ -85,7 +85,7 @@ struct Close {
 };
 using OpenFile = std::unique_ptr<std::FILE, Close>;
 
-// `mode` as for std::fopen. What is read or written goes past the C library's buffer, because the pieces are large.
+// `mode` as for std::fopen. Unbuffered, because the pieces are large.
 OpenFile open(const std::filesystem::path& path, const char* mode) {
 #ifdef _WIN32
     OpenFile file(_wfopen(path.c_str(), std::wstring(mode, mode + std::strlen(mode)).c_str()));
@@ -96,7 +96,7 @@ OpenFile open(const std::filesystem::path& path, const char* mode) {
     return file;
 }
 
-// A pipe would have its reader wait for ever.
+// Reading a pipe would block for ever.
 OpenFile open_to_read(const std::filesystem::path& path) {
     return std::filesystem::is_regular_file(std::filesystem::symlink_status(path)) ? open(path, "rb") : nullptr;
 }
@@ -116,7 +116,7 @@ bool read_bytes(std::FILE* file, void* into, uint64_t n_bytes, const GoOn& go_on
     return true;
 }
 
-// False if it is not to go on.
+// False if `go_on` returned false.
 bool write_bytes(std::FILE* file, const std::filesystem::path& path, const void* data, uint64_t n_bytes, const GoOn& go_on) {
     const auto* at = static_cast<const char*>(data);
     for (uint64_t left = n_bytes; left > 0;) {
@@ -129,7 +129,7 @@ bool write_bytes(std::FILE* file, const std::filesystem::path& path, const void*
     return true;
 }
 
-// Reads all before the state.
+// Reads everything before the state.
 bool read_front(std::FILE* file, uint64_t file_bytes, Head& head, StateOrigin& origin) {
     const GoOn always = [] { return true; };
     if (!read_bytes(file, &head, sizeof head, always)) return false;
@@ -160,7 +160,7 @@ bool write_all(const std::filesystem::path& path, const StateOrigin& origin, con
     return is_whole;
 }
 
-// Of a file that is being written. Other processes may write one of the same name: their clocks tell them apart.
+// The name of an unfinished file. Other processes may write a file of the same name; the clock distinguishes them.
 std::filesystem::path unfinished_name(const std::filesystem::path& path) {
     static std::atomic<uint64_t> last{static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())};
     return path.string() + "." + std::to_string(++last) + ".part";

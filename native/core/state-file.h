@@ -13,10 +13,10 @@
 
 namespace chasqui {
 
-// What a sequence's state was computed from.
+// What the state of a sequence was computed from.
 struct StateOrigin {
-    std::string          model;     // all that a state depends on beside its tokens: weights, context, llama.cpp
-    std::string          adapters;  // that it was computed with
+    std::string          model;     // everything else that the state depends on: weights, context, llama.cpp
+    std::string          adapters;  // used for the computation
     std::vector<TokenId> tokens;
 
     bool operator==(const StateOrigin& other) const {
@@ -24,32 +24,31 @@ struct StateOrigin {
     }
 };
 
-// A file with the state of a sequence, which llama.cpp reads without much checking: it gets nothing that is not, to the
-// last bit, what was written here and for the same model. In the order of bytes of the machine:
+// A file with the state of a sequence. llama.cpp hardly validates states, so it must only get exactly what was written
+// here for the same model. In native byte order:
 //
 //   "chqstat1" │ sizes and checksums of both parts │ origin │ state
 //
-// Damage of any kind, another format or another machine's order make a file unreadable, which is no error: whatever it
-// held can be computed.
+// A damaged file, or one of another format or byte order, is ignored: its state can be computed again.
 
 struct StateFile {
     StateOrigin    origin;
     SnapshotBuffer state;
 };
 
-// Of a file, beside the texts, tokens and bytes in it.
+// Size of a file minus its texts, tokens and state, in bytes.
 constexpr uint64_t kStateFileOverhead = 72;
 
-// Is asked every few megabytes whether to go on with a file.
+// Called every few megabytes; false cancels the operation.
 using GoOn = std::function<bool()>;
 
-// The file appears under its name when it is complete, and only its owner may read it. Throws std::exception if it cannot
-// be written, and returns false if it is not to be; nothing of it is left then.
+// Writes a temporary file and renames it; only its owner may read it. Throws std::exception if writing fails. Returns
+// false if cancelled. In both cases no file remains.
 bool write_state_file(const std::filesystem::path& path, const StateOrigin& origin, const SnapshotBuffer& state,
                       const GoOn& go_on = [] { return true; });
-// Without the state, which is not looked at.
+// Does not read the state.
 std::optional<StateOrigin> read_state_origin(const std::filesystem::path& path);
-// Nothing as well if the state has more than `max_bytes`, or if there is no memory for it.
+// nullopt also if the state exceeds `max_bytes` or there is no memory for it.
 std::optional<StateFile> read_state_file(const std::filesystem::path& path, uint64_t max_bytes,
                                          const GoOn& go_on = [] { return true; });
 

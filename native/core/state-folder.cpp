@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kWhole      = ".state";
 constexpr const char* kUnfinished = ".part";
-// A file that has not been written to for so long has lost its writer.
+// An unfinished file that has not been modified for this long is abandoned.
 constexpr std::chrono::minutes kAbandoned{10};
 
 std::string in_hexadecimal(uint64_t number) {
@@ -26,7 +26,7 @@ std::string in_hexadecimal(uint64_t number) {
     return text;
 }
 
-// Whether files and folders with such a name are made here; others are never removed.
+// Whether this class gives such names to files and folders; others are never deleted.
 bool is_own_name(const std::string& name) {
     return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -38,7 +38,7 @@ struct File {
     bool               is_whole;
 };
 
-// Calls `visit` for all that is in a folder; what cannot be looked at is passed over.
+// Calls `visit` for each entry of a folder; skips unreadable ones.
 template <typename Visit>
 void visit_all(const fs::path& folder, const Visit& visit) {
     std::error_code error;
@@ -48,7 +48,7 @@ void visit_all(const fs::path& folder, const Visit& visit) {
     }
 }
 
-// The files of a model. Links are not followed: what they lead to is not of this kind.
+// Adds the files of a model. Does not follow links.
 void add_files(const fs::path& folder, std::vector<File>& files) {
     visit_all(folder, [&](const fs::directory_entry& each) {
         const fs::path    name = each.path().filename();
@@ -78,7 +78,7 @@ bool has_removed(const fs::path& path) {
 StateFolder::StateFolder(fs::path folder, const std::string& model, uint64_t max_bytes)
     : folder_(std::move(folder)), own_(folder_ / in_hexadecimal(checksum(model.data(), model.size()))), max_bytes_(max_bytes) {}
 
-// Only a folder's owner can change who may look into it. One that cannot be changed at all is no danger.
+// Only the owner of a folder can change its permissions. A read-only file system is safe.
 bool StateFolder::is_trusted() const {
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(own_, error))) return false;

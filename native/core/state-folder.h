@@ -8,28 +8,25 @@
 
 namespace chasqui {
 
-// Where files with the states of conversations are: a folder of all models, and one for each of them in it. Only the
-// account that they were held under can look into the latter.
+// The folder of state files: it has a folder for each model, which only this account can read.
 //
-// Several processes may use it at the same time, without knowing of each other. So any file may be gone at any time, and
-// files without the last part of their name, which marks whole ones, are those that are being written, or whose writer
-// was ended. All of them count for the limit.
+// Several processes may use it without coordination, so any file may vanish at any time. Files without the suffix of
+// finished ones are being written, or their writer has died. All files count towards the limit.
 class StateFolder {
 public:
     StateFolder(std::filesystem::path folder, const std::string& model, uint64_t max_bytes);
 
-    // False if it belongs to another account, which could have put anything there, or is not there.
+    // False if the model's folder does not exist, or belongs to another account, which could have written anything.
     bool is_trusted() const;
-    // Makes the model's folder. Throws std::exception if that cannot be made, or not for this account alone.
+    // Creates the model's folder. Throws std::exception if that fails or the folder cannot be made private.
     void prepare() const;
-    // Of a state with such a checksum.
     std::filesystem::path path_of(uint64_t checksum) const;
-    // The model's whole files, the least recently used first.
+    // The model's finished files, least recently used first.
     std::vector<std::filesystem::path> whole_files() const;
-    // Removes what was left unfinished, and then files of any model until `n_bytes` more fit: those of `first` before all
-    // others, which go by their last use. False when they cannot fit.
+    // Deletes abandoned files, then files of any model until `n_bytes` more fit: first those in `first`, then in LRU
+    // order. False if they cannot fit.
     bool make_room(uint64_t n_bytes, const std::vector<std::filesystem::path>& first = {}) const;
-    // Whether the device has room for so many bytes; if that is not known, it has.
+    // Whether the device has this much free space; true if unknown.
     bool has_space(uint64_t n_bytes) const;
 
 private:

@@ -1,4 +1,4 @@
-// Thread: engine. No clock in here: times come from outside.
+// Thread: engine. Reads no clock: times are arguments.
 #pragma once
 
 #include <chrono>
@@ -8,25 +8,24 @@
 
 namespace chasqui {
 
-// The jobs that wait until the state of their first tokens has been read from disk. A disk that does not answer, such
-// as one in a network, must not hold them: after some time they are computed, and nothing more is asked of it until it
-// answers.
+// Jobs that wait for the state of a prefix from disk. A disk that does not respond, such as a network drive, must not
+// block them: after a timeout they are computed without it, and no more states are requested until it responds.
 class StateWaits {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // Without an answer, from the first job that waits on, or from the last answer. Slow disks read a gigabyte in that
-    // time, which takes longer to compute than this.
+    // Timeout since the first waiting job or the last response. Slow disks read a gigabyte in that time, and computing
+    // such a state takes longer.
     static constexpr std::chrono::seconds kMaxSilence{30};
 
-    // False while the disk does not answer.
+    // False while the disk does not respond.
     bool may_ask() const { return !is_stalled_; }
     void add(uint32_t job_id, Clock::time_point now);
-    // A state was read or could not be: these jobs wait no longer.
+    // A state was read, or could not be read: these jobs no longer wait.
     void answered(const std::vector<uint32_t>& job_ids, Clock::time_point now);
-    // When the others will have waited for long enough; nothing: none waits.
+    // When the remaining jobs time out; nullopt: none waits.
     std::optional<Clock::time_point> until() const;
-    // All jobs that wait, each once, when that time has come; none before.
+    // Returns and removes all waiting jobs once they have timed out.
     std::vector<uint32_t> take_overdue(Clock::time_point now);
 
 private:

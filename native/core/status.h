@@ -3,7 +3,7 @@
 
 namespace chasqui {
 
-// The life of a sequence. The order matters: after `decoding` the sequence is over.
+// States of a sequence. The order matters: is_over() holds after `decoding`.
 //
 //   queued ──▶ prefilling ──▶ decoding ──▶ stopped | length_reached
 //      └───────────┴─────────────┴───────▶ cancelled | failed
@@ -19,7 +19,7 @@ enum class SequenceStatus {
 
 inline bool is_over(SequenceStatus status) { return status > SequenceStatus::decoding; }
 
-// OpenAI's finish reason of a sequence that ended well; nullptr for any other status.
+// OpenAI's finish reason; nullptr for any other status.
 inline const char* finish_reason(SequenceStatus status) {
     switch (status) {
         case SequenceStatus::stopped: return "stop";

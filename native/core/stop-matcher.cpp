@@ -31,7 +31,7 @@ std::string StopMatcher::push(std::string_view text) {
 
 std::string StopMatcher::flush() { return std::exchange(held_, {}); }
 
-// The length of the longest suffix of the text that is a prefix of a stop string.
+// Length of the longest suffix of the text that is a prefix of a stop string.
 size_t StopMatcher::n_bytes_to_hold() const {
     size_t length = 0;
     for (const std::string& stop : stops_) {

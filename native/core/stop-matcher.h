@@ -7,8 +7,7 @@
 
 namespace chasqui {
 
-// Looks for stop strings in a stream of text. Text that may be the start of one is held back until that is decided, so
-// that text that has been returned is final:
+// Searches a stream of text for stop strings. Holds text back that may be the start of one, so returned text is final:
 //
 //   stop = "END"      push("the E")  → "the "      (held: "E")
 //                     push("lbe")    → "Elbe"
@@ -17,12 +16,12 @@ class StopMatcher {
 public:
     explicit StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-    // Appends `text` and returns the text that is final. After a match it returns nothing.
+    // Appends `text` and returns the text that is final; after a match, nothing.
     std::string push(std::string_view text);
-    // The text has ended without a match: returns what was held back.
+    // The text has ended without a match: returns the held text.
     std::string flush();
 
-    // The stop string that ended the text, of several the one that starts first; empty if none did.
+    // The stop string that ended the text, if several the one that starts first; empty: none.
     const std::string& matched() const { return matched_; }
 
 private:

@@ -10,7 +10,7 @@ namespace chasqui {
 
 struct TaskThread::State {
     std::function<void()>             prepare;
-    std::mutex                        mutex;  // of what follows
+    std::mutex                        mutex;  // guards the following members
     std::condition_variable           changed;
     std::deque<std::function<void()>> tasks;
     bool                              is_closing = false;
@@ -33,14 +33,14 @@ void TaskThread::put(std::function<void()> task) {
 }
 
 bool TaskThread::close(Clock::time_point until, Clock::time_point give_up) {
-    std::deque<std::function<void()>> dropped;  // after the lock, because they may own anything
+    std::deque<std::function<void()>> dropped;  // destroyed after the lock is released, because tasks may own anything
     std::unique_lock<std::mutex>      lock(state_->mutex);
     if (!state_->is_closing) state_->until = until;
     state_->is_closing = true;
     state_->changed.notify_all();
     if (!thread_.joinable()) return state_->has_ended;
     const auto has_ended = [this] { return state_->has_ended; };
-    // The last task may have been what owned this object; then this is its thread.
+    // A task that owned the last reference to this object runs this on its own thread.
     bool ended = thread_.get_id() != std::this_thread::get_id();
     if (ended && give_up == Clock::time_point::max()) {
         state_->changed.wait(lock, has_ended);
@@ -69,7 +69,7 @@ void TaskThread::run(State& state) {
         try {
             task();
         } catch (const std::exception&) {
-            // What is done here can be done without.
+            // Tasks are optional work: a failure affects nothing else.
         }
         task = nullptr;
         lock.lock();

@@ -1,4 +1,4 @@
-// Thread: put() and close() one, the owner's; tasks run on the thread's own.
+// Thread: put() and close() the owner's; tasks run on their own.
 #pragma once
 
 #include <chrono>
@@ -8,22 +8,20 @@
 
 namespace chasqui {
 
-// Runs tasks one after another beside everything else. What a task throws ends the task and nothing else.
+// Runs background tasks one after another. An exception only ends its task.
 class TaskThread {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // `prepare` is called on the thread before anything else.
+    // `prepare` runs first on the thread.
     explicit TaskThread(std::function<void()> prepare = [] {});
-    // close()
     ~TaskThread() { close(); }
     TaskThread(const TaskThread&)            = delete;
     TaskThread& operator=(const TaskThread&) = delete;
 
     void put(std::function<void()> task);
-    // Begins no task after `until`, and returns when the last one has ended. Tasks that were not begun are dropped, and so
-    // are those that are put afterwards. False when the last one has not ended by `give_up`, because it waits for something
-    // that does not answer: then it goes on by itself, and has to own all that it uses. May be called any number of times.
+    // Starts no task after `until`, drops the remaining and later ones, and waits for the running one. False if that
+    // does not end by `give_up`: then it continues on its own, and has to own everything that it uses. Idempotent.
     bool close(Clock::time_point until = Clock::time_point::min(), Clock::time_point give_up = Clock::time_point::max());
 
 private:
@@ -31,7 +29,7 @@ private:
 
     static void run(State& state);
 
-    std::shared_ptr<State> state_;  // the thread has it as well, because it may outlive this object
+    std::shared_ptr<State> state_;  // shared with the thread, which may outlive this object
     std::thread            thread_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace chasqui {
 
-// Looks for any of several words in a text that arrives token by token. Keeps only as much of the text as it needs.
+// Searches a text that arrives token by token for any of several words. Stores only as much of the text as needed.
 class TriggerWords {
 public:
     explicit TriggerWords(std::vector<std::string> words) : words_(std::move(words)) {
@@ -20,8 +20,8 @@ public:
 
     bool empty() const { return words_.empty(); }
 
-    // True when the text now contains one of the words. recent() then returns the tokens that contain it, and maybe
-    // some before them.
+    // True if the text now contains one of the words. Then recent() returns the tokens that contain it, and maybe some
+    // before them.
     bool push(TokenId token, const std::string& piece) {
         recent_.push_back(token);
         lengths_.push_back(piece.size());
@@ -38,7 +38,7 @@ public:
         return false;
     }
 
-    // Whether the text ends within a word.
+    // Whether the text ends with a part of a word.
     bool has_begun() const {
         return std::any_of(words_.begin(), words_.end(), [this](const std::string& word) {
             for (size_t n = std::min(text_.size(), word.size() - 1); n > 0; --n) {
@@ -49,7 +49,6 @@ public:
     }
 
     const std::deque<TokenId>& recent() const { return recent_; }
-    // Starts again with an empty text.
     void reset() {
         text_.clear();
         lengths_.clear();
@@ -60,7 +59,7 @@ private:
     std::vector<std::string> words_;
     size_t                   max_length_ = 0;
     std::string              text_;     // of the recent tokens
-    std::deque<size_t>       lengths_;  // of each of them, in bytes
+    std::deque<size_t>       lengths_;  // of each recent token, in bytes
     std::deque<TokenId>      recent_;
 };
 

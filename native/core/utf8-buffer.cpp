@@ -12,11 +12,11 @@ enum class Validity { complete, incomplete, invalid };
 
 struct Scan {
     Validity validity;
-    size_t   length;  // bytes of the character, or of its invalid part
+    size_t   length;  // bytes of the character or of its invalid part
 };
 
-// Whether the second byte is in its range, which is narrower than 80..BF where it would otherwise allow overlong forms,
-// surrogates or values above U+10FFFF (Unicode 15, table 3-7).
+// The range of the second byte is narrower than 80..BF where it would otherwise allow overlong forms, surrogates or
+// values above U+10FFFF (Unicode 15, table 3-7).
 bool second_byte_fits(unsigned char first, unsigned char second) {
     switch (first) {
         case 0xE0: return second >= 0xA0 && second <= 0xBF;

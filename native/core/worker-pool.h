@@ -17,8 +17,7 @@ public:
     explicit WorkerPool(size_t n_workers);
     ~WorkerPool();
 
-    // Runs body(0) ... body(n - 1), in any order and on any thread, and returns when all are done. `body` must not
-    // throw.
+    // Runs body(0) ... body(n - 1) in any order on any thread, and returns when all are done. `body` must not throw.
     void run(size_t n, const std::function<void(size_t)>& body);
 
 private:
@@ -29,7 +28,7 @@ private:
     const std::function<void(size_t)>* body_      = nullptr;
     size_t                             next_      = 0;
     size_t                             n_         = 0;
-    size_t                             n_running_ = 0;  // iterations of the workers that have not ended
+    size_t                             n_running_ = 0;  // unfinished iterations of the workers
     bool                               closing_   = false;
     std::vector<std::thread>           workers_;
 };

@@ -40,7 +40,7 @@ test('calls its shell, sends back what came of it, and has written the file', as
   }
 });
 
-/** Codex offers it for models that it knows: a custom tool, whose input is free text. */
+/** Codex offers this custom tool with free-text input to models that it knows. */
 test('patches a file by its custom tool, and ends', async () => {
   const bin = await installAgent(AGENTS.codex);
   const input = '*** Begin Patch\n*** Update File: note.txt\n@@\n-before\n+from the tool\n*** End Patch\n';
@@ -72,7 +72,7 @@ test('makes a conversation shorter that has overflowed, and goes on with it', as
     ],
     say: 'The note is written.',
   });
-  // The first prompt has some 9,000 tokens, and what the tool printed more than are left.
+  // The first prompt has about 9,000 tokens, and the output of the tool exceeds the rest of the context.
   const sandbox = await Sandbox.start('scripted', script, ['--ctx-size', '16384']);
   try {
     const first = await sandbox.launch('codex', bin, ['exec', ...UNATTENDED, 'Write a note.']);

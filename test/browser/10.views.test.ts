@@ -1,4 +1,4 @@
-// Every view, as it is without models and with one that is loaded: accessible, of every width, and asking nobody else.
+// Every view, without models and with a loaded one: accessible, at every width, without requests to other hosts.
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';

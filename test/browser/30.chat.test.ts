@@ -25,7 +25,7 @@ async function openChat(): Promise<{ page: Page; complaints: string[] }> {
   const opened = await openApp(browser, app);
   await goTo(opened.page, 'Chat');
   await opened.page.getByRole('button', { name: 'New chat', exact: true }).click();
-  // The demo model sometimes goes on for long.
+  // The demo model sometimes writes long replies.
   await opened.page.getByRole('button', { name: 'Chat settings' }).click();
   await opened.page.getByLabel('Length limit').fill('30');
   await opened.page.getByRole('button', { name: 'Chat settings' }).click();
@@ -90,7 +90,7 @@ chat('another completion and another question are branches, and each is found ag
   await page.context().close();
 });
 
-chat('Stop ends a completion and keeps what came; Continue goes on with it', async () => {
+chat('Stop ends a completion and keeps its text; Continue resumes it', async () => {
   const { page } = await openChat();
   await page.getByRole('button', { name: 'Chat settings' }).click();
   await page.getByLabel('Length limit').fill('6');

@@ -1,5 +1,5 @@
-// From an empty folder to a running server and a chat, as somebody goes who has never seen the app: find, download through
-// a stall and a restart, load, start, ask with a client, stop, chat, search, unload, delete.
+// The main path of a new user, from an empty folder to a running server and a chat: find a model, download it through a
+// stall and a restart, load it, start the server, send a request, stop, chat, search, unload, delete.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import OpenAI from 'openai';

@@ -1,4 +1,4 @@
-// From an empty folder to a running server and a chat, by the keyboard alone: whoever has no mouse gets there, too.
+// The main path of a new user with the keyboard only.
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import type { Browser, Page } from 'playwright-core';
@@ -45,7 +45,7 @@ keyboard.after(async () => {
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 const focusedInMain = () => page.evaluate<boolean>(`document.activeElement.closest('main') !== null`);
 
-/** From the end of the page Tab goes on at its beginning, where the links of the views are. */
+/** After the last element, Tab moves to the first one, where the links of the views are. */
 async function goBy(name: string): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');

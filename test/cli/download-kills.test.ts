@@ -1,5 +1,5 @@
-// A download whose process is killed, at every stage: no file ever has its name without its bytes, and all that had come
-// is still there.
+// Downloads with a process that is killed at every stage: a file never has its final name without its complete content,
+// and all received bytes are kept.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -46,7 +46,7 @@ function repoFolder({ folder }: Context): string {
   return path.join(folder, 'cache', 'models--ada--split');
 }
 
-/** Bytes that the next process can go on with: whole files, and what the part files say. */
+/** Bytes that the next process can reuse: complete files, and the ranges recorded in part files. */
 function bytesThere(context: Context): number {
   const blobs = path.join(repoFolder(context), 'blobs');
   return CONTENTS.reduce((sum, bytes) => {
@@ -59,7 +59,7 @@ function bytesThere(context: Context): number {
   }, 0);
 }
 
-/** Whatever has a name has its bytes. */
+/** Files with a final name are complete. */
 function checkNames(context: Context): void {
   const blobs = path.join(repoFolder(context), 'blobs');
   for (const name of fs.existsSync(blobs) ? fs.readdirSync(blobs) : []) {
@@ -76,7 +76,7 @@ function checkNames(context: Context): void {
 async function checkResume(context: Context): Promise<void> {
   checkNames(context);
   const there = bytesThere(context);
-  // The hub may not have noticed yet that nobody reads from it any more, and what it held back would go out and count.
+  // Otherwise the hub might still send, and count, bytes to the killed process.
   context.hub.dropConnections();
   const sent = context.hub.sentBytes();
   context.hub.misbehaviour = {};

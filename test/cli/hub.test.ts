@@ -153,7 +153,7 @@ test('what fails says why in one line and what to do', async ({ run }) => {
   }
 });
 
-test('Ctrl-C ends a download, and the same command goes on with it', async ({ hub, variables, run }) => {
+test('Ctrl-C pauses a download, and the same command resumes it', async ({ hub, variables, run }) => {
   hub.misbehaviour = { holds: { path: '.gguf', fromByte: 1_000_000 } };
   const child = startChild('ts/cli.ts', ['get', `${REPO}:Q8_0`], variables);
   await until(() => /downloading 1\.0 MB/.test(child.output.stderr), 'a megabyte has come', 60_000);

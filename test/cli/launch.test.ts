@@ -53,7 +53,7 @@ test.after(async ({ folder, close }) => {
   rmSync(folder, { recursive: true });
 });
 
-/** What an agent was started with. */
+/** Arguments and environment of the started agent. */
 async function started({ launch }: Context, args: string[], variables?: NodeJS.ProcessEnv) {
   const { code, stdout, stderr } = await launch(args, variables);
   assert.is(code, 0, stderr);

@@ -1,4 +1,4 @@
-// A command line that says nothing, or something that there is not.
+// Empty command lines and unknown commands or options.
 import type { Command } from 'commander';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

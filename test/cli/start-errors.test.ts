@@ -1,4 +1,4 @@
-// Why `chasqui serve` does not start, and what to do about it.
+// Error messages of `chasqui serve` at startup.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';

@@ -1,4 +1,4 @@
-// Vercel's AI SDK with OpenAI's provider as it comes: POST /v1/responses of a real server, whose items it refers to.
+// Vercel's AI SDK with the OpenAI provider: POST /v1/responses of a real server, with references to stored items.
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, type LanguageModel, type ModelMessage, stepCountIs, streamText, tool } from 'ai';
 import { suite } from 'uvu';

@@ -45,7 +45,8 @@ function testIn(mode: Mode): void {
     assert.not.equal(first, second);
     assert.ok(Math.abs(Math.hypot(...first) - 1) < 1e-3);
     assert.ok(usage.prompt_tokens > 6);
-    // The client asks for base64 of its own accord. The same texts in one request, because kernels round by its length.
+    // The client requests base64 by default. Send the same texts in one request, because kernels round differently for
+    // other lengths.
     const numbers = await client.embeddings.create({ model, input, encoding_format: 'float' });
     assert.equal(
       numbers.data.map(({ embedding }) => embedding.map(Math.fround)),

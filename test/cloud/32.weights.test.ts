@@ -97,7 +97,7 @@ test('what a killed cloud left of a model is removed by one that starts a while 
   assert.is(fs.existsSync(left), false);
 });
 
-/** As who has a key deploys, from wherever that is. */
+/** Deploys with an API key, as a remote client does. */
 async function deployWithKey(app: string, options: object): Promise<number> {
   const { key } = await cloud.client.post<{ key: string }>('/keys', { org: 'me', scopes: ['deploy', 'read'] });
   const reply = await fetch(`${cloud.url}/api/cloud/v1/apps/me/${app}/revisions`, {
@@ -119,7 +119,7 @@ test('who deploys from elsewhere has nothing fetched from private networks, unle
   const refused = await deployWithKey('elsewhere', { model, alias: 'demo' });
   await cloud.untilRevision('elsewhere', refused, 'failed');
   assert.match((await cloud.status('elsewhere')).revisions[0]?.reason ?? '', '`allowPrivateModelHosts`');
-  // To start it again from this machine changes nothing about whose it is.
+  // A restart from this machine does not change the owner.
   const { revision } = await cloud.client.post<{ revision: number }>('/apps/me/elsewhere/restart');
   await cloud.untilRevision('elsewhere', revision, 'failed');
   assert.is(timesAsked(), 1);

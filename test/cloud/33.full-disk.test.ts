@@ -19,7 +19,7 @@ test('what does not fit is said, and old weights make room', async () => {
   const folder = path.join(cloud.home, 'models');
   fs.mkdirSync(folder);
   const isDisk = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'none', folder]).status === 0;
-  // Without the right to mount, a file where the folder should be stands for the disk that takes nothing.
+  // Without the right to mount, simulate a full disk by a file in place of the folder.
   if (!isDisk) {
     fs.rmdirSync(folder);
     fs.writeFileSync(folder, '');

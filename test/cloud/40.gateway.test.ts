@@ -1,4 +1,4 @@
-// What passes through the gateway: requests, replies, streams, and what is counted of them.
+// Requests, replies and streams through the gateway, and their usage counts.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { OWNER_HEADER, ownerOfKey } from '../../ts/http/owner-header.js';

@@ -40,7 +40,7 @@ test('a request wakes a sleeping app, waits for its runner, and says for how lon
   await until(() => app.demand.running === 0, 'it is over');
   assert.equal(app.demands, [
     { running: 0, queued: 1 },
-    // The place is given before the request leaves the queue, so that nobody sees the app without work between them.
+    // The slot is assigned before the request leaves the queue, so the app never appears idle in between.
     { running: 1, queued: 1 },
     { running: 1, queued: 0 },
     { running: 0, queued: 0 },

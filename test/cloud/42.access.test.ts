@@ -1,4 +1,4 @@
-// Who may call an app, and how much: keys, their limits, and keys that are revoked in the middle of a stream.
+// Access to apps: keys, their limits, and keys that are revoked during a stream.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {

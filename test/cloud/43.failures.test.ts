@@ -1,4 +1,4 @@
-// Runners that are not there, end, or talk nonsense: what the client is told, and what another runner gets to do.
+// Missing, crashing and misbehaving runners: the error for the client, and retries by another runner.
 import type net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

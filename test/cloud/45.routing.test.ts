@@ -1,4 +1,4 @@
-// Several runners of an app: conversations stay where they are cached, and work is taken from who has too much.
+// Several runners of an app: conversations stay where they are cached, and idle runners steal work.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { finishOf } from '../support/fake-engine.js';

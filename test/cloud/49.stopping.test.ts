@@ -1,4 +1,4 @@
-// What the end of the cloud, and of idle connections, does to replies: nothing that has begun looks broken.
+// Shutdown of the cloud and closing of idle connections: replies that have started complete.
 import http from 'node:http';
 import net from 'node:net';
 import { suite } from 'uvu';

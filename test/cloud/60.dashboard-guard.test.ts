@@ -1,4 +1,4 @@
-// Who gets into the dashboard and who does not, by requests that browsers would and would not send.
+// Access to the dashboard, with requests that browsers would send and others.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PASSWORD, startDashboard, type TestDashboard } from '../support/dashboard.js';
@@ -134,7 +134,7 @@ test('a session that somebody planted is not the one that is signed in', async (
     await victim.post('/dashboard/sign-in', { form_token: token, name: 'owner', password: PASSWORD });
     const own = victim.cookies.get('chasqui-session') as string;
     assert.ok(own !== cookie && own.length === 43);
-    // What was there before is over.
+    // The earlier session is invalid.
     victim.cookies.set('chasqui-session', cookie);
     assert.is((await victim.get('/dashboard/keys')).status, 303);
     victim.cookies.set('chasqui-session', own);
@@ -229,7 +229,7 @@ test('passwords are tried in vain after a while, from one address or as one pers
   await Visitor.signedIn(dashboard);
   const attacker = new Visitor(dashboard);
   for (let i = 0; i < 10; i++) assert.is((await attacker.signIn(`a wrong password ${i}`)).status, 401);
-  // All at once, because tries come back as time goes by.
+  // Send all attempts at once, because the limit recovers over time.
   const token = tokenIn((await attacker.get('/dashboard/sign-in')).text);
   const fields = { form_token: token, name: 'owner', password: 'one more wrong password' };
   const replies = await Promise.all(Array.from({ length: 30 }, () => attacker.post('/dashboard/sign-in', fields)));

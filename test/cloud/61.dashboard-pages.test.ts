@@ -174,7 +174,7 @@ test('usage is plotted, tabled and downloaded', async (context) => {
   await page.goto(`${url}/dashboard/usage`);
   await page.getByRole('row', { name: 'acme/chat 2 0 1,234 60 2,000' }).waitFor();
   assert.is(await page.locator('[data-plot] canvas').count(), 2);
-  // Something is drawn: colours beside those of the background.
+  // The canvas contains colors other than the background.
   const inked = await page.evaluate(
     `(() => { const canvas = document.querySelector('[data-plot] canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -244,7 +244,7 @@ for (const [width, dark] of [
   });
 }
 
-/** Something of everything, with names as long as they may be. */
+/** Creates one object of each kind, with names of maximum length. */
 function fill({ accounts, apps }: TestDashboard): void {
   const long = 'n'.repeat(100);
   apps.set(long, long, { state: 'failed', health: 'bad', reason: `The model ${'m'.repeat(120)} is not there.` });

@@ -1,4 +1,4 @@
-// What was used survives the end of the process, whatever end that is.
+// Usage counts survive any end of the process.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

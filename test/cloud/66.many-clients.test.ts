@@ -1,5 +1,4 @@
-// 200 clients at once on four apps with runners of their own: everybody gets their own completion, whole, and nothing is
-// left when they are gone. How long that takes is no matter here.
+// 200 simultaneous clients on four apps: each receives its own complete reply, and no resources remain afterwards.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { TestCloud } from '../support/cloud.js';

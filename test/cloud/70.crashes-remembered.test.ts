@@ -1,4 +1,4 @@
-// Crashes are counted across the ends of control planes: who is killed between them does not begin anew.
+// Crash counts survive a restart of the control plane.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { TestCloud } from '../support/cloud.js';

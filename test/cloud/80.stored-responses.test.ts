@@ -1,4 +1,4 @@
-// Responses of an app are stored once for all of its runners, for each key apart, and for nobody without one.
+// Responses of an app are stored once for all runners, separately for each key, and not without a key.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -72,7 +72,7 @@ test('what one runner has stored, both look up, go on from and count', async () 
     assert.is(body.id, id);
   }
   const alone = await ask('POST', '', { body: { input: 'And now?', store: false } });
-  // What differs lets the router take turns.
+  // Different prompts make the router alternate between runners.
   let number = 0;
   const runners = new Set<string | null>();
   while (runners.size < 2 && number < 50) {

@@ -8,7 +8,7 @@ import { nodeArguments } from '../support/node-arguments.mjs';
 
 const test = suite('cloud: offline');
 
-/** Where no network can be taken away, it stays there, and the rest is still tried. */
+/** Without the right to unshare the network, the test runs with the network. */
 const canUnshare = spawnSync('unshare', [...UNSHARE, 'ip', 'link', 'set', 'lo', 'up']).status === 0;
 
 test('apps with the model of the package and with a file are deployed, called, asleep and awake', async () => {

@@ -1,4 +1,4 @@
-// What runners write is in the terminal while they write it; how many runners there are is what the script says.
+// Runner logs appear in the terminal immediately, and the script determines the number of runners.
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -98,7 +98,7 @@ test('a script’s min is there without a call, its max is not passed, and what 
   const { scale } = await cloud.status('scaled');
   assert.equal([scale.min, scale.max], [1, 2]);
   await cloud.untilApp('scaled', ({ ready, demand }) => ready === 1 && demand.running === 0);
-  // Six requests at a time, of which two run: two runners, and no third one.
+  // Six simultaneous requests, two of them running: two runners, and never a third.
   let areEnough = false;
   const ends: string[] = [];
   const clients = Array.from({ length: 6 }, async () => {

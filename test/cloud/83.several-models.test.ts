@@ -35,7 +35,7 @@ test.after(async () => {
   fs.rmSync(cache, { recursive: true, force: true });
 });
 
-/** What a model says at temperature 0, or the code of its error. */
+/** The greedy completion of a model, or the error code. */
 async function say(app: string, model: string): Promise<string> {
   const reply = await fetch(`${cloud.url}/${ORG}/${app}/v1/completions`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-// Models that are sent to a cloud take no more than they may: those used longest ago make way, those in use do not.
+// Uploaded models stay within the quota: the least recently used ones are evicted, except those in use.
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -112,7 +112,7 @@ test('what was sent a moment ago is about to be deployed, and stays', async () =
   assert.equal(names(), sent.map(({ sha256 }) => `${sha256}.gguf`).sort());
 });
 
-/** What a key of another organisation gets for a model: where it is said to lie, and the status of deploying it. */
+/** Path and deployment status that a key of another organisation gets for a model. */
 async function toOthers(
   key: string,
   sha256: string,
@@ -133,7 +133,7 @@ test('to know the digest of a model gives no organisation what another one has s
   assert.equal(await toOthers(key, sha256), [null, 403, 'permission_denied']);
   assert.is((await send(bytes, false, undefined, key)).status, 200);
   assert.equal(await toOthers(key, sha256), [fileOf(sha256), 201, undefined]);
-  // The bytes are kept once, and who sent them first has them still.
+  // The file is stored once, and its first sender still has access.
   assert.equal(names(), [`${sha256}.gguf`]);
   assert.is((await toOthers(deployKey, sha256))[0], fileOf(sha256));
   await cloud.client.delete('/apps/others/theirs');
@@ -158,7 +158,7 @@ test('files of the last three revisions of an app stay, however long ago they we
   const third = await send(someModel(FILE_BYTES));
   assert.equal([third.status, third.code], [409, 'no_space']);
   assert.ok(names().includes(`${sha256}.gguf`));
-  // Three revisions of another model, and nobody goes back to the first one.
+  // Three revisions of another model, so the first model is no longer a likely rollback target.
   for (const slots of [1, 2, 3]) await cloud.deployed('sent', { model: 'demo', slots });
   age(sha256, 100);
   assert.is((await send(someModel(FILE_BYTES))).status, 200);

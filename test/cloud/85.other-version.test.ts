@@ -1,4 +1,4 @@
-// What another version of chasqui deployed may say what this one cannot read. All other apps are served.
+// Apps deployed by another version may be unreadable for this one. All other apps are served.
 import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -86,7 +86,7 @@ test('an app comes to life where pods have to follow the strictest standard', as
   assert.is(code, 0, stderr);
   assert.match(stdout, /^acme\/chat is ready, 1 of 1 pods\.$/m);
   assert.is((await cluster.list(urlOf.pods())).length, 1);
-  // What that standard is worth.
+  // Verify that the cluster enforces this pod security standard.
   const pod = { metadata: { name: 'other' }, spec: { containers: [{ name: 'other', image: 'other' }] } };
   await cluster.ask('POST', urlOf.pods(), pod).then(
     () => assert.unreachable('a pod without any limits was taken'),

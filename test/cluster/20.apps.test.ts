@@ -1,4 +1,4 @@
-// `chasqui apps` with Kubernetes' own controllers: revisions, rollbacks, restarts, events, and what is left of an app.
+// `chasqui apps` with Kubernetes' own controllers: revisions, rollbacks, restarts, events, deletion.
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -48,7 +48,7 @@ for (const mode of ['runtime', 'desktop'] as const) {
   });
 }
 
-/** What the local modes have of other programs that serve models on a person's machine. */
+/** Endpoints of other local model servers, in the local modes. */
 const LOCAL =
   /^[A-Z]+ (\/api\/|\/(completion|infill|props|slots|lora-adapters|rerank|v1\/chat\/completions\/input_tokens)$)/;
 

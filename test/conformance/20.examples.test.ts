@@ -44,7 +44,7 @@ function operations(): Operation[] {
   );
 }
 
-/** What stands in a path: of a stored response or a conversation, the id of a new one. */
+/** Fills in path parameters with the id of a new response or conversation. */
 async function filledIn(path: string): Promise<string> {
   if (!path.startsWith('/v1/conversations/')) return path.replace('{id}', await idFor(path));
   const items = [{ role: 'user', content: 'Count from 3 to 6' }];
@@ -101,7 +101,7 @@ test('endpoints without a body answer as shown', async () => {
   }
 });
 
-/** Of a stream that goes on for as long as the server does. */
+/** First event of an endless stream. */
 async function firstEventOf(reply: Response): Promise<string> {
   let text = '';
   for await (const part of reply.body as ReadableStream<Uint8Array>) {
@@ -132,7 +132,7 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Of streams whose events have names, of those whose events have none, and of those that consist of lines. */
+/** Parses named events, unnamed events, and JSON lines. */
 function eventsIn(stream: string): unknown[] {
   return [...stream.matchAll(/^(?:data: | *)(\{.*\})$/gm)].map(([, json]) => JSON.parse(json as string));
 }

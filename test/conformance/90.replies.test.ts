@@ -1,4 +1,4 @@
-// What servers answered in the whole test run, against the documents of their modes.
+// Checks all replies of the test run against the OpenAPI documents of their modes.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -48,7 +48,7 @@ function isAppStatus({ url, status, complete, body }: RecordedReply): boolean {
   return isGateways && (!complete || body === '' || fitsAppStatus(JSON.parse(body)));
 }
 
-/** What the desktop app's own port has beside its API: pages, one for unknown ones too, and what they are made of. */
+/** Pages and assets on the desktop app's own port, including the page for unknown paths. */
 function isPageOfTheApp({ method, url, status, body }: RecordedReply): boolean {
   if (status === 404 && body.startsWith('<!doctype html>')) return true;
   return (

@@ -63,7 +63,7 @@ export class ReplyCheck {
     return paths[known]?.[method.toLowerCase()]?.responses as Responses | undefined;
   }
 
-  /** Of what is no endpoint. */
+  /** Problems of a reply of an unknown path. */
   #problemWithFailure({ url, status, complete, body }: RecordedReply): string | null {
     const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].status === status);
     if (codes.length === 0) return `status ${status} is not in the catalogue`;

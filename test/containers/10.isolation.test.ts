@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 
 const test = suite('containers: isolation');
 const ISOLATED = ['--isolation', 'podman', '--runner-image', IMAGE];
-/** Without a projector beside it, with which a runner would fetch images. */
+/** A model without a projector, so runners do not fetch images. */
 const model = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-plain-')), 'plain.gguf');
 const KEPT = {
   ...{ model: `file:${model}`, alias: 'chasqui-demo' },
@@ -209,7 +209,7 @@ test('what lacks memory is ended alone, and the reason says so', async () => {
     `the reason is: ${reason}`,
   );
   await untilServed('chat');
-  // What watches a container leaves such a file where it works.
+  // conmon writes this file into its working directory.
   assert.not(fs.existsSync('oom'));
 });
 
@@ -246,7 +246,7 @@ test('a container ends with the command `run`, even when that is killed', async 
   assert.match(running(), /^chasqui-r/);
   child.process.kill('SIGKILL');
   await until(() => running() === '', 'the end of the container');
-  // What podman keeps of it goes when another cloud is started.
+  // The next cloud removes the leftovers from podman.
   await cloud.kill();
   await cloud.begin(ISOLATED);
   assert.is(podman('ps', '--all', '--filter=label=chasqui.brief', '--format={{.Names}}'), '');

@@ -70,7 +70,7 @@ test.after(async () => {
   await once(hub, 'exit');
 });
 
-/** What a model says at temperature 0. */
+/** The greedy completion of a model. */
 function say(model: string): string {
   const body = { model, prompt: 'Once there was', max_tokens: 20, temperature: 0, ignore_eos: true };
   const { status, text } = pod.ask('', '/acme/several/v1/completions', body);
@@ -88,7 +88,7 @@ test('requests name each of the models and its adapters', () => {
 
 test('the draft model drafts', async () => {
   say('one');
-  // Of an engine that has not answered by then, /metrics shows what it said last.
+  // If an engine does not reply in time, /metrics shows its last values.
   const drafted = () =>
     new Exposition(pod.ask('', '/metrics').text)
       .samples('chasqui_spec_decode_num_draft_tokens_total')

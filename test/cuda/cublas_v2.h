@@ -1,5 +1,5 @@
-// What ggml uses of cuBLAS, declared as NVIDIA's documentation of the library describes it: enough to compile ggml's CUDA
-// sources where there is a compiler and no cuBLAS. Nothing is linked with it, and nothing of it is shipped.
+// Declarations of the cuBLAS functions that ggml uses, according to NVIDIA's documentation: enough to compile ggml's
+// CUDA sources without cuBLAS. It is never linked or shipped.
 #pragma once
 
 #include <cuda_runtime.h>

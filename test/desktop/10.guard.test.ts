@@ -1,4 +1,4 @@
-// Who may use the app's port. Every page in every browser tab can send requests to it, so each way in is tried.
+// Access to the app's port. Any page in a browser can send requests to it, so all ways of access are tested.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// One app for each data folder, whatever became of the one before; and what a start does when its ports are taken.
+// One app per data folder, after any end of the previous one, and with occupied ports.
 import { existsSync, readFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -66,7 +66,7 @@ instances('after a kill the next start takes over, with the same token and setti
   assert.is(settings.ttl, 60);
 });
 
-instances('Quit ends the process, and what says where it was', async () => {
+instances('Quit ends the process and removes its address file', async () => {
   const { status } = await (app as RunningDesktop).api('POST', '/api/v1/quit');
   assert.is(status, 202);
   assert.equal(await app?.child.exited, { code: 0, signal: null });

@@ -39,7 +39,7 @@ described('it is valid, and has every call', async () => {
   }
 });
 
-/** Of the kinds that are used here. */
+/** Checks a value against the subset of JSON Schema that the document uses. */
 function matches(schema: Record<string, unknown>, value: unknown, where: string): void {
   if (Array.isArray(schema.type)) {
     const kinds = schema.type.filter((type) => (type === 'null') === (value === null));

@@ -104,7 +104,7 @@ ollama('what was pulled is served under its name, and again is a pull that has n
   assert.is(reply.model, ID);
   const before = fake.sentBytes();
   assert.equal(await client.pull({ model: NAME }), { status: 'success' });
-  // Whether the files may be had is asked with a few bytes.
+  // Checking access to the files transfers only a few bytes.
   assert.ok(fake.sentBytes() - before < 100_000);
 });
 

@@ -1,4 +1,4 @@
-/** A server with the demo model in a process of its own, and what it answers. */
+/** A server process with the demo model, and its replies. */
 import * as assert from 'uvu/assert';
 import { type Child, startChild, untilWritten } from '../support/child.js';
 import { readSse } from '../support/read-sse.js';
@@ -21,7 +21,7 @@ export async function serve(args: readonly string[] = []): Promise<Context> {
     const [, url = ''] = await untilWritten(server, /^Serving .* at (http:\S+)\/v1$/m);
     return { server, url };
   } catch (error) {
-    // Nobody else knows of it, and the tests would not end before it does.
+    // No other code stops this server, and the test process would wait for it.
     server.process.kill('SIGKILL');
     throw error;
   }

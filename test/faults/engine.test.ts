@@ -32,7 +32,7 @@ class Clients {
     this.#clients = Array.from({ length: CLIENTS }, async () => {
       while (!this.#isLeaving) this.outcomes.push(await ask(url, question(this.#asked++)));
     });
-    // Where a test fails its server ends, and so do they: the test says why.
+    // If a test fails, its server stops and these requests fail too. Only the first failure is reported.
     for (const client of this.#clients) client.catch(() => {});
   }
 
@@ -190,7 +190,7 @@ for (const args of [[], ['--core-dumps']]) {
   });
 }
 
-/** What it may be, as the kernel has it. */
+/** Core file size limit of the process. */
 function coreFileSize(pid: number): string | undefined {
   return /^Max core file size +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1];
 }

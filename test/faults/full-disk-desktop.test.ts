@@ -1,4 +1,4 @@
-// The desktop app on a disk that is full: it goes on answering, says what cannot be kept, and keeps it when there is room.
+// The desktop app on a full disk: it keeps replying, reports unsaved data, and saves again when space is available.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -37,7 +37,7 @@ async function complete(): Promise<number> {
   return reply.status;
 }
 
-/** What the file of chats has no room for beside what is in it. */
+/** Adds a chat that exceeds the free space. */
 function addChat(size: number) {
   const messages = [{ id: 'a', parent: null, role: 'user', content: 'x'.repeat(size) }];
   return app.api('POST', '/api/v1/chats', { title: 'Long', messages, current: 'a' });
@@ -68,7 +68,7 @@ if (isDisk) {
     const refused = await addChat(200_000);
     assert.equal([refused.status, refused.body.error.code], [500, 'store_failed'], JSON.stringify(refused));
     assert.is((await app.api('GET', '/api/v1/state')).status, 200);
-    // What the next start would know is not worth as much as this one.
+    // Saving the state for the next start must not fail this one.
     await app.done('POST', '/api/v1/server/stop');
     const { port } = await app.done('POST', '/api/v1/server/start', { model: 'chasqui-demo', port: 0 });
     address = `http://127.0.0.1:${port}`;

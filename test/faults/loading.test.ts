@@ -1,4 +1,4 @@
-// A server whose model is loaded: it listens before that. The process that loads is held still meanwhile.
+// The server listens before its model is loaded. The loading process is stopped with SIGSTOP meanwhile.
 import process from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -22,7 +22,7 @@ async function serveHeld(): Promise<Loading> {
   const engine = await untilEngineOf(server.process.pid as number);
   process.kill(engine, 'SIGSTOP');
   const url = `http://127.0.0.1:${port}`;
-  // What answers has its handlers of signals, too.
+  // A server that replies has installed its signal handlers.
   await until(
     () =>
       fetch(`${url}/live`).then(

@@ -179,7 +179,7 @@ test('ps, ls, load and unload', async ({ folder }) => {
   const server = served.child.process.pid as number;
   const { pid, preparation_pid: preparation, memory } = loaded.status;
   assert.equal([enginesOf(server), preparationsOf(server)], [[pid], [preparation]]);
-  // What both have in memory; the engine's alone is less by a process of Node.
+  // Resident memory of both processes.
   const resident = residentMiB(pid) + residentMiB(preparation);
   assert.ok(Math.abs(memory / 2 ** 20 - resident) < residentMiB(preparation) / 2, `${memory} bytes, ${resident} MiB`);
   assert.ok(memory > 10_000_000 && loaded.status.expires_at > Date.now() / 1000);

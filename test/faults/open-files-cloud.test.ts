@@ -35,7 +35,7 @@ test('requests and uploads are refused, and the runner lives on', async () => {
   assert.is((await chat()).status, 200);
   const { pid } = cloud.child.process;
   const runners = (await cloud.status('chat')).runners.map(({ id }) => id);
-  // A connection of before that ends gives its file back, and then they are taken once more.
+  // An earlier connection that ends frees a descriptor, so occupy it again.
   const isRefused = async (ask: () => Promise<Answer>): Promise<void> => {
     const answers: Answer[] = [];
     await until(async () => {

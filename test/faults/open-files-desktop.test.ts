@@ -41,7 +41,7 @@ test('the hub is not reached and nothing is written; later the download is compl
   assert.match(body.error.message, /as many files and connections open/);
   // What is open already can be written.
   assert.is((await api('POST', '/api/v1/chats', { title: 'A chat' })).status, 201);
-  // What the app measures by itself each second goes on as well.
+  // The app's periodic measurements continue too.
   await sleep(2500);
   assert.is((await api('GET', '/api/v1/state')).status, 200);
   leaveAllFiles(pid);

@@ -1,5 +1,5 @@
-// A server that may open no more files: whatever needs one is refused, with the reason, and everything else goes on. When there
-// are files again, so does the rest.
+// A server at its limit of open files: requests that need a descriptor are refused with the reason, all others work,
+// and everything works again when descriptors are available.
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

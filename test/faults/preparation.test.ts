@@ -1,6 +1,5 @@
-// The process that prepares requests is ended in every way, again and again, while sixteen clients stream: no stream notices,
-// and what was being prepared is answered all the same, but for the request that was the reason.
-// CHASQUI_FAULT_KILLS: how often (20).
+// The preparation process is killed repeatedly in every way while sixteen clients stream. No stream is affected, and
+// requests in preparation are retried, except the one that caused the end. CHASQUI_FAULT_KILLS: number of kills (20).
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -20,7 +19,7 @@ const STREAMS = 16;
 const MORE_SLOTS = ['--parallel', '24'];
 const ANSWERED = { status: 200, code: null };
 
-/** Asked to render slowly, or for a megabyte after another, it goes on for ever. */
+/** A template with an endless loop, or with endless output. */
 const TEMPLATE =
   "{% if messages[0].content.startswith('slow') %}" +
   '{% for a in range(100000) %}{% for b in range(100000) %}{% set c = a %}{% endfor %}{% endfor %}{% endif %}' +
@@ -39,7 +38,7 @@ class Streams {
 
   constructor(url: string) {
     this.#clients = Array.from({ length: STREAMS }, (_, at) => this.#stream(url, at));
-    // Where a test fails its server ends, and so do they: the test says why.
+    // If a test fails, its server stops and these requests fail too. Only the first failure is reported.
     for (const client of this.#clients) client.catch(() => {});
   }
 
@@ -113,7 +112,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
       process.kill(last, signal);
       await until(() => !isAlive(last as number), 'its end');
       assert.equal(await askNew(url), ANSWERED, 'ready again');
-      // Whatever was being prepared is answered by now, or will be before the next end.
+      // Requests in preparation must settle before the next kill.
       await Promise.all(outcomes.slice(0, before));
     }
     asking = false;

@@ -20,7 +20,7 @@ test.before.each((context) => {
 test.after.each(({ folder }) => fs.rmSync(folder, { recursive: true }));
 
 test('the process that tries it ends with the one that asked for it', async ({ folder }) => {
-  // To open it takes until somebody writes to it.
+  // Opening the FIFO blocks until a writer opens it.
   const module = path.join(folder, 'libggml-hangs.so');
   execFileSync('mkfifo', [module]);
   const parent = path.join(folder, 'parent.ts');

@@ -1,4 +1,4 @@
-// What a server does when something runs out or jumps: disks, memory, the clock.
+// A server with exhausted disk or memory, and with clock jumps.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -89,7 +89,7 @@ test('a model that does not fit onto the disk ends the start with the reason, an
 }) => {
   const disk = path.join(folder, 'disk');
   fs.mkdirSync(disk);
-  // Without the right to mount, a folder that takes nothing at all stands for the full disk.
+  // Without the right to mount, simulate a full disk by a read-only folder.
   const isDisk = mount(disk, 'size=1m');
   const dataDir = isDisk ? disk : '/dev/null';
   const origin = http.createServer((_request, reply) => fs.createReadStream(demoModelPath).pipe(reply));
@@ -119,7 +119,7 @@ process.once('exit', () => {
   }
 });
 
-// Where no group can be made, nothing is claimed about one.
+// Skipped without cgroups.
 if (group !== null) {
   test('an engine that the kernel ends for want of memory is started again, and the server says why', async ({
     servers,

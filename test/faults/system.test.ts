@@ -1,4 +1,4 @@
-// What the system does to a server: files that change under it, descriptors that run out, a stop under load.
+// Changing files, exhausted descriptors, and a stop under load.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';

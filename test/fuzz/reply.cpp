@@ -1,5 +1,5 @@
-// Fuzzes a completion, parsed by the parser of a template. Of the two characters before it, the first chooses the
-// template, the second the tools and the size of the pieces in which the text arrives.
+// Fuzzes the reply parser of a template. The first input character selects the template, the second the tools and the
+// size of the chunks.
 #include "core/error-code.h"
 #include "core/utf8-buffer.h"
 #include "execution.h"

@@ -58,14 +58,13 @@ const MAX_MEMORY_MIB = 2048;
 const GRACE_SECONDS = 60;
 /** The code that the fuzzers run. */
 const LOOKED_AT = ['test/fuzz', 'native/core', 'native/llama', 'vendor/llama.json', 'vendor/patches'];
-/** Of the tail of a finding's log. */
 const TOLD_LINES = 12;
 /**
  * To note where each allocation was made takes as long as the rest of it. Memory that was freed is kept from use for as long
  * as fits into a core's cache: with sixteen times as much a search is slower by half.
  */
 const FAST = {
-  // Where there is no AddressSanitizer: more of the small blocks that an input frees are at hand for the next one.
+  // Without AddressSanitizer: a larger cache of small blocks.
   GLIBC_TUNABLES: 'glibc.malloc.tcache_count=1000',
   ASAN_OPTIONS: 'quarantine_size_mb=1:thread_local_quarantine_size_kb=64:malloc_context_size=0:detect_leaks=1',
 };
@@ -76,7 +75,7 @@ interface Outcome {
   target: string;
   /** Inputs that got to a parser. */
   executions: number;
-  /** Of CPU time, in which other programs on the machine count for nothing. */
+  /** Executions per second of CPU time, which other load does not affect. */
   perSecond: number;
   coverage: number;
   features: number;
@@ -190,7 +189,7 @@ async function runAll(): Promise<Outcome[]> {
   return done;
 }
 
-/** What a target learned, in this kind of build or in another. */
+/** Corpus of a target, for one kind of build. */
 function learnedBy(target: string, itsBuild: string): string {
   return path.join(itsBuild, 'corpus', target);
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** What one run adds. */
+/** Result of one run. */
 export interface Run {
   executions: number;
   seconds: number;
@@ -72,7 +72,7 @@ export class ExecutionTally {
     }
   }
 
-  /** Whoever is interrupted leaves the old file. */
+  /** Atomic: an interrupted write keeps the old file. */
   #write(entries: Record<string, Entry>): void {
     const written = `${this.#file}.new`;
     fs.writeFileSync(written, `${JSON.stringify(entries, null, 2)}\n`);

@@ -15,7 +15,7 @@ const Model& small_vocabulary();
 // The vocabularies of llama.cpp's tests, by name.
 std::vector<std::string> vocabulary_files();
 
-// Turns off the log, and the backtraces, for which llama.cpp starts a debugger.
+// Disables logs, and backtraces, which llama.cpp creates with a debugger.
 void be_quiet();
 
 }  // namespace chasqui::fuzz

@@ -25,8 +25,8 @@ constexpr std::chrono::milliseconds kMaxTime{divided(500)};
 // grammars tell apart, end-of-generation tokens, and a few of the others.
 const std::vector<TokenId>& some_tokens() {
     static const std::vector<TokenId> some = [] {
-        // Letters and digits stand for the others between them. The last ones begin and go on with characters of two,
-        // three and four bytes, and one is in no UTF-8 at all.
+        // A few letters and digits represent the others. The last bytes start and continue characters of two, three and
+        // four bytes; one byte is invalid in UTF-8.
         constexpr std::string_view kBytes =
             "\t\n !\"#'()*+,-./0159:;<=>?@AEZ[\\]_`aefmnrtuxyz{|}~\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xff";
         constexpr TokenId    kEvery = 256;
@@ -73,7 +73,7 @@ void compile_and_walk(const GrammarSettings& grammar, std::string_view choices) 
             if (llama_vocab_is_eog(small_vocabulary().vocab(), token)) return;
         }
     } catch (const ConstraintTimeout&) {
-        // This happens to a sequence whose grammar takes longer than its share.
+        // Expected if a grammar exceeds its work limit.
     } catch (const Error& error) {
         demand(error.code() == ErrorCode::invalid_grammar);
     }

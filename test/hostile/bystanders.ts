@@ -7,12 +7,12 @@ const STREAMS = 4;
 const MAX_TOKENS = 120;
 const PROMPTS = ['Hello!', 'Tell me about the sea.', 'Count to ten.', 'What is a knot?'];
 
-/** What happened since the last report. */
+/** Events since the last report. */
 export interface Report {
   failures: string[];
   /** Between two frames, or between a request and its first frame. */
   longestGapMs: number;
-  /** The same in CPU time of the server, in which other programs of the machine do not count. */
+  /** In CPU time of the server, which other load does not affect. */
   longestCpuGapMs: number;
 }
 
@@ -30,7 +30,7 @@ export class Bystanders {
   #over = false;
   #failures: string[] = [];
   #longest: Instant = { ms: 0, cpuMs: 0 };
-  /** Of the last frame of each client. */
+  /** Time of the last frame of each client. */
   readonly #heard: Instant[] = [];
   /** Of each client, in all. */
   readonly #frames = Array<number>(STREAMS).fill(0);

@@ -1,5 +1,5 @@
-// Hostile requests to a real server with the demo model, one after another, while four streams run beside them. The
-// server is started anew after one that it did not survive, so that each is judged for itself.
+// Hostile requests to a real server with the demo model, one after another, beside four streams. A crashed server is
+// restarted, so each request is judged separately.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Entry } from './entry.js';

@@ -1,4 +1,4 @@
-// What costs a server that computes vectors and scores: memory, above all.
+// Memory of servers with embedding and reranking models.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** One thing that a hostile client does, and what must come of it. */
+/** A hostile request and its expected outcome. */
 import type { Exchange } from './send.js';
 
 export interface Sender {
@@ -17,7 +17,7 @@ export interface Entry {
   send(sender: Sender): Promise<Exchange>;
   /** Statuses that are right; without them any 4xx is, and an answer. */
   statuses?: readonly number[];
-  /** What must not be written to standard error more often than a few lines. */
+  /** Standard error must contain only a few lines. */
   quiet?: boolean;
 }
 

@@ -44,7 +44,7 @@ const named = (name: string) => ({ type: 'object', properties: { [name]: { type:
 const weak = (property: unknown) => schema({ type: 'object', properties: { v: property }, required: ['v'] });
 const tool = (parameters: object) => ({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
 
-/** Custom tools whose input follows a regular expression; the model must call one of them. */
+/** Custom tools with regular-expression inputs; the model must call one of them. */
 const customTools = (count: number, definition: string) => ({
   tool_choice: 'required',
   tools: Array.from({ length: count }, (_, i) => ({
@@ -57,7 +57,7 @@ const customTools = (count: number, definition: string) => ({
 export const GRAMMARS: readonly Entry[] = [
   chat('an ambiguous grammar', { grammar: 'root ::= s\ns ::= [a-z] s "y" | [a-z] s "z" | "#"' }),
   chat('repetitions of repetitions', { grammar: 'root ::= (("a"{0,9} | "b"{1,9}){2,9} [c-d]{0,9}){0,9}' }),
-  // Each token costs the sender some fifty milliseconds, and nobody else any.
+  // Each token takes about 50 ms, for this client only.
   chat('an ambiguous run of blanks', { grammar: `root ::= ${'" "* '.repeat(200)}"x"`, max_tokens: 20 }),
   chat('a repetition the wrong way round', { grammar: 'root ::= "a"{2,1}' }, REFUSED),
   chat('a repetition without end', { grammar: 'root ::= "a"{1000000000}' }, REFUSED),
@@ -88,7 +88,7 @@ export const GRAMMARS: readonly Entry[] = [
   ),
 ];
 
-/** Of the input of custom tools. */
+/** Inputs of custom tools. */
 export const INPUTS: readonly Entry[] = [
   chat('custom tools whose input may be empty at three hundred places', () =>
     customTools(70, `(?:${'\\D?\\D?'.repeat(150)})*`),

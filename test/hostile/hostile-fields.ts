@@ -9,7 +9,7 @@ import { HOSTILE_TEXTS } from './hostile-texts.js';
 
 export interface HostileBody {
   path: string;
-  /** Where the hostile value is, and what it begins with. */
+  /** Location and start of the hostile value. */
   about: string;
   /** JSON, or nearly. */
   text: string;
@@ -29,7 +29,7 @@ const LIMITS = { max_tokens: 4, max_completion_tokens: 4, max_output_tokens: 4, 
 /** With `force` it ends what others have asked for, which is what it is for. */
 const NOT_SENT = '/models/unload';
 const MARK = '\u0000here';
-/** Of the values that are put somewhere, how many are of the type that is expected there. */
+/** Share of the inserted values with the expected type. */
 const SHARE_OF_SAME_TYPE = 0.8;
 
 export class HostileBodies {

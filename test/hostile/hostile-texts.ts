@@ -1,4 +1,4 @@
-/** What a hostile client writes where a value is expected: texts of JSON, because some are no value of JavaScript's. */
+/** Hostile values as JSON text, because some of them are no JavaScript values. */
 
 const MANY = 20_000;
 
@@ -65,7 +65,7 @@ const OBJECTS = [
   `{${Array.from({ length: 5000 }, (_, index) => `"${index}":1`).join(',')}}`,
 ];
 
-/** By what `typeof` says of the value that they stand for, arrays apart. */
+/** By `typeof`, with arrays separately. */
 export const HOSTILE_TEXTS: Readonly<Record<string, readonly string[]>> = {
   number: NUMBERS.split(' '),
   string: STRINGS.map((text) => JSON.stringify(text)),

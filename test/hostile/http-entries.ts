@@ -7,13 +7,13 @@ const CHAT = '/v1/chat/completions';
 const MIB = 2 ** 20;
 const LIMIT_MS = 10_000;
 
-/** A whole body of one size: something, repeated. */
+/** A body of the given size with a repeated unit. */
 function large(name: string, unit: string, bytes: number): Entry {
   const sent = ({ port }: Sender) => send(port, CHAT, unit.repeat(Math.floor(bytes / unit.length)), LIMIT_MS);
   return { name, send: sent, statuses: REFUSED };
 }
 
-/** Bytes on a connection of their own; the reply is what comes back. */
+/** Sends raw bytes on a new connection and returns the received bytes. */
 export function raw(name: string, bytes: string | Buffer, statuses?: readonly number[]): Entry {
   return {
     name,
@@ -69,7 +69,7 @@ async function idleConnections({ port, model }: Sender): Promise<Exchange> {
   }
 }
 
-/** What is no request, behind one whose answer is a running stream. */
+/** Invalid bytes after a request with a running stream. */
 async function bytesIntoAStream({ port, model }: Sender): Promise<Exchange> {
   const started = performance.now();
   const connection = await RawConnection.open(port);
@@ -84,7 +84,7 @@ async function bytesIntoAStream({ port, model }: Sender): Promise<Exchange> {
   return outcome;
 }
 
-/** Streams of some ten megabytes, more than sockets hold, that nobody reads. */
+/** Unread streams of about 10 MB, which exceed the socket buffers. */
 async function unreadStreams({ port, model }: Sender): Promise<Exchange> {
   const connections: RawConnection[] = [];
   try {

@@ -1,4 +1,4 @@
-/** What a server takes of the machine's memory, the process of its engine included, in MiB. */
+/** Resident memory of a server and its engine process, in MiB. */
 import { statusMiB, sumOverTree } from '../support/process-tree.js';
 
 export function memoryMiB(pid: number | undefined): number {

@@ -37,7 +37,7 @@ function onOneConnection(name: string, bytes: string, statuses: readonly number[
   return { name, send: exchange, statuses: ANSWERED };
 }
 
-/** Of the paths with an id, all of them with this one. */
+/** All paths with this id. */
 function id(name: string, written: string): Entry[] {
   const paths = ['responses', 'conversations', 'models'].map((kind) => `/v1/${kind}/${written}`);
   return [...paths, `/v1/responses/${written}/input_items`, `/v1/conversations/a/items/${written}`].map((path) =>
@@ -45,7 +45,7 @@ function id(name: string, written: string): Entry[] {
   );
 }
 
-/** A client that has sent its request and says that nothing more comes; whether it hears the reply is not said. */
+/** A client that half-closes its connection after the request. It may or may not receive the reply. */
 async function halfClosed({ port, model }: Sender): Promise<Exchange> {
   for (let i = 0; i < 20; i++) {
     const connection = await RawConnection.open(port);
@@ -57,7 +57,7 @@ async function halfClosed({ port, model }: Sender): Promise<Exchange> {
   return send(port, CHAT, JSON.stringify({ ...JSON.parse(QUESTION), model }), LIMIT_MS);
 }
 
-/** What was stored under odd names comes back as it was. */
+/** Metadata with unusual names is returned unchanged. */
 async function oddMetadata({ port, post }: Sender): Promise<Exchange> {
   const metadata = { constructor: 'a', toString: 'b', hasOwnProperty: 'c', '': 'd', '\u0000': 'e', '0': 'f' };
   const made = await post('/v1/conversations', { metadata });

@@ -1,4 +1,4 @@
-/** What costs while a request is made ready: texts, templates, choices, inputs. */
+/** Expensive preparation: texts, templates, choices, inputs. */
 import { ANSWERED, chat, type Entry, REFUSED, type Sender, worst } from './entry.js';
 import type { Exchange } from './send.js';
 

@@ -7,11 +7,11 @@ export interface Exchange {
   status: number;
   text: string;
   ms: number;
-  /** What the reply says that it is. */
+  /** Content type of the reply. */
   type?: string;
 }
 
-/** What came of a request within the time. A connection that the server broke off is status 0 with the reason. */
+/** Returns the outcome of a request within the time limit. A dropped connection has status 0 and the reason. */
 export function send(port: number, path: string, body: string | Buffer, limitMs: number): Promise<Exchange> {
   const started = performance.now();
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ export function send(port: number, path: string, body: string | Buffer, limitMs:
       reply.on('end', () => end());
       reply.on('error', (error) => end(error.message));
     });
-    // A server that refuses a body before it has read it closes the connection: the refusal may be there all the same.
+    // A server that refuses a body early closes the connection, and the reply may still arrive.
     request.on('error', (error) => setTimeout(() => end(status === 0 ? error.message : ''), 100));
     request.end(body);
   });
@@ -81,7 +81,7 @@ export class RawConnection {
     });
   }
 
-  /** Nothing more comes from here, but what is received is still read. */
+  /** Half-closes the connection: received data is still read. */
   end(): void {
     this.#socket.end();
   }

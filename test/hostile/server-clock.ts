@@ -27,7 +27,7 @@ export class ServerClock {
   #sample(): void {
     try {
       const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim();
-      // Of the server also cutime and cstime: the CPU time of child processes that have ended.
+      // For the server, includes cutime and cstime: the CPU time of ended children.
       const ticks = [...children.split(' ').filter(Boolean).map(Number), this.#pid].map((pid) => {
         const [user, system, ofChildren, systemOfChildren] = statFields(pid).slice(11, 15).map(Number);
         const own = (user ?? 0) + (system ?? 0);

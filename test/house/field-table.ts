@@ -1,5 +1,4 @@
-// The table of request fields in ts/http/README.md, made from their schemas. `npx tsx test/house/field-table.ts` writes it
-// anew.
+// The table of request fields in ts/http/README.md. `npx tsx test/house/field-table.ts` regenerates it.
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +14,7 @@ const END = '<!-- The end of the table. -->\n';
 
 const schema = chatCompletionSchema(CHAT_PARAMETERS);
 
-/** What the page should be: its table as the schemas and profiles say, and all else as it is. */
+/** Returns the page with its table replaced by the one from the schemas and profiles. */
 export function pageWithFields(): string {
   const [before, rest = ''] = read(FIELDS_PAGE).split(BEGIN);
   const [, after] = rest.split(END);

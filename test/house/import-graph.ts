@@ -1,10 +1,10 @@
-// Which files import which, read from their text; imports of types count as all others do.
+// The import graph, parsed from the sources. Type imports count.
 import path from 'node:path';
 import { exists, read } from './source-tree.ts';
 
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
-/** What a file imports, as it is written: `fastify`, `../errors.js`. */
+/** Import specifiers of a file, as written: `./a.js`, `node:fs`. */
 export function specifiersOf(file: string): string[] {
   return [...read(file).matchAll(/(?:^|[\s})*])(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/gm)].map(
     ([, specifier]) => specifier as string,

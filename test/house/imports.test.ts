@@ -126,7 +126,7 @@ test('schemas import only schemas and types', () => {
   assert.equal(broken, []);
 });
 
-/** What brings servers up chooses among the modes; all others take a profile as it comes. */
+/** Only server start-up selects a mode; all other code receives a profile. */
 test('only ts/server, ts/cli and the product of a mode know which hosting modes there are', () => {
   const choosers = ['profiles', 'server', 'cli', 'desktop'];
   const broken = brokenImports((file, _specifier, target = '') => {

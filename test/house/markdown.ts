@@ -34,7 +34,7 @@ export function tableWith(markdown: string, ...columns: string[]): Table {
   return table;
 }
 
-/** What a cell names, in code spans or as links: `a`, [a](b) and [`a`](b) all give a. */
+/** Terms of a cell: code spans and link texts. */
 export function terms(cell: string): string[] {
   const named = [...cell.matchAll(/`([^`]+)`|\[([^\]`]+)\]\(/g)].map(([, code, link]) => (code ?? link) as string);
   return [...new Set(named)];
@@ -45,7 +45,7 @@ export function linkedTerms(cell: string): { text: string; link: string }[] {
   return [...cell.matchAll(/\[([^\]]+)\]\(([^)\s]+)\)/g)].map(([, text = '', link = '']) => ({ text, link }));
 }
 
-/** What the headings of a page can be linked by, as GitHub makes it. */
+/** Anchors of the headings of a page, as GitHub generates them. */
 export function anchors(markdown: string): string[] {
   const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading as string);
   return headings.map((heading) =>

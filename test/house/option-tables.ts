@@ -15,7 +15,7 @@ export const PAGE = 'ts/cli/README.md';
 const BEGIN = '<!-- The tables below are made by test/house/option-tables.ts. -->\n';
 const HEADINGS = ['flag', 'variable', 'in `loadModel`', 'takes', 'default', 'meaning'];
 
-/** What the page should be: all before its tables as it is, and the tables as the rows say. */
+/** Returns the page with its tables replaced by those of the option rows. */
 export function pageWithTables(): string {
   const [before] = read(PAGE).split(BEGIN);
   return `${before}${BEGIN}\n${optionTables()}`;

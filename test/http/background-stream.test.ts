@@ -1,4 +1,4 @@
-// Streams of responses in the background: read as they come, lost, and gone on with.
+// Streams of background responses: reading, disconnecting, resuming.
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,4 +1,4 @@
-// What clients of other servers send out of habit. Each was refused, or dropped without a word, at some time.
+// Requests that clients of other servers send. Each was once refused or silently ignored.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { desktop } from '../../ts/profiles/desktop.js';

@@ -1,4 +1,4 @@
-// Conversations: made, read, added to, gone on from, deleted.
+// Conversations: create, read, append, continue, delete.
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

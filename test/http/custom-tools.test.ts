@@ -1,4 +1,4 @@
-// Custom tools in chat completions: they take free text, to which a grammar may hold the model.
+// Custom tools in chat completions: free-text input, optionally constrained by a grammar.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatCompletionChunk, ToolCallDelta } from '../../ts/api/openai/chat/schema.js';
@@ -16,7 +16,7 @@ const test = suite('http: custom tools of chats');
 const patch = { type: 'custom', custom: { name: 'patch', description: 'Changes files.' } };
 const clock = { type: 'function', function: { name: 'clock' } };
 
-/** A patch tool whose input has this format. */
+/** A patch tool with this input format. */
 const withFormat = (definition: string, syntax = 'regex') => ({
   tools: [
     { type: 'custom', custom: { ...patch.custom, format: { type: 'grammar', grammar: { syntax, definition } } } },

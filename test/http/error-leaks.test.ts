@@ -1,4 +1,4 @@
-// What a failure tells its caller: nothing of the machine, and no more than can be read.
+// Errors reveal no details of the machine and have a bounded length.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// llama-server's own endpoints around an engine that answers by a script: what reaches it, and what its clients get.
+// llama-server's endpoints with a scripted engine: jobs that reach it, and replies.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Token } from '../../ts/engine/engine.js';

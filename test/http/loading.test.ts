@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 
 const test = suite('http: while the model is loaded');
 
-/** An application whose model is loaded to 40 %. */
+/** An app with a model that is 40 % loaded. */
 function loadingApp(profile = runtime) {
   let loaded: (engine: Engine) => void = () => undefined;
   let failed: (error: Error) => void = () => undefined;
@@ -136,7 +136,7 @@ test('load balancers outside the path of a deployment are told too', async () =>
   for (const url of ['/health', '/ready']) assert.is((await app.inject(url)).statusCode, 200);
 });
 
-/** A pool whose model can be had when the test says so. */
+/** A pool that provides its model when the test says so. */
 function slowPool(engine: Engine) {
   const single = SingleModel.of(engine);
   const slow = {

@@ -20,7 +20,7 @@ function messages(script: FakeScript = {}, options: Parameters<typeof testApp>[1
   return { ...rest, app, ask: (body: object = {}) => post({ ...request, ...body }) };
 }
 
-/** Both envelopes in one: ours, and what Anthropic's clients read. */
+/** Checks the error envelope, which combines ours with Anthropic's. */
 function expectFailure(
   reply: LightMyRequestResponse,
   { status, ...expected }: { status: number; type: string; param: string | null; code: string },

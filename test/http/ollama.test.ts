@@ -1,4 +1,4 @@
-// Ollama's endpoints around an engine that answers by a script: what reaches it, and what its clients get.
+// Ollama's endpoints with a scripted engine: jobs that reach it, and replies.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { desktop } from '../../ts/profiles/desktop.js';

@@ -1,4 +1,4 @@
-// What a request may hold many of.
+// Limits on the number of elements in a request.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHAT_PATH, chatBody, testApp } from '../support/build-app.js';

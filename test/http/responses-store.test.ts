@@ -1,4 +1,4 @@
-// Responses that are kept: asked for, gone on from, deleted, and computed in the background.
+// Stored responses: read, continue, delete, compute in the background.
 import type { FastifyInstance } from 'fastify';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -219,7 +219,7 @@ test('it is cancelled by its id, and its sequence is freed', async () => {
   assert.is(cancelled.status, 'cancelled');
   assert.is(engine.running.size, 0);
   assert.equal((await get(id)).json(), cancelled);
-  // What has ended stays as it is.
+  // A finished response does not change.
   assert.equal((await cancel(id)).json(), cancelled);
   const second = (await respond({ background: true })).json();
   await until(() => engine.running.size === 1, 'the next job is submitted');

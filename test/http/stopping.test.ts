@@ -12,7 +12,7 @@ const test = suite('http: stopping');
 
 test.after.each(closeApps);
 
-/** A request whose failure nobody waits for must not end the run. */
+/** An unawaited failure must not end the test run. */
 function startChat(url: string, stream: boolean): Promise<Response> {
   const body = JSON.stringify(chatBody({ stream }));
   const reply = fetch(url + CHAT_PATH, { method: 'POST', headers: { 'content-type': 'application/json' }, body });

@@ -14,7 +14,7 @@ const LARGE = Buffer.alloc(16 * MIB, 'x');
 const LIMIT = 48 * MIB;
 const CLIENTS = 8;
 
-/** What a failed test leaves open would keep the whole run from ending. */
+/** Open handles of a failed test would keep the test run from ending. */
 const closing: (() => void)[] = [];
 
 test.after.each(() => {

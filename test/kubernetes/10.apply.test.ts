@@ -48,7 +48,7 @@ test('what a revision no longer has is removed, and what belongs to others stays
   await applyObjects(here, toObjects({ ...routed, name: 'other' }));
   const { removed, kept } = await applyObjects(here, toObjects(SMALL));
   assert.equal(removed.sort(), ['httproute.gateway.networking.k8s.io/acme-chat', 'secret/acme-chat-keys']);
-  // An earlier revision, to which the cluster may go back, cannot start without it.
+  // Rollback targets need it.
   assert.equal(kept, ['persistentvolumeclaim/acme-chat-weights']);
   assert.ok(cluster.objects.has('HTTPRoute/acme-other'));
 });

@@ -287,7 +287,7 @@ test('events are those of the app, of pods that are gone as well, the latest las
     series: { count: 3, lastObservedTime: '2026-11-01T11:00:00Z' },
   });
   addEvent('e3', ['Deployment', NAME], 'ScalingReplicaSet', { type: 'Normal' });
-  // Another app's, whose name begins with this one's.
+  // An event of another app with the same name prefix.
   addEvent('e4', ['Pod', `${NAME}-two-h1-x`], 'BackOff');
   addEvent('e6', ['Pod', `${NAME}-h1-x2x4z-x2x4z`], 'BackOff');
   addEvent('e5', ['Deployment', `${NAME}-two`], 'ScalingReplicaSet');

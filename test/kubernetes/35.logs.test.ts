@@ -1,4 +1,4 @@
-// What an app's pods write, read again and again, as somebody who follows it does.
+// Logs of an app's pods, polled as by `--follow`.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type LogCursor, type PodLine, readLogs } from '../../ts/cloud/kubernetes/change.js';

@@ -1,4 +1,4 @@
-// What a pod's first container runs: it brings the files of an app's models into the volume that pods share.
+// The init container of a pod: it downloads the model files into the shared volume.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';

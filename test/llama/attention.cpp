@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t n_kv_heads = 2;
 
-// Of several sequences with cells of their own, all of which are alike but for their values.
+// Several sequences with their own cells and different values.
 struct Attention {
     int64_t width, n_heads, n_rows, n_cells, n_sequences;
     int     n_threads;
@@ -41,8 +41,8 @@ struct Values {
 
 constexpr int64_t n_cells_of_a_turn = 50;
 
-// The last rows of a sequence, between whose cells there are 130 of another: from 40 on, which is within the first 64
-// that are taken at once, to 170, which is within the third.
+// The last rows of a sequence. 130 cells of another sequence separate its cells: from cell 40, in the first block of
+// 64, to cell 170, in the third block.
 bool is_visible(const Attention& a, int64_t row, int64_t cell) {
     if (a.by_turns) return cell / n_cells_of_a_turn % a.n_rows == row;
     return cell <= a.n_cells - a.n_rows + row && (cell < 40 || cell >= 170);

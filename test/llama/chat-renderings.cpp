@@ -160,7 +160,7 @@ std::string without_end(const Pair& pair, std::string text) {
     return ends ? text.substr(0, text.size() - end.size()) : text;
 }
 
-// What the template writes for an assistant that calls get_weather; empty if it writes nothing.
+// Template output for an assistant that calls get_weather; empty if there is none.
 std::string written_call(const Pair& pair, const RenderedPrompt& prompt, const std::string& reasoning) {
     const std::string turn = R"({"role": "assistant", "content": "", )" + reasoning + kCall + "}";
     const std::string all  = pair.render_alone("[" + kQuestion + "," + turn + "]", true, false).value_or("");
@@ -277,7 +277,7 @@ bool accepts(const GrammarSettings& settings, const std::string& text) {
     return grammar->allows(llama_vocab_eos(vocab));
 }
 
-// Some of the ways in which a model may write {"ok": true}.
+// Some valid spellings of {"ok": true}.
 std::vector<std::string> written_formats(const std::string& name, const GrammarSettings& grammar) {
     const std::string        start = grammar.thinking_start;
     const std::string        end   = start.empty() ? "</think>" : grammar.thinking_ends.at(0);

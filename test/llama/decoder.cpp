@@ -62,7 +62,7 @@ struct Loaded {
     }
 };
 
-// A sequence of which `n_tokens`, counted up from `first`, have cells in the slot.
+// A sequence with `n_tokens` computed cells in the slot, with tokens counting up from `first`.
 std::unique_ptr<Sequence> computed(Decoder& decoder, int32_t slot, size_t n_tokens, TokenId first = 10) {
     Job job;
     job.id = 1;

@@ -83,7 +83,7 @@ const char* const kVariables[] = {
     R"({"add_generation_prompt": "yes"})",
 };
 
-// What may be asked of a template with this conversation.
+// All inputs for a template with this conversation.
 std::vector<autoparser::generation_params> all_inputs(const std::string& conversation) {
     std::vector<autoparser::generation_params> all;
     const common_json tools = common_json::parse(std::string("{") + kTools + "}").at("tools");
@@ -122,7 +122,7 @@ const Test templates("generation prompt: every template has the one that two ren
     expect(n_once >= 60, "templates that are rendered once for a question: " + std::to_string(n_once));
 });
 
-// What tells one rendering from the other, or seems to.
+// Fragments that distinguish renderings, or seem to.
 const char* const kOdd[] = {
     "none",
     "{{ add_generation_prompt }}",

@@ -44,7 +44,7 @@ TokenId token_of(const std::string& text) {
     return tokens[0];
 }
 
-// The token whose text is this byte.
+// The token for this byte.
 TokenId byte_token(char byte) {
     const llama_vocab* vocab = vocabulary("qwen2");
     for (TokenId token = 0; token < llama_vocab_n_tokens(vocab); ++token) {
@@ -116,7 +116,7 @@ const Test named("grammar: tokens that are named in a grammar are found as well"
     expect(!grammar->allows(start), "<|im_start|> not to be allowed again");
 });
 
-// Random logits stand for an untrained model.
+// Random logits, as from an untrained model.
 const Test random_texts("grammar: whatever is sampled is valid, and the same for the same seed", [] {
     const llama_vocab* vocab   = vocabulary("qwen2");
     const int32_t      n_vocab = llama_vocab_n_tokens(vocab);

@@ -200,7 +200,7 @@ const Test overdue("hostile grammar: a call ends when its deadline is over, and 
     grammar->set_deadline(nullptr);
 });
 
-// Whatever these grammars lead to, the process must go on.
+// The process must survive these grammars.
 const Test oddities("hostile grammar: odd ones are refused or obeyed", [] {
     for (const std::string& gbnf :
          {std::string("root ::= [^]"),

@@ -50,7 +50,7 @@ size_t in_huge_pages(const void* data) {
 }
 
 #ifdef __linux__
-// Writes it to the disk and has the kernel forget it, so that it is read anew.
+// Flushes the file and drops it from the page cache.
 void forget(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY);
     fsync(fd);
@@ -119,7 +119,7 @@ const Test read_files("llama.cpp: the file of a model whose head has been read i
         reached = in_huge_pages(mapped.addr());
     }
     std::filesystem::remove(path);
-    // what is read ahead of the head stays small: twice `read_ahead_kb` at most, of which 8 MiB are the most that is usual
+    // read-ahead after the header is at most twice `read_ahead_kb`, which is usually at most 8 MiB
     expect(reached + 10 * kHugePage >= possible,
            "about " + std::to_string(possible >> 20) + " MiB in huge pages, not " + std::to_string(reached >> 20));
 });

@@ -30,7 +30,7 @@ function compilations(): Compilation[] {
   });
 }
 
-/** What the compiler says, if anything is wrong. */
+/** Compiler diagnostics, or an empty string. */
 async function errorsOf({ directory, command }: Compilation): Promise<string> {
   const compiler = spawn(`${command} -fsyntax-only -w`, {
     cwd: directory,

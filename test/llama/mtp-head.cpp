@@ -21,7 +21,7 @@ using Tokens = std::vector<TokenId>;
 
 constexpr size_t kMaxDraft = 3;
 
-// Written by parity.test.ts: an MTP layer of random weights, whose drafts depend on all that it has read.
+// Written by parity.test.ts: an MTP layer with random weights, so its drafts depend on all tokens that it has read.
 std::string mtp_model(const char* architecture) {
     ggml_backend_load_all();
     const std::string variable = std::string("CHASQUI_TEST_MTP_") + architecture;
@@ -109,7 +109,7 @@ Tokens first(const Tokens& tokens, size_t n) {
     return {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
-// The next step's row with a draft of which the first `n_right` tokens are what the text says.
+// The next row with a draft. Its first `n_right` tokens are correct.
 PlanRow drafted(Sequence& sequence, const Tokens& text, size_t n_right) {
     PlanRow      row{&sequence, 1};
     const size_t at = sequence.tokens.size();
@@ -117,7 +117,7 @@ PlanRow drafted(Sequence& sequence, const Tokens& text, size_t n_right) {
     return row;
 }
 
-// What the engine does when the step is sampled: so much of the draft is accepted, and a token follows.
+// As in the engine after sampling: accepts the correct draft tokens and appends one token.
 void accept(Loaded& loaded, Sequence& sequence, const Tokens& text, size_t n_right) {
     for (size_t i = 0; i <= n_right; ++i) sequence.tokens.push_back(text[sequence.tokens.size()]);
     sequence.n_computed += n_right;
@@ -199,7 +199,7 @@ const Test begins_anew("mtp-head: without rows there is no draft, and other rows
     restored->tokens.push_back(said[80]);
     const Tokens from_one_row = loaded.draft(*restored);
     expect(from_one_row.size() == kMaxDraft, "a draft from the row that there is");
-    // The same in a slot where the head has read something else.
+    // The same in a slot where the head has read another text.
     const auto in_its_place = loaded.sequence(first(said, 80), 0);
     loaded.decoder.decode({{in_its_place.get(), 79}});
     in_its_place->advance(79);

@@ -22,7 +22,7 @@ const std::pair<std::string, std::string> kTexts[] = {
     {"", "{}"},
     {" \n", "{}"},
     {"null", "{}"},
-    // What a limit of tokens leaves.
+    // Arguments truncated by a token limit.
     {"{", "{}"},
     {R"({"pa)", "{}"},
     {R"({"path")", "{}"},

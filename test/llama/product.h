@@ -44,7 +44,7 @@ inline std::vector<float> product_of(const Product& p, const std::vector<uint8_t
     return values;
 }
 
-// Where weights and columns are such that only additions round: compares with double precision.
+// Compares with double precision. The inputs are chosen so that only additions round.
 inline void expect_product(const Product& p, const std::vector<float>& weights, const std::vector<float>& columns,
                            const std::vector<float>& values) {
     for (int64_t j = 0; j < p.n * p.planes; ++j) {

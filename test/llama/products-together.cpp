@@ -122,7 +122,7 @@ bool check(const std::vector<Weights>& weights, int64_t n, int n_threads, std::m
 
 const Test together("ggml: products of the same columns are what each of them is alone", [] {
     std::mt19937 random(1);
-    // Of the same type and of another, smaller and larger than the first, and more than are computed at once.
+    // Equal and different types, smaller and larger than the first, and more than one batch holds.
     const std::vector<Weights> weights{{GGML_TYPE_Q5_0, 80, random}, {GGML_TYPE_Q5_0, 37, random},
                                        {GGML_TYPE_Q8_0, 48, random}, {GGML_TYPE_Q5_0, 160, random},
                                        {GGML_TYPE_Q8_0, 16, random}, {GGML_TYPE_Q5_0, 16, random},

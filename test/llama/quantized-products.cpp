@@ -12,8 +12,7 @@ using namespace chasqui::test;
 
 namespace {
 
-// Columns of whole numbers whose blocks reach 127 are quantised without loss, so that only the order of the additions
-// can make a difference.
+// Integer columns with blocks that reach 127 are quantized exactly, so only the order of additions can differ.
 void check(const Product& p, std::vector<float> weights, const std::vector<float>& columns) {
     std::vector<uint8_t> quantized(ggml_row_size(p.type, p.k) * static_cast<size_t>(p.m));
     ggml_quantize_chunk(p.type, weights.data(), quantized.data(), 0, p.m, p.k, nullptr);

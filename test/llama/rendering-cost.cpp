@@ -9,7 +9,7 @@
 #include <new>
 #include <string>
 
-// What a rendering costs is counted in allocations, which are the same each time, as its time is not.
+// Rendering cost is measured in allocations, which are deterministic.
 namespace {
 
 thread_local size_t n_allocations = 0;

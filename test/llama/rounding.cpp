@@ -11,7 +11,7 @@ namespace {
 
 using Build = std::function<ggml_tensor*(ggml_context*)>;
 
-// What the module that fits this CPU best says of the last node of a graph for several tokens.
+// Result of the best module of this CPU for the last node of a graph with several tokens.
 bool says_alike(const Build& build) {
     const Owned<ggml_context*> context(ggml_init({1 << 20, nullptr, true}));
     ggml_tensor* const         node = build(context.get());
@@ -58,7 +58,7 @@ const Test products("ggml: says of products whether they round alike", [] {
     }
 });
 
-// Whether a kind of memory beside the usual one would store these weights anew, as llama.cpp asks before it loads them.
+// True if an additional buffer type would repack these weights, which llama.cpp asks before loading.
 bool stored_otherwise(ggml_type type) {
     const ggml_backend_dev_t device = ggml_backend_get_device(cpu());
     auto* const list = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(ggml_backend_reg_get_proc_address(

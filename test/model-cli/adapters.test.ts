@@ -58,7 +58,7 @@ async function ask(server: RunningServer, model: string, more: object = {}): Pro
   return { model: answered, text, logprobs: logprobs.token_logprobs };
 }
 
-/** A completion that goes on for as long as the context, and is not read after its first token. */
+/** A completion that fills the context and is not read after its first token. */
 async function beginLong(server: RunningServer, model: string, signal: AbortSignal): Promise<void> {
   const body = { model, prompt: 'Once', max_tokens: CONTEXT - 100, stream: true, ignore_eos: true };
   const reply = await post(server, '/v1/completions', body, signal);
@@ -74,7 +74,7 @@ async function processesOf(server: RunningServer): Promise<Set<number>> {
   return new Set((await list(server)).flatMap(({ status }) => status.pid ?? []));
 }
 
-/** What the server tells of its models, until it stops. */
+/** Model events of the server until it stops. */
 async function eventsOf(server: RunningServer): Promise<{ model: string; status: string }[]> {
   const events: { model: string; status: string }[] = [];
   const reply = await fetch(`${server.url}/models/sse`);
@@ -105,7 +105,7 @@ function assertSame(actual: Answer, wanted: Answer): void {
 test('two models and an adapter answer side by side within a budget that holds two of three', async (context) => {
   const { folder, adapter } = context;
   const fileOf = (name: string) => path.join(folder, `${name}.gguf`);
-  // What the adapted model says where it is alone, and what one model takes.
+  // Completion and memory of the adapted model without other models.
   const alone = await startServer(['--model', fileOf('one'), '--lora', adapter, ...ARGS]);
   const [base, adapted] = [await ask(alone, 'one'), await ask(alone, 'one:sql')];
   const measured = (await list(alone))[0]?.status.memory ?? 0;

@@ -65,7 +65,7 @@ test('leaves out what there is no room or no time for, and says so', async () =>
   ]);
   assert.is(code, 0);
   assert.match(stdout, /^1 +500000 +left out: the model was trained for \d+ tokens$/m);
-  // Of a million tokens it cannot know how long they take before it has measured some.
+  // The time for a million tokens is unknown before some have been measured.
   const slow = await runCli(['bench', '--streams', '1,256', '-p', '500', '-n', '4', '-d', '0', '--max-time', '1']);
   assert.is(slow.code, 0);
   assert.match(slow.stdout, /^256 +0 +left out: it would take about .*--max-time/m);

@@ -129,7 +129,7 @@ test('whether it fits, before it is downloaded: as llama.cpp works it out of the
   const sent = hub.sentBytes();
   const [quantisation] = quantisations;
   assert.ok(quantisation);
-  // Of its own, because other programs leave things in that of the system.
+  // A separate folder, because other programs leave files in the system's temporary folder.
   const temporary = process.env.TMPDIR;
   process.env.TMPDIR = fs.mkdtempSync(path.join(folder, 'temporary-'));
   const remote = await exactFit({ client, repo: 'ada/large', commit, quantisation }, 8192);

@@ -1,4 +1,4 @@
-// How long a model may reason, with the real server and a model whose reasoning never ends by itself.
+// Reasoning budgets, with the real server and a model that reasons without end.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

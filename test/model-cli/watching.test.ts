@@ -1,4 +1,4 @@
-// What people who run a server see of it: its metrics, its log, and how it ends.
+// Metrics, log and exit of a server.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Usage } from '../../ts/api/shared/completion/chat-reply-schema.js';
@@ -40,7 +40,7 @@ async function stop(child: Child): Promise<void> {
   assert.equal(await child.exited, { code: 0, signal: null }, child.output.stderr);
 }
 
-/** The log's lines, of which there may be others on standard error. */
+/** Log lines on standard error. */
 function logged({ output }: Child): Record<string, unknown>[] {
   const lines = output.stderr.split('\n').filter((line) => line.startsWith('{'));
   return lines.map((line) => JSON.parse(line));

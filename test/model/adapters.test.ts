@@ -1,4 +1,4 @@
-// Adapters (LoRA): what is computed with one is what an engine computes that has this one alone, whoever else is served.
+// Adapters (LoRA): a completion equals that of an engine with only this adapter, regardless of other requests.
 import fs from 'node:fs';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -50,7 +50,7 @@ async function ask(engine: Engine, adapters: AdapterUse[] | null, prompt = PROMP
   };
 }
 
-/** What an engine says that has nothing but these. */
+/** Completion of an engine with only this model and these adapters. */
 async function alone(model: string, lora: string[]): Promise<Answer> {
   const engine = await loadModel(model, { ...OPTIONS, ...(lora.length > 0 && { lora }) });
   const uses = (engine.model.adapters ?? []).map(({ scale }, adapter) => ({ adapter, scale }));
@@ -101,7 +101,7 @@ test('one after another in one slot, nothing of another set is used', async ({ m
   for (const [round, at] of [0, 1, 2, 1, 0, 2, 2].entries()) {
     const answer = await ask(engine, [[], FIRST, SECOND][at] as AdapterUse[]);
     assertSame(answer, wanted[at] as Answer, `round ${round}`);
-    // What had to make way was saved, and is used again by its own set.
+    // The evicted prefix was saved, and only requests with the same adapters reuse it.
     assert.is(answer.cached > 50, round >= 3, `round ${round}: ${answer.cached} cached`);
   }
   await engine.close();

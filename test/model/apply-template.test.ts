@@ -9,7 +9,7 @@ import { runtime } from '../../ts/profiles/runtime.js';
 import { demoModelPath } from '../support/demo-model.js';
 import { root } from '../support/places.js';
 
-/** Templates, and what begins a completion of theirs. */
+/** Templates and the start of their completions. */
 const BEGINNINGS = {
   'meta-llama-Llama-3.3-70B-Instruct': '<|start_header_id|>assistant<|end_header_id|>\n\n',
   'Qwen-QwQ-32B': '<|im_start|>assistant\n<think>\n',

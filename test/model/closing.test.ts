@@ -116,8 +116,8 @@ for (const [name, code, body] of ends) {
 
 test('close() rejects what runs with engine_closed, and may be called again', async () => {
   const model = await loadModel(demoModelPath, { threads: 1, parallel: 1 });
-  // Neither ends by itself: each is paused before its end, because nobody reads it. While the first is paused, the
-  // second is given its place.
+  // Neither sequence ends, because unread sequences are paused. While the first one is paused, the second one takes its
+  // slot.
   const running = model.generate({ prompt: 'The', ignoreEos: true });
   const queued = model.generate({ prompt: 'The', ignoreEos: true });
   await running.next();

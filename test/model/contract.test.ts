@@ -1,4 +1,4 @@
-// What every engine does, wherever it computes: in this process, in one of its own, or as the fake of the other tests.
+// The contract of all engines: in this process, in a child process, and the fake of the other tests.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ChatMessage, Engine, Token } from '../../ts/engine/engine.js';

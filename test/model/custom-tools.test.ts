@@ -23,7 +23,7 @@ interface Context {
 interface Case {
   syntax: string;
   definition: string;
-  /** What is wrong with a text; it may have been cut off where it goes on as long as the model likes. */
+  /** The error of a text, or null. Endless texts may be cut off. */
   faultOf: (text: string, isCut: boolean) => string | null;
   mayBeCut?: boolean;
 }

@@ -9,7 +9,7 @@ test.before(async () => {
 });
 test.after(() => model.close());
 
-/** What the model says, with its log-probabilities to the last bit. */
+/** Log-probabilities of the completion, compared bit by bit. */
 async function logprobsOf(content: string): Promise<number[]> {
   const logprobs: number[] = [];
   const request = { messages: [{ role: 'user' as const, content }], temperature: 0, maxTokens: 12, topLogprobs: 0 };

@@ -1,4 +1,4 @@
-// Conversations on disk: an engine that is loaded again goes on from what an earlier one computed, and from nothing else.
+// Conversations on disk: a reloaded engine continues the states of an earlier one, and no others.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

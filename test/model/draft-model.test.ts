@@ -35,7 +35,7 @@ const requests: GenerateRequest[] = [
   { ...ask('Which port? '.repeat(40)), maxTokens: 40, ignoreEos: true },
 ];
 
-/** Those whose answers do not repeat themselves: nothing to look up in the text so far. */
+/** Requests without repetitions, so prompt lookup finds no drafts. */
 const varied = requests.slice(0, 2);
 
 async function answers(options: LoadOptions, asked = requests): Promise<Answer[]> {
@@ -106,7 +106,7 @@ test('drawn with a seed, answers are the same with guesses as without', async ()
 
 test('after a wrong guess only what is new is computed for the next', () =>
   withModel(own, { draftModel: own, draftMax: 4, contextSize: 2048 }, async (model) => {
-    // More than the draft model computes in a step: beginning anew would take several steps without a guess.
+    // Longer than one step of the draft model: starting over would take several steps without drafts.
     const drawn = { prompt: 'Which port? '.repeat(200), temperature: 0.02, topK: 40, seed: 5, maxTokens: 150 };
     const { finish } = await answer(model, { ...drawn, ignoreEos: true });
     const steps = finish.completionTokens - finish.acceptedTokens;

@@ -1,4 +1,4 @@
-// Where tokens are drawn, no two completions are the same, and drafts from the text must not show in how often each comes.
+// Drafts must not change the distribution of sampled tokens.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type GenerateRequest, grammarOf, loadModel, type Model } from '../../ts/index.js';
@@ -6,7 +6,10 @@ import { answer } from '../support/answer.js';
 import { demoModelPath } from '../support/demo-model.js';
 
 const COUNT = 600;
-/** Of the difference of two shares: by chance it is larger once in hundreds of millions of times. */
+/**
+ * Bound for the difference of two shares, in standard deviations. The probability of exceeding it by chance is below
+ * 10^-8.
+ */
 const SIGMAS = 6;
 
 const WORDS = 'one two three four five six seven eight nine ten ';

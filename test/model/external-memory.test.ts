@@ -1,5 +1,5 @@
-// What native objects hold for JavaScript is reported to V8, which would not know otherwise that there is anything to collect.
-// `process.memoryUsage()` does not show what was reported, so these tests look at what comes of it.
+// Native memory of JavaScript objects is reported to V8 so that it triggers garbage collection. `process.memoryUsage()`
+// does not show reported memory, so these tests observe its effect.
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EngineCore } from '../../ts/engine/core.js';
@@ -11,7 +11,7 @@ import { demoModelPath } from '../support/demo-model.js';
 import { picture } from '../support/picture.js';
 import { syntheticProjector } from '../support/synthetic-projector.js';
 
-/** Makes many objects that nobody keeps; the share of them that is collected without anybody asking for it. */
+/** Creates many unreferenced objects and returns the share that V8 collects on its own. */
 async function shareCollected(
   options: LoadOptions,
   count: number,

@@ -1,5 +1,5 @@
-// Conversations on a disk that stops answering, as one in a network may: whatever waits for it, a process that is told to
-// end ends. Linux only, because what stands for the disk is preloaded.
+// Conversations on an unresponsive disk, such as a network disk: a stopping process must exit. Linux only, because the
+// disk is simulated with LD_PRELOAD.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -15,7 +15,6 @@ const test = suite<{ folder: string; sign: string; variables: NodeJS.ProcessEnv 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const indexUrl = pathToFileURL(path.join(root, 'dist', 'index.js')).href;
 const LONG = 'Once there was a very long story that nobody wanted to hear twice. '.repeat(40);
-/** What waits for ever is not waited for any longer. */
 const TIMEOUT_MS = 60_000;
 
 const home = fs.mkdtempSync(path.join(os.tmpdir(), 'chasqui-hung-'));

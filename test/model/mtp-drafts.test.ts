@@ -33,7 +33,7 @@ const withModel = (path: string, options: LoadOptions, body: (model: Model) => P
 const requests: GenerateRequest[] = [
   { prompt: 'The cat and the dog' },
   { messages: [{ role: 'user', content: 'Count from 3 to 15.' }] },
-  // More than is read at a time, of which the last steps are shorter than what is drafted.
+  // More than one batch; the last steps are shorter than a draft.
   { prompt: 'Which port is it, and when? '.repeat(60) },
 ];
 
@@ -78,9 +78,10 @@ for (const architecture of architectures) {
     await withModel(path, { ...mtp, draftMax: 1 }, async (loaded) => {
       const two = await Promise.all(odd.slice(1).map((request) => answer(loaded, request)));
       assert.ok(drafted(two) > 20, JSON.stringify(drafted(two)));
-      // While one prompt is computed the other completion goes on by one token, so its last draft may be beyond its end.
+      // While one prompt is computed, the other completion advances by one token per step, so its last draft may exceed
+      // its end.
       assert.ok(accepted(two) >= drafted(two) - two.length, JSON.stringify([drafted(two), accepted(two)]));
-      // What the cache has of a prompt has no rows, and the next tokens have.
+      // Cached tokens have no hidden rows, unlike the following ones.
       const { prompt } = requests[2] as { prompt: string };
       const again = await answer(loaded, { prompt: `${prompt}The cat`, maxTokens: 49 });
       assert.ok(again.finish.cachedTokens > 0);

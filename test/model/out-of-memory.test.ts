@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { demoModelPath } from '../support/demo-model.js';
 
-/** In a process of its own, whose memory is limited once the model is loaded. */
+/** Runs in a child process with a memory limit that applies after loading. */
 const script = `
   import { spawnSync } from 'node:child_process';
   import fs from 'node:fs';

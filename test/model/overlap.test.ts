@@ -1,5 +1,5 @@
-// An engine on a device that computes while its caller goes on: bench/overlap/slow-device.cpp. What a step has sampled is
-// handed over while the device computes the next one.
+// An engine on an asynchronous device (bench/overlap/slow-device.cpp): the tokens of a step are published while the
+// device computes the next one.
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -131,7 +131,7 @@ test('completions are what they are on the CPU, and end where they end there', a
 });
 
 test('where a GPU is used, drafts from the text have to be asked for', async () => {
-  // Favouring one token makes the text repeat itself, and what is then drafted is drafted whether it pays or not.
+  // Favoring one token makes the text repeat itself, so drafts are always made.
   const repeating = { prompt: 'The', maxTokens: 60, ignoreEos: true, logitBias: { 100: 1000 } };
   const drafted = async (options: LoadOptions) =>
     (await onSlowDevice([repeating], 1, options))[0]?.finish.draftedTokens;

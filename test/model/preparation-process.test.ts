@@ -25,7 +25,7 @@ test.after(async ({ engines }) => {
   for (const engine of engines) await engine.close();
 });
 
-/** What both engines say, which must be the same, is returned once. */
+/** Asks both engines, asserts equal results, and returns one. */
 async function same<T>({ engines }: Context, ask: (engine: Engine) => Promise<T>): Promise<T> {
   const [own, other] = await Promise.all(engines.map(ask));
   assert.equal(other, own);

@@ -1,5 +1,4 @@
-// Where a token has the same bits whatever is computed beside it, drafts from the text are made whatever a request is, and
-// its completion is the same to the last bit.
+// With batch-invariant kernels, all requests may use prompt-lookup drafts, and their completions stay equal bit by bit.
 import fs from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -49,7 +48,7 @@ const requests: GenerateRequest[] = prompts.flatMap((prompt) => [
   { ...common, prompt, temperature: 0, seed: 3, repeatPenalty: 1.05 },
   { ...common, prompt, temperature: 0.4, topK: 2, seed: 1 },
   { ...common, prompt, temperature: 1.5, seed: 2 },
-  // Whatever the weights are, this repeats itself.
+  // Repeats itself for any weights.
   { ...common, prompt, temperature: 1, seed: 4, logitBias: { 300: 1000 } },
 ]);
 const beside: GenerateRequest = {

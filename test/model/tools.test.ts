@@ -89,7 +89,7 @@ test('tools that may be called beside a schema: the answer is a call or obeys it
     required: ['mood'],
     additionalProperties: false,
   };
-  // What the model would rather say, by its first token.
+  // Favors a text by its first token.
   const biased = async (text: string) => ({ [(await model.tokenize(text, { parseSpecial: true }))[0] as number]: 50 });
   const leanings = { call: await biased('<tool_call>'), json: await biased('{') };
   for (const seed of seeds) {

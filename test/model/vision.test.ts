@@ -195,7 +195,7 @@ test('bytes that are no picture, or a damaged one, are refused, and it is said w
     assert.ok((await ofModel(model, { bytes: good }, 'x')).finish.completionTokens > 0);
   }));
 
-/** A PNG whose header claims this size, with that much data, all zero, before compression. */
+/** A PNG with this size in its header and the given amount of zero data. */
 function claiming(width: number, height: number, bytes: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

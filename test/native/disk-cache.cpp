@@ -309,7 +309,7 @@ const Test at_once("disk-cache: processes that write at the same time keep the l
     expect(n_bytes <= 100'000 && n_bytes >= 20'000, std::to_string(n_bytes) + " bytes");
 });
 
-// Stands for a disk that does not answer until it is told to.
+// Simulates a disk that blocks until it is released.
 class HungDisk {
 public:
     void wait() {

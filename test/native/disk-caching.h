@@ -1,4 +1,4 @@
-// What tests of states in files share.
+// Shared helpers of the disk cache tests.
 #pragma once
 
 #include "check.h"
@@ -59,7 +59,7 @@ inline std::string text_of(const SnapshotBuffer& state) {
     return {reinterpret_cast<const char*>(state.data()), state.size()};
 }
 
-// A cache, and what it fetched.
+// A cache and its fetched states.
 struct Cache {
     explicit Cache(const Folder& folder, const std::string& model = "m", uint64_t max_bytes = 1 << 20,
                    Truncation truncation = Truncation::anywhere, uint64_t max_state_bytes = 1 << 20)

@@ -56,7 +56,7 @@ const Machine kSecondRowDear =
 const Machine kPanels =
     measured({1, 1.03, 1.2, 1.35, 1.5, 1.65, 1.85, 2.0, 2.15, 2.25, 2.4, 2.5, 2.65, 2.8, 2.9, 3.05}, 0.045);
 
-// A completion whose tokens are known beforehand, computed by a machine that is told what to draft.
+// Simulates a completion with known tokens and a given cost per draft length.
 class Stream {
 public:
     Stream(const Tokens& prompt, const Tokens& completion) : tokens(prompt), n_prompt_(prompt.size()) {
@@ -349,7 +349,7 @@ const Test waiting("draft-policy: a step with drafts keeps others waiting no lon
         return took;
     });
     expect(bench.speed_up(prompt, part_of(prompt, 0, 800)) > 1.3, "more than 1.3");
-    // The target of five steps, and what was tried before it was known.
+    // The target of five steps, plus the attempts before it was known.
     expect(longest <= 5.5, "5.5, got " + std::to_string(longest));
 });
 

@@ -1,5 +1,5 @@
-// Runs every test and prints one line for each: "ok <name>" or "not ok <name>: <what went wrong>".
-// test/native/core.test.ts turns the lines into uvu's tests. An argument runs only the tests whose name contains it.
+// Runs all tests and prints one line for each: "ok <name>" or "not ok <name>: <error>". test/native/core.test.ts
+// converts the lines to uvu tests. An argument selects tests by a part of their name.
 #include "check.h"
 
 #include <exception>

@@ -239,7 +239,7 @@ const Test held("scheduler: no more waiting sequences hold embeddings than can r
 
 const Test other_slot("scheduler: what is encoded is asked anew when a slot becomes free for a sequence", [] {
     Scheduler scheduler(options(2, 100'000));
-    // Both begin with the same 400 tokens. Of the first one the newcomer has the image, too.
+    // Both start with the same 400 tokens. The new one also shares the image of the first.
     scheduler.submit(with_image(1, '1', 400, 256, 8'344));
     give(scheduler.find(1));
     Job  other   = job_with_image(2, '1', 400, 1, 0);

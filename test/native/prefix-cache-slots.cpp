@@ -1,4 +1,4 @@
-// Which slot a prompt gets that shares something with a cached conversation, and whether that is copied.
+// Slot selection for prompts that share a prefix with a cached conversation, and copying of the prefix.
 #include "check.h"
 
 #include "core/prefix-cache.h"

@@ -20,7 +20,7 @@ const std::vector<std::string> kPieces = {"<think>", "</think>", "a",   "\xC3", 
                                           "nk>x",    "<thi",     "nk>", "!",    "\n"};
 enum : TokenId { open, close, word, half, other_half, close_half, close_rest, open_half, open_rest, message, blank };
 
-// Of a vocabulary where the opening tag is a control token, or else a text like any other.
+// A budget for a vocabulary with the opening tag as a control token or as plain text.
 std::shared_ptr<ReasoningBudget> budget_of(size_t max_tokens, const std::string& prompt_end = "", bool is_control = true) {
     const ReasoningLimit limit{"<think>", {"</think>", "<answer>"}, prompt_end, max_tokens, {message}};
     ReasoningTokens      tokens{{close}, {}, [](TokenId token) { return kPieces[static_cast<size_t>(token)]; }};
@@ -28,7 +28,7 @@ std::shared_ptr<ReasoningBudget> budget_of(size_t max_tokens, const std::string&
     return std::make_shared<ReasoningBudget>(limit, std::move(tokens));
 }
 
-// The tokens of a completion that goes on with `wanted` wherever it may.
+// The tokens of a completion that samples `wanted` whenever the budget allows it.
 std::vector<TokenId> complete(ReasoningBudget& budget, const std::vector<TokenId>& wanted) {
     std::vector<TokenId> text;
     for (size_t next = 0; next < wanted.size() || budget.forced();) {

@@ -1,4 +1,4 @@
-// Which tokens the filters leave: top_k, top_p and min_p.
+// Tokens that remain after the filters top_k, top_p and min_p.
 #include "sampling.h"
 
 #include <cmath>

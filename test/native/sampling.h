@@ -1,4 +1,4 @@
-// Thread: main. What the tests of samplers share.
+// Thread: main. Shared helpers of the sampler tests.
 #pragma once
 
 #include "check.h"

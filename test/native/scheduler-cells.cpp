@@ -141,7 +141,7 @@ const Test saves("scheduler: the cells that a cached prefix gives up become a sn
     expect(scheduler.cache().n_cached_tokens(again->tokens, nullptr) > 0, "1 is cached still");
 });
 
-// Whatever arrives, ends, and is paused: the cells suffice, and everybody gets to an end.
+// For any arrivals, ends and pauses, the cells suffice and all sequences finish.
 const Test random_load("scheduler: 3,000 random steps keep to the cells, and all sequences end", [] {
     std::mt19937 random(7);
     SchedulerOptions options = sharing(6, 400);

@@ -265,7 +265,7 @@ const Test one_at_a_time("scheduler: a deterministic step computes one sequence,
     expect_equal(turns.size(), size_t{3});
 });
 
-// Every sequence ends, in whatever order things happen, and the cache's invariants hold all the while.
+// For any order of events, all sequences finish and the cache keeps its invariants.
 void random_rounds(uint32_t seed) {
     std::mt19937              random(seed);
     const auto                below = [&](size_t n) { return random() % n; };

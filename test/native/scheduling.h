@@ -1,4 +1,4 @@
-// Thread: main. What the tests of the scheduler share.
+// Thread: main. Shared helpers of the scheduler tests.
 #pragma once
 
 #include "check.h"
@@ -29,7 +29,7 @@ inline std::unique_ptr<Sequence> sequence(uint32_t id, size_t n_prompt, int32_t 
     return sequence(id, std::vector<TokenId>(n_prompt, static_cast<TokenId>(1000 + id)), priority);
 }
 
-// What the engine does with a plan, without a model: everything planned is computed, and token 2 is sampled.
+// Executes a plan as the engine does, without a model: computes all planned tokens and samples token 2.
 inline void compute(Scheduler& scheduler, const Plan& plan, double milliseconds = 10) {
     scheduler.computed(plan, milliseconds);
     for (const PlanRow& row : plan.rows) {

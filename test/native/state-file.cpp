@@ -139,7 +139,7 @@ const Test full_cache("disk-cache: where the disk is full, a conversation that w
     }
     expect_equal(folder.files().size(), size_t{1});
     expect(text_of(*cache.fetch(joined(kLong, {1, 2})).state) == "one", "the shorter one");
-    // For a while nothing more is tried.
+    // The cache pauses writing after a failure.
     cache.keep(counting(5000, 300), "two");
     expect_equal(folder.files().size(), size_t{1});
 });

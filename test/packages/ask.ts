@@ -1,4 +1,4 @@
-/** Starts an installed server and asks it something. */
+/** Starts an installed server and sends a request. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import * as assert from 'uvu/assert';

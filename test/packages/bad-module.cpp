@@ -1,5 +1,5 @@
-// A CPU module that outbids every other and is no good, in the way that FAULT says. Except for that it is the good
-// module GOOD_MODULE, whose file it opens.
+// A CPU module with the highest score and the defect selected by FAULT. Apart from that it forwards to the module
+// GOOD_MODULE.
 #include <ggml-backend-impl.h>
 
 #include <csignal>

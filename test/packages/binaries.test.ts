@@ -1,4 +1,4 @@
-// What the binaries of the package ask of the machine that they are copied to.
+// Requirements of the packaged binaries.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -81,8 +81,8 @@ test('two versions in one process use their own libraries', () => {
 });
 
 /**
- * What another version's build would give: its libraries named for it, and everything that needs them asking for
- * these. The names are of equal length, so the files can be edited in place.
+ * Simulates the build of another version, with its version in all library names. The names have equal length, so the
+ * files can be edited in place.
  */
 function installOther(folder: string, version: string): void {
   const modules = join(folder, 'node_modules');

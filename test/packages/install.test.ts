@@ -1,4 +1,4 @@
-// What people do first: install, serve, ask. Without compilers on the path.
+// The first steps of a user without compilers: install, serve, send a request.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

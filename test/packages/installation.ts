@@ -30,7 +30,7 @@ function runNode(...args: string[]): void {
   if (result.status !== 0) throw new Error(`${args.join(' ')}: ${result.stdout}${result.stderr}`);
 }
 
-/** A folder whose name has spaces, into which the tarballs were installed; made once. */
+/** A folder with spaces in its name and the installed tarballs. Created once. */
 export function install(): string {
   installed ??= installInto('an installation', ['npm', 'install', '--prefer-offline', ...pack()]);
   return installed;
@@ -52,7 +52,7 @@ export function copyInstallation(name: string): string {
   return folder;
 }
 
-/** Where the platform package's files are. */
+/** Folder of the platform package. */
 export function nativeFolder(folder: string): string {
   const target = `${process.platform}-${process.arch}`;
   return join(folder, 'node_modules', '@chasqui', target, 'prebuilds', target);

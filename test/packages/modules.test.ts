@@ -1,4 +1,4 @@
-// Which modules are chosen: the best that passes a probe, whatever is wrong with better ones.
+// Module selection: the best module that passes a probe, regardless of defects of better ones.
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

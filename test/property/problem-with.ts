@@ -1,6 +1,6 @@
-/** What no reply may be. */
+/** Checks that no reply may fail. */
 
-/** Paths and positions in code are nobody's business. */
+/** Replies must not reveal paths or code positions. */
 const LEAKS = /node_modules|\.(ts|js|cpp|h):\d+|\n\s+at |std::|0x[0-9a-f]{8}|\.gguf/;
 
 /** What is wrong with a reply, whatever the request was; null: nothing. */
@@ -12,7 +12,7 @@ export function problemWith(status: number, type: string, body: string): string 
   const { error } = JSON.parse(body) as { error: string | { param: string | null; code: string; message: string } };
   // Ollama's errors are a sentence.
   if (typeof error === 'string') return error === '' ? 'nothing is said' : null;
-  // What the path names is no field.
+  // Path parameters are no body fields.
   const aboutAll =
     ['invalid_json', 'response_not_found'].includes(error.code) || error.message.startsWith('The request body');
   return error.param === null && !aboutAll ? 'no field is named' : null;

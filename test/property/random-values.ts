@@ -82,7 +82,7 @@ function randomString(random: Random, { pattern }: JsonSchema): string {
   return random() < 0.05 ? 'long '.repeat(below(random, 2000)) : pick(random, STRINGS);
 }
 
-/** Mostly small: large numbers of answers and of tokens take long and find nothing more. */
+/** Mostly small, because large numbers of choices and tokens are slow and find no further bugs. */
 function randomInteger(random: Random, schema: JsonSchema): number {
   const { minimum = 0, maximum = 2 ** 31 } = schema as { minimum?: number; maximum?: number };
   const chance = random();
@@ -116,7 +116,7 @@ function randomObject(random: Random, schema: JsonSchema, depth: number): Record
   return object;
 }
 
-/** Where any object will do, a JSON Schema is often meant. */
+/** Fields that accept any object are often JSON schemas. */
 const SCHEMA_WORDS = [
   'type',
   'properties',

@@ -19,7 +19,7 @@ export interface BodiesReport {
   problems: string[];
   /** How often each status was answered. */
   statuses: Record<number, number>;
-  /** What the engine has to do when all was answered. */
+  /** Running and queued jobs after all replies. */
   atRest: { active: number; queued: number };
   jobs: number;
 }
@@ -52,7 +52,7 @@ export async function sendBodies(count: number, seed: number): Promise<BodiesRep
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < count) {
-      // Of its own seed, so that a body can be had again without those before it.
+      // A seed per body, so one body can be reproduced without the earlier ones.
       const random = seededRandom(seed * 1_000_003 + next++);
       await sendOne(random, pick(random, targets), engine.model.id, report);
     }

@@ -43,7 +43,7 @@ test('every feature that ggml asks for is known', () => {
   };
   for (const [arch, flags] of Object.entries(everything)) {
     for (const { name, needs } of listVariants(cmake, arch).slice(1)) {
-      // Without its rivals, a module whose features are all known and present must be the best.
+      // A module that requires only known, present features must win without its rivals.
       const call = `ggml_add_cpu_backend_variant(${name} `;
       const alone = cmake
         .replace(call, 'KEPT')

@@ -14,7 +14,7 @@ test.before.each(() => {
 
 test.after.each(() => fs.rmSync(folder, { recursive: true }));
 
-/** Where the only program that can be found is such a ninja. */
+/** Runs the prebuild with this ninja as the only program in PATH. */
 function prebuild(scripts: string, ninja: string | null): { status: number | null; stderr: string } {
   const bin = path.join(folder, 'bin');
   fs.mkdirSync(bin);

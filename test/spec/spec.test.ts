@@ -22,8 +22,8 @@ const ROWS = [
 ];
 
 /**
- * The numbered points and table rows of the specification that something here must check, in the modes that they are
- * about. Not among them: what starts in 1.6 the desktop's app and a deployment.
+ * All testable points and table rows of the specification, and their modes. Not included: the start of the desktop app
+ * and of a deployment (1.6).
  */
 const SPECIFICATION: readonly (readonly [row: string, modes: readonly Mode[]])[] = [
   ...['1.1', '1.2', '1.3', '1.4', '1.5 base address', '1.5 model name'].map((row) => [row, ALL] as const),

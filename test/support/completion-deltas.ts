@@ -13,7 +13,7 @@ export const FULL_COMPLETION: readonly CompletionDelta[] = [
   { tool_calls: [{ index: 1, id: 'call_b', type: 'function', function: { name: 'clock', arguments: '{}' } }] },
 ];
 
-/** Parses an event, whose name must equal the type of its data. */
+/** Parses an event. Its name must equal the type of its data. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every kind
 export function dataOf(event: SseEvent): any {
   if (typeof event === 'string') throw new Error(`An event without a name: ${event}`);

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { parentOf, statusMiB } from './process-tree.js';
 import { until } from './until.js';
 
-/** Process ids of the engines whose parent is `pid`. */
+/** Process ids of the engines with the parent `pid`. */
 export function enginesOf(pid: number): number[] {
   return childrenOf(pid, 'engine/child/main');
 }

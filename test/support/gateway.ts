@@ -30,7 +30,7 @@ export function socketPath(): string {
   return file;
 }
 
-/** A deployed app whose state is set by tests. */
+/** A deployed app with a state that tests set. */
 export class TestDeployment implements DeployedApp {
   readonly id = newId('app_');
   revision = 1;

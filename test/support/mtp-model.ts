@@ -29,8 +29,8 @@ export interface MtpModel {
   /** `hy_v3` has KV cells only, `qwen35` a recurrent state in every other layer. */
   architecture: 'hy_v3' | 'qwen35' | 'llama';
   /**
-   * Input of the MTP layer. `token`: the last token, whose successor is the model's next token. `row`: the hidden state
-   * of the previous token, whose second successor it is. `chance`: unrelated to both.
+   * Input of the MTP layer. `token`: the last token; the model continues with its successor. `row`: the hidden state of
+   * the previous token; the model continues with its second successor. `chance`: unrelated to both.
    */
   head: 'token' | 'row' | 'chance';
   /** How much the layers interfere: with 0 not at all, with 1 what is said means nothing. */
@@ -152,7 +152,7 @@ function recurrence(layer: number, added: Added): Part[] {
   ];
 }
 
-/** A matrix whose row for a token is the embedding of the token `distance` positions earlier in the vocabulary. */
+/** A matrix that maps each token to the embedding of the token `distance` positions earlier in the vocabulary. */
 function successors(name: string, vocabularySize: number, distance: number): Tensor {
   const embeddings = drawn(matrix('token_embd.weight', width, vocabularySize, 1), seed).fill(width * vocabularySize);
   const bytes = 4 * width * distance;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 const folder = process.env.CHASQUI_RECORD_REPLIES;
-/** Tests whose gateway forwards replies outside the API unset the variable. */
+/** Tests with a gateway that forwards replies outside the API unset the variable. */
 const paused = () => process.env.CHASQUI_RECORD_REPLIES === undefined;
 const { write, end, writeHead } = ServerResponse.prototype;
 const bodies = new WeakMap();

@@ -18,8 +18,8 @@ export async function readChoices(stream: TokenStream): Promise<Choice[]> {
 }
 
 /**
- * Asserts that both lists have the same tokens up to the first token whose probability is nearly equal in `expected`.
- * Kernels round differently for different batch shapes, so log-probabilities may differ by `rounding`.
+ * Asserts that both lists have the same tokens up to the first near-tie in `expected`. Kernels round differently for
+ * different batch shapes, so log-probabilities may differ by `rounding`.
  */
 export function assertSameChoices(
   actual: readonly Choice[],

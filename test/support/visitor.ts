@@ -23,7 +23,7 @@ export class Visitor {
     this.#origin = origin;
   }
 
-  /** A visitor who has set a password and is signed in. */
+  /** A signed-in visitor with a password. */
   static async signedIn(dashboard: TestDashboard): Promise<Visitor> {
     const visitor = new Visitor(dashboard);
     const path = dashboard.accounts.setupPath();

@@ -25,7 +25,7 @@ export function compute(backend: 'cpu' | 'vulkan'): { answers: Answers; log: str
 /** Runs a script of this repository, to its end. */
 export function runWith(backend: 'cpu' | 'vulkan', script: string, ...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'chasqui-vulkan-'));
-  // A pipe that Node shares with llama.cpp does not wait when it is full, and what llama.cpp writes then is lost.
+  // Node's pipes are non-blocking, so llama.cpp would lose output when the pipe is full.
   const log = openSync(join(folder, 'log'), 'w+');
   try {
     const env = { ...process.env, CHASQUI_BACKEND: backend };

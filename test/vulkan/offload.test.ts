@@ -1,4 +1,4 @@
-// Which devices a model goes to, and how much of it.
+// Offloading of models to devices.
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
- * Loads the demo model with eyes, once with each of the options that its argument lists, and prints where it went and
- * what comes next, or why it was refused: run by `offload.test.ts`.
+ * Loads the demo model and its projector with each of the options in its argument, and prints the devices and the next
+ * token, or the error. Run by `offload.test.ts`.
  */
 import { type ChasquiError, type LoadOptions, loadModel } from '../../ts/index.js';
 import { demoModelPath } from '../support/demo-model.js';

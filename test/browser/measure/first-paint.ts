@@ -1,5 +1,5 @@
-// How long the app's page takes to its first paint, and until it can be used, on a first visit and on later ones; and what
-// of that does not depend on what else the computer does: the bytes that come, and the time on a processor.
+// Measures the time to first paint and to interactivity on the first visit and on later ones, and two figures that do
+// not depend on other load: transferred bytes and CPU time.
 //
 //   node --import tsx test/browser/measure/first-paint.ts [visits]
 import type { CDPSession, Page } from 'playwright-core';
@@ -41,7 +41,7 @@ async function measure(page: Page, client: CDPSession): Promise<Visit> {
     bytes += encodedDataLength;
     requests += 1;
   };
-  // Also forgets the scripts of the last visit, whose time would otherwise be counted again.
+  // Discards the scripts of the last visit, otherwise their time would be counted again.
   await page.goto('about:blank');
   client.on('Network.loadingFinished', count);
   await page.goto(app.url);

@@ -8,7 +8,7 @@ export interface PageSize {
 }
 
 export async function sizeOf(page: Page): Promise<PageSize> {
-  // What the last frame has drawn is let go with the next one.
+  // The next frame frees the drawings of the last one.
   await page.waitForTimeout(1500);
   const client: CDPSession = await page.context().newCDPSession(page);
   await client.send('HeapProfiler.collectGarbage');
@@ -19,7 +19,7 @@ export async function sizeOf(page: Page): Promise<PageSize> {
   return { heapBytes: usedSize, nodes, listeners: jsEventListeners };
 }
 
-/** What a page may have more at the end than when it had seen everything once. */
+/** Allowed growth after each view has been shown once. */
 export const MAX_GROWTH: PageSize = { heapBytes: 5 * 2 ** 20, nodes: 500, listeners: 100 };
 
 export function growthOf(before: PageSize, after: PageSize): PageSize {

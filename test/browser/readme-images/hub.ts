@@ -1,4 +1,4 @@
-/** A hub with a few models as a newcomer finds them, each of which is the demo model, longer by what makes it another file. */
+/** A hub with a few models. Each is the demo model with padding that makes it a different file. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { demoModelPath } from '../../support/demo-model.js';

@@ -1,5 +1,5 @@
-// The server's end of the pipe to an engine: calls are answered or rejected, whatever becomes of the other end, and the
-// server stays for as long as it waits for something.
+// The server's end of the pipe to an engine: calls settle for any end of the child, and pending calls keep the server
+// alive.
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { suite } from 'uvu';
@@ -15,7 +15,7 @@ const test = suite("unit: the server's end of the pipe to an engine");
 
 type Call = [id: number, method: string, args: unknown[], owner?: number];
 
-/** A pipe whose other end is the test. */
+/** A pipe to the test. */
 class FakePipe extends Duplex {
   readonly calls: Call[] = [];
   waits = true;

@@ -1,4 +1,4 @@
-// Which of two processes does what: texts, templates and grammars never reach the engine before the other has had them.
+// Distribution of calls to the two processes: texts, templates and grammars reach the preparation before the engine.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SplitCore } from '../../../ts/engine/child/split-core.js';

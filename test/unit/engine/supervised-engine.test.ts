@@ -131,7 +131,7 @@ test('a reader that leaves while the engine is started, or while it waits for it
   await turn();
   assert.is(last().submitted.length, 1);
   await a?.return();
-  // Nobody stands in the way of the next trial.
+  // The next retry runs immediately.
   const next = engine.submit(ask('d')).next();
   await turn();
   await last().die(KILL);

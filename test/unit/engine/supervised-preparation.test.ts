@@ -1,5 +1,5 @@
-// What prepares requests, with processes that are played: what becomes of what was asked when one of them ends, by whose
-// fault ever, and when the next cannot be started.
+// The supervised preparation with fake processes: pending calls when a process ends for any reason, and failures to
+// start the next one.
 import { mock } from 'node:test';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -21,7 +21,7 @@ function watchStep(watchdog: Watchdog, decodeSteps: number, tookMs: number): num
   return null;
 }
 
-/** A watchdog after the first steps, in which drivers may compile kernels. */
+/** A watchdog after the first steps. Drivers may compile kernels during those. */
 function warm(stepTimeoutMs = LIMIT): Watchdog {
   const watchdog = new Watchdog(stepTimeoutMs);
   watchdog.check(stats(100, 0), true, SECOND);

@@ -162,7 +162,7 @@ test('what was downloaded: updates by commit and digest, and what deleting frees
   await hub.close();
 });
 
-/** Two models of a repository: one complete, and one in two parts of which the hub holds back the second. */
+/** Two models of a repository: a complete one, and one with a second part that the hub holds back. */
 async function downloadHalf({ folder, closers }: Context, files: Record<string, Buffer>) {
   const second = 'm-Q8_0-00002-of-00002.gguf';
   const hub = await fakeHub({ 'ada/m': { files: { 'm-Q8_0-00001-of-00002.gguf': DEMO, [second]: OTHER, ...files } } });

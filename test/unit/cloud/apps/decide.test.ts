@@ -212,7 +212,7 @@ test('a deployment that has waited for ten minutes still has idle runners give w
   assert.equal(late(runner('i1', { state: 'leaving' })), ['wait l', 'wait s']);
 });
 
-/** A simulated cloud whose runners and requests start and end over several rounds. */
+/** A simulated cloud. Its runners and requests start and end over several rounds. */
 class Day {
   readonly apps: PlannedApp[];
   readonly budgetBytes: number;

@@ -1,4 +1,4 @@
-// Runners whose process cannot be started, and runners that send invalid messages.
+// Runners that cannot be started, and runners that send invalid messages.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';

@@ -3,13 +3,20 @@ add_library(engine STATIC ${engine_sources})
 # PRIVATE keeps llama.cpp's headers out of native/napi.
 target_link_libraries(engine PUBLIC engine-core PRIVATE llama llama-common mtmd vendor::hash vendor::stb)
 set_warnings(engine)
-# Which llama.cpp this is, with its patches: states on disk are of use to the same one only.
+# Identifies llama.cpp, its patches and our kernels: a state on disk is only valid for the same ones.
 set(llama_stamp_file "${CHASQUI_LLAMA_DIR}/.chasqui-stamp")
 set(llama_stamp "${llama_commit} of another folder")
 if(EXISTS "${llama_stamp_file}")
   file(READ "${llama_stamp_file}" llama_stamp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${llama_stamp_file}")
 endif()
+file(GLOB kernel_files CONFIGURE_DEPENDS native/kernels/*)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel_files})
+foreach(file IN LISTS kernel_files)
+  file(SHA256 "${file}" digest)
+  string(APPEND llama_stamp "${digest}")
+endforeach()
+string(SHA256 llama_stamp "${llama_stamp}")
 set_source_files_properties(native/llama/state-key.cpp PROPERTIES
   COMPILE_DEFINITIONS "CHASQUI_LLAMA_STAMP=\"${llama_stamp}\"")
 if(NOT MSVC)

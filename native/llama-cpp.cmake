@@ -66,8 +66,19 @@ endfunction()
 
 add_subdirectory("${CHASQUI_LLAMA_DIR}/ggml" ggml)
 
+# Our kernels become part of every CPU module, compiled for its instructions. vendor/patches/0002 calls them.
+file(GLOB kernel_sources CONFIGURE_DEPENDS native/kernels/*.cpp)
+function(add_kernels target)
+  target_sources(${target} PRIVATE ${kernel_sources})
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/native/kernels")
+endfunction()
+
 get_property(ggml_targets DIRECTORY "${CHASQUI_LLAMA_DIR}/ggml/src" PROPERTY BUILDSYSTEM_TARGETS)
 foreach(target IN LISTS ggml_targets)
+  get_target_property(type ${target} TYPE)
+  if(target MATCHES "^ggml-cpu" AND type MATCHES "^(MODULE|SHARED|STATIC)_LIBRARY$")
+    add_kernels(${target})
+  endif()
   is_unwanted_variant(${target} unwanted)
   if(unwanted)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)

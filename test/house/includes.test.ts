@@ -1,4 +1,5 @@
 // The include rule: native/core sees the standard library only, native/llama adds llama.cpp, native/napi adds Node.
+// native/kernels is part of ggml's CPU modules and sees ggml only.
 import path from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -28,6 +29,7 @@ const mayInclude: Record<string, string[]> = {
   llama: ['llama', 'core'],
   napi: ['napi', 'core', 'llama', 'join'],
   join: ['core', 'llama', 'napi', 'join'],
+  kernels: ['kernels'],
 };
 const isNode = (name: string) => /^(napi|node_api|js_native_api|uv|v8|node)/.test(name);
 // A standard header has neither a folder nor an extension.
@@ -54,10 +56,10 @@ test('native/core includes the standard library and itself, nothing else', () =>
   assert.equal(broken, []);
 });
 
-test('llama.cpp is included by native/llama only', () => {
+test('llama.cpp is included by native/llama and native/kernels only', () => {
   const broken = offences(sources, (line, file) => {
     const include = included(line);
-    if (!include || file.startsWith('native/llama/') || resolve(include.name, file)) return false;
+    if (!include || /^native\/(llama|kernels)\//.test(file) || resolve(include.name, file)) return false;
     return !isStandard(include.name) && !isNode(include.name);
   });
   assert.equal(broken, []);

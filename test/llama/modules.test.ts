@@ -1,7 +1,7 @@
 // Our kernels compile for every CPU that a package has a module for: a build makes the modules of this machine alone.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,8 @@ import * as assert from 'uvu/assert';
 import { root } from '../support/places.js';
 
 const test = suite('llama: modules');
-const kernels = ['panels.cpp', 'float-panels.cpp', 'attention.cpp', 'rounding.cpp'];
+const folder = path.join(root, 'native', 'kernels');
+const kernels = readdirSync(folder).filter((name) => name.endsWith('.cpp'));
 
 interface Compilation {
   directory: string;
@@ -22,11 +23,7 @@ interface Compilation {
 function compilations(): Compilation[] {
   const all: Compilation[] = JSON.parse(readFileSync(path.join(root, 'build', 'compile_commands.json'), 'utf8'));
   return all.filter(({ command, file }) => {
-    return (
-      command.includes(' -mavx2 ') &&
-      path.basename(path.dirname(file)) === 'ggml-cpu' &&
-      kernels.includes(path.basename(file))
-    );
+    return command.includes(' -mavx2 ') && path.dirname(file) === folder;
   });
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+// Thread: every thread of ggml's pool
+
+#include "ggml-cpu-impl.h"
+#include "ggml.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Products of weights of 16 or 32 bits in short rows (float-panels.cpp). Called by each thread of the pool. Returns false,
+// without side effects, for types and shapes without a kernel.
+bool ggml_cpu_float_panels_mul_mat(const struct ggml_compute_params * params, struct ggml_tensor * dst);
+
+#ifdef __cplusplus
+}
+#endif
